@@ -1,0 +1,12 @@
+#pragma once
+#include <libpq-fe.h>
+
+// Character macros do not import; as enumerators they do.
+enum CPostgresField : int {
+  CPostgresFieldSQLState = PG_DIAG_SQLSTATE,
+  CPostgresFieldMessage = PG_DIAG_MESSAGE_PRIMARY,
+  CPostgresFieldDetail = PG_DIAG_MESSAGE_DETAIL,
+  CPostgresFieldHint = PG_DIAG_MESSAGE_HINT,
+  CPostgresFieldConstraint = PG_DIAG_CONSTRAINT_NAME,
+  CPostgresFieldPosition = PG_DIAG_STATEMENT_POSITION,
+};

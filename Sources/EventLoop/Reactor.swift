@@ -1,0 +1,164 @@
+import CLinux
+import Glibc
+import Synchronization
+
+/// Readiness of descriptors by epoll, timers, and the jobs of the `EventLoop` actor.
+///
+/// Epoll was taken over libuv: libpq and libfcgi own their descriptors, and with libuv each would
+/// need a poll handle that is closed, asynchronously, before its descriptor is; the pool, signals
+/// and processes that libuv would bring come to a page each here.
+///
+/// `@unchecked Sendable`: everything but `inbox` is touched by the loop's thread alone, which
+/// `checkIsolated` asserts; `inbox` is touched with `monitor` held.
+package final class Reactor: SerialExecutor, @unchecked Sendable {
+  private let epoll: Int32
+  private let wake: Int32
+  /// The loop's thread; 0 until `run`.
+  private let thread = Atomic<UInt>(0)
+  /// Jobs enqueued by other threads.
+  private var inbox: [UnownedJob] = []
+  private let monitor = Monitor()
+  private let wakePending = Atomic<Bool>(false)
+  /// Jobs enqueued by the loop's own thread.
+  private var ready: [UnownedJob] = []
+  private var running: [UnownedJob] = []
+  @EventLoop var turnEnd: [@EventLoop () -> Void] = []
+  @EventLoop var watches: [Watch?] = []
+  @EventLoop var timers = TimerHeap()
+  private var stopRequested = false
+
+  init() {
+    epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
+    wake = eventfd(0, Int32(EFD_CLOEXEC) | Int32(EFD_NONBLOCK))
+    precondition(epoll >= 0 && wake >= 0, "no descriptors for the event loop: errno \(errno)")
+    var event = unsafe epoll_event(events: EPOLLIN.rawValue, data: epoll_data_t(u64: UInt64.max))
+    unsafe epoll_ctl(epoll, EPOLL_CTL_ADD, wake, &event)
+  }
+
+  // MARK: Executor
+
+  package func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    if isOnLoop {
+      ready.append(job)
+    } else {
+      monitor.withLock { inbox.append(job) }
+      if !wakePending.exchange(true, ordering: .acquiringAndReleasing) {
+        var one: UInt64 = 1
+        _ = unsafe write(wake, &one, 8)
+      }
+    }
+  }
+
+  package func asUnownedSerialExecutor() -> UnownedSerialExecutor {
+    unsafe UnownedSerialExecutor(ordinary: self)
+  }
+
+  package func checkIsolated() {
+    precondition(isOnLoop, "called off the event loop's thread")
+  }
+
+  package func isIsolatingCurrentContext() -> Bool? { isOnLoop }
+
+  private var isOnLoop: Bool {
+    thread.load(ordering: .relaxed) == UInt(pthread_self())
+  }
+
+  // MARK: The loop
+
+  /// Makes the calling thread the loop's and runs until `stop`.
+  ///
+  /// A process runs it once.
+  package func run() {
+    let (first, _) = thread.compareExchange(
+      expected: 0, desired: UInt(pthread_self()), ordering: .sequentiallyConsistent)
+    precondition(first, "the event loop runs already")
+    EventLoop.assumeIsolated { turns() }
+  }
+
+  /// Ends `run` after the current turn.
+  @EventLoop package func stop() { stopRequested = true }
+
+  @EventLoop private func turns() {
+    let capacity = 256
+    let events = UnsafeMutableBufferPointer<epoll_event>.allocate(capacity: capacity)
+    defer { unsafe events.deallocate() }
+    while !stopRequested {
+      runJobs()
+      let count = unsafe epoll_wait(
+        epoll, events.baseAddress, Int32(capacity), timers.wait(from: EventLoop.now()))
+      for index in 0..<max(0, Int(count)) {
+        let (token, readiness) = unsafe (events[index].data.u64, events[index].events)
+        dispatch(token: token, Readiness(rawValue: readiness))
+      }
+      for timer in timers.due(at: EventLoop.now()) { timer.fire() }
+    }
+  }
+
+  /// Runs jobs, and what was asked for the turn's end, until neither is left.
+  @EventLoop private func runJobs() {
+    while true {
+      if wakePending.load(ordering: .acquiring) { takeInbox() }
+      if ready.isEmpty {
+        guard !turnEnd.isEmpty else { return }
+        let bodies = turnEnd
+        turnEnd.removeAll(keepingCapacity: true)
+        for body in bodies { body() }
+      } else {
+        swap(&running, &ready)
+        for job in running { unsafe job.runSynchronously(on: asUnownedSerialExecutor()) }
+        running.removeAll(keepingCapacity: true)
+      }
+    }
+  }
+
+  @EventLoop private func takeInbox() {
+    var count: UInt64 = 0
+    _ = unsafe read(wake, &count, 8)
+    wakePending.store(false, ordering: .releasing)
+    monitor.withLock {
+      ready.append(contentsOf: inbox)
+      inbox.removeAll(keepingCapacity: true)
+    }
+  }
+
+  // MARK: Descriptors
+
+  @EventLoop private func dispatch(token: UInt64, _ readiness: Readiness) {
+    guard token != UInt64.max else { return takeInbox() }
+    let descriptor = Int(token & 0xffff_ffff)
+    // A watch cancelled, and even replaced, earlier in this batch of events must hear nothing.
+    guard descriptor < watches.count, let watch = watches[descriptor],
+      watch.generation == UInt32(token >> 32)
+    else { return }
+    watch.body(readiness)
+  }
+
+  @EventLoop func add(_ watch: Watch) throws(EventLoopError) {
+    let index = Int(watch.descriptor)
+    while watches.count <= index { watches.append(nil) }
+    precondition(watches[index] == nil, "descriptor \(index) is watched already")
+    try control(EPOLL_CTL_ADD, watch)
+    watches[index] = watch
+  }
+
+  @EventLoop func modify(_ watch: Watch) throws(EventLoopError) {
+    try control(EPOLL_CTL_MOD, watch)
+  }
+
+  @EventLoop func remove(_ watch: Watch) {
+    let index = Int(watch.descriptor)
+    guard index < watches.count, watches[index] === watch else { return }
+    watches[index] = nil
+    // The owner may have closed the descriptor, with which the kernel forgot it.
+    try? control(EPOLL_CTL_DEL, watch)
+  }
+
+  @EventLoop private func control(_ operation: Int32, _ watch: Watch) throws(EventLoopError) {
+    let token = UInt64(watch.generation) << 32 | UInt64(UInt32(watch.descriptor))
+    var event = unsafe epoll_event(events: watch.interest.rawValue, data: epoll_data_t(u64: token))
+    guard unsafe epoll_ctl(epoll, operation, watch.descriptor, &event) == 0 else {
+      throw EventLoopError(call: "epoll_ctl", code: errno)
+    }
+  }
+}

@@ -1,0 +1,43 @@
+import CLinux
+import Glibc
+
+/// Signals as events of the loop.
+///
+/// The signals are blocked in the thread that makes this, and in those it starts later; make it
+/// before any other thread, so that nobody else is handed one.
+@EventLoop package final class Signals {
+  private let descriptor: Int32
+  private var watch: Watch?
+
+  /// Starts listening.
+  ///
+  /// - Parameters:
+  ///   - signals: for instance `[SIGTERM, SIGHUP]`; several of one kind may arrive as one.
+  ///   - body: called on the loop with the signal's number.
+  /// - Throws: `EventLoopError` when there is no descriptor left.
+  package init(_ signals: [Int32], _ body: @escaping @EventLoop (Int32) -> Void)
+    throws(EventLoopError)
+  {
+    var set = sigset_t()
+    unsafe sigemptyset(&set)
+    for signal in signals { unsafe sigaddset(&set, signal) }
+    unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
+    descriptor = unsafe signalfd(-1, &set, Int32(SFD_NONBLOCK | SFD_CLOEXEC))
+    guard descriptor >= 0 else { throw EventLoopError(call: "signalfd", code: errno) }
+    let descriptor = descriptor
+    watch = try Watch(descriptor, for: .read) { _ in
+      var information = signalfd_siginfo()
+      let size = MemoryLayout<signalfd_siginfo>.size
+      while unsafe read(descriptor, &information, size) == size {
+        body(Int32(information.ssi_signo))
+      }
+    }
+  }
+
+  /// Stops listening; the signals stay blocked.
+  package func cancel() {
+    watch?.cancel()
+    watch = nil
+    close(descriptor)
+  }
+}

@@ -1,0 +1,123 @@
+import EventLoop
+import Glibc
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite struct EventLoopTests {
+  init() { LoopThread.start() }
+
+  @Test func `a hundred thousand tasks that yield and are cancelled all end`() async {
+    let ended = await manyTasks(100_000)
+    #expect(ended == 100_000)
+  }
+
+  @EventLoop func manyTasks(_ count: Int) async -> Int {
+    var ended = 0
+    var tasks: [Task<Void, Never>] = []
+    for index in 0..<count {
+      tasks.append(
+        Task { @EventLoop in
+          await Task.yield()
+          if index % 7 == 0 { await EventLoop.sleep(for: .seconds(index % 14 == 0 ? 30 : 0)) }
+          await Task.yield()
+          ended += 1
+        })
+      if index % 5_000 == 0 { await Task.yield() }
+    }
+    for task in tasks { task.cancel() }
+    for task in tasks { await task.value }
+    return ended
+  }
+
+  @Test func `timers fire in the order of their deadlines, and cancelled ones never`() async {
+    let order = await timerOrder()
+    #expect(order == [1, 2, 3])
+  }
+
+  @EventLoop func timerOrder() async -> [Int] {
+    var order: [Int] = []
+    let cancelled = Timer(after: .milliseconds(3)) { order.append(99) }
+    let timers = [3, 1, 2].map { number in
+      Timer(after: .milliseconds(number * 10)) { order.append(number) }
+    }
+    cancelled.cancel()
+    await EventLoop.sleep(for: .milliseconds(60))
+    withExtendedLifetime(timers) {}
+    return order
+  }
+
+  @Test func `what is asked for the end of a turn runs after the jobs of the turn`() async {
+    let order = await turnOrder()
+    #expect(order == ["job", "job", "end"])
+  }
+
+  @EventLoop func turnOrder() async -> [String] {
+    var order: [String] = []
+    EventLoop.atEndOfTurn { order.append("end") }
+    let jobs = (0..<2).map { _ in Task { @EventLoop in order.append("job") } }
+    for job in jobs { await job.value }
+    await EventLoop.sleep(for: .milliseconds(1))
+    return order
+  }
+
+  @Test func `a full pool refuses at once, and a free one answers from another thread`() async {
+    let outcomes = await poolOutcomes()
+    #expect(outcomes == [false, false, false, false, false, false, true, true])
+  }
+
+  @EventLoop func poolOutcomes() async -> [Bool] {
+    let pool = BlockingPool(name: "test", threads: 1, waiting: 1)
+    let gate = Gate()
+    var outcomes: [Bool] = []
+    let callers = (0..<8).map { _ in
+      Task { @EventLoop in
+        let ran = try? await pool.run {
+          gate.wait()
+          return true
+        }
+        outcomes.append(ran ?? false)
+        if outcomes.count == 6 { gate.open() }
+      }
+    }
+    for caller in callers { await caller.value }
+    return outcomes
+  }
+
+  final class Gate: Sendable {
+    private let isOpen = Mutex(false)
+    func open() { isOpen.withLock { $0 = true } }
+    func wait() { while !isOpen.withLock({ $0 }) { usleep(1000) } }
+  }
+
+  @Test func `a watch hears of readiness, and of nothing once it is cancelled`() async throws {
+    let heard = try await pipeEvents()
+    #expect(heard == ["read", "hang-up"])
+  }
+
+  @EventLoop func pipeEvents() async throws -> [String] {
+    var ends: [Int32] = [0, 0]
+    #expect(pipe(&ends) == 0)
+    var heard: [String] = []
+    let reader = ends[0]
+    let watch = try Watch(reader, for: .read) { readiness in
+      if readiness.contains(.read) {
+        var byte: UInt8 = 0
+        heard.append(read(reader, &byte, 1) == 1 ? "read" : "end")
+      } else if !readiness.isDisjoint(with: .hangUp) {
+        heard.append("hang-up")
+      }
+    }
+    var byte: UInt8 = 1
+    write(ends[1], &byte, 1)
+    await EventLoop.sleep(for: .milliseconds(5))
+    close(ends[1])
+    await EventLoop.sleep(for: .milliseconds(5))
+    watch.cancel()
+    let count = heard.count
+    await EventLoop.sleep(for: .milliseconds(5))
+    #expect(heard.count == count)
+    close(reader)
+    return [heard.first ?? "", heard.last ?? ""]
+  }
+}

@@ -1,0 +1,19 @@
+import EventLoop
+import Glibc
+
+/// The event loop of a test process, on a thread of its own.
+package enum LoopThread {
+  private static let started: Void = {
+    var thread = pthread_t()
+    let code = pthread_create(
+      &thread, nil,
+      { _ in
+        EventLoop.reactor.run()
+        return nil
+      }, nil)
+    precondition(code == 0, "no thread for the event loop")
+  }()
+
+  /// Starts it, once.
+  package static func start() { _ = started }
+}
