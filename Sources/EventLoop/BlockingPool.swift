@@ -69,12 +69,15 @@ private final class BlockingQueue: @unchecked Sendable {
     var thread = pthread_t()
     let box = unsafe Unmanaged.passRetained(self)
     let code = unsafe pthread_create(
-      &thread, &attributes,
+      &thread,
+      &attributes,
       { argument in
         guard let argument = unsafe argument else { return nil }
         let queue = unsafe Unmanaged<BlockingQueue>.fromOpaque(argument).takeRetainedValue()
         queue.work()
-      }, box.toOpaque())
+      },
+      box.toOpaque()
+    )
     precondition(code == 0, "no thread for \(name): \(systemMessage(code))")
     unsafe CLinux_name_thread(thread, name)
   }

@@ -71,7 +71,10 @@ package final class Reactor: SerialExecutor, @unchecked Sendable {
   /// A process runs it once.
   package func run() {
     let (first, _) = thread.compareExchange(
-      expected: 0, desired: UInt(pthread_self()), ordering: .sequentiallyConsistent)
+      expected: 0,
+      desired: UInt(pthread_self()),
+      ordering: .sequentiallyConsistent
+    )
     precondition(first, "the event loop runs already")
     EventLoop.assumeIsolated { turns() }
   }
@@ -86,7 +89,11 @@ package final class Reactor: SerialExecutor, @unchecked Sendable {
     while !stopRequested {
       runJobs()
       let count = unsafe epoll_wait(
-        epoll, events.baseAddress, Int32(capacity), timers.wait(from: EventLoop.now()))
+        epoll,
+        events.baseAddress,
+        Int32(capacity),
+        timers.wait(from: EventLoop.now())
+      )
       for index in 0..<max(0, Int(count)) {
         let (token, readiness) = unsafe (events[index].data.u64, events[index].events)
         dispatch(token: token, Readiness(rawValue: readiness))

@@ -10,7 +10,8 @@ package struct Readiness: OptionSet, Sendable {
   package static let write = Readiness(rawValue: EPOLLOUT.rawValue)
   /// The peer has closed its sending side, or all of it.
   package static let hangUp = Readiness(
-    rawValue: EPOLLRDHUP.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue)
+    rawValue: EPOLLRDHUP.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue
+  )
   /// Report changes only, not states.
   package static let edges = Readiness(rawValue: EPOLLET.rawValue)
 }
@@ -33,7 +34,9 @@ package struct Readiness: OptionSet, Sendable {
   ///   - body: called on the loop with what the descriptor is ready for.
   /// - Throws: `EventLoopError` when the kernel refuses the descriptor (a plain file, a closed one).
   package init(
-    _ descriptor: Int32, for interest: Readiness, _ body: @escaping @EventLoop (Readiness) -> Void
+    _ descriptor: Int32,
+    for interest: Readiness,
+    _ body: @escaping @EventLoop (Readiness) -> Void
   ) throws(EventLoopError) {
     self.descriptor = descriptor
     self.interest = interest

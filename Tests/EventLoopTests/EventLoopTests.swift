@@ -22,7 +22,8 @@ import Testing
           if index % 7 == 0 { await EventLoop.sleep(for: .seconds(index % 14 == 0 ? 30 : 0)) }
           await Task.yield()
           ended += 1
-        })
+        }
+      )
       if index % 5_000 == 0 { await Task.yield() }
     }
     for task in tasks { task.cancel() }

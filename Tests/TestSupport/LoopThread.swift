@@ -6,11 +6,14 @@ package enum LoopThread {
   private static let started: Void = {
     var thread = pthread_t()
     let code = pthread_create(
-      &thread, nil,
+      &thread,
+      nil,
       { _ in
         EventLoop.reactor.run()
         return nil
-      }, nil)
+      },
+      nil
+    )
     precondition(code == 0, "no thread for the event loop")
   }()
 

@@ -1,0 +1,126 @@
+import CFastCGI
+package import EventLoop
+import Glibc
+
+/// One request and its answer.
+///
+/// Lives until its handler returns; nothing of it may be kept longer.
+@safe @EventLoop package final class Exchange {
+  private let peer: Peer
+  private let bodyIsHere: Bool
+  private let pool: BlockingPool
+  private var isBodyRead = false
+  /// Answer bytes.
+  package private(set) var sent = 0
+
+  init(_ peer: Peer, bodyIsHere: Bool, pool: BlockingPool) {
+    self.peer = peer
+    self.bodyIsHere = bodyIsHere
+    self.pool = pool
+  }
+
+  /// A parameter as the web server sent it, `REQUEST_METHOD`; invalid UTF-8 is repaired.
+  package func parameter(_ name: StaticString) -> String? {
+    let value = name.withUTF8Buffer { name in
+      unsafe FCGX_GetParam(
+        UnsafeRawPointer(name.baseAddress.unsafelyUnwrapped).assumingMemoryBound(to: CChar.self),
+        peer.request.pointee.envp
+      )
+    }
+    guard let value = unsafe value else { return nil }
+    return unsafe String(cString: value)
+  }
+
+  // MARK: The body
+
+  /// Reads the body.
+  ///
+  /// - Parameter limit: in bytes.
+  /// - Throws: `.tooLong` before anything is read when the stated length is over the limit;
+  ///   `.truncated` when the web server goes away, or sends less than it stated;
+  ///   `.overloaded` when a large body finds no thread free.
+  package func readBody(limit: Int) async throws(FastCGIError) -> [UInt8] {
+    let stated = parameter("CONTENT_LENGTH").flatMap { Int($0) } ?? 0
+    guard stated <= limit else { throw .tooLong(stated: stated) }
+    guard stated > 0 else { return [] }
+    let body: [UInt8]
+    if bodyIsHere {
+      body = unsafe Self.read(stated, from: Stream(peer.request.pointee.in))
+    } else {
+      let stream = unsafe Stream(peer.request.pointee.in)
+      do throws(BlockingPoolError) {
+        body = try await pool.run { Self.read(stated, from: stream) }
+      } catch {
+        throw .overloaded
+      }
+    }
+    peer.bodyIsRead()
+    guard body.count == stated else { throw .truncated }
+    return body
+  }
+
+  private nonisolated static func read(_ count: Int, from stream: Stream) -> [UInt8] {
+    unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+      let start = unsafe UnsafeMutableRawPointer(buffer.baseAddress.unsafelyUnwrapped)
+      filled = unsafe Int(
+        FCGX_GetStr(start.assumingMemoryBound(to: CChar.self), Int32(count), stream.pointer)
+      )
+    }
+  }
+
+  // MARK: The answer
+
+  /// Gives the answer to libfcgi, which sends it; large ones from another thread.
+  ///
+  /// That the web server has gone meanwhile is no error here: there is nobody to tell.
+  package func send(_ bytes: [UInt8]) async {
+    sent += bytes.count
+    let stream = unsafe Stream(peer.request.pointee.out)
+    if bytes.count <= FastCGISettings.window {
+      return Self.write(bytes, to: stream)
+    }
+    if (try? await pool.run { Self.write(bytes, to: stream) }) == nil {
+      // No thread is free. A slow answer is better than none, and the send time-out bounds it.
+      Self.write(bytes, to: stream)
+    }
+  }
+
+  private nonisolated static func write(_ bytes: [UInt8], to stream: Stream) {
+    unsafe bytes.withUnsafeBytes { bytes in
+      _ = unsafe FCGX_PutStr(
+        bytes.baseAddress?.assumingMemoryBound(to: CChar.self),
+        Int32(bytes.count),
+        stream.pointer
+      )
+    }
+  }
+
+  /// Ends the answer and takes what is left of the body, so that the next request can follow.
+  func finish() async {
+    if !bodyIsHere {
+      // Rare: a large body that was refused, or was not asked for.
+      let stream = unsafe Stream(peer.request.pointee.in)
+      let drained: Void? = try? await pool.run { Self.drain(stream) }
+      if drained == nil { return peer.close() }
+    } else {
+      unsafe Self.drain(Stream(peer.request.pointee.in))
+    }
+    unsafe FCGX_Finish_r(peer.request)
+  }
+
+  private nonisolated static func drain(_ stream: Stream) {
+    guard unsafe FCGX_HasSeenEOF(stream.pointer) == 0 else { return }
+    unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 8_192) { scratch in
+      while unsafe FCGX_GetStr(scratch.baseAddress, 8_192, stream.pointer) == 8_192 {}
+    }
+  }
+}
+
+/// One of libfcgi's streams on its way to a thread of the pool.
+///
+/// Safe to send: while the pool has it the exchange waits, and nobody else touches it.
+@safe private struct Stream: Sendable {
+  nonisolated(unsafe) let pointer: UnsafeMutablePointer<FCGX_Stream>?
+
+  init(_ pointer: UnsafeMutablePointer<FCGX_Stream>?) { unsafe self.pointer = pointer }
+}

@@ -1,0 +1,106 @@
+import CFastCGI
+import CLinux
+package import EventLoop
+import Glibc
+
+/// A listening socket and the web server's connections to it.
+///
+/// The connections are kept: only the web server closes them, since a request that it sends at the
+/// moment we close would be lost to its client.
+@EventLoop package final class Listener {
+  let settings: FastCGISettings
+  let handler: @EventLoop (Exchange) async -> Void
+  /// One for all peers: a look at a socket ends before the loop turns to the next.
+  let window = WindowBuffer()
+  private let descriptor: Int32
+  private var watch: Watch?
+  private var kept: [ObjectIdentifier: Peer] = [:]
+  private var isDraining = false
+  private var onDrained: (@EventLoop () -> Void)?
+
+  /// - Parameters:
+  ///   - descriptor: listening; Unix or TCP. It stays the caller's to close.
+  ///   - settings: the limits.
+  ///   - handler: answers one request; called for many at once. The exchange is finished when it
+  ///     returns.
+  /// - Throws: `EventLoopError` when the descriptor is not a socket that listens.
+  package init(
+    _ descriptor: Int32,
+    _ settings: FastCGISettings,
+    _ handler: @escaping @EventLoop (Exchange) async -> Void
+  ) throws(EventLoopError) {
+    FCGX_Init()
+    // libfcgi's handler for it would do; none at all is cheaper.
+    signal(SIGPIPE, SIG_IGN)
+    self.descriptor = descriptor
+    self.settings = settings
+    self.handler = handler
+    guard fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK) == 0 else {
+      throw EventLoopError(call: "fcntl", code: errno)
+    }
+    watch = try Watch(descriptor, for: .read) { [unowned self] _ in accept() }
+  }
+
+  package var connections: Int { kept.count }
+
+  /// Takes what waits in the kernel's queue, then accepts nothing more, and calls `body` when the
+  /// web server has closed the last connection; until then requests are answered as before.
+  package func drain(_ body: @escaping @EventLoop () -> Void) {
+    guard !isDraining else { return }
+    isDraining = true
+    onDrained = body
+    accept()
+    watch?.cancel()
+    watch = nil
+    endIfDrained()
+  }
+
+  /// Closes connections on which no request is under way.
+  package func closeIdle() {
+    for peer in kept.values where peer.isIdle { peer.close() }
+  }
+
+  private func accept() {
+    while kept.count < settings.connections || isDraining {
+      let connection = accept4(descriptor, nil, nil, Int32(SOCK_CLOEXEC.rawValue))
+      guard connection >= 0 else {
+        if errno == EINTR || errno == ECONNABORTED { continue }
+        return
+      }
+      guard connection < 1_024, let peer = try? Peer(connection, self) else {
+        Glibc.close(connection)
+        continue
+      }
+      kept[ObjectIdentifier(peer)] = peer
+      // The request may have come with the connection.
+      peer.look()
+    }
+    // Full: be woken for the next connection only when there is room for it.
+    watch?.cancel()
+    watch = nil
+  }
+
+  func forget(_ peer: Peer) {
+    kept[ObjectIdentifier(peer)] = nil
+    if watch == nil, !isDraining {
+      watch = try? Watch(descriptor, for: .read) { [unowned self] _ in accept() }
+    }
+    endIfDrained()
+  }
+
+  private func endIfDrained() {
+    guard isDraining, kept.isEmpty else { return }
+    onDrained?()
+    onDrained = nil
+  }
+}
+
+/// Where a peek at a socket goes.
+@safe @EventLoop final class WindowBuffer {
+  nonisolated(unsafe) let bytes = UnsafeMutableRawBufferPointer.allocate(
+    byteCount: FastCGISettings.window,
+    alignment: 8
+  )
+
+  deinit { unsafe bytes.deallocate() }
+}

@@ -1,0 +1,152 @@
+import CFastCGI
+import CLinux
+import EventLoop
+import Glibc
+
+/// One connection of the web server, which carries one request at a time.
+@safe @EventLoop final class Peer {
+  nonisolated(unsafe) let request: UnsafeMutablePointer<FCGX_Request>
+  private let descriptor: Int32
+  private let listener: Listener
+  private var watch: Watch?
+  private var state = State.idle
+  /// The socket changed while a request was under way, which the edge will not tell again.
+  private var isLookDue = false
+  /// Bounds the time from the first byte of a request to its last.
+  private var deadline: Timer?
+
+  private enum State { case idle, gathering, busy, closed }
+
+  init(_ descriptor: Int32, _ listener: Listener) throws(EventLoopError) {
+    self.descriptor = descriptor
+    self.listener = listener
+    unsafe request = .allocate(capacity: 1)
+    unsafe FCGX_InitRequest(request, -1, 0)
+    unsafe request.pointee.ipcFd = descriptor
+    unsafe request.pointee.keepConnection = 1
+    limitWaiting()
+    watch = try Watch(descriptor, for: [.read, .hangUp, .edges]) { [unowned self] _ in
+      if state == .busy { isLookDue = true } else { look() }
+    }
+  }
+
+  deinit { unsafe request.deallocate() }
+
+  var isIdle: Bool { state == .idle }
+
+  /// libfcgi's reads and writes block: none may do so for good.
+  private func limitWaiting() {
+    var limit = timeval(tv_sec: Int(listener.settings.patience.components.seconds), tv_usec: 0)
+    let size = socklen_t(MemoryLayout<timeval>.size)
+    unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, size)
+    unsafe setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, size)
+    // An answer that is written on the loop must fit.
+    var buffer = Int32(4 * FastCGISettings.window)
+    unsafe setsockopt(
+      descriptor,
+      SOL_SOCKET,
+      SO_SNDBUF,
+      &buffer,
+      socklen_t(MemoryLayout<Int32>.size)
+    )
+  }
+
+  // MARK: A request's way in
+
+  /// Looks at what has arrived, without taking it, and starts a request when there is one.
+  func look() {
+    let window = unsafe listener.window.bytes
+    let count = unsafe recv(
+      descriptor,
+      window.baseAddress,
+      window.count,
+      Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)
+    )
+    guard count > 0 else {
+      if count < 0, errno == EAGAIN || errno == EINTR { return }
+      return close()
+    }
+    let isFull = count == window.count
+    switch unsafe RecordScan(UnsafeRawBufferPointer(rebasing: window[..<count])) {
+    case .whole: begin(isWhole: true)
+    case .head where isFull: begin(isWhole: false)
+    case .head: gather()
+    case .partialHead where !isFull: gather()
+    // Parameters that alone fill the window come from no web server of ours.
+    case .garbage, .partialHead: close()
+    }
+  }
+
+  /// Waits for the rest; each arrival is an edge, which looks again.
+  private func gather() {
+    state = .gathering
+    guard deadline == nil else { return }
+    startDeadline { [unowned self] in close() }
+  }
+
+  private func startDeadline(_ body: @escaping @EventLoop () -> Void) {
+    deadline = Timer(after: listener.settings.patience, body)
+  }
+
+  private func begin(isWhole: Bool) {
+    deadline?.cancel()
+    deadline = nil
+    state = .busy
+    guard unsafe FCGX_Accept_r(request) == 0 else {
+      // libfcgi has closed the descriptor.
+      return end()
+    }
+    // We close, not libfcgi, which would wait for the other side.
+    let keeps = unsafe request.pointee.keepConnection != 0
+    unsafe request.pointee.keepConnection = 1
+    unsafe request.pointee.detached = 1
+    if !isWhole {
+      startDeadline { [unowned self] in shutdown(descriptor, Int32(SHUT_RDWR)) }
+    }
+    let exchange = Exchange(self, bodyIsHere: isWhole, pool: listener.settings.pool)
+    Task { @EventLoop in
+      await listener.handler(exchange)
+      await exchange.finish()
+      finished(keeps: keeps)
+    }
+  }
+
+  /// The body has been read to its end.
+  func bodyIsRead() {
+    deadline?.cancel()
+    deadline = nil
+  }
+
+  private func finished(keeps: Bool) {
+    bodyIsRead()
+    guard unsafe request.pointee.ipcFd >= 0 else { return end() }
+    guard keeps else { return close() }
+    state = .idle
+    if isLookDue {
+      isLookDue = false
+      look()
+    }
+  }
+
+  // MARK: Ending
+
+  /// Closes the connection at once.
+  func close() {
+    guard state != .closed else { return }
+    watch?.cancel()
+    watch = nil
+    Glibc.close(descriptor)
+    unsafe request.pointee.ipcFd = -1
+    end()
+  }
+
+  private func end() {
+    guard state != .closed else { return }
+    state = .closed
+    deadline?.cancel()
+    watch?.cancel()
+    watch = nil
+    unsafe FCGX_Free(request, 0)
+    listener.forget(self)
+  }
+}

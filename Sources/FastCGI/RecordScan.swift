@@ -1,0 +1,53 @@
+/// How much of a request the bytes at hand are, by FastCGI's record headers.
+///
+/// Only lengths are read here; libfcgi reads the records. What this buys: the loop calls libfcgi,
+/// whose reads block, only when all it will ask for has arrived.
+/// - Source: FastCGI specification 1.0, sections 3.3 and 5.
+enum RecordScan: Equatable {
+  /// The parameters are not complete.
+  case partialHead
+  /// The parameters are complete, the body is not.
+  case head
+  /// All of it is here.
+  case whole
+  /// This is not a FastCGI request.
+  case garbage
+
+  private static let headerLength = 8
+  private static let beginRequest: UInt8 = 1
+  private static let params: UInt8 = 4
+  private static let stdin: UInt8 = 5
+  private static let managementID: UInt16 = 0
+
+  /// - Parameter bytes: from the start of a record.
+  init(_ bytes: UnsafeRawBufferPointer) {
+    var offset = 0
+    var isBegun = false
+    var isHeadComplete = false
+    while bytes.count - offset >= RecordScan.headerLength {
+      let version = unsafe bytes[offset]
+      let type = unsafe bytes[offset + 1]
+      let id = unsafe UInt16(bytes[offset + 2]) << 8 | UInt16(bytes[offset + 3])
+      let length = unsafe Int(bytes[offset + 4]) << 8 | Int(bytes[offset + 5])
+      let padding = unsafe Int(bytes[offset + 6])
+      let next = offset + RecordScan.headerLength + length + padding
+      guard version == 1,
+        id == RecordScan.managementID || isBegun || type == RecordScan.beginRequest
+      else {
+        self = .garbage
+        return
+      }
+      guard next <= bytes.count else { break }
+      switch type {
+      case RecordScan.beginRequest where id != RecordScan.managementID: isBegun = true
+      case RecordScan.params where length == 0: isHeadComplete = true
+      case RecordScan.stdin where length == 0 && isHeadComplete:
+        self = .whole
+        return
+      default: break
+      }
+      offset = next
+    }
+    self = isHeadComplete ? .head : .partialHead
+  }
+}

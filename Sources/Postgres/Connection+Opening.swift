@@ -1,0 +1,141 @@
+import CPostgres
+import Glibc
+import EventLoop
+
+extension Connection {
+  /// Connects, without holding up the loop.
+  ///
+  /// - Throws: `.connectionFailure`, with libpq's words, also when `settings.timeout` has passed.
+  package static func open(_ settings: ConnectionSettings) async throws(DatabaseError) -> Connection
+  {
+    try await open(settings, silence: nil)
+  }
+
+  static func open(
+    _ settings: ConnectionSettings,
+    silence: Duration?
+  ) async throws(DatabaseError) -> Connection {
+    guard let pointer = unsafe begin(settings) else {
+      throw DatabaseError(.connectionFailure, "libpq is out of memory")
+    }
+    let connection = unsafe Connection(pointer, silence: silence)
+    do throws(DatabaseError) {
+      try await connection.finishOpening(within: settings.timeout)
+    } catch {
+      connection.fail(error)
+      throw error
+    }
+    connection.start()
+    return connection
+  }
+
+  private static func begin(_ settings: ConnectionSettings) -> OpaquePointer? {
+    var words = [
+      ("dbname", settings.conninfo), ("application_name", settings.applicationName),
+      ("client_encoding", "UTF8"),
+    ]
+    if !settings.parameters.isEmpty { words.append(("options", settings.options)) }
+    let keys = unsafe words.map { unsafe strdup($0.0) }
+    let values = unsafe words.map { unsafe strdup($0.1) }
+    defer { unsafe (keys + values).forEach { unsafe free($0) } }
+    // The first word may be a whole connection string; what follows overrides it.
+    return unsafe PQconnectStartParams(
+      keys.map { unsafe UnsafePointer($0) } + [nil],
+      values.map { unsafe UnsafePointer($0) } + [nil],
+      1
+    )
+  }
+
+  private func finishOpening(within timeout: Duration) async throws(DatabaseError) {
+    guard unsafe PQstatus(pointer) != CONNECTION_BAD else { throw lastError }
+    let deadline = EventLoop.now() + timeout.nanoseconds
+    var interest = Readiness.write
+    while true {
+      let now = EventLoop.now()
+      // The socket may be another one after each step.
+      guard deadline > now,
+        await isReady(
+          unsafe PQsocket(pointer),
+          for: interest,
+          within: .nanoseconds(Int64(deadline - now))
+        )
+      else {
+        throw DatabaseError(.connectionFailure, "no connection within \(timeout)")
+      }
+      switch unsafe PQconnectPoll(pointer) {
+      case PGRES_POLLING_READING: interest = .read
+      case PGRES_POLLING_WRITING: interest = .write
+      case PGRES_POLLING_OK:
+        guard unsafe PQsetnonblocking(pointer, 1) == 0 else { throw lastError }
+        // Warnings would go to standard error, in the middle of the log.
+        unsafe PQsetNoticeProcessor(pointer, { _, _ in }, nil)
+        return
+      default: throw lastError
+      }
+    }
+  }
+
+  private func isReady(
+    _ descriptor: Int32,
+    for interest: Readiness,
+    within delay: Duration
+  ) async -> Bool {
+    var watch: Watch?
+    var timer: Timer?
+    let isReady = await unsafe withUnsafeContinuation {
+      (continuation: UnsafeContinuation<Bool, Never>) in
+      var isWaiting = true
+      func settle(_ outcome: Bool) {
+        guard isWaiting else { return }
+        isWaiting = false
+        unsafe continuation.resume(returning: outcome)
+      }
+      watch = try? Watch(descriptor, for: interest) { _ in settle(true) }
+      timer = Timer(after: delay) { settle(false) }
+      if watch == nil { settle(false) }
+    }
+    watch?.cancel()
+    timer?.cancel()
+    return isReady
+  }
+
+  // MARK: SQL that is not prepared, for tools
+
+  /// Runs one or several statements by the simple protocol.
+  ///
+  /// For a connection that nobody else uses: no prepared statement may be under way.
+  /// - Returns: one result for each statement.
+  /// - Throws: the first statement's failure; those before it have run, unless the text has no
+  ///   transaction of its own, which the server then makes of the whole.
+  @discardableResult
+  package func script(_ sql: String) async throws(DatabaseError) -> [TextResult] {
+    try await plain { unsafe PQsendQuery(pointer, sql) }.map(\.text)
+  }
+
+  /// Runs one statement with parameters as text.
+  ///
+  /// For a connection that nobody else uses: no prepared statement may be under way.
+  @discardableResult
+  package func query(
+    _ sql: String,
+    _ parameters: [String?] = []
+  ) async throws(DatabaseError) -> TextResult {
+    let results = try await plain {
+      unsafe Parameters(parameters).withPointers { values, count in
+        unsafe PQsendQueryParams(pointer, sql, count, nil, values, nil, nil, 0)
+      }
+    }
+    return results.last?.text ?? TextResult(columns: [], rows: [], tag: "")
+  }
+
+  private func plain(_ send: () -> Int32) async throws(DatabaseError) -> [ResultSet] {
+    if let failure { throw failure }
+    precondition(expected.isEmpty, "plain SQL on a connection in use")
+    guard unsafe PQexitPipelineMode(pointer) == 1, send() == 1 else { throw lastError }
+    return try await unsafe withUnsafeContinuation {
+      (continuation: UnsafeContinuation<Result<[ResultSet], DatabaseError>, Never>) in
+      expected.append(.plain(unsafe PlainCall(continuation)))
+      flush()
+    }.get()
+  }
+}

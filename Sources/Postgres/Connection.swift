@@ -1,0 +1,217 @@
+import CPostgres
+internal import DequeModule
+package import EventLoop
+
+/// One connection to PostgreSQL, pipelined, driven by the loop.
+///
+/// Statements given in one turn of the loop leave together and share one sync. The server then
+/// aborts what follows a statement that fails, up to the sync; such statements did nothing and are
+/// sent again, so that only the owner of the failing one sees an error.
+@safe @EventLoop package final class Connection {
+  nonisolated(unsafe) let pointer: OpaquePointer
+  private let silence: Duration?
+  private var watch: Watch?
+  /// What the server still owes an answer to, in the order sent.
+  var expected = Deque<Expectation>()
+  /// Statements the server has, or will have when what is on its way has arrived.
+  private var prepared: Set<UInt> = []
+  private var isSyncDue = false
+  private var watchdog: Timer?
+  private var lastReceived: UInt64 = 0
+  private(set) var failure: DatabaseError?
+  /// Called once, when the connection is of no more use.
+  var onFailure: (@EventLoop (DatabaseError) -> Void)?
+
+  /// - Parameter silence: how long the server may stay silent while it owes an answer.
+  init(_ pointer: OpaquePointer, silence: Duration?) {
+    unsafe self.pointer = pointer
+    self.silence = silence
+  }
+
+  /// Statements that wait for their answer.
+  package var load: Int { expected.count }
+
+  // MARK: Sending
+
+  func send(_ call: StatementCall) {
+    guard failure == nil else { return call.complete(.failure(failure ?? closed)) }
+    guard unsafe PQenterPipelineMode(pointer) == 1 else {
+      return call.complete(.failure(lastError))
+    }
+    if prepared.insert(call.name.address).inserted {
+      guard unsafe PQsendPrepare(pointer, call.name.cString, call.sql.cString, 0, nil) == 1 else {
+        prepared.remove(call.name.address)
+        return call.complete(.failure(lastError))
+      }
+      expected.append(.prepared(call))
+    }
+    let sent = unsafe call.parameters.withPointers { values, count in
+      unsafe PQsendQueryPrepared(pointer, call.name.cString, count, values, nil, nil, 0)
+    }
+    // What was prepared stays expected; the server will answer it whatever becomes of this.
+    guard sent == 1 else { return call.complete(.failure(lastError)) }
+    expected.append(.result(call))
+    scheduleSync()
+  }
+
+  private func scheduleSync() {
+    guard !isSyncDue else { return }
+    isSyncDue = true
+    EventLoop.atEndOfTurn { [self] in
+      isSyncDue = false
+      guard failure == nil else { return }
+      guard unsafe PQpipelineSync(pointer) == 1 else { return fail(lastError) }
+      expected.append(.sync)
+      startWatchdog()
+      flush()
+    }
+  }
+
+  /// Writes what there is to write, now or when the socket takes more.
+  func flush() {
+    switch unsafe PQflush(pointer) {
+    case 0: listen(for: .read)
+    case 1: listen(for: [.read, .write])
+    default: fail(lastError)
+    }
+  }
+
+  private func listen(for interest: Readiness) {
+    do throws(EventLoopError) {
+      if let watch { return try watch.change(to: interest) }
+      watch = try Watch(unsafe PQsocket(pointer), for: interest) { [unowned self] readiness in
+        if readiness.contains(.write) { flush() }
+        if !readiness.isDisjoint(with: [.read, .hangUp]) { receive() }
+      }
+    } catch {
+      fail(DatabaseError(.connectionFailure, error.description))
+    }
+  }
+
+  /// Starts to listen, on a connection that has just been made.
+  func start() { listen(for: .read) }
+
+  // MARK: Receiving
+
+  private func receive() {
+    guard failure == nil else { return }
+    guard unsafe PQconsumeInput(pointer) == 1 else { return fail(lastError) }
+    lastReceived = EventLoop.now()
+    var again = ResentCalls()
+    while failure == nil, let expectation = expected.first, unsafe PQisBusy(pointer) == 0 {
+      let result = unsafe PQgetResult(pointer).map { unsafe ResultSet($0) }
+      settle(expectation, with: result, &again)
+    }
+    if failure == nil, unsafe PQstatus(pointer) == CONNECTION_BAD { fail(lastError) }
+    for call in again.calls { send(call) }
+  }
+
+  private func settle(
+    _ expectation: Expectation,
+    with result: ResultSet?,
+    _ again: inout ResentCalls
+  ) {
+    switch expectation {
+    case .prepared(let call):
+      guard let result else { return drop() }
+      if let failure = result.failure {
+        prepared.remove(call.name.address)
+        if !result.isAborted { call.preparationFailure = failure }
+      }
+    case .result(let call):
+      guard let result else { return drop() }
+      if result.isAborted {
+        if let failure = call.preparationFailure {
+          call.complete(.failure(failure))
+        } else {
+          again.append(call)
+        }
+      } else if let failure = result.failure {
+        // Its preparation was aborted together with another's statement, in an earlier batch.
+        if failure.state == SQLState(rawValue: "26000") {
+          prepared.remove(call.name.address)
+          again.append(call)
+        } else {
+          call.complete(.failure(failure))
+          if failure.isConnectionLost { fail(failure) }
+        }
+      } else {
+        call.complete(.success(result))
+      }
+    case .sync:
+      // A result that ends the sync; a nil before it belongs to the statement already settled.
+      if let result, unsafe PQresultStatus(result.pointer) == PGRES_PIPELINE_SYNC {
+        expected.removeFirst()
+      } else if result == nil {
+        fail(DatabaseError(.connectionFailure, "the pipeline lost its place"))
+      }
+    case .plain(let call):
+      guard let result else {
+        expected.removeFirst()
+        return call.complete()
+      }
+      call.append(result)
+    }
+  }
+
+  private func drop() { expected.removeFirst() }
+
+  // MARK: Ending
+
+  /// Ends the connection; what still waits gets an error.
+  package func close() { fail(closed) }
+
+  private var closed: DatabaseError {
+    DatabaseError(.connectionFailure, "the connection is closed")
+  }
+
+  var lastError: DatabaseError {
+    let message = unsafe String(cString: PQerrorMessage(pointer)).trimmed
+    return DatabaseError(.connectionFailure, message)
+  }
+
+  func fail(_ error: DatabaseError) {
+    guard failure == nil else { return }
+    let error = error.isConnectionLost ? error : DatabaseError(.connectionFailure, error.message)
+    failure = error
+    watch?.cancel()
+    watch = nil
+    watchdog?.cancel()
+    unsafe PQfinish(pointer)
+    let owed = expected
+    expected.removeAll()
+    for expectation in owed { expectation.fail(with: error) }
+    onFailure?(error)
+    onFailure = nil
+  }
+
+  /// Ends a connection whose server, or the way to it, has died without a word.
+  private func startWatchdog() {
+    guard let silence, watchdog == nil else { return }
+    lastReceived = EventLoop.now()
+    watchdog = Timer(after: silence) { [weak self] in
+      guard let self, failure == nil else { return }
+      watchdog = nil
+      guard !expected.isEmpty else { return }
+      if EventLoop.now() - lastReceived >= silence.nanoseconds {
+        fail(DatabaseError(.connectionFailure, "no answer within \(silence)"))
+      } else {
+        startWatchdog()
+      }
+    }
+  }
+}
+
+/// Calls that the server aborted for another's error, each to be sent again a few times at most.
+@EventLoop private struct ResentCalls {
+  private(set) var calls: [StatementCall] = []
+
+  mutating func append(_ call: StatementCall) {
+    call.attempts += 1
+    if call.attempts < 5 {
+      calls.append(call)
+    } else {
+      call.complete(.failure(DatabaseError(.laneFull, "aborted with others' statements")))
+    }
+  }
+}

@@ -1,0 +1,157 @@
+package import EventLoop
+
+/// PostgreSQL by three lanes, so that no kind of work waits behind another.
+///
+/// - Express: reads of bounded cost, all on one pipelined connection.
+/// - Exclusive: writes and transactions, each alone on a connection of a small pool.
+/// - Search: reads that may take long, few at a time.
+@EventLoop package final class Database {
+  private let express: Slot
+  private let exclusive: Lane
+  private let search: Lane
+  private let settings: DatabaseSettings
+
+  package init(_ settings: DatabaseSettings) {
+    self.settings = settings
+    express = Slot(settings.connection(settings.readTimeout), silence: settings.silence)
+    exclusive = Lane(
+      settings.connection(settings.writeTimeout),
+      silence: settings.silence,
+      size: settings.exclusiveConnections,
+      waitingRoom: 1_024,
+      patience: .seconds(1)
+    )
+    search = Lane(
+      settings.connection(settings.searchTimeout),
+      silence: settings.silence + settings.searchTimeout,
+      size: settings.searchConnections,
+      waitingRoom: 32,
+      patience: .seconds(2)
+    )
+  }
+
+  /// Starts to connect; calls made before it has come to that wait a moment.
+  package func start() {
+    express.start()
+    exclusive.start()
+  }
+
+  package func stop() {
+    express.stop()
+    exclusive.stop()
+    search.stop()
+  }
+
+  /// Whether reads and writes have a connection now.
+  package var isReady: Bool { express.connection != nil && exclusive.isConnected }
+
+  /// Why the server cannot be reached, in libpq's words, for an operator.
+  package var lastFailure: DatabaseError? { isReady ? nil : express.lastFailure }
+
+  /// What the lanes hold now.
+  package var load: DatabaseLoad {
+    DatabaseLoad(
+      express: express.connection?.load ?? 0,
+      exclusive: exclusive.lent,
+      exclusiveWaiting: exclusive.waiters,
+      search: search.lent,
+      searchWaiting: search.waiters
+    )
+  }
+
+  // MARK: Express
+
+  /// Runs one read on the shared connection.
+  ///
+  /// - Parameters:
+  ///   - statement: a read of bounded cost. It is sent again when another's failure aborted it.
+  ///   - values: its parameters.
+  /// - Returns: the rows, in the server's order.
+  /// - Throws: `.connectionFailure` while the server is away, within half a second;
+  ///   `.laneFull` when too much is under way.
+  package func read<Row, each Value>(
+    _ statement: Statement<Row, repeat each Value>,
+    _ values: repeat each Value
+  ) async throws(DatabaseError) -> [Row] {
+    let connection = try await expressConnection()
+    guard connection.load < settings.expressDepth else {
+      throw DatabaseError(.laneFull, "\(settings.expressDepth) reads are under way")
+    }
+    return try await connection.run(statement, repeat each values).decode(Row.self)
+  }
+
+  private func expressConnection() async throws(DatabaseError) -> Connection {
+    if let connection = express.connection { return connection }
+    // A worker that has just started is asked before it is connected: wait, once.
+    let deadline = EventLoop.now() + 500_000_000
+    while !express.hasFailed, EventLoop.now() < deadline {
+      await EventLoop.sleep(for: .milliseconds(2))
+      if let connection = express.connection { return connection }
+    }
+    throw DatabaseError(.connectionFailure, "PostgreSQL is away")
+  }
+
+  // MARK: Exclusive and search
+
+  /// Runs one statement that writes, in a transaction of its own.
+  ///
+  /// Tried again up to three times when it met another's lock or version.
+  package func write<Row, each Value>(
+    _ statement: Statement<Row, repeat each Value>,
+    _ values: repeat each Value
+  ) async throws(DatabaseError) -> [Row] {
+    try await retryingConflicts { () async throws(DatabaseError) in
+      try await exclusive.withConnection { (connection) async throws(DatabaseError) in
+        try await connection.run(statement, repeat each values).decode(Row.self)
+      }
+    }
+  }
+
+  /// Runs a read that may take long.
+  package func search<Row, each Value>(
+    _ statement: Statement<Row, repeat each Value>,
+    _ values: repeat each Value
+  ) async throws(DatabaseError) -> [Row] {
+    try await search.withConnection { (connection) async throws(DatabaseError) in
+      try await connection.run(statement, repeat each values).decode(Row.self)
+    }
+  }
+
+  /// Runs `body` in a transaction: committed when it returns, rolled back when it throws.
+  ///
+  /// It may run up to three times, when it met another's lock or version: it must do nothing that
+  /// a roll-back does not undo. Give it the rows of one user.
+  package func transaction<Outcome>(
+    _ body: (Transaction) async throws(DatabaseError) -> Outcome
+  ) async throws(DatabaseError) -> Outcome {
+    try await retryingConflicts { () async throws(DatabaseError) in
+      try await exclusive.withConnection { (connection) async throws(DatabaseError) in
+        try await Transaction.run(on: connection, body)
+      }
+    }
+  }
+
+  private func retryingConflicts<Outcome>(
+    _ body: () async throws(DatabaseError) -> Outcome
+  ) async throws(DatabaseError) -> Outcome {
+    var attempt = 1
+    while true {
+      do throws(DatabaseError) {
+        return try await body()
+      } catch {
+        guard error.isConflict, attempt < 4 else { throw error }
+        await EventLoop.sleep(for: .milliseconds(Int.random(in: 0...(attempt * 10))))
+        attempt += 1
+      }
+    }
+  }
+}
+
+/// What the lanes of a database hold at one moment.
+package struct DatabaseLoad: Sendable {
+  package let express: Int
+  package let exclusive: Int
+  package let exclusiveWaiting: Int
+  package let search: Int
+  package let searchWaiting: Int
+}

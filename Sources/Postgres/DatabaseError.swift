@@ -1,0 +1,89 @@
+import CPostgres
+import EventLoop
+
+/// The five characters by which PostgreSQL names a condition.
+package struct SQLState: RawRepresentable, Hashable, Sendable {
+  package let rawValue: String
+  package init(rawValue: String) { self.rawValue = rawValue }
+
+  package static let uniqueViolation = SQLState(rawValue: "23505")
+  package static let foreignKeyViolation = SQLState(rawValue: "23503")
+  package static let checkViolation = SQLState(rawValue: "23514")
+  package static let serializationFailure = SQLState(rawValue: "40001")
+  package static let deadlockDetected = SQLState(rawValue: "40P01")
+  package static let queryCanceled = SQLState(rawValue: "57014")
+  package static let invalidTransaction = SQLState(rawValue: "25000")
+  /// The connection was lost, or could not be made.
+  package static let connectionFailure = SQLState(rawValue: "08006")
+  /// Ours, in a class PostgreSQL leaves to applications: no room in a lane.
+  package static let laneFull = SQLState(rawValue: "XD001")
+  /// Ours: a column was not what its statement's row type says.
+  package static let unexpectedColumn = SQLState(rawValue: "XD002")
+
+  /// The first two characters.
+  package var category: Substring { rawValue.prefix(2) }
+}
+
+/// What PostgreSQL, or the way to it, answered instead of a result.
+///
+/// `message` and `detail` may hold a user's data: they are for an operator's log at most, never for
+/// an answer.
+package struct DatabaseError: Error, Sendable {
+  package let state: SQLState
+  package let constraint: String?
+  package let message: String
+  package let detail: String?
+  package let hint: String?
+  /// Where in the statement, in characters from 1.
+  package let position: Int?
+
+  package init(_ state: SQLState, _ message: String) {
+    self.state = state
+    self.message = message
+    constraint = nil
+    detail = nil
+    hint = nil
+    position = nil
+  }
+
+  /// Reads the fields of a failed result.
+  @safe init(result: OpaquePointer) {
+    func field(_ code: CPostgresField) -> String? {
+      guard let text = unsafe PQresultErrorField(result, Int32(code.rawValue)) else { return nil }
+      return unsafe String(cString: text)
+    }
+    state = SQLState(rawValue: field(CPostgresFieldSQLState) ?? SQLState.connectionFailure.rawValue)
+    constraint = field(CPostgresFieldConstraint)
+    message =
+      unsafe field(CPostgresFieldMessage) ?? String(cString: PQresultErrorMessage(result)).trimmed
+    detail = field(CPostgresFieldDetail)
+    hint = field(CPostgresFieldHint)
+    position = field(CPostgresFieldPosition).flatMap { Int($0) }
+  }
+
+  /// Whether the same call may succeed a little later, on another connection.
+  package var isTransient: Bool {
+    isConnectionLost || state == .laneFull || state == .queryCanceled || state.category == "53"
+  }
+
+  /// Whether the connection is of no more use: lost, or the server is going down or not yet up.
+  package var isConnectionLost: Bool {
+    state.category == "08" || state.rawValue.hasPrefix("57P")
+  }
+
+  /// Whether the whole transaction should be tried again.
+  var isConflict: Bool { state == .serializationFailure || state == .deadlockDetected }
+}
+
+extension DatabaseError: CustomStringConvertible {
+  package var description: String { "\(state.rawValue): \(message)" }
+}
+
+extension String {
+  /// Without the line ends that libpq leaves on its messages.
+  var trimmed: String {
+    var text = self[...]
+    while let last = text.last, last.isWhitespace { text.removeLast() }
+    return String(text)
+  }
+}

@@ -1,0 +1,38 @@
+/// Where the database is and how much of it a worker may use.
+package struct DatabaseSettings: Sendable {
+  package var conninfo: String
+  package var applicationName: String
+  /// Connections of a worker for writes and transactions.
+  package var exclusiveConnections = 4
+  /// Connections of a worker for searches.
+  package var searchConnections = 1
+  /// Reads under way at once on the shared connection.
+  package var expressDepth = 4_096
+  package var connectTimeout = Duration.seconds(3)
+  /// The server ends a statement of the lane that takes longer.
+  package var readTimeout = Duration.seconds(1)
+  package var writeTimeout = Duration.seconds(3)
+  package var searchTimeout = Duration.seconds(10)
+  /// How long the server may stay silent before its connection counts as lost; more than the
+  /// time-outs of reads and writes.
+  package var silence = Duration.seconds(6)
+
+  package init(conninfo: String, applicationName: String) {
+    self.conninfo = conninfo
+    self.applicationName = applicationName
+  }
+
+  func connection(_ statementTimeout: Duration) -> ConnectionSettings {
+    let milliseconds = statementTimeout.components.seconds * 1_000
+    return ConnectionSettings(
+      conninfo,
+      applicationName: applicationName,
+      timeout: connectTimeout,
+      parameters: [
+        ("statement_timeout", "\(milliseconds)"),
+        ("idle_in_transaction_session_timeout", "10000"),
+        ("jit", "off"),
+      ]
+    )
+  }
+}

@@ -1,0 +1,72 @@
+import EventLoop
+
+/// What the server owes next.
+@EventLoop enum Expectation {
+  case prepared(StatementCall)
+  case result(StatementCall)
+  case sync
+  case plain(PlainCall)
+
+  func fail(with error: DatabaseError) {
+    switch self {
+    case .prepared, .sync: break
+    case .result(let call): call.complete(.failure(error))
+    case .plain(let call): call.fail(error)
+    }
+  }
+}
+
+/// One call of a prepared statement.
+@safe @EventLoop final class StatementCall {
+  let name: StaticString
+  let sql: StaticString
+  let parameters: Parameters
+  var attempts = 0
+  var preparationFailure: DatabaseError?
+  private var continuation: UnsafeContinuation<Result<ResultSet, DatabaseError>, Never>?
+
+  init(
+    _ name: StaticString,
+    _ sql: StaticString,
+    _ parameters: Parameters,
+    _ continuation: UnsafeContinuation<Result<ResultSet, DatabaseError>, Never>?
+  ) {
+    self.name = name
+    self.sql = sql
+    self.parameters = parameters
+    unsafe self.continuation = continuation
+  }
+
+  func complete(_ outcome: Result<ResultSet, DatabaseError>) {
+    unsafe continuation?.resume(returning: outcome)
+    unsafe continuation = nil
+  }
+}
+
+/// One call of SQL that is not prepared.
+@safe @EventLoop final class PlainCall {
+  private var results: [ResultSet] = []
+  private var failure: DatabaseError?
+  private var continuation: UnsafeContinuation<Result<[ResultSet], DatabaseError>, Never>?
+
+  init(_ continuation: UnsafeContinuation<Result<[ResultSet], DatabaseError>, Never>) {
+    unsafe self.continuation = continuation
+  }
+
+  func append(_ result: ResultSet) {
+    if let failure = result.failure {
+      self.failure = self.failure ?? failure
+    } else {
+      results.append(result)
+    }
+  }
+
+  func complete() { resume(failure.map { .failure($0) } ?? .success(results)) }
+
+  func fail(_ error: DatabaseError) { resume(.failure(failure ?? error)) }
+
+  private func resume(_ outcome: Result<[ResultSet], DatabaseError>) {
+    unsafe continuation?.resume(returning: outcome)
+    unsafe continuation = nil
+  }
+}

@@ -1,0 +1,173 @@
+internal import DequeModule
+import EventLoop
+
+/// Connections that are lent to one caller at a time.
+@EventLoop final class Lane {
+  private let patience: Duration
+  private let waitingRoom: Int
+  private var slots: [Slot] = []
+  private var free: [Connection] = []
+  private var waiting = Deque<Waiter>()
+  private(set) var lent = 0
+
+  /// - Parameters:
+  ///   - settings: for each connection.
+  ///   - silence: as for `Connection`.
+  ///   - size: connections; one is made at once, the others when they are first needed.
+  ///   - waitingRoom: callers that may wait; one more is refused.
+  ///   - patience: how long a caller waits.
+  init(
+    _ settings: ConnectionSettings,
+    silence: Duration,
+    size: Int,
+    waitingRoom: Int,
+    patience: Duration
+  ) {
+    self.patience = patience
+    self.waitingRoom = waitingRoom
+    for _ in 0..<size {
+      let slot = Slot(settings, silence: silence)
+      slots.append(slot)
+      slot.onOpen = { [unowned self] connection in offer(connection) }
+    }
+  }
+
+  func start() { slots.first?.start() }
+
+  func stop() {
+    for slot in slots { slot.stop() }
+    free.removeAll()
+  }
+
+  var waiters: Int { waiting.count }
+  var isConnected: Bool { slots.contains { $0.connection != nil } }
+  private var isHopeless: Bool { !isConnected && slots.contains { $0.hasFailed } }
+
+  /// Runs `body` with a connection that is nobody else's meanwhile.
+  ///
+  /// - Throws: `.laneFull` when none came free in time; `.connectionFailure` at once while the
+  ///   server is away.
+  func withConnection<Result>(
+    _ body: (Connection) async throws(DatabaseError) -> Result
+  ) async throws(DatabaseError) -> Result {
+    let connection = try await borrow()
+    lent += 1
+    defer {
+      lent -= 1
+      offer(connection)
+    }
+    return try await body(connection)
+  }
+
+  private func borrow() async throws(DatabaseError) -> Connection {
+    while let connection = free.popLast() {
+      if connection.failure == nil { return connection }
+    }
+    guard !isHopeless else {
+      throw DatabaseError(.connectionFailure, "PostgreSQL is away")
+    }
+    slots.first { $0.isIdle }?.start()
+    guard waiting.count < waitingRoom else {
+      throw DatabaseError(.laneFull, "\(waitingRoom) callers wait already")
+    }
+    let waiter = Waiter(patience: patience)
+    waiting.append(waiter)
+    return try await waiter.wait()
+  }
+
+  private func offer(_ connection: Connection) {
+    guard connection.failure == nil else { return }
+    while let waiter = waiting.popFirst() {
+      if waiter.resume(.success(connection)) { return }
+    }
+    free.append(connection)
+  }
+}
+
+/// A caller in the queue of a lane.
+@safe @EventLoop private final class Waiter {
+  typealias Outcome = Result<Connection, DatabaseError>
+  private var continuation: UnsafeContinuation<Outcome, Never>?
+  private var timer: Timer?
+  private let patience: Duration
+
+  init(patience: Duration) { self.patience = patience }
+
+  func wait() async throws(DatabaseError) -> Connection {
+    try await unsafe withUnsafeContinuation { (continuation: UnsafeContinuation<Outcome, Never>) in
+      unsafe self.continuation = continuation
+      timer = Timer(after: patience) { [self] in
+        _ = resume(.failure(DatabaseError(.laneFull, "no connection free within \(patience)")))
+      }
+    }.get()
+  }
+
+  /// Returns false when the caller has gone already.
+  func resume(_ outcome: Outcome) -> Bool {
+    guard let continuation = unsafe continuation else { return false }
+    unsafe self.continuation = nil
+    timer?.cancel()
+    unsafe continuation.resume(returning: outcome)
+    return true
+  }
+}
+
+/// One connection that is made anew whenever it is lost.
+@EventLoop final class Slot {
+  private let settings: ConnectionSettings
+  private let silence: Duration
+  private(set) var connection: Connection?
+  private(set) var isIdle = true
+  /// Whether the last attempt to connect failed.
+  private(set) var hasFailed = false
+  private(set) var lastFailure: DatabaseError?
+  private var attempts = 0
+  private var retry: Timer?
+  var onOpen: (@EventLoop (Connection) -> Void)?
+
+  init(_ settings: ConnectionSettings, silence: Duration) {
+    self.settings = settings
+    self.silence = silence
+  }
+
+  func start() {
+    guard isIdle else { return }
+    isIdle = false
+    connect()
+  }
+
+  func stop() {
+    isIdle = false
+    retry?.cancel()
+    connection?.onFailure = nil
+    connection?.close()
+    connection = nil
+  }
+
+  private func connect() {
+    Task { @EventLoop in
+      do throws(DatabaseError) {
+        let connection = try await Connection.open(settings, silence: silence)
+        self.connection = connection
+        hasFailed = false
+        attempts = 0
+        connection.onFailure = { [weak self] failure in self?.lost(failure) }
+        onOpen?(connection)
+      } catch {
+        lost(error)
+      }
+    }
+  }
+
+  /// Tries again: soon at first, then at longer and longer times, never all workers in step.
+  private func lost(_ failure: DatabaseError) {
+    connection = nil
+    hasFailed = true
+    lastFailure = failure
+    attempts += 1
+    let ceiling = min(2_000, 25 << min(attempts, 7))
+    retry = Timer(after: .milliseconds(Int.random(in: ceiling / 2...ceiling))) { [weak self] in
+      self?.connect()
+    }
+  }
+}

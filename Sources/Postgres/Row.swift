@@ -1,0 +1,164 @@
+import CPostgres
+package import EventLoop
+
+/// Something a row of a result can be read as.
+package protocol RowDecodable: Sendable {
+  /// - Throws: `.unexpectedColumn`.
+  @EventLoop init(from row: Row) throws(DatabaseError)
+}
+
+/// What the server sent for one statement.
+///
+/// Lives on the loop; freed with its last reference.
+@safe @EventLoop final class ResultSet {
+  nonisolated(unsafe) let pointer: OpaquePointer
+  let count: Int
+
+  init(_ pointer: OpaquePointer) {
+    unsafe self.pointer = pointer
+    count = unsafe Int(PQntuples(pointer))
+  }
+
+  deinit { unsafe PQclear(pointer) }
+
+  var failure: DatabaseError? {
+    switch unsafe PQresultStatus(pointer) {
+    case PGRES_TUPLES_OK, PGRES_COMMAND_OK, PGRES_EMPTY_QUERY, PGRES_SINGLE_TUPLE: nil
+    default: unsafe DatabaseError(result: pointer)
+    }
+  }
+
+  var isAborted: Bool { unsafe PQresultStatus(pointer) == PGRES_PIPELINE_ABORTED }
+
+  var affected: Int {
+    guard let text = unsafe PQcmdTuples(pointer) else { return 0 }
+    return unsafe Int(String(cString: text)) ?? 0
+  }
+
+  func decode<Value: RowDecodable>(_ type: Value.Type) throws(DatabaseError) -> [Value] {
+    var values: [Value] = []
+    values.reserveCapacity(count)
+    for index in 0..<count {
+      values.append(try Value(from: Row(result: self, index: Int32(index))))
+    }
+    return values
+  }
+
+  var text: TextResult {
+    let columns = unsafe (0..<PQnfields(pointer)).map { column in
+      unsafe PQfname(pointer, column).map { unsafe String(cString: $0) } ?? ""
+    }
+    let rows = (0..<count).map { index in
+      let row = Row(result: self, index: Int32(index))
+      return columns.indices.map { row.text(ifAny: Int($0)) }
+    }
+    let tag = unsafe PQcmdStatus(pointer).map { unsafe String(cString: $0) } ?? ""
+    return TextResult(columns: columns, rows: rows, tag: tag)
+  }
+}
+
+/// A result without types, for tools.
+package struct TextResult: Sendable {
+  package let columns: [String]
+  package let rows: [[String?]]
+  /// The server's word for what was done, `INSERT 0 1`.
+  package let tag: String
+}
+
+/// One row of a result, by column number from 0.
+@EventLoop package struct Row {
+  let result: ResultSet
+  let index: Int32
+
+  package func isNull(_ column: Int) -> Bool {
+    unsafe PQgetisnull(result.pointer, index, Int32(column)) != 0
+  }
+
+  /// The column's text in the form that PostgreSQL gives it.
+  package func text(_ column: Int) throws(DatabaseError) -> String {
+    guard let text = text(ifAny: column) else { throw unexpected(column, "null") }
+    return text
+  }
+
+  package func text(ifAny column: Int) -> String? {
+    guard !isNull(column) else { return nil }
+    return unsafe withBytes(column) { unsafe String(decoding: $0, as: UTF8.self) }
+  }
+
+  package func bytes(_ column: Int) throws(DatabaseError) -> [UInt8] {
+    guard !isNull(column) else { throw unexpected(column, "null") }
+    return unsafe withBytes(column) { unsafe Array($0) }
+  }
+
+  package func int(_ column: Int) throws(DatabaseError) -> Int {
+    guard let value = try int(ifAny: column) else { throw unexpected(column, "null") }
+    return value
+  }
+
+  package func int(ifAny column: Int) throws(DatabaseError) -> Int? {
+    guard let text = text(ifAny: column) else { return nil }
+    guard let value = Int(text) else { throw unexpected(column, "not an integer") }
+    return value
+  }
+
+  package func bool(_ column: Int) throws(DatabaseError) -> Bool {
+    guard !isNull(column) else { throw unexpected(column, "null") }
+    return unsafe withBytes(column) { unsafe $0.first == UInt8(ascii: "t") }
+  }
+
+  /// A `bytea` column.
+  package func binary(_ column: Int) throws(DatabaseError) -> [UInt8] {
+    guard let bytes = try binary(ifAny: column) else { throw unexpected(column, "null") }
+    return bytes
+  }
+
+  package func binary(ifAny column: Int) throws(DatabaseError) -> [UInt8]? {
+    guard !isNull(column) else { return nil }
+    let text = try bytes(column)
+    guard text.starts(with: "\\x".utf8), text.count % 2 == 0 else {
+      throw unexpected(column, "not bytea in hexadecimal")
+    }
+    return stride(from: 2, to: text.count, by: 2).map { index in
+      UInt8(hexadecimal: text[index]) << 4 | UInt8(hexadecimal: text[index + 1])
+    }
+  }
+
+  private func withBytes<Result>(
+    _ column: Int,
+    _ body: (UnsafeBufferPointer<UInt8>) -> Result
+  ) -> Result {
+    let length = unsafe Int(PQgetlength(result.pointer, index, Int32(column)))
+    let start = unsafe UnsafeRawPointer(PQgetvalue(result.pointer, index, Int32(column)))
+    return unsafe body(
+      UnsafeBufferPointer(start: start?.assumingMemoryBound(to: UInt8.self), count: length)
+    )
+  }
+
+  private func unexpected(_ column: Int, _ what: String) -> DatabaseError {
+    DatabaseError(.unexpectedColumn, "column \(column) is \(what)")
+  }
+}
+
+extension UInt8 {
+  /// The value of a digit that PostgreSQL wrote.
+  fileprivate init(hexadecimal digit: UInt8) {
+    self = digit < UInt8(ascii: "a") ? digit - UInt8(ascii: "0") : digit - UInt8(ascii: "a") + 10
+  }
+}
+
+/// For statements that answer with no rows.
+package struct NoRow: RowDecodable {
+  package init(from row: Row) throws(DatabaseError) {}
+}
+
+extension String: RowDecodable {
+  package init(from row: Row) throws(DatabaseError) { self = try row.text(0) }
+}
+
+extension Int: RowDecodable {
+  package init(from row: Row) throws(DatabaseError) { self = try row.int(0) }
+}
+
+extension Bool: RowDecodable {
+  package init(from row: Row) throws(DatabaseError) { self = try row.bool(0) }
+}

@@ -1,0 +1,51 @@
+package import EventLoop
+
+/// A transaction under way, on a connection of its own.
+@EventLoop package struct Transaction {
+  private let connection: Connection
+
+  private static let begin = Statement<NoRow>("transaction.begin", "begin")
+  private static let commit = Statement<NoRow>("transaction.commit", "commit")
+  private static let rollback = Statement<NoRow>("transaction.rollback", "rollback")
+
+  static func run<Outcome>(
+    on connection: Connection,
+    _ body: (Transaction) async throws(DatabaseError) -> Outcome
+  ) async throws(DatabaseError) -> Outcome {
+    // It leaves together with the first statement; its answer needs no waiting for.
+    connection.send(unsafe StatementCall(begin.name, begin.sql, Parameters(), nil))
+    do throws(DatabaseError) {
+      let outcome = try await body(Transaction(connection: connection))
+      // After a failure that `body` kept to itself the server rolls back, and calls that a success.
+      guard try await connection.run(commit).text.tag == "COMMIT" else {
+        throw DatabaseError(.invalidTransaction, "a failed statement was passed over")
+      }
+      return outcome
+    } catch {
+      _ = try? await connection.run(rollback)
+      throw error
+    }
+  }
+
+  /// Runs one statement of the transaction.
+  package func run<Row, each Value>(
+    _ statement: Statement<Row, repeat each Value>,
+    _ values: repeat each Value
+  ) async throws(DatabaseError) -> [Row] {
+    try await connection.run(statement, repeat each values).decode(Row.self)
+  }
+}
+
+extension Connection {
+  /// Runs a statement and waits for its result.
+  func run<Row, each Value>(
+    _ statement: Statement<Row, repeat each Value>,
+    _ values: repeat each Value
+  ) async throws(DatabaseError) -> ResultSet {
+    let parameters = Parameters(repeat each values)
+    return try await unsafe withUnsafeContinuation {
+      (continuation: UnsafeContinuation<Result<ResultSet, DatabaseError>, Never>) in
+      send(unsafe StatementCall(statement.name, statement.sql, parameters, continuation))
+    }.get()
+  }
+}
