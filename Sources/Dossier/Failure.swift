@@ -1,0 +1,78 @@
+package import Postgres
+
+/// Every way in which a call can be refused.
+///
+/// Each wire has one `switch` over it, so that a new case does not build until every language that
+/// clients speak has words for it.
+package enum Failure: Error {
+  /// No token, or one that is malformed, expired, of another issuer, or of a session that ended.
+  case unauthenticated(TokenFault)
+  /// The token lacks the scope that the route asks for.
+  case forbidden(scope: String)
+  /// Members of the input that break a rule, each with its place.
+  case invalid([Fault])
+  /// No such document, user or thing.
+  case notFound
+  /// The email address belongs to another user of the app.
+  case emailTaken
+  /// No such user, or another password; which of both is not told.
+  case wrongCredentials
+  /// The refresh token is malformed, used up, expired, or of a session that ended.
+  case invalidRefreshToken
+  /// The stored version is not the one that the caller named.
+  case versionMoved(current: Int)
+  /// A `test` of a JSON Patch did not hold.
+  case patchTestFailed(pointer: String)
+  /// The operation of a JSON Patch cannot be applied to the stored document.
+  case patchNotApplicable(pointer: String, reason: String)
+  /// A stored document would grow over its limit, in bytes.
+  case documentTooLarge(limit: Int)
+  /// More is asked than can be done soon.
+  case overloaded(retryAfter: Int)
+  /// PostgreSQL is away.
+  case unavailable(retryAfter: Int)
+  /// What nobody foresaw; for the operator's log, never for an answer.
+  case unforeseen(String)
+}
+
+/// What was wrong with a bearer token.
+package enum TokenFault: Sendable {
+  case missing
+  case malformed
+  case expired
+  case sessionEnded
+}
+
+/// One member of the input that breaks a rule.
+package struct Fault: Sendable, Equatable {
+  /// RFC 6901, from the root of the body.
+  package let pointer: String
+  /// Stable, for programs.
+  package let code: String
+  /// The rule, for people.
+  package let detail: String
+
+  package init(_ pointer: String, _ code: String, _ detail: String) {
+    self.pointer = pointer
+    self.code = code
+    self.detail = detail
+  }
+}
+
+extension Failure {
+  /// Reads what the database said.
+  ///
+  /// Constraint names are the contract between `migrations/` and this.
+  init(_ error: DatabaseError) {
+    switch (error.state, error.constraint) {
+    case (.uniqueViolation, "identity_subjects_taken"): self = .emailTaken
+    case (.checkViolation, "documents_size"): self = .documentTooLarge(limit: 0)
+    // The user was deleted between the reading of the session and the write.
+    case (.foreignKeyViolation, _): self = .unauthenticated(.sessionEnded)
+    case (.laneFull, _): self = .overloaded(retryAfter: 1)
+    case (_, _) where error.isTransient: self = .unavailable(retryAfter: 1)
+    case (_, _) where error.state.category == "25": self = .unavailable(retryAfter: 1)
+    default: self = .unforeseen(error.description)
+    }
+  }
+}

@@ -1,0 +1,65 @@
+package import EventLoop
+package import Postgres
+
+/// What every verb of the domain works on: the database, the keys, the pool for hashing.
+///
+/// One is made for each request, so that the request's time in the database can be told.
+@EventLoop package struct Store {
+  package let database: Database
+  package let keys: Keyring
+  package let passwords: PasswordHasher
+  package let apps: Apps
+  package let meter = Meter()
+
+  package init(database: Database, keys: Keyring, passwords: PasswordHasher, apps: Apps) {
+    self.database = database
+    self.keys = keys
+    self.passwords = passwords
+    self.apps = apps
+  }
+
+  /// Runs a read of bounded cost, on the express lane.
+  func read<Row, each Value>(
+    _ statement: Statement<Row, repeat each Value>, _ values: repeat each Value
+  ) async throws(Failure) -> [Row] {
+    try await metered { () async throws(DatabaseError) in
+      try await database.read(statement, repeat each values)
+    }
+  }
+
+  /// Runs one statement that writes, on the exclusive lane.
+  func write<Row, each Value>(
+    _ statement: Statement<Row, repeat each Value>, _ values: repeat each Value
+  ) async throws(Failure) -> [Row] {
+    try await metered { () async throws(DatabaseError) in
+      try await database.write(statement, repeat each values)
+    }
+  }
+
+  /// Runs statements of one user in a transaction; it may run again after a conflict.
+  func transaction<Outcome>(
+    _ body: (Transaction) async throws(DatabaseError) -> Outcome
+  ) async throws(Failure) -> Outcome {
+    try await metered { () async throws(DatabaseError) in try await database.transaction(body) }
+  }
+
+  /// The one place where the database's words become the domain's.
+  private func metered<Outcome>(
+    _ body: () async throws(DatabaseError) -> Outcome
+  ) async throws(Failure) -> Outcome {
+    let start = EventLoop.now()
+    defer { meter.databaseNanoseconds += EventLoop.now() - start }
+    do throws(DatabaseError) {
+      return try await body()
+    } catch {
+      throw Failure(error)
+    }
+  }
+}
+
+/// How long one request was in the database.
+@EventLoop package final class Meter {
+  package fileprivate(set) var databaseNanoseconds: UInt64 = 0
+
+  init() {}
+}
