@@ -15,11 +15,15 @@ let pointers = house + [.strictMemorySafety()]
 let package = Package(
   name: "dossier",
   dependencies: [
-    .package(url: "https://github.com/apple/swift-collections.git", from: "1.6.0")
+    .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-collections.git", from: "1.6.0"),
+    .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
+    .package(url: "https://github.com/vapor/jwt-kit.git", from: "5.7.1"),
   ],
   targets: [
     .systemLibrary(name: "CLinux"),
     .systemLibrary(name: "CFastCGI"),
+    .systemLibrary(name: "CSodium", pkgConfig: "libsodium"),
     .systemLibrary(name: "CPostgres", pkgConfig: "libpq"),
     .target(name: "EventLoop", dependencies: ["CLinux"], swiftSettings: pointers),
     .target(
@@ -33,6 +37,36 @@ let package = Package(
         "CPostgres", "EventLoop", .product(name: "DequeModule", package: "swift-collections"),
       ],
       swiftSettings: pointers
+    ),
+    .target(name: "JSON", swiftSettings: house),
+    .target(name: "HTTP", swiftSettings: house),
+    .target(
+      name: "Dossier",
+      dependencies: [
+        "CSodium", "EventLoop", "JSON", "Postgres",
+        .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "JWTKit", package: "jwt-kit"),
+      ],
+      swiftSettings: house
+    ),
+    .target(
+      name: "Wiring",
+      dependencies: ["Dossier", "EventLoop", "HTTP", "JSON"],
+      swiftSettings: house
+    ),
+    .target(
+      name: "RESTWire",
+      dependencies: ["Dossier", "EventLoop", "HTTP", "JSON", "Wiring"],
+      swiftSettings: house
+    ),
+    .executableTarget(
+      name: "dossierd",
+      dependencies: [
+        "CLinux", "Dossier", "EventLoop", "FastCGI", "HTTP", "JSON", "Postgres", "RESTWire",
+        "Wiring",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      swiftSettings: house
     ),
     .target(
       name: "TestSupport",

@@ -1,4 +1,4 @@
-package import Postgres
+import Postgres
 
 /// Every way in which a call can be refused.
 ///

@@ -79,6 +79,12 @@ package final class Reactor: SerialExecutor, @unchecked Sendable {
     EventLoop.assumeIsolated { turns() }
   }
 
+  /// Runs with `body` as the first thing that the loop does.
+  package func start(_ body: @escaping @EventLoop @Sendable () -> Void) {
+    Task { @EventLoop in body() }
+    run()
+  }
+
   /// Ends `run` after the current turn.
   @EventLoop package func stop() { stopRequested = true }
 

@@ -62,7 +62,10 @@ package import Postgres
         let kid = JWKIdentifier(string: row.keyID)
         await collection.add(
           ecdsa: try ES256PrivateKey(
-            backing: P256.Signing.PrivateKey(rawRepresentation: secret)), kid: kid)
+            backing: P256.Signing.PrivateKey(rawRepresentation: secret)
+          ),
+          kid: kid
+        )
         // Asked of the collection's actor once; from here on signing and verifying are plain calls.
         let algorithm = try await collection.getKey(for: kid)
         verifiers["\(app) \(row.keyID)"] = algorithm
@@ -84,8 +87,12 @@ package import Postgres
     }
     do throws(DatabaseError) {
       _ = try await database.write(
-        KeyringQueries.create, app, keyID, BinaryBytes(Array(key.publicKey.x963Representation)),
-        BinaryBytes(sealed))
+        KeyringQueries.create,
+        app,
+        keyID,
+        BinaryBytes(Array(key.publicKey.x963Representation)),
+        BinaryBytes(sealed)
+      )
     } catch {
       throw Failure(error)
     }
@@ -111,7 +118,8 @@ package enum KeyringQueries {
     """
     select key_id, private_key, retires_at is null from signing_keys
     where app_id = $1 and purpose = 'access' and (retires_at is null or retires_at > now())
-    """)
+    """
+  )
 
   /// Does nothing when another worker was first.
   fileprivate static let create = Statement<NoRow, AppID, String, BinaryBytes, BinaryBytes>(
@@ -120,7 +128,8 @@ package enum KeyringQueries {
     insert into signing_keys (app_id, key_id, purpose, algorithm, public_key, private_key)
     values ($1, $2, 'access', 'ES256', $3, $4)
     on conflict do nothing
-    """)
+    """
+  )
 
   package static let all: [any PreparedStatement] = [load, create]
 }

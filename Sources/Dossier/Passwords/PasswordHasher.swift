@@ -36,7 +36,8 @@ package import EventLoop
   ///
   /// - Returns: also a new hash, when the stored one was made with other parameters.
   func verify(
-    _ password: String, against hash: String?
+    _ password: String,
+    against hash: String?
   ) async throws(Failure) -> (isRight: Bool, renewed: String?) {
     let stored: String
     if let hash {
@@ -69,8 +70,13 @@ package import EventLoop
     withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(crypto_pwhash_STRBYTES)) { text in
       guard let start = text.baseAddress else { return nil }
       let code = crypto_pwhash_str_alg(
-        start, password, UInt64(password.utf8.count), passes, memory,
-        crypto_pwhash_ALG_ARGON2ID13)
+        start,
+        password,
+        UInt64(password.utf8.count),
+        passes,
+        memory,
+        crypto_pwhash_ALG_ARGON2ID13
+      )
       return code == 0 ? String(cString: start) : nil
     }
   }

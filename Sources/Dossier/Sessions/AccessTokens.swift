@@ -20,9 +20,15 @@ internal import JWTKit
     let signer = try await keys.signer(for: caller.app)
     let now = time(nil)
     let claims = Claims(
-      iss: issuer, sub: caller.user.text, sid: caller.session.text, did: caller.device.text,
-      app: caller.app.text, scope: caller.scopes.text, iat: now,
-      exp: now + Int(lifetime.components.seconds))
+      iss: issuer,
+      sub: caller.user.text,
+      sid: caller.session.text,
+      did: caller.device.text,
+      app: caller.app.text,
+      scope: caller.scopes.text,
+      iat: now,
+      exp: now + Int(lifetime.components.seconds)
+    )
     do {
       let header = Data(#"{"alg":"ES256","typ":"JWT","kid":"\#(signer.keyID)"}"#.utf8)
       let payload = try DefaultJWTSerializer().serialize(claims)
@@ -52,7 +58,12 @@ internal import JWTKit
       let device = DeviceID(claims.did)
     else { throw .unauthenticated(.malformed) }
     let caller = Caller(
-      user: user, session: session, device: device, app: app, scopes: Scopes(claims.scope))
+      user: user,
+      session: session,
+      device: device,
+      app: app,
+      scopes: Scopes(claims.scope)
+    )
     verified[token] = TokenCache.Entry(caller: caller, expires: claims.exp)
     return caller
   }
@@ -122,15 +133,29 @@ private struct TokenCache {
 extension Data {
   /// - Source: RFC 4648 section 5, without padding.
   var base64URL: String {
-    base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+    let bytes = base64EncodedData().compactMap { byte -> UInt8? in
+      switch byte {
+      case UInt8(ascii: "+"): UInt8(ascii: "-")
+      case UInt8(ascii: "/"): UInt8(ascii: "_")
+      case UInt8(ascii: "="): nil
+      default: byte
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
   }
 
   /// Nil unless every character is of the alphabet.
   init?(base64URL text: some StringProtocol) {
     guard text.utf8.allSatisfy(\.isBase64URL) else { return nil }
-    let padding = String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
-    self.init(
-      base64Encoded: text.replacing("-", with: "+").replacing("_", with: "/") + padding)
+    var bytes = text.utf8.map { byte in
+      switch byte {
+      case UInt8(ascii: "-"): UInt8(ascii: "+")
+      case UInt8(ascii: "_"): UInt8(ascii: "/")
+      default: byte
+      }
+    }
+    bytes += [UInt8](repeating: UInt8(ascii: "="), count: (4 - bytes.count % 4) % 4)
+    self.init(base64Encoded: Data(bytes))
   }
 }
 

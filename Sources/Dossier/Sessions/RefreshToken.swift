@@ -18,8 +18,11 @@ struct RefreshToken {
   /// The first token of a session.
   init(user: UserID, session: SessionID) {
     self.init(
-      user: user, session: session, generation: 1,
-      secret: (0..<32).map { _ in UInt8.random(in: .min ... .max) })
+      user: user,
+      session: session,
+      generation: 1,
+      secret: (0..<32).map { _ in UInt8.random(in: .min ... .max) }
+    )
   }
 
   private init(user: UserID, session: SessionID, generation: Int, secret: [UInt8]) {
@@ -55,7 +58,10 @@ struct RefreshToken {
   /// The next of the chain; always the same one.
   func successor(_ key: MasterKey) -> RefreshToken {
     RefreshToken(
-      user: user, session: session, generation: generation + 1,
-      secret: key.successorSecret(of: payload))
+      user: user,
+      session: session,
+      generation: generation + 1,
+      secret: key.successorSecret(of: payload)
+    )
   }
 }

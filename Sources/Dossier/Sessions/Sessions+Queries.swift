@@ -1,4 +1,4 @@
-package import EventLoop
+import EventLoop
 package import Postgres
 
 /// A session whose refresh token was accepted.
@@ -44,7 +44,8 @@ package enum SessionsQueries {
       user_id, session_id, device_id, app_id, provider, scope, refresh_hash, expires_at, address,
       agent)
     values ($1, $2, $3, $4, $5, $6, $7, now() + $8::bigint * interval '1 second', $9::inet, $10)
-    """)
+    """
+  )
 
   /// Replaces the current refresh token by its successor; no row when it was not the current one.
   static let rotate = Statement<
@@ -59,7 +60,8 @@ package enum SessionsQueries {
     where s.user_id = c.user_id and s.session_id = $2 and s.app_id = $3 and s.refresh_hash = $4
       and s.ended_at is null
     returning s.device_id, s.scope
-    """)
+    """
+  )
 
   /// Finds the session of a token that is not its current one.
   static let predecessor = Statement<
@@ -72,7 +74,8 @@ package enum SessionsQueries {
         and s.refreshed_at > now() - $5::bigint * interval '1 second'
     from caller($1, $2) c join sessions s on s.user_id = c.user_id and s.session_id = $2
     where s.app_id = $3
-    """)
+    """
+  )
 
   /// Ends a session and records why; no row when it had ended.
   static let end = Statement<
@@ -94,7 +97,8 @@ package enum SessionsQueries {
       jsonb_build_object('reason', $3)
     from ended
     returning session_id
-    """)
+    """
+  )
 
   package static let all: [any PreparedStatement] = [open, rotate, predecessor, end]
 }
@@ -109,7 +113,8 @@ package enum AuditQueries {
     insert into audit (
       user_id, event_id, app_id, action, actor, session_id, device_id, address, agent, detail)
     values ($1, $2, $3, $4, $5, $6, $7, $8::inet, $9, $10::jsonb)
-    """)
+    """
+  )
 
   package static let all: [any PreparedStatement] = [record]
 }

@@ -1,5 +1,5 @@
-package import EventLoop
-package import Postgres
+import EventLoop
+import Postgres
 
 /// Sessions: opened by a login, carried on by refreshes, ended by a logout.
 package enum Sessions {
@@ -36,37 +36,74 @@ package enum Sessions {
     }
 
     @EventLoop func write(
-      in transaction: Transaction, _ key: MasterKey
+      in transaction: Transaction,
+      _ key: MasterKey
     ) async throws(DatabaseError) {
       _ = try await transaction.run(
-        SessionsQueries.open, user, session, device, app.id, provider, Scopes.user.text,
-        BinaryBytes(refreshToken.hash(key)), Int(app.sessionLifetime.components.seconds),
-        origin.address, origin.agent)
+        SessionsQueries.open,
+        user,
+        session,
+        device,
+        app.id,
+        provider,
+        Scopes.user.text,
+        BinaryBytes(refreshToken.hash(key)),
+        Int(app.sessionLifetime.components.seconds),
+        origin.address,
+        origin.agent
+      )
       _ = try await transaction.run(
-        AuditQueries.record, user, EventID(), app.id, "login", "user", session, device,
-        origin.address, origin.agent, "{}")
+        AuditQueries.record,
+        user,
+        EventID(),
+        app.id,
+        "login",
+        "user",
+        session,
+        device,
+        origin.address,
+        origin.agent,
+        "{}"
+      )
     }
   }
 
   /// The tokens of a session that has been opened.
   @EventLoop static func grant(
-    _ opening: Opening, _ tokens: AccessTokens, in store: Store
+    _ opening: Opening,
+    _ tokens: AccessTokens,
+    in store: Store
   ) async throws(Failure) -> Grant {
     let caller = Caller(
-      user: opening.user, session: opening.session, device: opening.device, app: opening.app.id,
-      scopes: .user)
+      user: opening.user,
+      session: opening.session,
+      device: opening.device,
+      app: opening.app.id,
+      scopes: .user
+    )
     return try await grant(
-      caller, opening.refreshToken, lifetime: opening.app.accessTokenLifetime, tokens, in: store)
+      caller,
+      opening.refreshToken,
+      lifetime: opening.app.accessTokenLifetime,
+      tokens,
+      in: store
+    )
   }
 
   @EventLoop private static func grant(
-    _ caller: Caller, _ refreshToken: RefreshToken, lifetime: Duration, _ tokens: AccessTokens,
+    _ caller: Caller,
+    _ refreshToken: RefreshToken,
+    lifetime: Duration,
+    _ tokens: AccessTokens,
     in store: Store
   ) async throws(Failure) -> Grant {
     Grant(
       accessToken: try await tokens.issue(for: caller, lifetime: lifetime),
-      refreshToken: refreshToken.text(store.keys.master), lifetime: lifetime, user: caller.user,
-      device: caller.device)
+      refreshToken: refreshToken.text(store.keys.master),
+      lifetime: lifetime,
+      user: caller.user,
+      device: caller.device
+    )
   }
 
   /// Exchanges a refresh token for new tokens.
@@ -75,14 +112,24 @@ package enum Sessions {
   /// token two or more generations old has been stolen, or its successor has: the session ends.
   /// - Throws: `.invalidRefreshToken`, `.unavailable`.
   @EventLoop package static func refresh(
-    _ text: String, app: App, from origin: Origin, _ tokens: AccessTokens, in store: Store
+    _ text: String,
+    app: App,
+    from origin: Origin,
+    _ tokens: AccessTokens,
+    in store: Store
   ) async throws(Failure) -> Grant {
     let key = store.keys.master
     guard let token = RefreshToken(text, key) else { throw .invalidRefreshToken }
     let successor = token.successor(key)
     let rotated = try await store.write(
-      SessionsQueries.rotate, token.user, token.session, app.id, BinaryBytes(token.hash(key)),
-      BinaryBytes(successor.hash(key)), Int(app.sessionLifetime.components.seconds))
+      SessionsQueries.rotate,
+      token.user,
+      token.session,
+      app.id,
+      BinaryBytes(token.hash(key)),
+      BinaryBytes(successor.hash(key)),
+      Int(app.sessionLifetime.components.seconds)
+    )
     let session: RefreshedSession
     if let row = rotated.first {
       session = row
@@ -90,25 +137,48 @@ package enum Sessions {
       session = try await repeated(token, app: app, from: origin, in: store)
     }
     let caller = Caller(
-      user: token.user, session: token.session, device: session.device, app: app.id,
-      scopes: Scopes(session.scope))
+      user: token.user,
+      session: token.session,
+      device: session.device,
+      app: app.id,
+      scopes: Scopes(session.scope)
+    )
     return try await grant(
-      caller, successor, lifetime: app.accessTokenLifetime, tokens, in: store)
+      caller,
+      successor,
+      lifetime: app.accessTokenLifetime,
+      tokens,
+      in: store
+    )
   }
 
   /// The session of a token that is not the current one, if it was until just now.
   @EventLoop private static func repeated(
-    _ token: RefreshToken, app: App, from origin: Origin, in store: Store
+    _ token: RefreshToken,
+    app: App,
+    from origin: Origin,
+    in store: Store
   ) async throws(Failure) -> RefreshedSession {
     // On the exclusive lane: this must see what a rotation that came first has committed.
     let rows = try await store.write(
-      SessionsQueries.predecessor, token.user, token.session, app.id,
-      BinaryBytes(token.hash(store.keys.master)), Int(grace.components.seconds))
+      SessionsQueries.predecessor,
+      token.user,
+      token.session,
+      app.id,
+      BinaryBytes(token.hash(store.keys.master)),
+      Int(grace.components.seconds)
+    )
     if let session = rows.first?.session { return session }
     if let generation = rows.first?.generation, token.generation < generation - 1 {
       _ = try await store.write(
-        SessionsQueries.end, token.user, token.session, "refresh_reuse", EventID(),
-        origin.address, origin.agent)
+        SessionsQueries.end,
+        token.user,
+        token.session,
+        "refresh_reuse",
+        EventID(),
+        origin.address,
+        origin.agent
+      )
     }
     throw .invalidRefreshToken
   }
@@ -117,11 +187,19 @@ package enum Sessions {
   ///
   /// - Throws: `.unauthenticated` when it has ended already, `.unavailable`.
   @EventLoop package static func end(
-    _ caller: Caller, from origin: Origin, in store: Store
+    _ caller: Caller,
+    from origin: Origin,
+    in store: Store
   ) async throws(Failure) {
     let ended = try await store.write(
-      SessionsQueries.end, caller.user, caller.session, "logout", EventID(), origin.address,
-      origin.agent)
+      SessionsQueries.end,
+      caller.user,
+      caller.session,
+      "logout",
+      EventID(),
+      origin.address,
+      origin.agent
+    )
     if ended.isEmpty { throw .unauthenticated(.sessionEnded) }
   }
 }

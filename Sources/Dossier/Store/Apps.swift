@@ -14,17 +14,15 @@ package import Postgres
   /// - Throws: `.notFound`, `.unavailable`.
   package func named(_ name: String) async throws(Failure) -> App {
     if let app = known[name] { return app }
+    let found: App?
     do throws(DatabaseError) {
-      guard let app = try await database.read(AppsQueries.named, name).first else {
-        throw Failure.notFound
-      }
-      known[name] = app
-      return app
-    } catch let error as DatabaseError {
+      found = try await database.read(AppsQueries.named, name).first
+    } catch {
       throw Failure(error)
-    } catch let failure as Failure {
-      throw failure
     }
+    guard let found else { throw .notFound }
+    known[name] = found
+    return found
   }
 }
 
@@ -47,7 +45,9 @@ package struct App: RowDecodable {
 package enum AppsQueries {
   /// Served by the unique key of the name.
   static let named = Statement<App, String>(
-    "apps.named", "select app_id, name from apps where name = $1")
+    "apps.named",
+    "select app_id, name from apps where name = $1"
+  )
 
   package static let all: [any PreparedStatement] = [named]
 }

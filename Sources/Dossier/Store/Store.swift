@@ -20,7 +20,8 @@ package import Postgres
 
   /// Runs a read of bounded cost, on the express lane.
   func read<Row, each Value>(
-    _ statement: Statement<Row, repeat each Value>, _ values: repeat each Value
+    _ statement: Statement<Row, repeat each Value>,
+    _ values: repeat each Value
   ) async throws(Failure) -> [Row] {
     try await metered { () async throws(DatabaseError) in
       try await database.read(statement, repeat each values)
@@ -29,7 +30,8 @@ package import Postgres
 
   /// Runs one statement that writes, on the exclusive lane.
   func write<Row, each Value>(
-    _ statement: Statement<Row, repeat each Value>, _ values: repeat each Value
+    _ statement: Statement<Row, repeat each Value>,
+    _ values: repeat each Value
   ) async throws(Failure) -> [Row] {
     try await metered { () async throws(DatabaseError) in
       try await database.write(statement, repeat each values)

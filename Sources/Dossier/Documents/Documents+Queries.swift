@@ -1,0 +1,98 @@
+import EventLoop
+package import Postgres
+
+/// A document, where the caller has one.
+struct DocumentRow: RowDecodable {
+  let document: StoredDocument?
+
+  init(from row: Row) throws(DatabaseError) {
+    document =
+      row.isNull(1) ? nil : StoredDocument(body: try row.bytes(0), version: try row.int(1))
+  }
+}
+
+/// What became of a write; no document when its condition did not hold.
+struct WrittenDocumentRow: RowDecodable {
+  let document: StoredDocument?
+  let isNew: Bool
+
+  init(from row: Row) throws(DatabaseError) {
+    document = try DocumentRow(from: row).document
+    isNew = try row.bool(2)
+  }
+}
+
+/// Versions, as an array of the database.
+struct VersionList: Bindable, Sendable {
+  let versions: [Int]
+
+  func appendText(to bytes: inout [UInt8]) -> Bool {
+    let list = versions.map { String($0) }.joined(separator: ",")
+    return "{\(list)}".appendText(to: &bytes)
+  }
+}
+
+package enum DocumentsQueries {
+  /// One row when the session counts. Served by the primary keys of three tables.
+  static let read = Statement<DocumentRow, UserID, SessionID, DocumentClass>(
+    "documents.read",
+    """
+    select d.body::text, d.version
+    from caller($1, $2) c
+    left join documents d on d.user_id = c.user_id and d.class = $3 and d.deleted_at is null
+    """
+  )
+
+  /// Replaces a document by `$4`, or merges `$4` into it.
+  ///
+  /// One row when the session counts, with nulls when the condition did not hold. The row's lock
+  /// makes writers follow one another, and the condition is tested on what the one before left.
+  static let write = Statement<
+    WrittenDocumentRow, UserID, SessionID, DocumentClass, TextBytes, Bool, VersionList?, Bool,
+    Bool, Bool
+  >(
+    "documents.write",
+    """
+    with c as (
+      select c.user_id, d.version, d.version is null or d.deleted_at is not null as is_absent
+      from caller($1, $2) c
+      left join documents d on d.user_id = c.user_id and d.class = $3
+    ), written as (
+      insert into documents as d (user_id, class, body, version)
+      select c.user_id, $3, case when $5::boolean then merge_patch('{}', $4::jsonb) else $4::jsonb end,
+        1
+      from c
+      where not c.is_absent or not $7::boolean
+        and ($6::bigint[] is null or $9::boolean and 0 = any ($6::bigint[]))
+      on conflict (user_id, class) do update set
+        body = case
+          when not $5::boolean then $4::jsonb
+          when d.deleted_at is not null then merge_patch('{}', $4::jsonb)
+          else merge_patch(d.body, $4::jsonb) end,
+        version = d.version + 1, updated_at = now(), deleted_at = null
+      where case when d.deleted_at is not null then not $7::boolean and $6::bigint[] is null
+        else not $8::boolean and ($6::bigint[] is null or d.version = any ($6::bigint[])) end
+      returning d.body::text as body, d.version
+    )
+    select w.body, w.version, c.is_absent from c left join written w on true
+    """
+  )
+
+  /// One row when the session counts: whether the document was there, in a version asked for.
+  static let delete = Statement<Bool, UserID, SessionID, DocumentClass, VersionList?>(
+    "documents.delete",
+    """
+    with c as (select user_id from caller($1, $2)), deleted as (
+      update documents d
+      set body = '{}', version = d.version + 1, updated_at = now(), deleted_at = now()
+      from c
+      where d.user_id = c.user_id and d.class = $3 and d.deleted_at is null
+        and ($4::bigint[] is null or d.version = any ($4::bigint[]))
+      returning d.user_id
+    )
+    select deleted.user_id is not null from c left join deleted on true
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [read, write, delete]
+}

@@ -1,0 +1,216 @@
+import EventLoop
+package import JSON
+import Postgres
+
+/// The JSON documents of a user.
+package enum DocumentClass: String, Sendable, Bindable {
+  case metadata
+  case appMetadata = "app_metadata"
+  case customData = "custom_data"
+
+  /// Whether a user has it from the start, as `{}` in version 0.
+  package var isAlwaysThere: Bool { self != .customData }
+
+  /// In bytes, as the database writes it; the constraint `documents_size` says the same.
+  package var limit: Int { self == .customData ? 1_048_576 : 65_536 }
+
+  package func appendText(to bytes: inout [UInt8]) -> Bool { rawValue.appendText(to: &bytes) }
+}
+
+/// A document as it is stored.
+package struct StoredDocument: Sendable {
+  /// JSON text, as the database wrote it.
+  package let body: [UInt8]
+  package let version: Int
+}
+
+/// What must hold of the stored version before a write.
+package struct VersionCondition: Sendable, Equatable {
+  /// One of these; any, or none at all, when nil.
+  package var oneOf: [Int]?
+  /// There must be a document.
+  package var mustExist = false
+  /// There must not be one.
+  package var mustNotExist = false
+
+  package init(oneOf: [Int]? = nil, mustExist: Bool = false, mustNotExist: Bool = false) {
+    self.oneOf = oneOf
+    self.mustExist = mustExist
+    self.mustNotExist = mustNotExist
+  }
+}
+
+/// How a write makes the new document of the old.
+package enum DocumentChange: Sendable {
+  case replace([UInt8])
+  /// RFC 7396, done by the database.
+  case merge([UInt8])
+  /// RFC 6902, done here on the version that was read, and tried again when that has moved.
+  case patch(JSONPatch)
+}
+
+package enum Documents {
+  /// Reads a document.
+  ///
+  /// - Throws: `.notFound`, `.unauthenticated`, `.unavailable`.
+  @EventLoop package static func read(
+    _ document: DocumentClass,
+    of caller: Caller,
+    in store: Store
+  ) async throws(Failure) -> StoredDocument {
+    let rows = try await store.read(DocumentsQueries.read, caller.user, caller.session, document)
+    guard let row = rows.first else { throw .unauthenticated(.sessionEnded) }
+    if let stored = row.document { return stored }
+    guard document.isAlwaysThere else { throw .notFound }
+    return StoredDocument(body: Array("{}".utf8), version: 0)
+  }
+
+  /// Writes a document: atomically, whatever others write meanwhile.
+  ///
+  /// - Parameters:
+  ///   - document: which.
+  ///   - change: what to do.
+  ///   - condition: what must hold of the version stored.
+  ///   - caller: whose.
+  ///   - store: where.
+  /// - Returns: the new document, and whether there was none before.
+  /// - Throws: `.versionMoved`, `.notFound` for a patch of a custom document that is not there,
+  ///   `.documentTooLarge`, `.patchTestFailed`, `.patchNotApplicable`, `.unauthenticated`.
+  @EventLoop package static func write(
+    _ document: DocumentClass,
+    _ change: DocumentChange,
+    if condition: VersionCondition,
+    of caller: Caller,
+    in store: Store
+  ) async throws(Failure) -> (document: StoredDocument, isNew: Bool) {
+    switch change {
+    case .replace(let body):
+      return try await put(document, body, isMerge: false, if: condition, of: caller, in: store)
+    case .merge(let patch):
+      return try await put(document, patch, isMerge: true, if: condition, of: caller, in: store)
+    case .patch(let patch):
+      return try await apply(patch, to: document, if: condition, of: caller, in: store)
+    }
+  }
+
+  @EventLoop private static func put(
+    _ document: DocumentClass,
+    _ body: [UInt8],
+    isMerge: Bool,
+    if condition: VersionCondition,
+    of caller: Caller,
+    in store: Store
+  ) async throws(Failure) -> (document: StoredDocument, isNew: Bool) {
+    let rows: [WrittenDocumentRow]
+    do throws(Failure) {
+      rows = try await store.write(
+        DocumentsQueries.write,
+        caller.user,
+        caller.session,
+        document,
+        TextBytes(body),
+        isMerge,
+        condition.oneOf.map(VersionList.init),
+        condition.mustExist,
+        condition.mustNotExist,
+        document.isAlwaysThere
+      )
+    } catch .documentTooLarge {
+      throw .documentTooLarge(limit: document.limit)
+    }
+    guard let row = rows.first else { throw .unauthenticated(.sessionEnded) }
+    if let written = row.document { return (written, row.isNew) }
+    // The statement's view may be older than the version that stood in the way: look again.
+    let current = try await store.read(DocumentsQueries.read, caller.user, caller.session, document)
+    let version = current.first?.document?.version ?? 0
+    throw .versionMoved(current: version)
+  }
+
+  @EventLoop private static func apply(
+    _ patch: JSONPatch,
+    to document: DocumentClass,
+    if condition: VersionCondition,
+    of caller: Caller,
+    in store: Store
+  ) async throws(Failure) -> (document: StoredDocument, isNew: Bool) {
+    // Writers of one document meet rarely; that many times in a row means something else is wrong.
+    for attempt in 0..<16 {
+      let current = try await read(document, of: caller, in: store)
+      if let versions = condition.oneOf, !versions.contains(current.version) {
+        throw .versionMoved(current: current.version)
+      }
+      if condition.mustNotExist, current.version > 0 {
+        throw .versionMoved(current: current.version)
+      }
+      let body = try patched(try parsed(current.body), by: patch, limit: document.limit)
+      do throws(Failure) {
+        return try await put(
+          document,
+          body.serialized(),
+          isMerge: false,
+          if: VersionCondition(oneOf: [current.version]),
+          of: caller,
+          in: store
+        )
+      } catch .versionMoved {
+        await EventLoop.sleep(for: .milliseconds(Int.random(in: 0...(1 + attempt * 4))))
+      }
+    }
+    throw .overloaded(retryAfter: 1)
+  }
+
+  static func parsed(_ body: [UInt8]) throws(Failure) -> JSON {
+    do throws(JSONError) {
+      return try JSON.parse(body, limits: .stored)
+    } catch {
+      throw .unforeseen("a stored document does not parse: \(error.detail)")
+    }
+  }
+
+  static func patched(
+    _ document: JSON,
+    by patch: JSONPatch,
+    limit: Int
+  ) throws(Failure) -> JSON {
+    do throws(JSONPatchError) {
+      let result = try patch.apply(to: document, maximumBytes: 2 * limit)
+      guard result.object != nil else {
+        throw JSONPatchError.notApplicable(pointer: "", reason: "The document must stay an object.")
+      }
+      return result
+    } catch {
+      switch error {
+      case .testFailed(let pointer): throw .patchTestFailed(pointer: pointer)
+      case .notApplicable(let pointer, let reason), .malformed(let pointer, let reason):
+        throw .patchNotApplicable(pointer: pointer, reason: reason)
+      }
+    }
+  }
+
+  /// Deletes a document.
+  ///
+  /// - Throws: `.notFound`, `.versionMoved`, `.unauthenticated`, `.unavailable`.
+  @EventLoop package static func delete(
+    _ document: DocumentClass,
+    if condition: VersionCondition,
+    of caller: Caller,
+    in store: Store
+  ) async throws(Failure) {
+    let rows = try await store.write(
+      DocumentsQueries.delete,
+      caller.user,
+      caller.session,
+      document,
+      condition.oneOf.map(VersionList.init)
+    )
+    guard let isDeleted = rows.first else { throw .unauthenticated(.sessionEnded) }
+    guard !isDeleted else { return }
+    let current = try await read(document, of: caller, in: store)
+    throw .versionMoved(current: current.version)
+  }
+}
+
+extension JSONLimits {
+  /// For what PostgreSQL wrote: it spells numbers out, `1e300` with all its zeros.
+  static let stored = JSONLimits(depth: 512, numberLength: 700, exponent: 700)
+}

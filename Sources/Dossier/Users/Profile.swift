@@ -1,0 +1,154 @@
+import EventLoop
+package import JSON
+package import Postgres
+
+/// The profile: what an app shows of a user.
+package enum Profile {
+  /// The members that a user may change. The others of `GET /v1/me` are told, not asked.
+  package static let editable: [String: Int] = [
+    "name": 300, "given_name": 150, "family_name": 150, "nickname": 150, "phone": 32,
+    "locale": 35, "zone": 64,
+  ]
+
+  /// Reads the caller's profile.
+  ///
+  /// - Throws: `.unauthenticated`, `.unavailable`.
+  @EventLoop package static func read(
+    of caller: Caller,
+    in store: Store
+  ) async throws(Failure) -> StoredDocument {
+    guard let row = try await store.read(ProfileQueries.read, caller.user, caller.session).first,
+      let profile = row.document
+    else { throw .unauthenticated(.sessionEnded) }
+    return profile
+  }
+
+  /// Changes members of the profile by a merge patch: null removes one.
+  ///
+  /// - Throws: `.invalid` with a pointer for each member that is unknown, not the user's to change,
+  ///   of a wrong type or too long; `.versionMoved`, `.unauthenticated`, `.unavailable`.
+  @EventLoop package static func merge(
+    _ patch: JSON,
+    if condition: VersionCondition,
+    of caller: Caller,
+    in store: Store
+  ) async throws(Failure) -> StoredDocument {
+    guard let object = patch.object else {
+      throw .invalid([Fault("", "type", "The patch must be an object.")])
+    }
+    let faults = object.compactMap { name, value in fault(name, value) }
+    guard faults.isEmpty else { throw .invalid(faults) }
+    let rows = try await store.write(
+      ProfileQueries.merge,
+      caller.user,
+      caller.session,
+      TextBytes(patch.serialized()),
+      condition.oneOf.map(VersionList.init)
+    )
+    guard let row = rows.first else { throw .unauthenticated(.sessionEnded) }
+    if let written = row.document { return written }
+    throw .versionMoved(current: try await read(of: caller, in: store).version)
+  }
+
+  /// Changes members of the profile by a JSON Patch, on the version that was read.
+  ///
+  /// - Throws: as `merge`, and `.patchTestFailed`, `.patchNotApplicable`.
+  @EventLoop package static func apply(
+    _ patch: JSONPatch,
+    if condition: VersionCondition,
+    of caller: Caller,
+    in store: Store
+  ) async throws(Failure) -> StoredDocument {
+    for _ in 0..<16 {
+      let current = try await read(of: caller, in: store)
+      if let versions = condition.oneOf, !versions.contains(current.version) {
+        throw .versionMoved(current: current.version)
+      }
+      let before = try Documents.parsed(current.body)
+      let after = try Documents.patched(before, by: patch, limit: 16_384)
+      do throws(Failure) {
+        return try await merge(
+          difference(before, after),
+          if: VersionCondition(oneOf: [current.version]),
+          of: caller,
+          in: store
+        )
+      } catch .versionMoved {
+        continue
+      }
+    }
+    throw .overloaded(retryAfter: 1)
+  }
+
+  /// The merge patch that makes `after` of `before`.
+  private static func difference(_ before: JSON, _ after: JSON) -> JSON {
+    var patch = JSONObject()
+    for (name, value) in before.object ?? JSONObject() where after[name] != value {
+      patch[name] = after[name] ?? .null
+    }
+    for (name, value) in after.object ?? JSONObject() where before[name] == nil {
+      patch[name] = value
+    }
+    return .object(patch)
+  }
+
+  private static func fault(_ name: String, _ value: JSON) -> Fault? {
+    let pointer = "/" + JSONPointer.escaped(name)
+    guard let limit = editable[name] else {
+      return Fault(pointer, "unknown_member", "This member is unknown, or not yours to change.")
+    }
+    if value == .null { return nil }
+    guard let text = value.string else {
+      return Fault(pointer, "type", "This member must be a string or null.")
+    }
+    guard !text.isEmpty, text.unicodeScalars.count <= limit else {
+      return Fault(pointer, "length", "This member must have 1 to \(limit) characters.")
+    }
+    guard text.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
+      return Fault(pointer, "control_character", "Control characters are not allowed.")
+    }
+    if name == "phone", !isE164(text) {
+      return Fault(pointer, "phone", "A phone number is + and 7 to 15 digits (E.164).")
+    }
+    return nil
+  }
+
+  private static func isE164(_ text: String) -> Bool {
+    let digits = text.utf8.dropFirst()
+    return text.utf8.first == UInt8(ascii: "+") && (7...15).contains(digits.count)
+      && digits.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+  }
+}
+
+package enum ProfileQueries {
+  /// One row when the session counts. Served by the primary keys of sessions and users.
+  static let read = Statement<DocumentRow, UserID, SessionID>(
+    "profile.read",
+    "select profile_of(c), c.version from caller($1, $2) c"
+  )
+
+  /// One row when the session counts, with nulls when the version was none of those asked for.
+  static let merge = Statement<DocumentRow, UserID, SessionID, TextBytes, VersionList?>(
+    "profile.merge",
+    """
+    with c as (select user_id from caller($1, $2)), changed as (
+      update users u set
+        name = case when p ? 'name' then p ->> 'name' else u.name end,
+        given_name = case when p ? 'given_name' then p ->> 'given_name' else u.given_name end,
+        family_name = case when p ? 'family_name' then p ->> 'family_name' else u.family_name end,
+        nickname = case when p ? 'nickname' then p ->> 'nickname' else u.nickname end,
+        phone = case when p ? 'phone' then p ->> 'phone' else u.phone end,
+        locale = case when p ? 'locale' then p ->> 'locale' else u.locale end,
+        zone = case when p ? 'zone' then p ->> 'zone' else u.zone end,
+        version = u.version + 1, updated_at = now()
+      from c, (select $3::jsonb) as patch (p)
+      where u.user_id = c.user_id
+        and ($4::bigint[] is null or u.version = any ($4::bigint[]))
+      returning profile_of(u) as body, u.version
+    )
+    select changed.body, changed.version from c left join changed on true
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [read, merge]
+}

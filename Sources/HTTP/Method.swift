@@ -1,0 +1,45 @@
+/// A request method.
+///
+/// - Source: RFC 9110 section 9; compared by case.
+package struct Method: RawRepresentable, Hashable, Sendable {
+  package let rawValue: String
+  package init(rawValue: String) { self.rawValue = rawValue }
+
+  package static let get = Method(rawValue: "GET")
+  package static let put = Method(rawValue: "PUT")
+  package static let post = Method(rawValue: "POST")
+  package static let patch = Method(rawValue: "PATCH")
+  package static let delete = Method(rawValue: "DELETE")
+  package static let head = Method(rawValue: "HEAD")
+  package static let options = Method(rawValue: "OPTIONS")
+}
+
+/// The status of an answer.
+///
+/// - Source: RFC 9110 section 15, RFC 6585.
+package struct Status: Hashable, Sendable {
+  package let code: Int
+  package let reason: String
+
+  private init(_ code: Int, _ reason: String) {
+    self.code = code
+    self.reason = reason
+  }
+
+  package static let ok = Status(200, "OK")
+  package static let created = Status(201, "Created")
+  package static let noContent = Status(204, "No Content")
+  package static let notModified = Status(304, "Not Modified")
+  package static let badRequest = Status(400, "Bad Request")
+  package static let unauthorized = Status(401, "Unauthorized")
+  package static let forbidden = Status(403, "Forbidden")
+  package static let notFound = Status(404, "Not Found")
+  package static let methodNotAllowed = Status(405, "Method Not Allowed")
+  package static let conflict = Status(409, "Conflict")
+  package static let preconditionFailed = Status(412, "Precondition Failed")
+  package static let contentTooLarge = Status(413, "Content Too Large")
+  package static let unsupportedMediaType = Status(415, "Unsupported Media Type")
+  package static let unprocessable = Status(422, "Unprocessable Content")
+  package static let internalError = Status(500, "Internal Server Error")
+  package static let unavailable = Status(503, "Service Unavailable")
+}

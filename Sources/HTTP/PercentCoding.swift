@@ -1,0 +1,32 @@
+/// The decoding of one segment of a path.
+///
+/// - Source: RFC 3986 section 2.1.
+package enum PercentCoding {
+  /// Decodes; nil when a percent sign has no two digits behind it, or the bytes are not UTF-8, or
+  /// hold a NUL.
+  package static func decode(_ segment: Substring) -> String? {
+    guard segment.utf8.contains(UInt8(ascii: "%")) else { return String(segment) }
+    var bytes: [UInt8] = []
+    var rest = segment.utf8[...]
+    while let byte = rest.popFirst() {
+      guard byte == UInt8(ascii: "%") else {
+        bytes.append(byte)
+        continue
+      }
+      guard let high = rest.popFirst().flatMap(value), let low = rest.popFirst().flatMap(value)
+      else { return nil }
+      bytes.append(high << 4 | low)
+    }
+    guard !bytes.contains(0) else { return nil }
+    return String(validating: bytes, as: UTF8.self)
+  }
+
+  private static func value(_ digit: UInt8) -> UInt8? {
+    switch digit {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+    default: nil
+    }
+  }
+}

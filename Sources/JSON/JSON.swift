@@ -1,0 +1,137 @@
+/// A JSON value, with objects in the order of the text and numbers as they were spelled.
+///
+/// - Source: RFC 8259.
+package enum JSON: Sendable, Equatable {
+  case null
+  case bool(Bool)
+  case number(JSONNumber)
+  case string(String)
+  case array([JSON])
+  case object(JSONObject)
+
+  package var string: String? {
+    if case .string(let value) = self { return value }
+    return nil
+  }
+
+  package var object: JSONObject? {
+    if case .object(let value) = self { return value }
+    return nil
+  }
+
+  package var array: [JSON]? {
+    if case .array(let value) = self { return value }
+    return nil
+  }
+
+  package var number: JSONNumber? {
+    if case .number(let value) = self { return value }
+    return nil
+  }
+
+  package var bool: Bool? {
+    if case .bool(let value) = self { return value }
+    return nil
+  }
+
+  /// A member; nil also when this is no object.
+  package subscript(_ key: String) -> JSON? { object?[key] }
+}
+
+extension JSON: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
+  ExpressibleByBooleanLiteral, ExpressibleByNilLiteral, ExpressibleByArrayLiteral,
+  ExpressibleByDictionaryLiteral
+{
+  package init(stringLiteral value: String) { self = .string(value) }
+  package init(integerLiteral value: Int) { self = .number(JSONNumber(value)) }
+  package init(booleanLiteral value: Bool) { self = .bool(value) }
+  package init(nilLiteral: ()) { self = .null }
+  package init(arrayLiteral elements: JSON...) { self = .array(elements) }
+
+  package init(dictionaryLiteral elements: (String, JSON)...) {
+    var object = JSONObject()
+    for (key, value) in elements { object[key] = value }
+    self = .object(object)
+  }
+}
+
+/// The members of an object, in order.
+///
+/// Keys differ when their bytes do, as PostgreSQL compares them: `é` in one scalar and in two are
+/// two keys, though Swift's strings are equal.
+package struct JSONObject: Sendable, Sequence {
+  private var members: [(key: String, value: JSON)?] = []
+  private var index: [Key: Int] = [:]
+  package private(set) var count = 0
+
+  /// Up to here a look through all is faster than hashing.
+  private static let linearLimit = 8
+
+  private struct Key: Hashable, Sendable {
+    let text: String
+
+    static func == (first: Key, second: Key) -> Bool { first.text.hasSameBytes(as: second.text) }
+
+    func hash(into hasher: inout Hasher) {
+      for byte in text.utf8 { hasher.combine(byte) }
+    }
+  }
+
+  package init() {}
+
+  /// Setting nil removes; a new member comes last.
+  package subscript(_ key: String) -> JSON? {
+    get { position(of: key).flatMap { members[$0]?.value } }
+    set {
+      switch (position(of: key), newValue) {
+      case (let position?, let value?): members[position] = (key, value)
+      case (let position?, nil): remove(at: position, key)
+      case (nil, let value?): append(key, value)
+      case (nil, nil): break
+      }
+    }
+  }
+
+  package var keys: [String] { members.compactMap { $0?.key } }
+
+  package func makeIterator() -> some IteratorProtocol<(key: String, value: JSON)> {
+    members.lazy.compactMap(\.self).makeIterator()
+  }
+
+  private func position(of key: String) -> Int? {
+    if index.isEmpty {
+      return members.firstIndex { $0.map { $0.key.hasSameBytes(as: key) } ?? false }
+    }
+    return index[Key(text: key)]
+  }
+
+  private mutating func append(_ key: String, _ value: JSON) {
+    members.append((key, value))
+    count += 1
+    if !index.isEmpty {
+      index[Key(text: key)] = members.count - 1
+    } else if members.count > Self.linearLimit {
+      for (position, member) in members.enumerated() {
+        if let member { index[Key(text: member.key)] = position }
+      }
+    }
+  }
+
+  private mutating func remove(at position: Int, _ key: String) {
+    members[position] = nil
+    index[Key(text: key)] = nil
+    count -= 1
+    if count == 0 { self = JSONObject() }
+  }
+}
+
+extension JSONObject: Equatable {
+  /// The order of members does not count.
+  package static func == (first: JSONObject, second: JSONObject) -> Bool {
+    first.count == second.count && first.allSatisfy { second[$0.key] == $0.value }
+  }
+}
+
+extension String {
+  func hasSameBytes(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
+}

@@ -1,0 +1,131 @@
+import Dossier
+import HTTP
+import JSON
+import Wiring
+
+extension Problem {
+  /// The native wire's words for every refusal.
+  init(_ refusal: Refusal) {
+    switch refusal {
+    case .noSuchPath:
+      self.init(.notFound, "route_not_found", "There is no such route.")
+    case .badPath:
+      self.init(.badRequest, "path_malformed", "The path is not percent-encoded UTF-8.")
+    case .method(let allowed):
+      self.init(.methodNotAllowed, "method_not_allowed", "The route has other methods.")
+      fields = [(.allow, allowed.map(\.rawValue).joined(separator: ", "))]
+    case .mediaType(let accepted):
+      let names = accepted.map(\.rawValue).joined(separator: ", ")
+      self.init(
+        .unsupportedMediaType,
+        "media_type",
+        "The body has a media type the route does not read.",
+        detail: "The route reads \(names), in UTF-8."
+      )
+      if accepted.contains(.mergePatch) { fields = [(.acceptPatch, names)] }
+    case .bodyTooLong(let limit):
+      self.init(
+        .contentTooLarge,
+        "body_too_large",
+        "The body is too large.",
+        detail: "The route reads at most \(limit) bytes."
+      )
+      extensions = [("limit", .number(JSONNumber(limit)))]
+    case .bodyTruncated:
+      self.init(.badRequest, "body_truncated", "The body is shorter than stated.")
+    case .json(let error):
+      self.init(.badRequest, error.reason.rawValue, "The body is not JSON as this API reads it.")
+      errors = [(error.pointer, error.reason.rawValue, error.detail)]
+      extensions = [("offset", .number(JSONNumber(error.offset)))]
+    case .patch(let pointer, let reason):
+      self.init(.badRequest, "patch_malformed", "The body is not a JSON Patch.")
+      errors = [(pointer, "patch_malformed", reason)]
+    case .condition(let reason):
+      self.init(.badRequest, "condition_malformed", "A precondition is malformed.", detail: reason)
+    case .notLoopback:
+      self.init(.forbidden, "not_loopback", "This route is for programs on the server itself.")
+    case .failure(let failure): self.init(failure)
+    }
+  }
+
+  private init(_ failure: Failure) {
+    switch failure {
+    case .unauthenticated(let fault): self.init(fault)
+    case .forbidden(let scope):
+      self.init(
+        .forbidden,
+        "insufficient_scope",
+        "The access token does not allow this.",
+        detail: "The route asks for the scope \(scope)."
+      )
+      fields = [(.authenticate, "Bearer error=\"insufficient_scope\", scope=\"\(scope)\"")]
+    case .invalid(let faults):
+      self.init(.unprocessable, "invalid", "The input breaks a rule.")
+      errors = faults.map { ($0.pointer, $0.code, $0.detail) }
+    case .notFound:
+      self.init(.notFound, "not_found", "There is no such thing.")
+    case .emailTaken:
+      self.init(.conflict, "email_taken", "Another user has this email address.")
+      errors = [("/email", "email_taken", "Another user has this email address.")]
+    case .wrongCredentials:
+      self.init(.unauthorized, "wrong_credentials", "The email address or the password is wrong.")
+      fields = [(.authenticate, "Bearer")]
+    case .invalidRefreshToken:
+      self.init(.unauthorized, "refresh_token_invalid", "The refresh token is of no more use.")
+      fields = [(.authenticate, "Bearer")]
+    case .versionMoved(let current):
+      self.init(
+        .preconditionFailed,
+        "version_moved",
+        "The stored version is another.",
+        detail: "The current version is \(current)."
+      )
+      extensions = [("current_version", .number(JSONNumber(current)))]
+      fields = [(.entityTag, EntityTag(current).description)]
+    case .patchTestFailed(let pointer):
+      self.init(.conflict, "patch_test_failed", "A test of the patch did not hold.")
+      errors = [(pointer, "patch_test_failed", "The stored value is another.")]
+    case .patchNotApplicable(let pointer, let reason):
+      self.init(.unprocessable, "patch_not_applicable", "The patch does not fit the document.")
+      errors = [(pointer, "patch_not_applicable", reason)]
+    case .documentTooLarge(let limit):
+      self.init(
+        .contentTooLarge,
+        "document_too_large",
+        "The document would grow over its limit.",
+        detail: "The document may have at most \(limit) bytes."
+      )
+      extensions = [("limit", .number(JSONNumber(limit)))]
+    case .overloaded(let seconds):
+      self.init(.unavailable, "overloaded", "More is asked than can be done soon.")
+      fields = [(.retryAfter, String(seconds))]
+    case .unavailable(let seconds):
+      self.init(.unavailable, "database_unavailable", "The database cannot be reached.")
+      fields = [(.retryAfter, String(seconds))]
+    case .unforeseen:
+      self.init(
+        .internalError,
+        "internal",
+        "Something went wrong in the server.",
+        detail: "The operator finds it in the log by the id of this request."
+      )
+    }
+  }
+
+  private init(_ fault: TokenFault) {
+    switch fault {
+    case .missing:
+      self.init(.unauthorized, "token_missing", "The route asks for an access token.")
+      fields = [(.authenticate, "Bearer")]
+    case .malformed:
+      self.init(.unauthorized, "token_invalid", "The access token is not one of ours.")
+      fields = [(.authenticate, "Bearer error=\"invalid_token\"")]
+    case .expired:
+      self.init(.unauthorized, "token_expired", "The access token has expired.")
+      fields = [(.authenticate, "Bearer error=\"invalid_token\"")]
+    case .sessionEnded:
+      self.init(.unauthorized, "session_ended", "The session has ended.")
+      fields = [(.authenticate, "Bearer error=\"invalid_token\"")]
+    }
+  }
+}

@@ -1,0 +1,143 @@
+import Dossier
+import EventLoop
+import HTTP
+import JSON
+import Wiring
+
+/// `/v1/me`.
+@EventLoop enum ProfileResource {
+  static func read(_ call: Call) async throws(Failure) -> Response {
+    try call.response(with: await Profile.read(of: call.caller, in: call.store))
+  }
+
+  static func patch(_ call: Call) async throws(Failure) -> Response {
+    let condition = try call.condition
+    let profile: StoredDocument
+    switch call.body {
+    case .jsonPatch(let patch):
+      profile = try await Profile.apply(patch, if: condition, of: call.caller, in: call.store)
+    case .mergePatch(let patch, _), .json(let patch, _):
+      profile = try await Profile.merge(patch, if: condition, of: call.caller, in: call.store)
+    case .none: throw .unforeseen("a patch without a body")
+    }
+    return Response(.ok, json: profile.body, tag: EntityTag(profile.version))
+  }
+
+  static func delete(_ call: Call) async throws(Failure) -> Response {
+    try await Users.delete(
+      call.caller,
+      if: call.condition,
+      from: call.origin,
+      in: call.store
+    )
+    return Response(.noContent)
+  }
+}
+
+/// A JSON document of the caller.
+struct DocumentResource: Sendable {
+  private let document: DocumentClass
+
+  init(_ document: DocumentClass) { self.document = document }
+
+  func routes(_ pattern: String, _ name: String) -> [Route] {
+    [
+      Route(
+        .get,
+        pattern,
+        access: .user(scope: Scopes.readUser),
+        summary: "Read \(name)",
+        read
+      ),
+      Route(
+        .put,
+        pattern,
+        access: .user(scope: Scopes.updateMetadata),
+        body: .json(limit: document.limit),
+        summary: "Replace \(name)",
+        write
+      ),
+      Route(
+        .patch,
+        pattern,
+        access: .user(scope: Scopes.updateMetadata),
+        body: .patch(limit: document.limit),
+        summary: "Change \(name)",
+        write
+      ),
+    ]
+  }
+
+  @EventLoop func read(_ call: Call) async throws(Failure) -> Response {
+    try call.response(with: await Documents.read(document, of: call.caller, in: call.store))
+  }
+
+  @EventLoop func write(_ call: Call) async throws(Failure) -> Response {
+    let condition = try call.condition
+    let change: DocumentChange
+    switch call.body {
+    case .json(let json, let bytes):
+      guard json.object != nil else { throw Self.notAnObject }
+      change = .replace(bytes)
+    case .mergePatch(let json, let bytes):
+      guard json.object != nil else { throw Self.notAnObject }
+      change = .merge(bytes)
+    case .jsonPatch(let patch): change = .patch(patch)
+    case .none: throw .unforeseen("a write without a body")
+    }
+    let (written, isNew) = try await Documents.write(
+      document,
+      change,
+      if: condition,
+      of: call.caller,
+      in: call.store
+    )
+    let status: Status = isNew && !document.isAlwaysThere ? .created : .ok
+    return Response(status, json: written.body, tag: EntityTag(written.version))
+  }
+
+  @EventLoop func delete(_ call: Call) async throws(Failure) -> Response {
+    try await Documents.delete(document, if: call.condition, of: call.caller, in: call.store)
+    return Response(.noContent)
+  }
+
+  private static var notAnObject: Failure {
+    .invalid([Fault("", "type", "The document must be an object.")])
+  }
+}
+
+extension Call {
+  /// What the preconditions of a write ask of the stored version.
+  fileprivate var condition: VersionCondition {
+    get throws(Failure) {
+      var condition = VersionCondition()
+      switch preconditions.match {
+      case .absent: break
+      case .any: condition.mustExist = true
+      case .versions(let versions): condition.oneOf = versions
+      }
+      switch preconditions.noneMatch {
+      case .absent: break
+      case .any: condition.mustNotExist = true
+      case .versions:
+        throw .invalid([
+          Fault("", "condition", "If-None-Match takes only * for a write; use If-Match.")
+        ])
+      }
+      return condition
+    }
+  }
+
+  /// The answer to a read, with what its preconditions make of it.
+  fileprivate func response(with stored: StoredDocument) throws(Failure) -> Response {
+    if preconditions.match != .absent, !preconditions.match.matches(stored.version) {
+      throw .versionMoved(current: stored.version)
+    }
+    if preconditions.noneMatch.matches(stored.version) {
+      var response = Response(.notModified)
+      response.add(.entityTag, EntityTag(stored.version).description)
+      return response
+    }
+    return Response(.ok, json: stored.body, tag: EntityTag(stored.version))
+  }
+}

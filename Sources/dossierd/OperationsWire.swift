@@ -1,0 +1,45 @@
+import Dossier
+import EventLoop
+import HTTP
+import Postgres
+import RESTWire
+import Wiring
+
+/// What operators and their programs ask of a worker.
+struct OperationsWire: Wire {
+  let database: Database
+  let metrics: @EventLoop @Sendable () -> String
+
+  func response(to refusal: Refusal, request id: RequestID) -> Response {
+    RESTWire().response(to: refusal, request: id)
+  }
+
+  var routes: [Route] {
+    [
+      Route(.get, "/healthz", access: .loopback, summary: "Whether the worker answers") { _ in
+        text(.ok, "ok\n")
+      },
+      Route(.get, "/readyz", access: .loopback, summary: "Whether requests can be served") {
+        [database] _ in
+        guard database.isReady else {
+          let reason = database.lastFailure?.message ?? "connecting"
+          return text(.unavailable, "not ready: \(reason)\n")
+        }
+        return text(.ok, "ready\n")
+      },
+      Route(.get, "/metrics", access: .loopback, summary: "Counters of all workers") {
+        [metrics] _ in
+        text(.ok, metrics())
+      },
+    ]
+  }
+}
+
+private func text(_ status: Status, _ text: String) -> Response {
+  var response = Response(status)
+  response.body = Array(text.utf8)
+  response.add(.contentType, "text/plain; charset=utf-8")
+  response.add(.cacheControl, "no-store")
+  if status == .unavailable { response.add(.retryAfter, "1") }
+  return response
+}

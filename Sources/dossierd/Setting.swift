@@ -1,0 +1,60 @@
+/// Everything that can be configured.
+///
+/// `socket_directory` is `--set socket_directory=…` as a flag, `DOSSIER_SOCKET_DIRECTORY` in the
+/// environment and `socket_directory = …` in the file.
+enum Setting: String, CaseIterable {
+  case database
+  case masterKey = "master_key"
+  case issuer
+  case app
+  case workers
+  case socketDirectory = "socket_directory"
+  case socketMode = "socket_mode"
+  case socketGroup = "socket_group"
+  case listen
+  case exclusiveConnections = "exclusive_connections"
+  case hashingThreads = "hashing_threads"
+  case connections
+  case drainSeconds = "drain_seconds"
+  case log
+
+  var environmentName: String { "DOSSIER_" + rawValue.uppercased() }
+
+  /// Nil for what the operator must say.
+  var defaultValue: String? {
+    switch self {
+    case .database, .masterKey: nil
+    case .issuer: "http://127.0.0.1:8080"
+    case .app: "default"
+    case .workers: "0"
+    case .socketDirectory: "/run/dossier"
+    case .socketMode: "0660"
+    case .socketGroup: ""
+    case .listen: ""
+    case .exclusiveConnections: "4"
+    case .hashingThreads: "0"
+    case .connections: "512"
+    case .drainSeconds: "30"
+    case .log: "requests"
+    }
+  }
+
+  var meaning: String {
+    switch self {
+    case .database: "connection string of PostgreSQL, as libpq takes it"
+    case .masterKey: "secret of 32 bytes or more, in base64"
+    case .issuer: "the deployment's URL, the iss of its tokens"
+    case .app: "name of the app that is served"
+    case .workers: "worker processes; 0 is one a core"
+    case .socketDirectory: "where the workers' Unix sockets are made"
+    case .socketMode: "permissions of the sockets, octal"
+    case .socketGroup: "group of the sockets, so that nginx may connect; empty leaves it"
+    case .listen: "address:port of the first worker, the next ones following, instead of sockets"
+    case .exclusiveConnections: "connections of a worker for writes"
+    case .hashingThreads: "threads of a worker for passwords; 0 is half the cores, at least one"
+    case .connections: "connections of nginx to a worker at once"
+    case .drainSeconds: "how long a worker may take to end"
+    case .log: "requests: a line for each; errors: only for what failed in the server"
+    }
+  }
+}

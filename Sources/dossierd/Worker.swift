@@ -1,0 +1,143 @@
+import CLinux
+import Dossier
+import EventLoop
+import FastCGI
+import Glibc
+import HTTP
+import Postgres
+import RESTWire
+import Wiring
+
+/// One process that answers requests, on one thread with one loop.
+@EventLoop final class Worker {
+  private let configuration: Configuration
+  private let database: Database
+  private let service: Service
+  private let metrics: Metrics
+  private var listener: Listener?
+  private var signals: Signals?
+
+  /// - Parameters:
+  ///   - configuration: what is in force.
+  ///   - slot: where it counts on the supervisor's board; nil without a supervisor.
+  static func run(_ configuration: Configuration, slot: Int?) {
+    if slot != nil { _ = CLinux_die_with_parent(SIGTERM) }
+    let board = slot == nil ? MetricsBoard() : MetricsBoard(MetricsBoard.inherited)
+    let worker = Worker(configuration, board, slot: slot ?? 0)
+    do {
+      try worker.start()
+    } catch {
+      Log.write("error", "descriptor 0 is no listening socket: \(error)")
+      exit(1)
+    }
+  }
+
+  private init(_ configuration: Configuration, _ board: MetricsBoard, slot: Int) {
+    self.configuration = configuration
+    var settings = DatabaseSettings(
+      conninfo: configuration.database,
+      applicationName: "dossierd"
+    )
+    settings.exclusiveConnections = configuration.exclusiveConnections
+    let database = Database(settings)
+    self.database = database
+    let keys = Keyring(master: MasterKey(configuration.masterKey), database: database)
+    let passwords = PasswordHasher(
+      pool: BlockingPool(name: "passwords", threads: configuration.hashingThreads, waiting: 32)
+    )
+    let apps = Apps(database: database)
+    let tokens = AccessTokens(keys: keys, issuer: configuration.issuer)
+    let report = MetricsReport()
+    let wires: [any Wire] = [
+      RESTWire(), OperationsWire(database: database, metrics: { report.metrics?.text ?? "" }),
+    ]
+    metrics = Metrics(board, slot: slot, routes: wires.flatMap(\.routes).map(\.name))
+    report.metrics = metrics
+    service = Service(wires: wires, appName: configuration.app, tokens: tokens) {
+      Store(database: database, keys: keys, passwords: passwords, apps: apps)
+    }
+  }
+
+  private func start() throws {
+    database.start()
+    var settings = FastCGISettings(pool: BlockingPool(name: "bodies", threads: 2, waiting: 64))
+    settings.connections = configuration.connections
+    let listener = try Listener(0, settings) { [unowned self] exchange in await serve(exchange) }
+    self.listener = listener
+    // After libfcgi, which has handlers of its own.
+    signals = try Signals([SIGTERM, SIGINT, SIGHUP]) { [self] signal in
+      if signal != SIGHUP { drain() }
+    }
+  }
+
+  private func serve(_ exchange: Exchange) async {
+    let start = EventLoop.now()
+    let request = Request(exchange)
+    let outcome = await service.answer(request, exchange)
+    var response = outcome.response
+    response.add(.requestID, request.id.description)
+    await exchange.send(response.serialized(withBody: request.method != .head))
+    let microseconds = (EventLoop.now() - start) / 1_000
+    metrics.count(
+      route: outcome.route?.name,
+      status: response.status.code,
+      microseconds: microseconds,
+      databaseMicroseconds: outcome.databaseNanoseconds / 1_000
+    )
+    metrics.setConnections(listener?.connections ?? 0)
+    if configuration.logsRequests || outcome.error != nil {
+      Log.request(request, outcome, microseconds: Int(microseconds), bytes: exchange.sent)
+    }
+  }
+
+  /// Answers what was accepted, then ends; nginx closes its connections, or the time is up.
+  private func drain() {
+    listener?.drain { exit(0) }
+    _ = Timer(after: configuration.drain) {
+      Log.write("info", "ending with connections open")
+      exit(0)
+    }
+  }
+}
+
+/// Breaks the circle of routes that show metrics and metrics that are made of routes.
+@EventLoop private final class MetricsReport {
+  var metrics: Metrics?
+}
+
+extension Request {
+  /// Reads the head of a request as our `dossier.fastcgi_params` gives it.
+  @EventLoop fileprivate init(_ exchange: Exchange) {
+    self.init(
+      method: Method(rawValue: exchange.parameter("REQUEST_METHOD") ?? ""),
+      target: exchange.parameter("REQUEST_URI") ?? "/",
+      address: exchange.parameter("REMOTE_ADDR"),
+      fields: ExchangeFields(exchange: exchange)
+    )
+  }
+}
+
+/// The parameters of an exchange as header fields.
+///
+/// A request does not leave the loop, so neither does this.
+private struct ExchangeFields: FieldSource {
+  let exchange: Exchange
+
+  func field(_ name: FieldName) -> String? {
+    EventLoop.assumeIsolated { exchange.parameter(name.parameter) }
+  }
+}
+
+extension Exchange: BodySource {
+  func body(limit: Int) async throws(Refusal) -> [UInt8] {
+    do throws(FastCGIError) {
+      return try await readBody(limit: limit)
+    } catch {
+      switch error {
+      case .tooLong: throw .bodyTooLong(limit: limit)
+      case .truncated: throw .bodyTruncated
+      case .overloaded: throw .failure(.overloaded(retryAfter: 1))
+      }
+    }
+  }
+}
