@@ -69,9 +69,34 @@ let package = Package(
       swiftSettings: house
     ),
     .target(
+      name: "Migrations",
+      dependencies: [
+        "CPostgres", "EventLoop", "Postgres", .product(name: "Crypto", package: "swift-crypto"),
+      ],
+      swiftSettings: house
+    ),
+    .executableTarget(
+      name: "dossier-migrate",
+      dependencies: [
+        "EventLoop", "Migrations", "Postgres",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      swiftSettings: house
+    ),
+    .target(
       name: "TestSupport",
       dependencies: ["EventLoop"],
       path: "Tests/TestSupport",
+      swiftSettings: house
+    ),
+    .testTarget(
+      name: "DossierTests",
+      dependencies: ["Dossier", "Postgres", "TestSupport"],
+      swiftSettings: house
+    ),
+    .testTarget(
+      name: "MigrationsTests",
+      dependencies: ["EventLoop", "Migrations", "Postgres", "TestSupport", "dossier-migrate"],
       swiftSettings: house
     ),
     .testTarget(

@@ -14,6 +14,7 @@ package import Postgres
   private var signers: [AppID: Signer] = [:]
   private var verifiers: [String: any JWTAlgorithm] = [:]
   private var lastLoad: [AppID: UInt64] = [:]
+  private var loads: [AppID: Task<Result<Void, Failure>, Never>] = [:]
   /// A token with an unknown key makes us look for new keys, not more often than this.
   private static let loadInterval: UInt64 = 5_000_000_000
 
@@ -42,13 +43,31 @@ package import Postgres
   /// The key of a token that claims to be of `app`; nil when the app has no such key.
   func verifier(keyID: String, app: AppID) async throws(Failure) -> (any JWTAlgorithm)? {
     if let verifier = verifiers["\(app) \(keyID)"] { return verifier }
-    guard EventLoop.now() - (lastLoad[app] ?? 0) > Self.loadInterval else { return nil }
+    if let last = lastLoad[app], EventLoop.now() - last < Self.loadInterval { return nil }
     try await load(app)
     return verifiers["\(app) \(keyID)"]
   }
 
+  /// Loads the keys of an app; callers that come meanwhile wait for the same load.
   private func load(_ app: AppID) async throws(Failure) {
+    let task =
+      loads[app]
+      ?? Task { @EventLoop in
+        do throws(Failure) {
+          try await fetch(app)
+          return Result<Void, Failure>.success(())
+        } catch {
+          return .failure(error)
+        }
+      }
+    loads[app] = task
+    let outcome = await task.value
+    loads[app] = nil
     lastLoad[app] = EventLoop.now()
+    try outcome.get()
+  }
+
+  private func fetch(_ app: AppID) async throws(Failure) {
     let rows: [SigningKeyRow]
     do throws(DatabaseError) {
       rows = try await database.read(KeyringQueries.load, app)

@@ -144,7 +144,7 @@ extension Data {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Nil unless every character is of the alphabet.
+  /// Nil unless it is what `base64URL` makes of some bytes: no two texts are one token.
   init?(base64URL text: some StringProtocol) {
     guard text.utf8.allSatisfy(\.isBase64URL) else { return nil }
     var bytes = text.utf8.map { byte in
@@ -156,6 +156,7 @@ extension Data {
     }
     bytes += [UInt8](repeating: UInt8(ascii: "="), count: (4 - bytes.count % 4) % 4)
     self.init(base64Encoded: Data(bytes))
+    guard base64URL == text else { return nil }
   }
 }
 

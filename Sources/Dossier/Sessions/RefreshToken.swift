@@ -37,7 +37,7 @@ struct RefreshToken {
   /// Reads what a client sent; nil when it was never issued with this master key.
   init?(_ text: String, _ key: MasterKey) {
     guard text.hasPrefix(Self.prefix),
-      let bytes = Data(base64URL: text.dropFirst(Self.prefix.count)).map(Array.init),
+      let bytes = Data(base64URL: text.dropFirst(Self.prefix.count)).map({ [UInt8]($0) }),
       bytes.count == Self.payloadLength + Self.markLength
     else { return nil }
     payload = Array(bytes.prefix(Self.payloadLength))

@@ -1,0 +1,109 @@
+/// One thing that is sent to the server in the course of a step.
+package struct Instruction: Equatable, Sendable {
+  package enum Role: Equatable, Sendable {
+    /// Begin, commit, and what keeps the ledger.
+    case bookkeeping
+    /// A statement of the file.
+    case statement
+    /// A statement of the file that runs without a transaction.
+    ///
+    /// It is `resumed` when an earlier run stopped there, and `attempted` when that run cannot have
+    /// known whether it was done.
+    case alone(resumed: Bool, attempted: Bool)
+  }
+
+  package let sql: String
+  package let role: Role
+  package let statement: SQLStatement?
+
+  init(_ sql: String) {
+    self.sql = sql
+    role = .bookkeeping
+    statement = nil
+  }
+
+  init(_ statement: SQLStatement, _ role: Role = .statement) {
+    sql = statement.text
+    self.role = role
+    self.statement = statement
+  }
+}
+
+extension Step {
+  /// All that is sent for it, in order.
+  package func instructions(_ ledger: Ledger) -> [Instruction] {
+    migration.isTransactional ? inTransaction(ledger) : alone(ledger)
+  }
+
+  private func inTransaction(_ ledger: Ledger) -> [Instruction] {
+    [Instruction("begin")]
+      + migration.statements(direction).map { Instruction($0) }
+      + [
+        Instruction(
+          direction == .up ? ledger.insertion(of: migration) : ledger.deletion(of: migration)
+        ),
+        Instruction("commit"),
+      ]
+  }
+
+  private func alone(_ ledger: Ledger) -> [Instruction] {
+    let statements = migration.statements(direction)
+    let first = resumed?.statement ?? 0
+    // A new session knows nothing of what the interrupted one had set.
+    var instructions = statements.prefix(first).filter(\.isSetting).map { Instruction($0) }
+    if resumed == nil { instructions.append(Instruction(ledger.beginning(of: migration))) }
+    for index in first..<statements.count {
+      let statement = statements[index]
+      let advance = Instruction(
+        ledger.advance(
+          of: migration,
+          to: index + 1,
+          checksum: Step.checksum(statements.prefix(index + 1))
+        )
+      )
+      if statement.needsNoTransaction {
+        let isResumed = index == resumed?.statement
+        instructions += [
+          Instruction(ledger.attempt(at: migration)),
+          Instruction(
+            statement,
+            .alone(resumed: isResumed, attempted: isResumed && resumed?.isAttempted == true)
+          ),
+          advance,
+        ]
+      } else {
+        instructions += [
+          Instruction("begin"), Instruction(statement), advance, Instruction("commit"),
+        ]
+      }
+    }
+    return instructions + [
+      Instruction("begin"),
+      Instruction(
+        direction == .up ? ledger.slowInsertion(of: migration) : ledger.deletion(of: migration)
+      ),
+      Instruction(ledger.ending(of: migration)),
+      Instruction("commit"),
+    ]
+  }
+
+  /// By which a file that was edited under an interrupted run is known.
+  package static func checksum(_ statements: ArraySlice<SQLStatement>) -> String {
+    Migration.checksum(statements.map { $0.text + ";" }.joined(separator: "\n"))
+  }
+
+  /// What `plan` prints of it.
+  package func rendered(_ ledger: Ledger) -> String {
+    let title =
+      "-- \(migration.file): \(direction.rawValue)"
+      + (resumed.map { ", from statement \($0.statement + 1)" } ?? "")
+    return ([title] + instructions(ledger).map { $0.sql + "\n;" }.map(joiningLastLine))
+      .joined(separator: "\n") + "\n"
+  }
+
+  /// The semicolon goes to the line's end, unless a comment there would swallow it.
+  private func joiningLastLine(_ text: String) -> String {
+    let last = text.dropLast(2).split(separator: "\n").last ?? ""
+    return last.contains("--") ? text : String(text.dropLast(2)) + ";"
+  }
+}

@@ -1,0 +1,204 @@
+package import EventLoop
+package import Postgres
+
+/// What the database knows of the migrations: two tables, in the schema that comes first in the
+/// search path.
+package struct Ledger: Sendable {
+  package struct Entry: Sendable {
+    package let version: Int
+    package let name: String
+    package let checksum: String
+    package let appliedAt: String
+    package let appliedBy: String
+    package let duration: Int
+
+    package init(
+      version: Int,
+      name: String,
+      checksum: String,
+      appliedAt: String = "",
+      appliedBy: String = "",
+      duration: Int = 0
+    ) {
+      self.version = version
+      self.name = name
+      self.checksum = checksum
+      self.appliedAt = appliedAt
+      self.appliedBy = appliedBy
+      self.duration = duration
+    }
+  }
+
+  /// How far a file without transactions has come, in the direction it is going.
+  package struct Progress: Equatable, Sendable {
+    package let version: Int
+    /// The statement to go on with.
+    package let statement: Int
+    /// Of the statements before it.
+    package let checksum: String
+    /// Whether the statement was begun, and its end never noted.
+    package let isAttempted: Bool
+
+    package init(version: Int, statement: Int, checksum: String, isAttempted: Bool) {
+      self.version = version
+      self.statement = statement
+      self.checksum = checksum
+      self.isAttempted = isAttempted
+    }
+  }
+
+  package static let tables = ["schema_migrations", "schema_migration_progress"]
+
+  package let schema: String
+  package var exists: Bool
+  package var entries: [Entry]
+  package var progress: Progress?
+
+  package init(
+    schema: String,
+    exists: Bool = true,
+    entries: [Entry] = [],
+    progress: Progress? = nil
+  ) {
+    self.schema = schema
+    self.exists = exists
+    self.entries = entries
+    self.progress = progress
+  }
+
+  /// Reads it; nothing is made.
+  @EventLoop package init(_ connection: Connection) async throws(DatabaseError) {
+    guard let schema = try await connection.query("select current_schema()").rows.first?[0] else {
+      throw DatabaseError(SQLState(rawValue: "3F000"), "no schema of the search path exists")
+    }
+    self.init(schema: schema, exists: false)
+    let found = try await connection.query(
+      "select to_regclass($1), to_regclass($2)",
+      [table, progressTable]
+    )
+    guard let row = found.rows.first, row[0] != nil, row[1] != nil else { return }
+    exists = true
+    let rows = try await connection.query(
+      """
+      select version, name, checksum, \
+      to_char(applied_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), \
+      applied_by, duration_ms from \(table) order by version
+      """
+    ).rows
+    entries = rows.map { row in
+      Entry(
+        version: row[0].flatMap { Int($0) } ?? 0,
+        name: row[1] ?? "",
+        checksum: row[2] ?? "",
+        appliedAt: row[3] ?? "",
+        appliedBy: row[4] ?? "",
+        duration: row[5].flatMap { Int($0) } ?? 0
+      )
+    }
+    let under = try await connection.query(
+      """
+      select version, statement_index, checksum, attempted_at is not null \
+      from \(progressTable) order by version limit 1
+      """
+    ).rows
+    progress = under.first.map { row in
+      Progress(
+        version: row[0].flatMap { Int($0) } ?? 0,
+        statement: row[1].flatMap { Int($0) } ?? 0,
+        checksum: row[2] ?? "",
+        isAttempted: row[3] == "t"
+      )
+    }
+  }
+
+  // MARK: Its statements
+
+  package var table: String { "\(quotedName(schema)).schema_migrations" }
+  package var progressTable: String { "\(quotedName(schema)).schema_migration_progress" }
+
+  /// Makes both tables.
+  package var creation: [String] {
+    [
+      """
+      create table if not exists \(table) (
+        version integer primary key,
+        name text not null,
+        checksum text not null,
+        applied_at timestamptz not null,
+        applied_by text not null,
+        duration_ms bigint not null
+      )
+      """,
+      """
+      create table if not exists \(progressTable) (
+        version integer primary key,
+        statement_index integer not null,
+        checksum text not null,
+        began_at timestamptz not null,
+        attempted_at timestamptz
+      )
+      """,
+    ]
+  }
+
+  /// Notes that `migration` was applied in the transaction under way.
+  func insertion(of migration: Migration) -> String {
+    """
+    insert into \(table) (version, name, checksum, applied_at, applied_by, duration_ms)
+    values (\(migration.version), \(quotedText(migration.name)), \
+    \(quotedText(migration.checksum)), clock_timestamp(), session_user,
+      (extract(epoch from clock_timestamp() - transaction_timestamp()) * 1000)::bigint)
+    """
+  }
+
+  /// The same for a file without transactions, which began at a time that was noted.
+  func slowInsertion(of migration: Migration) -> String {
+    """
+    insert into \(table) (version, name, checksum, applied_at, applied_by, duration_ms)
+    select \(migration.version), \(quotedText(migration.name)), \
+    \(quotedText(migration.checksum)), clock_timestamp(), session_user,
+      (extract(epoch from clock_timestamp() - began_at) * 1000)::bigint
+    from \(progressTable) where version = \(migration.version)
+    """
+  }
+
+  func deletion(of migration: Migration) -> String {
+    "delete from \(table) where version = \(migration.version)"
+  }
+
+  func beginning(of migration: Migration) -> String {
+    """
+    insert into \(progressTable) (version, statement_index, checksum, began_at)
+    values (\(migration.version), 0, \(quotedText(Migration.checksum(""))), clock_timestamp())
+    """
+  }
+
+  func attempt(at migration: Migration, isOver: Bool = false) -> String {
+    """
+    update \(progressTable) set attempted_at = \(isOver ? "null" : "clock_timestamp()")
+    where version = \(migration.version)
+    """
+  }
+
+  func advance(of migration: Migration, to statement: Int, checksum: String) -> String {
+    """
+    update \(progressTable)
+    set statement_index = \(statement), checksum = \(quotedText(checksum)), attempted_at = null
+    where version = \(migration.version)
+    """
+  }
+
+  func ending(of migration: Migration) -> String {
+    "delete from \(progressTable) where version = \(migration.version)"
+  }
+}
+
+/// A name as SQL has it.
+package func quotedName(_ name: String) -> String {
+  "\"" + name.replacing("\"", with: "\"\"") + "\""
+}
+
+/// A text as SQL has it.
+package func quotedText(_ text: String) -> String {
+  "'" + text.replacing("'", with: "''") + "'"
+}

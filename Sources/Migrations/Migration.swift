@@ -1,0 +1,170 @@
+import Crypto
+
+/// One file of the migrations' folder: `0001_apps.sql`.
+///
+/// Marker lines cut the file: `-- migrate: up` and `-- migrate: down`, or in place of the latter
+/// `-- migrate: irreversible REASON`; before them may stand `-- migrate: no transaction`.
+package struct Migration: Equatable, Sendable {
+  package let version: Int
+  package let name: String
+  /// The file's name, without its folder.
+  package let file: String
+  package let isTransactional: Bool
+  package let up: [SQLStatement]
+  /// Empty when nothing needs to be done.
+  package let down: [SQLStatement]
+  package let irreversible: String?
+  /// SHA-256, in hexadecimal, of the text after the up marker and that after the down marker.
+  package let checksum: String
+
+  package func statements(_ direction: Direction) -> [SQLStatement] {
+    direction == .up ? up : down
+  }
+
+  /// The version and name in a file's name.
+  ///
+  /// - Returns: nil when it is not a migration's.
+  package static func parse(fileName: String) -> (version: Int, name: String)? {
+    guard let match = fileName.wholeMatch(of: #/([0-9]{1,9})_([a-z0-9_-]+)\.sql/#),
+      let version = Int(match.1), version > 0
+    else { return nil }
+    return (version, String(match.2))
+  }
+
+  /// Reads a file.
+  ///
+  /// - Throws: `.badFile`, with the line.
+  package init(file: String, text: String) throws(MigrationError) {
+    guard let (version, name) = Migration.parse(fileName: file) else {
+      throw .badFile(file: file, line: nil, reason: "a migration is called like 0001_name.sql")
+    }
+    // The same file has the same checksum however it was checked out.
+    let sections = try Sections(file: file, text: text.replacing("\r\n", with: "\n"))
+    self.version = version
+    self.name = name
+    self.file = file
+    isTransactional = sections.isTransactional
+    irreversible = sections.irreversible
+    up = try sections.statements(\.up)
+    down = try sections.statements(\.down)
+    checksum = Migration.checksum(sections.up.text + sections.down.text)
+    guard !up.isEmpty else {
+      throw .badFile(file: file, line: sections.up.line, reason: "there is nothing to do up")
+    }
+  }
+
+  /// SHA-256 in hexadecimal.
+  package static func checksum(_ text: String) -> String {
+    SHA256.hash(data: Array(text.utf8)).map { byte in
+      (byte < 16 ? "0" : "") + String(byte, radix: 16)
+    }.joined()
+  }
+}
+
+package enum Direction: String, Sendable {
+  case up
+  case down
+}
+
+/// A file, cut at its markers.
+private struct Sections {
+  struct Section {
+    var text = ""
+    var line = 1
+  }
+
+  let file: String
+  var up = Section()
+  var down = Section()
+  var isTransactional = true
+  var irreversible: String?
+
+  private enum Place { case header, up, down, irreversible }
+
+  init(file: String, text: String) throws(MigrationError) {
+    self.file = file
+    var place = Place.header
+    var number = 0
+    for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+      number += 1
+      if let match = line.wholeMatch(of: #/--\s*migrate:\s*(.*?)\s*/#) {
+        place = try marker(String(match.1), at: number, in: place)
+      } else {
+        switch place {
+        case .up: up.text += line + "\n"
+        case .down: down.text += line + "\n"
+        case .header, .irreversible:
+          guard line.isBlankOrComment else {
+            throw .badFile(file: file, line: number, reason: "SQL outside of an up or down part")
+          }
+        }
+      }
+    }
+    guard place != .header else {
+      throw .badFile(file: file, line: nil, reason: "there is no line '-- migrate: up'")
+    }
+    guard place != .up else {
+      throw .badFile(
+        file: file,
+        line: nil,
+        reason: "there is no line '-- migrate: down' or '-- migrate: irreversible REASON'"
+      )
+    }
+  }
+
+  private mutating func marker(
+    _ words: String,
+    at line: Int,
+    in place: Place
+  ) throws(MigrationError) -> Place {
+    switch (words, place) {
+    case ("no transaction", .header):
+      isTransactional = false
+      return .header
+    case ("up", .header):
+      up.line = line + 1
+      return .up
+    case ("down", .up):
+      down.line = line + 1
+      return .down
+    case (_, .up) where words.hasPrefix("irreversible "):
+      irreversible = String(words.dropFirst("irreversible ".count))
+      return .irreversible
+    case ("irreversible", _):
+      throw .badFile(file: file, line: line, reason: "'-- migrate: irreversible' needs a reason")
+    case ("no transaction", _), ("up", _), ("down", _):
+      throw .badFile(file: file, line: line, reason: "'-- migrate: \(words)' in the wrong place")
+    default:
+      throw .badFile(file: file, line: line, reason: "unknown marker '-- migrate: \(words)'")
+    }
+  }
+
+  func statements(_ path: KeyPath<Sections, Section>) throws(MigrationError) -> [SQLStatement] {
+    let statements: [SQLStatement]
+    do throws(SQLSplitError) {
+      statements = try SQLSplitter.split(self[keyPath: path].text, line: self[keyPath: path].line)
+    } catch {
+      throw .badFile(file: file, line: error.line, reason: error.reason)
+    }
+    for statement in statements {
+      if let objection = statement.objection {
+        throw .badFile(file: file, line: statement.line, reason: objection)
+      }
+      if !isTransactional, statement.isConcurrentIndexCreation, statement.concurrentIndex == nil {
+        throw .badFile(
+          file: file,
+          line: statement.line,
+          reason: "an index made concurrently needs a name, by which a half-made one is found"
+        )
+      }
+    }
+    return statements
+  }
+}
+
+extension Substring {
+  fileprivate var isBlankOrComment: Bool {
+    let text = drop(while: \.isWhitespace)
+    return text.isEmpty || text.hasPrefix("--")
+  }
+}

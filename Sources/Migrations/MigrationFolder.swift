@@ -1,0 +1,78 @@
+import FoundationEssentials
+import Glibc
+
+/// The folder of the migrations.
+package struct MigrationFolder: Sendable {
+  package static let schemaFile = "schema.sql"
+  package let path: String
+
+  package init(_ path: String) { self.path = path }
+
+  package var schemaPath: String { path + "/" + MigrationFolder.schemaFile }
+
+  /// All migrations, by version.
+  ///
+  /// - Throws: `.files`, `.badFile`; two files of one version are the latter.
+  package func migrations() throws(MigrationError) -> [Migration] {
+    var migrations: [Migration] = []
+    for file in try fileNames() {
+      migrations.append(try Migration(file: file, text: try read(file)))
+    }
+    migrations.sort { $0.version < $1.version }
+    for (previous, next) in zip(migrations, migrations.dropFirst())
+    where previous.version == next.version {
+      throw .badFile(file: next.file, line: nil, reason: "\(previous.file) has this version too")
+    }
+    return migrations
+  }
+
+  /// Writes the frame of a new migration.
+  ///
+  /// - Returns: its path.
+  /// - Throws: `.files`, `.badFile` when the name is none.
+  package func new(_ name: String) throws(MigrationError) -> String {
+    let last = try fileNames().compactMap { Migration.parse(fileName: $0)?.version }.max() ?? 0
+    let digits = String(last + 1)
+    let file = String(repeating: "0", count: max(0, 4 - digits.count)) + digits + "_\(name).sql"
+    guard Migration.parse(fileName: file) != nil else {
+      throw .badFile(file: file, line: nil, reason: "a name has only a-z, 0-9, _ and -")
+    }
+    let frame = "-- What this is for.\n\n-- migrate: up\n\n\n-- migrate: down\n\n"
+    let descriptor = open(path + "/" + file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
+    guard descriptor >= 0 else {
+      throw .files("cannot write \(path)/\(file): \(String(cString: strerror(errno)))")
+    }
+    defer { close(descriptor) }
+    _ = Glibc.write(descriptor, frame, frame.utf8.count)
+    return path + "/" + file
+  }
+
+  /// - Throws: `.files`, also when it is not UTF-8.
+  package func read(_ file: String) throws(MigrationError) -> String {
+    guard let data = try? Data(contentsOf: URL(filePath: path + "/" + file)) else {
+      throw .files("cannot read \(path)/\(file)")
+    }
+    guard let text = String(validating: data, as: UTF8.self) else {
+      throw .badFile(file: file, line: nil, reason: "it is not UTF-8")
+    }
+    return text
+  }
+
+  /// Writes the dumped schema, all or nothing.
+  package func write(schema: String) throws(MigrationError) {
+    do {
+      try Data(schema.utf8).write(to: URL(filePath: schemaPath), options: .atomic)
+    } catch {
+      throw .files("cannot write \(schemaPath)")
+    }
+  }
+
+  private func fileNames() throws(MigrationError) -> [String] {
+    guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else {
+      throw .files("cannot read the folder \(path)")
+    }
+    return names.filter {
+      $0.hasSuffix(".sql") && !$0.hasPrefix(".") && $0 != MigrationFolder.schemaFile
+    }
+  }
+}

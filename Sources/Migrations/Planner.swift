@@ -1,0 +1,112 @@
+/// Where a run is to lead.
+package enum Goal: Equatable, Sendable {
+  case latest
+  /// Undoes the newest migrations, so many of them.
+  case down(steps: Int)
+  /// Applies or undoes until this version is the newest; 0 is the empty schema.
+  case version(Int)
+}
+
+/// One migration, in one direction.
+package struct Step: Equatable, Sendable {
+  package let migration: Migration
+  package let direction: Direction
+  /// Set when an earlier run was interrupted in the middle of it.
+  package let resumed: Ledger.Progress?
+
+  package init(_ migration: Migration, _ direction: Direction, resumed: Ledger.Progress? = nil) {
+    self.migration = migration
+    self.direction = direction
+    self.resumed = resumed
+  }
+}
+
+/// Decides what is to be done, without doing it.
+package struct Planner: Sendable {
+  private let migrations: [Int: Migration]
+  private let ledger: Ledger
+  private let allowsOutOfOrder: Bool
+
+  package init(_ migrations: [Migration], _ ledger: Ledger, allowsOutOfOrder: Bool = false) {
+    self.migrations = Dictionary(migrations.map { ($0.version, $0) }) { first, _ in first }
+    self.ledger = ledger
+    self.allowsOutOfOrder = allowsOutOfOrder
+  }
+
+  /// The steps to `goal`, in order.
+  ///
+  /// What an earlier run left half done is finished first, in its direction; when that was down and
+  /// the goal is steps down too, it is the first of them.
+  /// - Throws: `.missing`, `.edited`, `.outOfOrder`, `.irreversible`, `.unknownVersion`.
+  package func steps(to goal: Goal) throws(MigrationError) -> [Step] {
+    try checkApplied()
+    var applied = Set(ledger.entries.map(\.version))
+    var steps: [Step] = []
+    if let step = try resumption(applied) {
+      steps.append(step)
+      if step.direction == .up {
+        applied.insert(step.migration.version)
+      } else {
+        applied.remove(step.migration.version)
+      }
+    }
+    switch goal {
+    case .latest:
+      steps += try ups(to: .max, over: applied)
+    case .down(let count):
+      let done = steps.first?.direction == .down ? 1 : 0
+      steps += try downs(applied.sorted(by: >).prefix(max(0, count - done)))
+    case .version(let version):
+      guard version == 0 || migrations[version] != nil else { throw .unknownVersion(version) }
+      steps += try downs(applied.filter { $0 > version }.sorted(by: >)[...])
+      steps += try ups(to: version, over: applied.filter { $0 <= version })
+    }
+    return steps
+  }
+
+  /// Whether every applied migration is there and as it was.
+  package func checkApplied() throws(MigrationError) {
+    for entry in ledger.entries {
+      guard let migration = migrations[entry.version] else {
+        throw .missing(version: entry.version, name: entry.name)
+      }
+      guard migration.checksum == entry.checksum else { throw .edited(file: migration.file) }
+    }
+  }
+
+  private func resumption(_ applied: Set<Int>) throws(MigrationError) -> Step? {
+    guard let progress = ledger.progress else { return nil }
+    guard let migration = migrations[progress.version] else {
+      throw .missing(version: progress.version, name: "half done")
+    }
+    let direction = applied.contains(progress.version) ? Direction.down : .up
+    let statements = migration.statements(direction)
+    guard !migration.isTransactional, progress.statement <= statements.count,
+      Step.checksum(statements.prefix(progress.statement)) == progress.checksum
+    else { throw .edited(file: migration.file) }
+    return Step(migration, direction, resumed: progress)
+  }
+
+  private func ups(to last: Int, over applied: Set<Int>) throws(MigrationError) -> [Step] {
+    let pending = migrations.values.filter { $0.version <= last && !applied.contains($0.version) }
+      .sorted { $0.version < $1.version }
+    if let first = pending.first, let newest = applied.max(), first.version < newest,
+      !allowsOutOfOrder
+    {
+      throw .outOfOrder(file: first.file, applied: newest)
+    }
+    return pending.map { Step($0, .up) }
+  }
+
+  private func downs(_ versions: ArraySlice<Int>) throws(MigrationError) -> [Step] {
+    var steps: [Step] = []
+    for version in versions {
+      guard let migration = migrations[version] else { continue }
+      if let reason = migration.irreversible {
+        throw .irreversible(file: migration.file, reason: reason)
+      }
+      steps.append(Step(migration, .down))
+    }
+    return steps
+  }
+}

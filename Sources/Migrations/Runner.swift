@@ -1,0 +1,151 @@
+package import EventLoop
+import Postgres
+
+/// Carries out plans.
+@EventLoop package struct Runner {
+  private let session: Session
+  private let migrations: [Migration]
+  private let allowsOutOfOrder: Bool
+
+  package init(_ session: Session, _ migrations: [Migration], allowsOutOfOrder: Bool = false) {
+    self.session = session
+    self.migrations = migrations
+    self.allowsOutOfOrder = allowsOutOfOrder
+  }
+
+  /// Leads the schema to `goal`.
+  ///
+  /// - Parameters:
+  ///   - goal: what is to be reached.
+  ///   - lockTimeout: seconds to wait for other runs.
+  ///   - role: is granted what a server of requests needs.
+  /// - Returns: the steps done, and the newest version applied after them.
+  /// - Throws: what the planner throws, `.lockTimeout`, `.statementFailed`, `.connectionLost`.
+  package func run(
+    to goal: Goal,
+    lockTimeout: Int?,
+    grantTo role: String? = nil
+  ) async throws(MigrationError) -> (steps: [Step], version: Int) {
+    try await session.lock(timeout: lockTimeout)
+    var ledger = try await session.ledger()
+    let steps = try planner(ledger).steps(to: goal)
+    if !ledger.exists {
+      try await session.run("begin; \(ledger.creation.joined(separator: "; ")); commit")
+    }
+    for step in steps {
+      session.say("\(step.direction.rawValue) \(step.migration.file)")
+      try await carryOut(step, ledger)
+      try await session.reset()
+    }
+    if let role {
+      session.say("grants to \(role)")
+      try await session.run(
+        (["begin"] + Grants.statements(ledger, to: role) + ["commit"]).joined(separator: ";\n"),
+        as: "grants to \(role)"
+      )
+    }
+    ledger = try await session.ledger()
+    return (steps, ledger.entries.map(\.version).max() ?? 0)
+  }
+
+  /// The SQL of a run to `goal`, to be read; nothing is changed and no lock taken.
+  package func plan(
+    to goal: Goal,
+    grantTo role: String? = nil
+  ) async throws(MigrationError) -> String {
+    let ledger = try await session.ledger()
+    let steps = try planner(ledger).steps(to: goal)
+    var parts: [String] = []
+    if !ledger.exists {
+      parts.append(
+        (["-- the ledger", "begin;"] + ledger.creation.map { $0 + ";" } + ["commit;"])
+          .joined(separator: "\n") + "\n"
+      )
+    }
+    for step in steps {
+      for instruction in step.instructions(ledger) {
+        if case .drop(let index) = try await remedy(instruction) {
+          parts.append("-- half made by an interrupted run\ndrop index concurrently \(index);\n")
+        }
+      }
+      parts.append(step.rendered(ledger))
+    }
+    if let role {
+      parts.append(
+        (["-- grants", "begin"] + Grants.statements(ledger, to: role) + ["commit;"])
+          .joined(separator: ";\n").replacing("-- grants;", with: "-- grants")
+      )
+    }
+    return parts.joined(separator: "\n")
+  }
+
+  private func planner(_ ledger: Ledger) -> Planner {
+    Planner(migrations, ledger, allowsOutOfOrder: allowsOutOfOrder)
+  }
+
+  // MARK: One step
+
+  private func carryOut(_ step: Step, _ ledger: Ledger) async throws(MigrationError) {
+    for instruction in step.instructions(ledger) {
+      switch try await remedy(instruction) {
+      case .none: break
+      case .skip: continue
+      case .drop(let index):
+        session.say("dropping the half-made index \(index)")
+        try await session.run("drop index concurrently \(index)", as: step.migration.file)
+      }
+      do throws(DatabaseError) {
+        try await session.connection.script(instruction.sql)
+      } catch {
+        await undo(instruction, of: step, ledger)
+        throw MigrationError(
+          error,
+          file: step.migration.file,
+          line: instruction.statement?.line(of: error.position),
+          rest: step.migration.isTransactional
+            ? "nothing of this file was done"
+            : "the statements before it are done; the next run goes on with this one"
+        )
+      }
+    }
+  }
+
+  private func undo(_ instruction: Instruction, of step: Step, _ ledger: Ledger) async {
+    // When these fail the connection is lost, and the server rolls back by itself.
+    _ = try? await session.connection.script("rollback")
+    guard case .alone = instruction.role else { return }
+    _ = try? await session.connection.script(ledger.attempt(at: step.migration, isOver: true))
+  }
+
+  private enum Remedy {
+    case none
+    /// It was done by a run that could not note it.
+    case skip
+    /// An index, by its full name, that an earlier run left invalid.
+    case drop(String)
+  }
+
+  /// What an earlier attempt at an index calls for.
+  private func remedy(_ instruction: Instruction) async throws(MigrationError) -> Remedy {
+    guard case .alone(resumed: true, let attempted) = instruction.role else { return .none }
+    switch instruction.statement?.concurrentIndex {
+    case .create(let name, let table):
+      let row = try await session.query(
+        """
+        select i.indisvalid, format('%I.%I', n.nspname, c.relname)
+        from pg_index i join pg_class c on c.oid = i.indexrelid
+          join pg_namespace n on n.oid = c.relnamespace
+        where i.indrelid = to_regclass($1) and c.relname = (parse_ident($2))[1]
+        """,
+        [table, name]
+      ).rows.first
+      guard let row, let index = row[1] else { return .none }
+      if row[0] == "f" { return .drop(index) }
+      return attempted ? .skip : .none
+    case .drop(let name) where attempted:
+      let found = try await session.query("select to_regclass($1)", [name])
+      return found.rows.first?[0] == nil ? .skip : .none
+    case .drop, nil: return .none
+    }
+  }
+}

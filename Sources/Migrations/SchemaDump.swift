@@ -1,0 +1,130 @@
+package import EventLoop
+import FoundationEssentials
+import Postgres
+
+/// The schema as pg_dump writes it, without what differs from run to run.
+package struct SchemaDump: Equatable, Sendable {
+  package let text: String
+
+  /// Takes it from the database.
+  ///
+  /// - Parameters:
+  ///   - session: tells the server's version and the schema of the ledger, which is left out.
+  ///   - conninfo: for pg_dump, which connects by itself.
+  ///   - program: the path of pg_dump; nil looks for one.
+  /// - Throws: `.pgDump`.
+  @EventLoop package init(
+    _ session: Session,
+    _ conninfo: String,
+    program: String?
+  ) async throws(MigrationError) {
+    let number = try await session.query("show server_version_num").rows.first?[0] ?? ""
+    let server = (Int(number) ?? 0) / 10_000
+    let path = try SchemaDump.find(program, server: server)
+    let ledger = try await session.ledger()
+    let target = try DumpTarget(conninfo)
+    let result = Program.run(
+      path,
+      ["--schema-only", "--no-owner", "--no-privileges", "--dbname=\(target.conninfo)"]
+        + Ledger.tables.map {
+          "--exclude-table=\(quotedName(ledger.schema)).\(quotedName($0))"
+        },
+      environment: target.environment
+    )
+    guard result.status == 0 else { throw .pgDump("\(path) failed: \(result.errors)") }
+    text = SchemaDump.normalized(result.output)
+  }
+
+  init(text: String) { self.text = text }
+
+  // MARK: Finding pg_dump
+
+  /// Of the server's version if there is one, else of a newer one.
+  private static func find(_ program: String?, server: Int) throws(MigrationError) -> String {
+    var found: [(path: String, version: Int)] = []
+    for path in program.map({ [$0] }) ?? candidates()
+    where FileManager.default.isExecutableFile(atPath: path) {
+      let banner = Program.run(path, ["--version"]).output
+      guard let match = banner.firstMatch(of: #/PostgreSQL\) ([0-9]+)/#), let major = Int(match.1)
+      else { continue }
+      found.append((path, major))
+    }
+    if let same = found.first(where: { $0.version == server }) { return same.path }
+    if let newer = found.filter({ $0.version > server }).min(by: { $0.version < $1.version }) {
+      return newer.path
+    }
+    guard let older = found.max(by: { $0.version < $1.version }) else {
+      throw .pgDump(
+        "there is no pg_dump " + (program.map { "at \($0)" } ?? "in PATH or /usr/lib/postgresql")
+          + "; install postgresql-client-\(server)"
+      )
+    }
+    throw .pgDump(
+      "\(older.path) is of version \(older.version), older than the server's \(server); "
+        + "install postgresql-client-\(server)"
+    )
+  }
+
+  private static func candidates() -> [String] {
+    let root = "/usr/lib/postgresql"
+    let versions = (try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []
+    let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
+    return folders.map { "\($0)/pg_dump" } + versions.sorted().map { "\(root)/\($0)/bin/pg_dump" }
+  }
+
+  // MARK: What differs from run to run
+
+  /// Without versions, settings of the dumping session, and pg_dump's `\restrict`.
+  package static func normalized(_ dump: String) -> String {
+    let lines = dump.split(separator: "\n", omittingEmptySubsequences: false).filter {
+      !$0.hasPrefix("\\restrict ") && !$0.hasPrefix("\\unrestrict ")
+        && !$0.hasPrefix("-- Dumped ")
+    }
+    let text = lines.joined(separator: "\n")
+    // What cannot be split is compared as it is.
+    let statements = (try? SQLSplitter.split(text)) ?? []
+    var dropped: Set<Int> = []
+    for statement in statements
+    where statement.words.first == "set"
+      || statement.text.hasPrefix("SELECT pg_catalog.set_config(")
+    {
+      dropped.formUnion(statement.line...statement.lastLine)
+    }
+    var kept: [Substring] = []
+    var isAfterDropped = false
+    for (index, line) in lines.enumerated() {
+      if dropped.contains(index + 1) {
+        isAfterDropped = true
+      } else if isAfterDropped || index < 6, line.isEmpty, kept.last?.isEmpty ?? true {
+        continue
+      } else {
+        kept.append(line)
+        isAfterDropped = false
+      }
+    }
+    while kept.last?.isEmpty == true { kept.removeLast() }
+    return kept.joined(separator: "\n") + "\n"
+  }
+
+  /// Compares two dumps.
+  ///
+  /// - Parameters:
+  ///   - dumped: what is on file.
+  ///   - live: what is in the database.
+  ///   - limit: of lines; how many more there are is said.
+  /// - Returns: the lines in which they differ; nil when they do not.
+  package static func difference(_ dumped: String, _ live: String, limit: Int = 60) -> String? {
+    guard dumped != live else { return nil }
+    let old = dumped.split(separator: "\n", omittingEmptySubsequences: false)
+    let new = live.split(separator: "\n", omittingEmptySubsequences: false)
+    let changes = new.difference(from: old).map { change in
+      switch change {
+      case .remove(let offset, let line, _): (offset: offset, text: "- \(offset + 1): \(line)")
+      case .insert(let offset, let line, _): (offset: offset, text: "+ \(offset + 1): \(line)")
+      }
+    }.filter { !$0.text.hasSuffix(": ") }.sorted { $0.offset < $1.offset }
+    let shown = changes.prefix(limit).map(\.text)
+    let rest = changes.count > limit ? ["and \(changes.count - limit) lines more"] : []
+    return (shown + rest).joined(separator: "\n")
+  }
+}

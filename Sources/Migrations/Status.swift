@@ -1,0 +1,64 @@
+/// A migration, as the folder and the database know it.
+package struct Status: Equatable, Sendable, Encodable {
+  package enum State: String, Sendable, Encodable {
+    case applied
+    case pending
+    case edited
+    case missing
+    /// Pending, but older than one that is applied.
+    case outOfOrder = "out of order"
+    /// Begun without a transaction, and not at its end.
+    case interrupted
+  }
+
+  package let version: Int
+  package let name: String
+  package let state: State
+  package let appliedAt: String?
+  package let appliedBy: String?
+  package let duration: Int?
+
+  private enum CodingKeys: String, CodingKey {
+    case version, name, state
+    case appliedAt = "applied_at"
+    case appliedBy = "applied_by"
+    case duration = "duration_ms"
+  }
+
+  /// All of both, by version.
+  package static func all(_ migrations: [Migration], _ ledger: Ledger) -> [Status] {
+    let entries = Dictionary(ledger.entries.map { ($0.version, $0) }) { first, _ in first }
+    let files = Dictionary(migrations.map { ($0.version, $0) }) { first, _ in first }
+    let newest = entries.keys.max() ?? 0
+    return Set(entries.keys).union(files.keys).sorted().map { version in
+      let (entry, file) = (entries[version], files[version])
+      let state: State =
+        if version == ledger.progress?.version {
+          .interrupted
+        } else if let entry {
+          file == nil ? .missing : file?.checksum == entry.checksum ? .applied : .edited
+        } else {
+          version < newest ? .outOfOrder : .pending
+        }
+      return Status(
+        version: version,
+        name: file?.name ?? entry?.name ?? "",
+        state: state,
+        appliedAt: entry?.appliedAt,
+        appliedBy: entry?.appliedBy,
+        duration: entry?.duration
+      )
+    }
+  }
+
+  /// One line for people.
+  package var line: String {
+    let digits = String(version)
+    let number = String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+    var words = [number, name, state.rawValue]
+    if let appliedAt, let appliedBy, let duration {
+      words.append("\(appliedAt) by \(appliedBy) in \(duration) ms")
+    }
+    return words.joined(separator: "  ")
+  }
+}

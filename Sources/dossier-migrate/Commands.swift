@@ -1,0 +1,161 @@
+import ArgumentParser
+import EventLoop
+import FoundationEssentials
+import Migrations
+
+struct Up: ParsableCommand {
+  static let configuration = CommandConfiguration(abstract: "Applies what is not applied.")
+
+  @OptionGroup var options: RunOptions
+
+  @Option(help: "A role that is granted what a server of requests needs, on every run.")
+  var grantTo: String?
+
+  func run() throws { try options.run(to: .latest, grantTo: grantTo) }
+}
+
+struct Down: ParsableCommand {
+  static let configuration = CommandConfiguration(abstract: "Undoes the newest migrations.")
+
+  @OptionGroup var options: RunOptions
+
+  @Option(help: "How many.")
+  var steps = 1
+
+  func validate() throws {
+    guard steps > 0 else { throw ValidationError("--steps takes a number from 1.") }
+  }
+
+  func run() throws { try options.run(to: .down(steps: steps)) }
+}
+
+struct To: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Applies or undoes until a version is the newest."
+  )
+
+  @OptionGroup var options: RunOptions
+
+  @Argument(help: "The version; 0 undoes all.")
+  var version: Int
+
+  func run() throws { try options.run(to: .version(version)) }
+}
+
+struct ShowStatus: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "status",
+    abstract: "Lists the migrations and what became of each."
+  )
+
+  @OptionGroup var options: DatabaseOptions
+
+  @Flag(help: "An array of objects.")
+  var json = false
+
+  func run() throws {
+    let conninfo = try options.conninfo()
+    onLoop { () async throws(MigrationError) in
+      let migrations = try options.files.folder.migrations()
+      let session = try await options.session(conninfo, readOnly: true)
+      let all = Status.all(migrations, try await session.ledger())
+      guard json else { return all.map { $0.line + "\n" }.joined() }
+      let encoder = JSONEncoder()
+      encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+      guard let data = try? encoder.encode(all) else { throw .files("cannot write JSON") }
+      return String(decoding: data, as: UTF8.self) + "\n"
+    }
+  }
+}
+
+struct ShowPlan: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "plan",
+    abstract: "Prints the SQL of a run; changes nothing."
+  )
+
+  @OptionGroup var options: DatabaseOptions
+
+  @Option(help: "The version to lead to; without it the newest.")
+  var to: Int?
+
+  @Flag(help: "Apply files older than the newest applied one.")
+  var allowOutOfOrder = false
+
+  @Option(help: "As of the command up.")
+  var grantTo: String?
+
+  func run() throws {
+    let conninfo = try options.conninfo()
+    onLoop { () async throws(MigrationError) in
+      let migrations = try options.files.folder.migrations()
+      let session = try await options.session(conninfo, readOnly: true)
+      return try await Runner(session, migrations, allowsOutOfOrder: allowOutOfOrder).plan(
+        to: to.map { .version($0) } ?? .latest,
+        grantTo: grantTo
+      )
+    }
+  }
+}
+
+struct Verify: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Compares the applied files with the folder, and the schema with its dump."
+  )
+
+  @OptionGroup var options: DatabaseOptions
+
+  @Option(help: "The path of pg_dump; without it PATH and /usr/lib/postgresql are searched.")
+  var pgDump: String?
+
+  func run() throws {
+    let conninfo = try options.conninfo()
+    onLoop { () async throws(MigrationError) in
+      let folder = options.files.folder
+      let migrations = try folder.migrations()
+      let session = try await options.session(conninfo, readOnly: true)
+      let ledger = try await session.ledger()
+      try Planner(migrations, ledger).checkApplied()
+      let pending = Status.all(migrations, ledger).filter { $0.state != .applied }
+      if !pending.isEmpty { session.say("\(pending.count) migrations are not applied") }
+      let dumped = try folder.read(MigrationFolder.schemaFile)
+      let live = try await SchemaDump(session, conninfo, program: pgDump)
+      if let difference = SchemaDump.difference(dumped, live.text) { throw .drift(difference) }
+      return "\(ledger.entries.count) applied, the schema is as dumped\n"
+    }
+  }
+}
+
+struct New: ParsableCommand {
+  static let configuration = CommandConfiguration(abstract: "Writes the frame of a migration.")
+
+  @OptionGroup var options: FolderOptions
+
+  @Argument(help: "Its name, of a-z, 0-9, _ and -.")
+  var name: String
+
+  func run() throws {
+    onLoop { () async throws(MigrationError) in try options.folder.new(name) + "\n" }
+  }
+}
+
+struct Dump: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Writes the schema to schema.sql in the folder of the migrations."
+  )
+
+  @OptionGroup var options: DatabaseOptions
+
+  @Option(help: "The path of pg_dump; without it PATH and /usr/lib/postgresql are searched.")
+  var pgDump: String?
+
+  func run() throws {
+    let conninfo = try options.conninfo()
+    onLoop { () async throws(MigrationError) in
+      let session = try await options.session(conninfo, readOnly: true)
+      let dump = try await SchemaDump(session, conninfo, program: pgDump)
+      try options.files.folder.write(schema: dump.text)
+      return options.files.folder.schemaPath + "\n"
+    }
+  }
+}

@@ -1,0 +1,147 @@
+import ArgumentParser
+import EventLoop
+import FoundationEssentials
+import Glibc
+import Migrations
+import Postgres
+
+/// The command that changes the schema.
+@main struct DossierMigrate: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "dossier-migrate",
+    abstract: "Brings a database's schema to a version.",
+    discussion: """
+      Any number may run at once: one works, the others wait. One that was killed is made good by \
+      the next run. Progress goes to standard error, results to standard output.
+
+      Exit codes:
+      \(ExitStatus.table)
+      """,
+    subcommands: [
+      Up.self, Down.self, To.self, ShowStatus.self, ShowPlan.self, Verify.self, New.self,
+      Dump.self,
+    ]
+  )
+}
+
+/// What all commands take.
+struct FolderOptions: ParsableArguments {
+  @Option(name: .customLong("migrations"), help: "The folder of the migrations.")
+  var path = "migrations"
+
+  @Flag(help: "No progress lines.")
+  var quiet = false
+
+  var folder: MigrationFolder { MigrationFolder(path) }
+}
+
+/// What the commands take that connect.
+struct DatabaseOptions: ParsableArguments {
+  @OptionGroup var files: FolderOptions
+
+  @Option(
+    name: .customLong("database"),
+    help: ArgumentHelp(
+      "A connection string or URI of libpq.",
+      discussion: "Without it DOSSIER_MIGRATE_DATABASE, or the file that "
+        + "DOSSIER_MIGRATE_DATABASE_FILE names."
+    )
+  )
+  var given: String?
+
+  /// The connection string.
+  func conninfo() throws -> String {
+    let environment = ProcessInfo.processInfo.environment
+    if let given { return given }
+    if let value = environment["DOSSIER_MIGRATE_DATABASE"] { return value }
+    guard let path = environment["DOSSIER_MIGRATE_DATABASE_FILE"] else {
+      throw ValidationError(
+        "Give --database, DOSSIER_MIGRATE_DATABASE or DOSSIER_MIGRATE_DATABASE_FILE."
+      )
+    }
+    guard let data = try? Data(contentsOf: URL(filePath: path)) else {
+      throw ValidationError("DOSSIER_MIGRATE_DATABASE_FILE: cannot read \(path).")
+    }
+    let text = String(decoding: data, as: UTF8.self)
+    return String(text.reversed().drop { $0.isWhitespace }.reversed())
+  }
+
+  /// Connects.
+  @EventLoop func session(
+    _ conninfo: String,
+    readOnly: Bool = false
+  ) async throws(MigrationError) -> Session {
+    let isQuiet = files.quiet
+    return try await Session.open(conninfo, readOnly: readOnly) { line in
+      if !isQuiet { say(line) }
+    }
+  }
+}
+
+/// What the commands take that change something.
+struct RunOptions: ParsableArguments {
+  @OptionGroup var database: DatabaseOptions
+
+  @Option(help: "Seconds to wait for other runs; without it as long as it takes.")
+  var lockTimeout: Int?
+
+  @Flag(help: "Apply files older than the newest applied one.")
+  var allowOutOfOrder = false
+
+  mutating func validate() throws {
+    if let lockTimeout, lockTimeout < 0 {
+      throw ValidationError("--lock-timeout takes a number from 0.")
+    }
+  }
+
+  /// Runs to `goal` and says what was done; ends the process.
+  func run(to goal: Goal, grantTo role: String? = nil) throws -> Never {
+    let conninfo = try database.conninfo()
+    onLoop { () async throws(MigrationError) in
+      let migrations = try database.files.folder.migrations()
+      let session = try await database.session(conninfo)
+      let done = try await Runner(session, migrations, allowsOutOfOrder: allowOutOfOrder).run(
+        to: goal,
+        lockTimeout: lockTimeout,
+        grantTo: role
+      )
+      session.connection.close()
+      let counts = [Direction.up, .down].compactMap { direction in
+        let count = done.steps.count { $0.direction == direction }
+        return count == 0 ? nil : "\(count) \(direction.rawValue)"
+      }
+      let summary = counts.isEmpty ? "nothing to do" : counts.joined(separator: ", ")
+      return "\(summary); at version \(done.version)\n"
+    }
+  }
+}
+
+/// Runs `body` on the loop, writes its result, and ends the process with its status.
+func onLoop(
+  _ body: @escaping @EventLoop @Sendable () async throws(MigrationError) -> String
+) -> Never {
+  Task { @EventLoop in
+    do throws(MigrationError) {
+      write(try await body(), to: 1)
+      exit(ExitStatus.success.rawValue)
+    } catch {
+      say("\(error)")
+      exit(error.status.rawValue)
+    }
+  }
+  EventLoop.reactor.run()
+  exit(1)
+}
+
+/// A line for whoever watches.
+func say(_ line: String) { write("dossier-migrate: \(line)\n", to: 2) }
+
+/// Writes all of it, or what the reader takes.
+func write(_ text: String, to descriptor: Int32) {
+  var bytes = Array(text.utf8)[...]
+  while !bytes.isEmpty {
+    let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+    guard count > 0 || errno == EINTR else { return }
+    bytes = bytes.dropFirst(max(0, count))
+  }
+}

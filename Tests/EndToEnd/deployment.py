@@ -1,0 +1,209 @@
+"""A PostgreSQL cluster, dossierd and nginx of a test run, all real, in a temporary folder."""
+
+import base64
+import http.client
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("DOSSIER_TEST_BUILD", ROOT / ".build/debug"))
+TOOLS = pathlib.Path("/usr/lib/postgresql/15/bin")
+IS_ROOT = os.geteuid() == 0
+AS_POSTGRES = (
+    ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if IS_ROOT else []
+)
+JSON = {"Content-Type": "application/json"}
+MERGE = {"Content-Type": "application/merge-patch+json"}
+PATCH = {"Content-Type": "application/json-patch+json"}
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def wait_until(condition, seconds=10, what="the condition"):
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if condition():
+            return
+        time.sleep(0.02)
+    raise AssertionError(f"{what} did not come true within {seconds} s")
+
+
+class Answer:
+    def __init__(self, status, headers, body):
+        self.status, self.headers, self.body = status, headers, body
+
+    @property
+    def json(self):
+        return json.loads(self.body)
+
+    @property
+    def version(self):
+        return int(self.headers["ETag"].strip('"'))
+
+
+class Deployment:
+    """Starts on construction; `stop` ends everything it started, by id."""
+
+    def __init__(self, workers=2, settings=()):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="dossier-test-", dir="/tmp"))
+        self.folder.chmod(0o755)
+        self.port = free_port()
+        self.log = open(self.folder / "dossierd.log", "ab")
+        self.processes = []
+        try:
+            self.make_cluster()
+            self.start_postgres()
+            subprocess.run(
+                [TOOLS / "createdb", "-h", self.folder, "-U", "owner", "dossier"], check=True)
+            subprocess.run(
+                [TOOLS / "createuser", "-h", self.folder, "-U", "owner", "server"], check=True)
+            subprocess.run(
+                [BUILD / "dossier-migrate", "up", "--quiet", "--grant-to", "server",
+                 "--migrations", ROOT / "migrations", "--database", self.conninfo("owner")],
+                check=True)
+            self.environment = {
+                **{k: v for k, v in os.environ.items() if not k.startswith("DOSSIER_")},
+                "DOSSIER_DATABASE": self.conninfo("server"),
+                "DOSSIER_MASTER_KEY": base64.b64encode(os.urandom(32)).decode(),
+                "DOSSIER_SOCKET_DIRECTORY": str(self.folder),
+                "DOSSIER_SOCKET_MODE": "0666",
+                "DOSSIER_WORKERS": str(workers),
+                **dict(settings),
+            }
+            self.start_dossierd()
+            self.start_nginx()
+            wait_until(lambda: self.get("/readyz").status == 200, what="readiness")
+        except BaseException:
+            self.stop()
+            raise
+
+    def conninfo(self, user):
+        return f"host={self.folder} user={user} dbname=dossier"
+
+    # PostgreSQL
+
+    def make_cluster(self):
+        cluster = self.folder / "postgres"
+        cluster.mkdir(mode=0o700)
+        if IS_ROOT:
+            shutil.chown(cluster, "postgres")
+            shutil.chown(self.folder, "postgres")
+        subprocess.run(
+            [*AS_POSTGRES, TOOLS / "initdb", "-D", cluster, "-U", "owner", "-A", "trust",
+             "--locale=C.UTF-8", "-E", "UTF8", "--no-sync"],
+            check=True, stdout=subprocess.DEVNULL, cwd="/")
+
+    def start_postgres(self):
+        subprocess.run(
+            [*AS_POSTGRES, TOOLS / "pg_ctl", "-D", self.folder / "postgres", "-s", "-w",
+             "-l", self.folder / "postgres/server.log", "-o",
+             f"-k {self.folder} -c listen_addresses='' -c fsync=off -c max_connections=100",
+             "start"],
+            check=True, cwd="/", stdout=subprocess.DEVNULL)
+
+    def stop_postgres(self, mode="fast"):
+        subprocess.run(
+            [*AS_POSTGRES, TOOLS / "pg_ctl", "-D", self.folder / "postgres", "-s", "-w", "-m", mode,
+             "stop"], check=True, cwd="/")
+
+    def sql(self, text):
+        run = subprocess.run(
+            [TOOLS / "psql", "-h", self.folder, "-U", "owner", "-d", "dossier", "-Atqc", text],
+            check=True, capture_output=True, text=True)
+        return run.stdout.strip()
+
+    # dossierd and nginx
+
+    def start_dossierd(self):
+        self.supervisor = subprocess.Popen(
+            [BUILD / "dossierd", "run"], env=self.environment, stdout=self.log, stderr=self.log)
+        self.processes.append(self.supervisor)
+
+    def workers(self):
+        children = pathlib.Path(f"/proc/{self.supervisor.pid}/task/{self.supervisor.pid}/children")
+        return [int(pid) for pid in children.read_text().split()]
+
+    def start_nginx(self):
+        upstream = subprocess.run(
+            [BUILD / "dossierd", "upstream"], env=self.environment, check=True,
+            capture_output=True, text=True).stdout
+        (self.folder / "upstream.conf").write_text(upstream)
+        shutil.copy(ROOT / "deploy/nginx/dossier.fastcgi_params", self.folder)
+        server = (ROOT / "deploy/nginx/dossier.conf").read_text()
+        (self.folder / "dossier.conf").write_text(
+            server.replace("127.0.0.1:8080", f"127.0.0.1:{self.port}"))
+        (self.folder / "nginx").mkdir()
+        paths = "\n".join(
+            f"{kind}_temp_path {self.folder}/nginx/{kind};"
+            for kind in ["client_body", "fastcgi", "proxy", "scgi", "uwsgi"])
+        (self.folder / "nginx.conf").write_text(
+            f"daemon off; pid {self.folder}/nginx.pid; worker_processes 2;\n"
+            "events { worker_connections 1024; }\n"
+            f"http {{ access_log off; {paths}\n"
+            f"include {self.folder}/upstream.conf; include {self.folder}/dossier.conf; }}\n")
+        self.nginx = subprocess.Popen(
+            ["/usr/sbin/nginx", "-e", self.folder / "nginx.log", "-c", self.folder / "nginx.conf"])
+        self.processes.append(self.nginx)
+
+        def is_listening():
+            with socket.socket() as probe:
+                return probe.connect_ex(("127.0.0.1", self.port)) == 0
+
+        wait_until(is_listening, what="nginx")
+
+    # Requests
+
+    def connection(self, timeout=20):
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+
+    def request(self, method, path, body=None, headers=None, token=None, connection=None):
+        headers = dict(headers or {})
+        if token:
+            headers["Authorization"] = f"Bearer {token}"
+        if body is not None and not isinstance(body, (bytes, str)):
+            body = json.dumps(body)
+        client = connection or self.connection()
+        try:
+            client.request(method, path, body=body, headers=headers)
+            response = client.getresponse()
+            return Answer(response.status, response.headers, response.read())
+        finally:
+            if connection is None:
+                client.close()
+
+    def get(self, path, **options):
+        return self.request("GET", path, **options)
+
+    def login(self):
+        answer = self.request("POST", "/v1/login/anonymous", {}, JSON)
+        assert answer.status == 200, answer.body
+        return answer.json
+
+    def logged(self):
+        """Log lines of requests."""
+        lines = (self.folder / "dossierd.log").read_text().splitlines()
+        return [line for line in map(json.loads, lines) if "route" in line]
+
+    def stop(self):
+        for process in reversed(self.processes):
+            if process.poll() is None:
+                process.send_signal(signal.SIGTERM)
+                try:
+                    process.wait(40)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+        if (self.folder / "postgres/postmaster.pid").exists():
+            self.stop_postgres("immediate")
+        self.log.close()
+        shutil.rmtree(self.folder, ignore_errors=True)

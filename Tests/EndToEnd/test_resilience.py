@@ -1,0 +1,284 @@
+"""What happens when things go away, under load."""
+
+import os
+import signal
+import socket
+import struct
+import threading
+import time
+import unittest
+
+from deployment import JSON, MERGE, Deployment, wait_until
+
+
+class Load:
+    """Clients that read and write without pause; every answer is kept."""
+
+    def __init__(self, site, clients=8):
+        self.site, self.answers, self.stopping = site, [], False
+        self.tokens = [site.login()["access_token"] for _ in range(clients)]
+        self.threads = [
+            threading.Thread(target=self.run, args=[token]) for token in self.tokens]
+        for thread in self.threads:
+            thread.start()
+
+    def run(self, token):
+        turn = 0
+        while not self.stopping:
+            turn += 1
+            try:
+                if turn % 4 == 0:
+                    answer = self.site.request(
+                        "PATCH", "/v1/me/metadata", {"turn": turn}, MERGE, token)
+                else:
+                    answer = self.site.get("/v1/me", token=token)
+                self.answers.append((time.monotonic(), answer.status, answer.headers))
+            except Exception as error:
+                self.answers.append((time.monotonic(), repr(error), {}))
+
+    def stop(self):
+        self.stopping = True
+        for thread in self.threads:
+            thread.join()
+        return self.answers
+
+
+class Resilience(unittest.TestCase):
+    def setUp(self):
+        self.site = Deployment()
+        self.addCleanup(self.site.stop)
+
+    def test_postgresql_restarts_under_load(self):
+        workers = sorted(self.site.workers())
+        load = Load(self.site)
+        time.sleep(0.5)
+        self.site.stop_postgres()
+        time.sleep(1)
+        started = time.monotonic()
+        refused = self.site.get("/v1/me", token=load.tokens[0])
+        self.assertLess(time.monotonic() - started, 1)
+        self.assertEqual(refused.status, 503, refused.body)
+        self.assertEqual(refused.headers["Retry-After"], "1")
+        self.assertEqual(self.site.get("/readyz").status, 503)
+        self.assertEqual(self.site.get("/healthz").status, 200)
+        self.site.start_postgres()
+        wait_until(lambda: self.site.get("/readyz").status == 200, what="readiness")
+        recovered = time.monotonic()
+        time.sleep(3)
+        answers = load.stop()
+        statuses = {status for _, status, _ in answers}
+        self.assertEqual(statuses, {200, 503})
+        for _, status, headers in answers:
+            if status == 503:
+                self.assertEqual(headers["Retry-After"], "1")
+        late = [status for when, status, _ in answers if when > recovered + 2.5]
+        self.assertGreater(len(late), 20)
+        self.assertEqual(set(late), {200})
+        self.assertEqual(sorted(self.site.workers()), workers)
+
+    def test_sighup_under_load_fails_no_request(self):
+        before = set(self.site.workers())
+        load = Load(self.site)
+        time.sleep(0.5)
+        self.site.supervisor.send_signal(signal.SIGHUP)
+        wait_until(lambda: not before & set(self.site.workers()), 30, "the end of the old workers")
+        time.sleep(0.5)
+        answers = load.stop()
+        self.assertEqual({status for _, status, _ in answers}, {200})
+        self.assertEqual(len(self.site.workers()), 2)
+
+    def test_a_killed_worker_is_replaced_and_the_others_go_on(self):
+        first, other = self.site.workers()
+        load = Load(self.site)
+        time.sleep(0.5)
+        os.kill(first, signal.SIGKILL)
+        wait_until(lambda: len(self.site.workers()) == 2, what="another worker")
+        time.sleep(1)
+        answers = load.stop()
+        self.assertIn(other, self.site.workers())
+        failed = [status for _, status, _ in answers if status != 200]
+        # At most what the killed one had in its hands: one request for each client.
+        self.assertLessEqual(len(failed), len(load.tokens))
+        self.assertLessEqual(set(failed), {502, 503})
+
+    def test_sigterm_under_load_answers_what_was_accepted(self):
+        # A read that takes a while: passwords are hashed one after the other.
+        statuses = []
+
+        def register(index):
+            answer = self.site.request(
+                "POST", "/v1/register",
+                {"email": f"term{index}@example.com", "password": "correct horse"}, JSON)
+            statuses.append(answer.status)
+
+        threads = [threading.Thread(target=register, args=[index]) for index in range(16)]
+        for thread in threads:
+            thread.start()
+        accepted = lambda: int(self.site.sql("select count(*) from users")) >= 2
+        wait_until(accepted, what="the first registrations")
+        self.site.supervisor.send_signal(signal.SIGTERM)
+        for thread in threads:
+            thread.join()
+        self.assertEqual(statuses, [201] * 16)
+        self.assertEqual(self.site.supervisor.wait(40), 0)
+        self.assertEqual(self.site.get("/v1/me").status, 503)
+        self.assertEqual(self.site.get("/v1/me").headers["Retry-After"], "1")
+        self.assertFalse((self.site.folder / "worker-0.sock").exists())
+
+
+class Connections(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.site = Deployment()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.site.stop()
+
+    def test_many_requests_on_one_connection(self):
+        token = self.site.login()["access_token"]
+        client = self.site.connection()
+        statuses = {
+            self.site.get("/v1/me", token=token, connection=client).status for _ in range(2000)}
+        self.assertEqual(statuses, {200})
+        client.close()
+
+    def test_a_hundred_connections_at_once(self):
+        token = self.site.login()["access_token"]
+        clients = [self.site.connection() for _ in range(100)]
+        for client in clients:
+            client.request("GET", "/v1/me", headers={"Authorization": f"Bearer {token}"})
+        statuses = set()
+        for client in clients:
+            response = client.getresponse()
+            response.read()
+            statuses.add(response.status)
+            client.close()
+        self.assertEqual(statuses, {200})
+
+    def test_clients_that_abort_harm_nobody(self):
+        token = self.site.login()["access_token"]
+        request = f"GET /v1/me HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n".encode()
+        for index in range(200):
+            with socket.create_connection(("127.0.0.1", self.site.port)) as client:
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                client.sendall(request if index % 2 else request[: index % len(request)])
+        workers = self.site.workers()
+        self.assertEqual(self.site.get("/v1/me", token=token).status, 200)
+        self.assertEqual(len(workers), 2)
+
+    def test_a_body_over_the_limit_of_nginx_is_refused_in_the_words_of_the_api(self):
+        token = self.site.login()["access_token"]
+        body = b'{"a":"' + b"x" * (1 << 20) + b'"}'
+        answer = self.site.request("PUT", "/v1/me/custom-data", body, JSON, token)
+        self.assertEqual((answer.status, answer.json["code"]), (413, "body_too_large"))
+
+    # FastCGI, without nginx between
+
+    def records(self, *, content_length=0, body=b"", close=True):
+        def record(kind, content, padding=0):
+            return struct.pack(">BBHHBx", 1, kind, 1, len(content), padding) + content + bytes(padding)
+
+        def parameter(name, value):
+            return struct.pack(">BB", len(name), len(value)) + name.encode() + value.encode()
+
+        parameters = b"".join(
+            parameter(name, value) for name, value in [
+                ("REQUEST_METHOD", "POST" if content_length else "GET"),
+                ("REQUEST_URI", "/v1/login/anonymous" if content_length else "/healthz"),
+                ("REMOTE_ADDR", "127.0.0.1"), ("CONTENT_TYPE", "application/json"),
+                ("CONTENT_LENGTH", str(content_length))])
+        return (
+            record(1, struct.pack(">HB5x", 1, 1)) + record(4, parameters, padding=3)
+            + record(4, b"") + (record(5, body) if body else b"") + record(5, b""))
+
+    def worker(self):
+        client = socket.socket(socket.AF_UNIX)
+        client.settimeout(15)
+        client.connect(str(self.site.folder / "worker-0.sock"))
+        return client
+
+    def assert_closed(self, client):
+        """That what we sent was left unread shows as a reset."""
+        try:
+            self.assertEqual(client.recv(100), b"")
+        except ConnectionResetError:
+            pass
+
+    def answer(self, client):
+        received = b""
+        while b"\x01\x03\x00\x01" not in received:
+            part = client.recv(65536)
+            if not part:
+                break
+            received += part
+        return received
+
+    def test_records_that_arrive_byte_by_byte_are_answered_and_hold_up_nobody(self):
+        with self.worker() as slow:
+            records = self.records()
+            for start in range(0, len(records), 5):
+                slow.send(records[start:start + 5])
+                with self.worker() as other:
+                    other.sendall(self.records())
+                    started = time.monotonic()
+                    self.assertIn(b"200 OK", self.answer(other))
+                    self.assertLess(time.monotonic() - started, 1)
+            self.assertIn(b"200 OK", self.answer(slow))
+            # And the connection is kept.
+            slow.sendall(self.records())
+            self.assertIn(b"200 OK", self.answer(slow))
+
+    def test_truncated_records_are_dropped(self):
+        whole = self.records(content_length=2, body=b"{}")
+        for length in range(1, len(whole), 7):
+            with self.worker() as client:
+                client.sendall(whole[:length])
+        for garbage in [b"\xff" * 64, b"GET / HTTP/1.1\r\n\r\n", bytes(64)]:
+            with self.worker() as client:
+                client.sendall(garbage)
+                self.assert_closed(client)
+        with self.worker() as client:
+            client.sendall(whole)
+            self.assertIn(b"access_token", self.answer(client))
+
+    def test_a_body_that_never_ends_is_given_up(self):
+        with self.worker() as client:
+            client.sendall(self.records(content_length=2, body=b"{}")[:-8])
+            started = time.monotonic()
+            self.assert_closed(client)
+            self.assertLess(time.monotonic() - started, 14)
+
+    def test_a_body_shorter_than_stated_is_refused(self):
+        with self.worker() as client:
+            client.sendall(self.records(content_length=9, body=b"{}"))
+            self.assertIn(b"body_truncated", self.answer(client))
+
+    # Operation
+
+    def test_metrics_are_summed_over_the_workers_and_logs_hold_no_secrets(self):
+        grant = self.site.login()
+        for _ in range(40):
+            client = self.site.connection()
+            self.site.get("/v1/me", token=grant["access_token"], connection=client)
+            client.close()
+        metrics = self.site.get("/metrics").body.decode()
+        line = next(
+            line for line in metrics.splitlines()
+            if line.startswith('dossier_requests_total{route="GET /v1/me",status="2xx"}'))
+        again = [self.site.get("/metrics").body.decode() for _ in range(6)]
+        counted = {
+            next(row for row in text.splitlines() if row.startswith(line.split(" ")[0]
+                 + ' ') or row.startswith(line.rsplit(" ", 1)[0])) for text in again}
+        self.assertEqual(counted, {line})
+        logged = self.site.logged()
+        mine = [row for row in logged if row.get("user") == grant["user_id"]]
+        self.assertGreaterEqual(len(mine), 40)
+        self.assertGreater(mine[0]["db_us"], 0)
+        text = (self.site.folder / "dossierd.log").read_text()
+        for secret in [grant["access_token"], grant["refresh_token"], "correct horse", "@example"]:
+            self.assertNotIn(secret, text)
+
+
+if __name__ == "__main__":
+    unittest.main()

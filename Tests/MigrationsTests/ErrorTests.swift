@@ -1,0 +1,171 @@
+import TestSupport
+import Testing
+
+@Suite struct ErrorTests {
+  @Test func `an edited, a missing and an out-of-order file are told apart`() async throws {
+    let place = try await Workspace(threeFiles)
+    try await place.run("up")
+    try place.write("0003_c.sql", "-- migrate: up\nselect 1;\n-- migrate: down\n")
+    let edited = try await place.run("up", status: 10).errors
+    #expect(edited.contains("0003_c.sql was edited after it had been applied"))
+    try await place.run("verify", status: 10)
+    #expect(try await place.run("status").output.contains("0003  c  edited"))
+    place.remove("0003_c.sql")
+    let missing = try await place.run("down", status: 12).errors
+    #expect(missing.contains("version 3 (c) is applied, but its file is missing"))
+    try place.write("0003_c.sql", threeFiles["0003_c.sql"] ?? "")
+    try place.write("0005_e.sql", "-- migrate: up\nselect 1;\n-- migrate: down\n")
+    try await place.run("up")
+    try place.write("0004_d.sql", "-- migrate: up\nselect 1;\n-- migrate: down\n")
+    let late = try await place.run("up", status: 11).errors
+    #expect(late.contains("0004_d.sql is not applied, but version 5 is"))
+    try await place.run("up", "--allow-out-of-order")
+  }
+
+  @Test func `a failing statement is told with file, line and state, and nothing is left`()
+    async throws
+  {
+    let place = try await Workspace([
+      "0001_a.sql": """
+      -- migrate: up
+      create table a ();
+      select 'é',
+        nothing;
+      -- migrate: down
+      """
+    ])
+    let errors = try await place.run("up", status: 13).errors
+    #expect(
+      errors.contains("0001_a.sql:4: SQLSTATE 42703: column \"nothing\" does not exist"),
+      "\(errors)"
+    )
+    #expect(errors.contains("nothing of this file was done"))
+    #expect(try await place.sql("select to_regclass('a') is null") == "t")
+    #expect(try await place.sql("select count(*) from schema_migrations") == "0")
+  }
+
+  @Test func `a constraint that fails at commit is a failing statement`() async throws {
+    let place = try await Workspace([
+      "0001_a.sql": """
+      -- migrate: up
+      create table a (id int primary key, other int references a deferrable initially deferred);
+      insert into a values (1, 2);
+      -- migrate: down
+      """
+    ])
+    let errors = try await place.run("up", status: 13).errors
+    #expect(errors.contains("0001_a.sql: SQLSTATE 23503"), "\(errors)")
+    #expect(try await place.sql("select to_regclass('a') is null") == "t")
+  }
+
+  @Test func `a half-made index is dropped before it is made again`() async throws {
+    let place = try await Workspace([
+      "0001_a.sql": """
+      -- migrate: no transaction
+      -- migrate: up
+      create table a (id int);
+      insert into a values (1), (1);
+      create unique index concurrently a_by_id on a (id);
+      insert into a values (2);
+      -- migrate: down
+      drop index concurrently a_by_id;
+      drop table a;
+      """
+    ])
+    let errors = try await place.run("up", status: 13).errors
+    #expect(errors.contains("0001_a.sql:5: SQLSTATE 23505"), "\(errors)")
+    #expect(try await place.run("status").output == "0001  a  interrupted\n")
+    let plan = try await place.run("plan").output
+    #expect(plan.contains("drop index concurrently public.a_by_id;"))
+    #expect(try await place.run("up", status: 13).errors.contains("dropping the half-made index"))
+    try await place.sql("delete from a where ctid = '(0,1)'")
+    try await place.run("up")
+    #expect(try await place.sql("select id from a order by id") == "1\n2")
+    let valid = "select indisvalid from pg_index where indrelid = 'a'::regclass"
+    #expect(try await place.sql(valid) == "t")
+    // Undone, but the run could not note it.
+    let interrupted = """
+      drop index a_by_id; insert into schema_migration_progress
+      values (1, 0, encode(sha256(''), 'hex'), now(), now())
+      """
+    try await place.sql(interrupted)
+    #expect(try await place.run("down").output == "1 down; at version 0\n")
+  }
+
+  @Test func `the lock is waited for no longer than was asked`() async throws {
+    let place = try await Workspace([
+      "0001_a.sql": "-- migrate: up\nselect pg_sleep(30);\n-- migrate: down\n"
+    ])
+    let first = try place.start(["up"])
+    while !first.errors.contains("up 0001_a.sql") {
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    let errors = try await place.run("up", "--lock-timeout", "1", status: 14).errors
+    #expect(errors.contains("another run still held the lock after 1 s (server process"))
+    try await place.sql(
+      "select pg_terminate_backend(pid) from pg_stat_activity where query ~ '^select pg_sleep'"
+    )
+    #expect(await first.end() == 20)
+    #expect(first.errors.contains("run it again"))
+  }
+
+  @Test func `no connection, a bad file and an unreadable folder are told apart`() async throws {
+    let place = try await Workspace(database: "host=/nowhere dbname=none", threeFiles)
+    #expect(try await place.run("up", status: 15).errors.contains("cannot connect"))
+    try place.write("0004_d.sql", "-- migrate: up\nselect 1;\n")
+    #expect(try await place.run("up", status: 16).errors.contains("0004_d.sql: there is no line"))
+    try place.write("0004_d.sql", threeFiles["0003_c.sql"] ?? "")
+    try place.write("0004_e.sql", threeFiles["0003_c.sql"] ?? "")
+    #expect(try await place.run("up", status: 16).errors.contains("has this version too"))
+    let program = try TestProgram(
+      Workspace.command,
+      ["status", "--migrations", "/nowhere", "--database", place.conninfo]
+    )
+    #expect(await program.end() == 21)
+    #expect(program.errors.contains("cannot read the folder /nowhere"))
+    try await place.run("up", "--lock-timeout", "-1", status: 64)
+  }
+
+  @Test func `an irreversible file and an unknown version are refused before anything is done`()
+    async throws
+  {
+    var files = threeFiles
+    files["0001_a.sql"] =
+      "-- migrate: up\ncreate table a (id int primary key);\n"
+      + "-- migrate: irreversible the data would be lost\n"
+    let place = try await Workspace(files)
+    try await place.run("up")
+    let errors = try await place.run("to", "0", status: 19).errors
+    #expect(errors.contains("0001_a.sql is irreversible: the data would be lost"))
+    #expect(try await place.sql("select count(*) from schema_migrations") == "3")
+    let unknown = try await place.run("to", "9", status: 22).errors
+    #expect(unknown.contains("no migration has version 9"))
+  }
+
+  @Test func `verify finds a changed schema`() async throws {
+    let place = try await Workspace(threeFiles)
+    try await place.run("up")
+    try await place.run("verify", status: 21)
+    try await place.run("dump")
+    let good = try await place.run("verify").output
+    #expect(good == "3 applied, the schema is as dumped\n")
+    try await place.sql("alter table c add column extra int")
+    let errors = try await place.run("verify", status: 17).errors
+    #expect(errors.contains("extra integer"), "\(errors)")
+  }
+
+  @Test func `a missing and an old pg_dump are told`() async throws {
+    let place = try await Workspace(threeFiles)
+    let missing = try await place.run("dump", "--pg-dump", "/nowhere/pg_dump", status: 18).errors
+    #expect(missing.contains("there is no pg_dump at /nowhere/pg_dump; install postgresql-client"))
+    // Not by this process: a child of another test might hold the file open, and it would be busy.
+    let text = "#!/bin/sh\necho pg_dump \\(PostgreSQL\\) 9.6.1"
+    let program = try TestProgram(
+      "/bin/sh",
+      ["-c", "echo \"$0\" > \"$1\" && chmod +x \"$1\"", text, "\(place.folder)/pg_dump"]
+    )
+    #expect(await program.end() == 0)
+    let old = try await place.run("dump", "--pg-dump", "\(place.folder)/pg_dump", status: 18).errors
+    #expect(old.contains("is of version 9, older than the server's"))
+  }
+}

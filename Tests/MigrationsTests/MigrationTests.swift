@@ -1,0 +1,85 @@
+import Migrations
+import Testing
+
+@Suite struct MigrationTests {
+  @Test func `a file is cut at its markers`() throws {
+    let migration = try Migration(
+      file: "0012_some-name.sql",
+      text: "-- about\n\n-- migrate: up\nselect 1;\n\nselect 2;\n-- migrate: down\nselect 3;\n"
+    )
+    #expect(migration.version == 12)
+    #expect(migration.name == "some-name")
+    #expect(migration.isTransactional)
+    #expect(migration.up.map(\.text) == ["select 1", "select 2"])
+    #expect(migration.up.map(\.line) == [4, 6])
+    #expect(migration.down.map(\.line) == [8])
+    #expect(migration.checksum == Migration.checksum("select 1;\n\nselect 2;\nselect 3;\n\n"))
+  }
+
+  @Test func `a checksum is SHA-256 in hexadecimal`() {
+    let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    #expect(Migration.checksum("abc") == abc)
+  }
+
+  @Test func `line ends and the header do not change the checksum`() throws {
+    let text = "-- migrate: up\nselect 1;\n-- migrate: down\n"
+    let one = try Migration(file: "1_a.sql", text: text)
+    let other = try Migration(
+      file: "1_a.sql",
+      text: "-- new words\r\n" + text.replacing("\n", with: "\r\n")
+    )
+    #expect(one.checksum == other.checksum)
+  }
+
+  @Test func `it may be irreversible, with a reason, and without transactions`() throws {
+    let migration = try Migration(
+      file: "1_a.sql",
+      text: "-- migrate: no transaction\n-- migrate: up\nvacuum;\n-- migrate: irreversible gone\n"
+    )
+    #expect(!migration.isTransactional)
+    #expect(migration.irreversible == "gone")
+    #expect(migration.down.isEmpty)
+  }
+
+  @Test(
+    arguments: [
+      ("", nil, "no line '-- migrate: up'"),
+      ("-- migrate: up\nselect 1;", nil, "no line '-- migrate: down'"),
+      ("-- migrate: up\n-- migrate: down\n", 2, "nothing to do up"),
+      ("select 1;\n-- migrate: up\n", 1, "SQL outside"),
+      ("-- migrate: upp\n", 1, "unknown marker"),
+      ("-- migrate: up\nselect 1;\n-- migrate: irreversible\n", 3, "needs a reason"),
+      ("-- migrate: up\n-- migrate: up\n", 2, "wrong place"),
+      ("-- migrate: up\n-- migrate: no transaction\n", 2, "wrong place"),
+      ("-- migrate: up\nselect 1;\nselect 'a\n;\n-- migrate: down\n", 3, "not closed"),
+      ("-- migrate: up\nselect 1;\ncommit;\n-- migrate: down\n", 3, "transactions are"),
+      ("-- migrate: up\ncopy t from stdin;\n-- migrate: down\n", 2, "nothing to copy"),
+      ("-- migrate: up\ndiscard all;\n-- migrate: down\n", 2, "release the lock"),
+      (
+        "-- migrate: no transaction\n-- migrate: up\ncreate index concurrently on t (a);\n"
+          + "-- migrate: down\n", 3, "needs a name"
+      ),
+    ] as [(String, Int?, String)]
+  )
+  func `a malformed file is refused with its line`(text: String, line: Int?, reason: String) throws
+  {
+    let error = #expect(throws: MigrationError.self) {
+      try Migration(file: "0001_a.sql", text: text)
+    }
+    guard case .badFile("0001_a.sql", line, let said) = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(said.contains(reason))
+  }
+
+  @Test(arguments: ["a.sql", "0_a.sql", "1-a.sql", "1_A.sql", "1_.sql", "12345678901_a.sql"])
+  func `a file that is not called like a migration is refused`(name: String) {
+    #expect(throws: MigrationError.self) { try Migration(file: name, text: "") }
+  }
+
+  @Test func `every exit status has a number and a meaning of its own`() {
+    #expect(Set(ExitStatus.allCases.map(\.meaning)).count == ExitStatus.allCases.count)
+    #expect(ExitStatus.table.split(separator: "\n").count == ExitStatus.allCases.count)
+  }
+}

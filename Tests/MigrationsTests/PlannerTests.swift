@@ -1,0 +1,171 @@
+import Migrations
+import Testing
+
+@Suite struct PlannerTests {
+  static func migration(_ version: Int, alone: Bool = false, down: String = "down") throws
+    -> Migration
+  {
+    try Migration(
+      file: "000\(version)_m.sql",
+      text: """
+        \(alone ? "-- migrate: no transaction" : "--")
+        -- migrate: up
+        set a.b = \(version);
+        vacuum;
+        select \(version);
+        -- migrate: \(down)
+        """
+    )
+  }
+
+  static func ledger(_ applied: [Migration], _ progress: Ledger.Progress? = nil) -> Ledger {
+    Ledger(
+      schema: "public",
+      entries: applied.map {
+        Ledger.Entry(version: $0.version, name: $0.name, checksum: $0.checksum)
+      },
+      progress: progress
+    )
+  }
+
+  static func words(_ steps: [Step]) -> [String] {
+    steps.map { "\($0.direction.rawValue) \($0.migration.version)" }
+  }
+
+  @Test func `each goal has its steps`() throws {
+    let all = try (1...4).map { try PlannerTests.migration($0) }
+    let planner = Planner(all, PlannerTests.ledger(Array(all.prefix(2))))
+    #expect(PlannerTests.words(try planner.steps(to: .latest)) == ["up 3", "up 4"])
+    #expect(PlannerTests.words(try planner.steps(to: .down(steps: 1))) == ["down 2"])
+    #expect(PlannerTests.words(try planner.steps(to: .down(steps: 9))) == ["down 2", "down 1"])
+    #expect(PlannerTests.words(try planner.steps(to: .version(3))) == ["up 3"])
+    #expect(PlannerTests.words(try planner.steps(to: .version(1))) == ["down 2"])
+    #expect(PlannerTests.words(try planner.steps(to: .version(0))) == ["down 2", "down 1"])
+    #expect(try planner.steps(to: .version(2)).isEmpty)
+    #expect(throws: MigrationError.unknownVersion(7)) { try planner.steps(to: .version(7)) }
+  }
+
+  @Test func `what does not fit is refused`() throws {
+    let all = try (1...3).map { try PlannerTests.migration($0) }
+    let edited = Ledger(
+      schema: "public",
+      entries: [Ledger.Entry(version: 1, name: "m", checksum: "0")]
+    )
+    #expect(throws: MigrationError.edited(file: "0001_m.sql")) {
+      try Planner(all, edited).steps(to: .latest)
+    }
+    #expect(throws: MigrationError.missing(version: 1, name: "m")) {
+      try Planner([], PlannerTests.ledger([all[0]])).steps(to: .latest)
+    }
+    let later = PlannerTests.ledger([all[0], all[2]])
+    #expect(throws: MigrationError.outOfOrder(file: "0002_m.sql", applied: 3)) {
+      try Planner(all, later).steps(to: .latest)
+    }
+    let allowing = Planner(all, later, allowsOutOfOrder: true)
+    #expect(PlannerTests.words(try allowing.steps(to: .latest)) == ["up 2"])
+    let oneWay = try PlannerTests.migration(1, down: "irreversible lost")
+    #expect(throws: MigrationError.irreversible(file: "0001_m.sql", reason: "lost")) {
+      try Planner([oneWay], PlannerTests.ledger([oneWay])).steps(to: .down(steps: 1))
+    }
+  }
+
+  @Test func `what was interrupted is finished first`() throws {
+    let all = try [PlannerTests.migration(1), PlannerTests.migration(2, alone: true)]
+    let progress = Ledger.Progress(
+      version: 2,
+      statement: 1,
+      checksum: Step.checksum(all[1].up.prefix(1)),
+      isAttempted: true
+    )
+    let half = Planner(all, PlannerTests.ledger([all[0]], progress))
+    #expect(PlannerTests.words(try half.steps(to: .latest)) == ["up 2"])
+    #expect(PlannerTests.words(try half.steps(to: .down(steps: 1))) == ["up 2", "down 2"])
+    let down = Ledger.Progress(
+      version: 2,
+      statement: 0,
+      checksum: Step.checksum([]),
+      isAttempted: false
+    )
+    let undone = Planner(all, PlannerTests.ledger(all, down))
+    #expect(PlannerTests.words(try undone.steps(to: .down(steps: 1))) == ["down 2"])
+    #expect(PlannerTests.words(try undone.steps(to: .latest)) == ["down 2", "up 2"])
+    let step = try #require(try half.steps(to: .latest).first)
+    let sent = step.instructions(PlannerTests.ledger([all[0]]))
+    #expect(sent.first?.sql == "set a.b = 2")
+    #expect(sent.first { $0.sql == "vacuum" }?.role == .alone(resumed: true, attempted: true))
+  }
+
+  @Test func `statements done before an edit must stay as they were`() throws {
+    let migration = try PlannerTests.migration(2, alone: true)
+    let progress = Ledger.Progress(
+      version: 2,
+      statement: 1,
+      checksum: Step.checksum([]),
+      isAttempted: false
+    )
+    #expect(throws: MigrationError.edited(file: "0002_m.sql")) {
+      try Planner([migration], PlannerTests.ledger([], progress)).steps(to: .latest)
+    }
+  }
+
+  @Test func `a plan is the SQL with the ledger's, each statement ended`() throws {
+    let migration = try Migration(
+      file: "0001_a.sql",
+      text: "-- migrate: up\nselect 1 -- one\n;select 2;\n-- migrate: down\n"
+    )
+    let text = Step(migration, .up).rendered(Ledger(schema: "s"))
+    #expect(text.hasPrefix("-- 0001_a.sql: up\nbegin;\nselect 1 -- one\n;\nselect 2;\ninsert into"))
+    #expect(text.contains("insert into \"s\".schema_migrations"))
+    #expect(text.contains(migration.checksum))
+    #expect(text.hasSuffix("commit;\n"))
+    #expect(try SQLSplitter.split(text).count == 5)
+  }
+
+  @Test func `a dump is normalised, and bodies of functions stay as they are`() {
+    let dump = """
+      --
+      -- PostgreSQL database dump
+      --
+
+      \\restrict abc
+
+      -- Dumped from database version 15.20
+      -- Dumped by pg_dump version 15.20
+
+      SET lock_timeout = 0;
+      SELECT pg_catalog.set_config('search_path', '', false);
+
+      CREATE FUNCTION f() AS $$
+
+      SET x = 1;
+      $$;
+
+
+      SET default_tablespace = '';
+
+      CREATE TABLE t ();
+
+
+      \\unrestrict abc
+
+      """
+    #expect(
+      SchemaDump.normalized(dump) == """
+        --
+        -- PostgreSQL database dump
+        --
+
+        CREATE FUNCTION f() AS $$
+
+        SET x = 1;
+        $$;
+
+
+        CREATE TABLE t ();
+
+        """
+    )
+    #expect(SchemaDump.difference("a\nb\n", "a\nb\n") == nil)
+    #expect(SchemaDump.difference("a\nb\n", "a\nc\n") == "- 2: b\n+ 2: c")
+  }
+}

@@ -1,0 +1,100 @@
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+
+/// A database, a folder of migrations, and the command for them.
+final class Workspace: Sendable {
+  let conninfo: String
+  let folder: String
+
+  init(database: String? = nil, _ files: [String: String] = [:]) async throws {
+    if let database {
+      conninfo = database
+    } else {
+      conninfo = try await TestCluster.shared.createDatabase()
+    }
+    folder = "/tmp/dossier-migrations-\(getpid())-\(UInt64.random(in: 0 ... .max))"
+    mkdir(folder, 0o755)
+    for (name, text) in files { try write(name, text) }
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+  func write(_ name: String, _ text: String) throws {
+    try Data(text.utf8).write(to: URL(filePath: "\(folder)/\(name)"))
+  }
+
+  func text(of name: String) throws -> String {
+    String(decoding: try Data(contentsOf: URL(filePath: "\(folder)/\(name)")), as: UTF8.self)
+  }
+
+  func remove(_ name: String) { unlink("\(folder)/\(name)") }
+
+  /// The path of the command: it is built beside the tests.
+  static var command: String {
+    get throws {
+      let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+      return "/" + own.split(separator: "/").dropLast().joined(separator: "/") + "/dossier-migrate"
+    }
+  }
+
+  /// Starts the command.
+  func start(_ words: [String]) throws -> TestProgram {
+    var options = ["--migrations", folder]
+    if words.first != "new" { options += ["--database", conninfo] }
+    return try TestProgram(Workspace.command, words + options)
+  }
+
+  /// Runs the command to its end.
+  @discardableResult
+  func run(_ words: String..., status: Int32 = 0) async throws -> (output: String, errors: String) {
+    let program = try start(words)
+    let ended = await program.end()
+    #expect(ended == status, "\(words): \(program.errors)")
+    return (program.output, program.errors)
+  }
+
+  /// Runs SQL; rows as lines, columns with `|` between.
+  @discardableResult
+  func sql(_ sql: String) async throws -> String {
+    let program = try TestProgram(
+      TestCluster.tool("psql"),
+      ["-XAtq", "-v", "ON_ERROR_STOP=1", "-d", conninfo, "-c", sql]
+    )
+    let status = await program.end()
+    #expect(status == 0, "\(sql): \(program.errors)")
+    return program.output.split(separator: "\n").joined(separator: "\n")
+  }
+}
+
+/// Three files that fit together.
+let threeFiles = [
+  "0001_a.sql": """
+  -- First.
+  -- migrate: up
+  create table a (id int primary key);
+  create function twice(n int) returns int language sql immutable
+    begin atomic; select case when true then n * 2 end; end;
+  -- migrate: down
+  drop function twice;
+  drop table a;
+  """,
+  "0002_b.sql": """
+  -- migrate: no transaction
+  -- migrate: up
+  create table b (id int, word text);
+  insert into b select n, 'x;' || n from generate_series(1, 10) n;
+  create unique index concurrently b_by_id on b (id);
+  vacuum b;
+  -- migrate: down
+  drop index concurrently b_by_id;
+  drop table b;
+  """,
+  "0003_c.sql": """
+  -- migrate: up
+  create table c (id int references a);
+  -- migrate: down
+  drop table c;
+  """,
+]

@@ -1,0 +1,259 @@
+import FoundationEssentials
+package import Glibc
+import Synchronization
+
+/// A private PostgreSQL of the test process.
+///
+/// It lives in a folder of /tmp, listens on a Unix socket alone, takes no care of its files, and
+/// ends with the process. Without an installed PostgreSQL `createDatabase` throws: such tests fail.
+package final class TestCluster: Sendable {
+  /// Started at the first use.
+  package static let shared = TestCluster()
+
+  private let folder: String
+  private let failure: TestClusterError?
+  private let lastDatabase = Atomic<Int>(0)
+
+  private init() {
+    folder = "/tmp/dossier-test-\(getpid())-\(UInt32.random(in: 0...0xffff))"
+    TestCluster.removeStale()
+    do throws(TestClusterError) {
+      try TestCluster.start(in: folder)
+      failure = nil
+    } catch {
+      failure = error
+    }
+  }
+
+  /// Makes a database.
+  ///
+  /// - Parameter template: what this returned for another one, to which nobody may be connected;
+  ///   nil makes an empty one.
+  /// - Returns: its connection string.
+  /// - Throws: `TestClusterError`, also when the cluster could not be started.
+  package func createDatabase(template: String? = nil) async throws -> String {
+    if let failure { throw failure }
+    let name = "test_\(lastDatabase.add(1, ordering: .relaxed).newValue)"
+    var words = ["--host=\(folder)", "--username=postgres"]
+    if let name = template?.split(separator: "dbname=").last { words.append("--template=\(name)") }
+    let child = try TestProgram(TestCluster.tool("createdb"), words + [name])
+    let status = await child.end()
+    guard status == 0 else { throw TestClusterError(reason: "createdb: \(child.errors)") }
+    return "host=\(folder) user=postgres dbname=\(name)"
+  }
+
+  /// The path of one of PostgreSQL's programs, the newest installed.
+  ///
+  /// - Throws: `TestClusterError` when there is none.
+  package static func tool(_ name: String) throws(TestClusterError) -> String {
+    let root = "/usr/lib/postgresql"
+    let versions = (try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []
+    let folders =
+      versions.sorted { (Int($0) ?? 0) > (Int($1) ?? 0) }.map { "\(root)/\($0)/bin" }
+      + (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
+    guard let folder = folders.first(where: { access("\($0)/\(name)", X_OK) == 0 }) else {
+      throw TestClusterError(reason: "PostgreSQL is not installed: there is no \(name)")
+    }
+    return "\(folder)/\(name)"
+  }
+
+  // MARK: Starting and ending
+
+  private static func start(in folder: String) throws(TestClusterError) {
+    let owner = getuid() == 0 ? ["--reuid=postgres", "--regid=postgres", "--clear-groups"] : []
+    guard mkdir(folder, 0o700) == 0 else { throw TestClusterError(reason: "no folder \(folder)") }
+    let data = "\(folder)/data"
+    if getuid() == 0 {
+      guard let user = getpwnam("postgres"),
+        chown(folder, user.pointee.pw_uid, user.pointee.pw_gid) == 0
+      else { throw TestClusterError(reason: "there is no user postgres") }
+    }
+    let setpriv = "/usr/bin/setpriv"
+    let initdb = try TestProgram(
+      setpriv,
+      owner + [
+        tool("initdb"), "--pgdata=\(data)", "--auth=trust", "--username=postgres",
+        "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync",
+      ]
+    )
+    guard initdb.endNow() == 0 else { throw TestClusterError(reason: "initdb: \(initdb.errors)") }
+    let settings = [
+      "listen_addresses=", "unix_socket_directories=\(folder)", "fsync=off",
+      "synchronous_commit=off", "full_page_writes=off", "max_connections=200",
+      "autovacuum=off", "shared_buffers=64MB",
+    ]
+    let postgres = try tool("postgres")
+    // The signal comes when the thread ends that started it; this one never does.
+    let server = try onLastingThread { () throws(TestClusterError) in
+      try TestProgram(
+        setpriv,
+        ["--pdeathsig", "INT"] + owner + [postgres, "-D", data]
+          + settings.flatMap { ["-c", $0] }
+      )
+    }
+    ending.store(Int(server.process), ordering: .relaxed)
+    atexit { TestCluster.endServer() }
+    let ready = try tool("pg_isready")
+    for _ in 0..<600 {
+      if try TestProgram(ready, ["--host=\(folder)", "--quiet"]).endNow() == 0 { return }
+      if server.hasEnded { break }
+      usleep(50_000)
+    }
+    throw TestClusterError(reason: "postgres did not start: \(server.errors)")
+  }
+
+  private static let ending = Atomic<Int>(0)
+
+  private static func endServer() {
+    let server = pid_t(ending.load(ordering: .relaxed))
+    kill(server, SIGQUIT)
+    var status: Int32 = 0
+    for _ in 0..<200 where waitpid(server, &status, WNOHANG) == 0 { usleep(10_000) }
+    removeFolders { $0 == getpid() }
+  }
+
+  /// What test processes left that were killed.
+  private static func removeStale() {
+    removeFolders { kill($0, 0) != 0 && errno == ESRCH }
+  }
+
+  private static func removeFolders(where isOver: (pid_t) -> Bool) {
+    for name in (try? FileManager.default.contentsOfDirectory(atPath: "/tmp")) ?? [] {
+      let parts = name.split(separator: "-")
+      guard name.hasPrefix("dossier-test-"), parts.count == 4, let owner = pid_t(parts[2]),
+        isOver(owner)
+      else { continue }
+      try? FileManager.default.removeItem(atPath: "/tmp/\(name)")
+    }
+  }
+
+  private static func onLastingThread(
+    _ body: @escaping @Sendable () throws(TestClusterError) -> TestProgram
+  ) throws(TestClusterError) -> TestProgram {
+    let box = LastingThread(body)
+    var thread = pthread_t()
+    let code = pthread_create(
+      &thread,
+      nil,
+      { argument in
+        guard let argument else { return nil }
+        Unmanaged<LastingThread>.fromOpaque(argument).takeRetainedValue().run()
+        while true { pause() }
+      },
+      Unmanaged.passRetained(box).toOpaque()
+    )
+    guard code == 0 else { throw TestClusterError(reason: "no thread") }
+    while true {
+      if let result = box.result.withLock({ $0 }) { return try result.get() }
+      usleep(1_000)
+    }
+  }
+}
+
+private final class LastingThread: Sendable {
+  let result = Mutex<Result<TestProgram, TestClusterError>?>(nil)
+  private let body: @Sendable () throws(TestClusterError) -> TestProgram
+
+  init(_ body: @escaping @Sendable () throws(TestClusterError) -> TestProgram) {
+    self.body = body
+  }
+
+  func run() {
+    let outcome = Result { () throws(TestClusterError) in try body() }
+    result.withLock { $0 = outcome }
+  }
+}
+
+/// Why there is no cluster or database.
+package struct TestClusterError: Error, CustomStringConvertible {
+  package let reason: String
+  package var description: String { reason }
+}
+
+/// Another program under test; what it writes goes to files.
+package final class TestProgram: Sendable {
+  package let process: pid_t
+  private let outputs: String
+  private let status = Mutex<Int32?>(nil)
+
+  /// Starts it.
+  ///
+  /// - Parameters:
+  ///   - path: of the program.
+  ///   - arguments: without its name.
+  ///   - environment: over that of this process.
+  /// - Throws: `TestClusterError` when it cannot be started.
+  package init(
+    _ path: String,
+    _ arguments: [String],
+    environment: [String: String] = [:]
+  ) throws(TestClusterError) {
+    outputs = "/tmp/dossier-output-\(getpid())-\(UInt64.random(in: 0 ... .max))"
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    for (descriptor, name) in [(Int32(1), ".out"), (2, ".err")] {
+      let flags = O_WRONLY | O_CREAT | O_EXCL | O_APPEND
+      posix_spawn_file_actions_addopen(&actions, descriptor, outputs + name, flags, 0o600)
+    }
+    let variables = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+    var words = ([path] + arguments).map { strdup($0) } + [nil]
+    var settings = variables.map { strdup("\($0.key)=\($0.value)") } + [nil]
+    defer { (words + settings).forEach { free($0) } }
+    var child = pid_t()
+    let code = posix_spawn(&child, path, &actions, nil, &words, &settings)
+    guard code == 0 else {
+      throw TestClusterError(reason: "\(path): \(String(cString: strerror(code)))")
+    }
+    process = child
+  }
+
+  deinit {
+    unlink(outputs + ".out")
+    unlink(outputs + ".err")
+  }
+
+  /// What it has written so far.
+  package var output: String { read(".out") }
+  package var errors: String { read(".err") }
+
+  private func read(_ name: String) -> String {
+    (try? Data(contentsOf: URL(filePath: outputs + name))).map {
+      String(decoding: $0, as: UTF8.self)
+    } ?? ""
+  }
+
+  package var hasEnded: Bool { endIfOver() != nil }
+
+  private func endIfOver() -> Int32? {
+    status.withLock { status in
+      if let status { return status }
+      var word: Int32 = 0
+      guard waitpid(process, &word, WNOHANG) == process else { return nil }
+      status = word & 0x7f == 0 ? word >> 8 & 0xff : 128 + word & 0x7f
+      return status
+    }
+  }
+
+  /// Sends it a signal, unless it has ended.
+  package func signal(_ number: Int32) {
+    status.withLock { if $0 == nil { kill(process, number) } }
+  }
+
+  /// Waits for its end.
+  ///
+  /// - Returns: its exit code; 128 more than the signal's number when one ended it.
+  package func end() async -> Int32 {
+    while true {
+      if let status = endIfOver() { return status }
+      try? await Task.sleep(for: .milliseconds(2))
+    }
+  }
+
+  fileprivate func endNow() -> Int32 {
+    while true {
+      if let status = endIfOver() { return status }
+      usleep(2_000)
+    }
+  }
+}

@@ -1,0 +1,473 @@
+--
+-- PostgreSQL database dump
+--
+
+--
+-- Name: object_id; Type: DOMAIN; Schema: public; Owner: -
+--
+
+CREATE DOMAIN public.object_id AS text COLLATE pg_catalog."C"
+	CONSTRAINT object_id_check CHECK ((VALUE ~ '^[0-9a-f]{24}$'::text));
+
+
+--
+-- Name: sessions; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.sessions (
+    user_id public.object_id NOT NULL,
+    session_id public.object_id NOT NULL,
+    app_id public.object_id NOT NULL,
+    device_id public.object_id NOT NULL,
+    client_id text COLLATE pg_catalog."C",
+    provider text NOT NULL COLLATE pg_catalog."C",
+    scope text NOT NULL COLLATE pg_catalog."C",
+    refresh_generation integer DEFAULT 1 NOT NULL,
+    refresh_hash bytea NOT NULL,
+    refresh_previous_hash bytea,
+    refreshed_at timestamp with time zone DEFAULT now() NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    ended_at timestamp with time zone,
+    end_reason text COLLATE pg_catalog."C",
+    address inet,
+    agent text
+);
+
+
+--
+-- Name: users; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.users (
+    user_id public.object_id NOT NULL,
+    app_id public.object_id NOT NULL,
+    anonymous boolean NOT NULL,
+    email text,
+    email_verified boolean DEFAULT false NOT NULL,
+    name text,
+    given_name text,
+    family_name text,
+    nickname text,
+    phone text,
+    locale text,
+    zone text,
+    picture text,
+    version bigint DEFAULT 1 NOT NULL,
+    blocked_at timestamp with time zone,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    last_login_at timestamp with time zone,
+    login_count bigint DEFAULT 0 NOT NULL
+);
+
+
+--
+-- Name: caller(text, text); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.caller(of_user text, of_session text) RETURNS SETOF public.users
+    LANGUAGE sql STABLE ROWS 1 PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT u.user_id,
+     u.app_id,
+     u.anonymous,
+     u.email,
+     u.email_verified,
+     u.name,
+     u.given_name,
+     u.family_name,
+     u.nickname,
+     u.phone,
+     u.locale,
+     u.zone,
+     u.picture,
+     u.version,
+     u.blocked_at,
+     u.created_at,
+     u.updated_at,
+     u.last_login_at,
+     u.login_count
+    FROM (public.sessions s
+      JOIN public.users u ON (((u.user_id)::text = (s.user_id)::text)))
+   WHERE (((s.user_id)::text = caller.of_user) AND ((s.session_id)::text = caller.of_session) AND (s.ended_at IS NULL) AND (s.expires_at > now()) AND (u.blocked_at IS NULL));
+END;
+
+
+--
+-- Name: email_key(text); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.email_key(address text) RETURNS text
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    RETURN lower((NORMALIZE(btrim(address), NFKC) COLLATE "und-x-icu"));
+
+
+--
+-- Name: merge_patch(jsonb, jsonb); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.merge_patch(target jsonb, patch jsonb) RETURNS jsonb
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    AS $$
+declare
+  result jsonb;
+  name text;
+  value jsonb;
+begin
+  if jsonb_typeof(patch) <> 'object' then
+    return patch;
+  end if;
+  result := case when jsonb_typeof(target) = 'object' then target else '{}' end;
+  for name, value in select * from jsonb_each(patch) loop
+    if jsonb_typeof(value) = 'null' then
+      result := result - name;
+    elsif jsonb_typeof(value) = 'object' then
+      result := result || jsonb_build_object(name, merge_patch(result -> name, value));
+    else
+      result := result || jsonb_build_object(name, value);
+    end if;
+  end loop;
+  return result;
+end
+$$;
+
+
+--
+-- Name: profile_of(public.users); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.profile_of(u public.users) RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN (json_build_object('id', (u).user_id, 'created_at', (u).created_at, 'updated_at', (u).updated_at, 'version', (u).version, 'anonymous', (u).anonymous, 'blocked', ((u).blocked_at IS NOT NULL), 'email', (u).email, 'email_verified', (u).email_verified, 'name', (u).name, 'given_name', (u).given_name, 'family_name', (u).family_name, 'nickname', (u).nickname, 'phone', (u).phone, 'locale', (u).locale, 'zone', (u).zone, 'picture', (u).picture))::text;
+
+
+--
+-- Name: apps; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.apps (
+    app_id public.object_id NOT NULL,
+    name text NOT NULL COLLATE pg_catalog."C",
+    settings jsonb DEFAULT '{}'::jsonb NOT NULL,
+    version bigint DEFAULT 1 NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT apps_name_check CHECK ((name ~ '^[a-z0-9][a-z0-9-]{0,62}$'::text)),
+    CONSTRAINT apps_settings_check CHECK ((jsonb_typeof(settings) = 'object'::text))
+);
+
+
+--
+-- Name: audit; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.audit (
+    user_id public.object_id NOT NULL,
+    event_id public.object_id NOT NULL,
+    app_id public.object_id NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    action text NOT NULL COLLATE pg_catalog."C",
+    actor text NOT NULL COLLATE pg_catalog."C",
+    session_id public.object_id,
+    device_id public.object_id,
+    address inet,
+    agent text,
+    detail jsonb DEFAULT '{}'::jsonb NOT NULL
+);
+
+
+--
+-- Name: device_users; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.device_users (
+    user_id public.object_id NOT NULL,
+    device_id public.object_id NOT NULL,
+    state text NOT NULL COLLATE pg_catalog."C",
+    last_active_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT device_users_state_check CHECK ((state = ANY (ARRAY['active'::text, 'inactive'::text, 'logged_out'::text])))
+);
+
+
+--
+-- Name: devices; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.devices (
+    device_id public.object_id NOT NULL,
+    app_id public.object_id NOT NULL,
+    secret_hash bytea,
+    name text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    last_seen_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+
+--
+-- Name: documents; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.documents (
+    user_id public.object_id NOT NULL,
+    class text NOT NULL COLLATE pg_catalog."C",
+    body jsonb NOT NULL,
+    version bigint NOT NULL,
+    deleted_at timestamp with time zone,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT documents_body_check CHECK ((jsonb_typeof(body) = 'object'::text)),
+    CONSTRAINT documents_class_check CHECK ((class = ANY (ARRAY['metadata'::text, 'app_metadata'::text, 'custom_data'::text]))),
+    CONSTRAINT documents_size CHECK ((octet_length((body)::text) <=
+CASE class
+    WHEN 'custom_data'::text THEN 1048576
+    ELSE 65536
+END))
+);
+
+
+--
+-- Name: identities; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.identities (
+    user_id public.object_id NOT NULL,
+    identity_id public.object_id NOT NULL,
+    app_id public.object_id NOT NULL,
+    provider text NOT NULL COLLATE pg_catalog."C",
+    subject text NOT NULL COLLATE pg_catalog."C",
+    profile jsonb DEFAULT '{}'::jsonb NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    last_used_at timestamp with time zone
+);
+
+
+--
+-- Name: identity_subjects; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.identity_subjects (
+    app_id public.object_id NOT NULL,
+    provider text NOT NULL COLLATE pg_catalog."C",
+    subject text NOT NULL COLLATE pg_catalog."C",
+    user_id public.object_id NOT NULL,
+    identity_id public.object_id NOT NULL
+);
+
+
+--
+-- Name: passwords; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.passwords (
+    user_id public.object_id NOT NULL,
+    hash text NOT NULL COLLATE pg_catalog."C",
+    changed_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+
+--
+-- Name: signing_keys; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.signing_keys (
+    app_id public.object_id NOT NULL,
+    key_id text NOT NULL COLLATE pg_catalog."C",
+    purpose text NOT NULL COLLATE pg_catalog."C",
+    algorithm text NOT NULL COLLATE pg_catalog."C",
+    public_key bytea NOT NULL,
+    private_key bytea NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    retires_at timestamp with time zone
+);
+
+
+--
+-- Name: apps apps_name_key; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.apps
+    ADD CONSTRAINT apps_name_key UNIQUE (name);
+
+
+--
+-- Name: apps apps_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.apps
+    ADD CONSTRAINT apps_pkey PRIMARY KEY (app_id);
+
+
+--
+-- Name: audit audit_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.audit
+    ADD CONSTRAINT audit_pkey PRIMARY KEY (user_id, event_id);
+
+
+--
+-- Name: device_users device_users_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.device_users
+    ADD CONSTRAINT device_users_pkey PRIMARY KEY (user_id, device_id);
+
+
+--
+-- Name: devices devices_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.devices
+    ADD CONSTRAINT devices_pkey PRIMARY KEY (device_id);
+
+
+--
+-- Name: documents documents_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.documents
+    ADD CONSTRAINT documents_pkey PRIMARY KEY (user_id, class);
+
+
+--
+-- Name: identities identities_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.identities
+    ADD CONSTRAINT identities_pkey PRIMARY KEY (user_id, identity_id);
+
+
+--
+-- Name: identity_subjects identity_subjects_taken; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.identity_subjects
+    ADD CONSTRAINT identity_subjects_taken PRIMARY KEY (app_id, provider, subject);
+
+
+--
+-- Name: passwords passwords_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.passwords
+    ADD CONSTRAINT passwords_pkey PRIMARY KEY (user_id);
+
+
+--
+-- Name: sessions sessions_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.sessions
+    ADD CONSTRAINT sessions_pkey PRIMARY KEY (user_id, session_id);
+
+
+--
+-- Name: signing_keys signing_keys_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.signing_keys
+    ADD CONSTRAINT signing_keys_pkey PRIMARY KEY (app_id, key_id);
+
+
+--
+-- Name: users users_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.users
+    ADD CONSTRAINT users_pkey PRIMARY KEY (user_id);
+
+
+--
+-- Name: audit_by_time; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX audit_by_time ON public.audit USING btree (at);
+
+
+--
+-- Name: device_users_by_device; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX device_users_by_device ON public.device_users USING btree (device_id, last_active_at DESC);
+
+
+--
+-- Name: identity_subjects_by_user; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX identity_subjects_by_user ON public.identity_subjects USING btree (user_id, identity_id);
+
+
+--
+-- Name: sessions_by_device; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX sessions_by_device ON public.sessions USING btree (device_id) WHERE (ended_at IS NULL);
+
+
+--
+-- Name: signing_keys_current; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE UNIQUE INDEX signing_keys_current ON public.signing_keys USING btree (app_id, purpose) WHERE (retires_at IS NULL);
+
+
+--
+-- Name: users_by_app; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX users_by_app ON public.users USING btree (app_id, user_id);
+
+
+--
+-- Name: device_users device_users_user_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.device_users
+    ADD CONSTRAINT device_users_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(user_id) ON DELETE CASCADE;
+
+
+--
+-- Name: documents documents_user_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.documents
+    ADD CONSTRAINT documents_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(user_id) ON DELETE CASCADE;
+
+
+--
+-- Name: identities identities_user_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.identities
+    ADD CONSTRAINT identities_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(user_id) ON DELETE CASCADE;
+
+
+--
+-- Name: passwords passwords_user_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.passwords
+    ADD CONSTRAINT passwords_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(user_id) ON DELETE CASCADE;
+
+
+--
+-- Name: sessions sessions_user_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.sessions
+    ADD CONSTRAINT sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(user_id) ON DELETE CASCADE;
+
+
+--
+-- Name: signing_keys signing_keys_app_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.signing_keys
+    ADD CONSTRAINT signing_keys_app_id_fkey FOREIGN KEY (app_id) REFERENCES public.apps(app_id) ON DELETE CASCADE;
+
+
+--
+-- PostgreSQL database dump complete
+--
