@@ -3,8 +3,8 @@ import Glibc
 
 /// Signals as events of the loop.
 ///
-/// The signals are blocked in the thread that makes this, and in those it starts later; make it
-/// before any other thread, so that nobody else is handed one.
+/// A process that has other threads must `block` the signals before it starts them: a signal goes
+/// to any thread that does not block it.
 @EventLoop package final class Signals {
   private let descriptor: Int32
   private var watch: Watch?
@@ -18,10 +18,7 @@ import Glibc
   package init(_ signals: [Int32], _ body: @escaping @EventLoop (Int32) -> Void)
     throws(EventLoopError)
   {
-    var set = sigset_t()
-    unsafe sigemptyset(&set)
-    for signal in signals { unsafe sigaddset(&set, signal) }
-    unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
+    var set = Self.blocked(signals)
     descriptor = unsafe signalfd(-1, &set, Int32(SFD_NONBLOCK | SFD_CLOEXEC))
     guard descriptor >= 0 else { throw EventLoopError(call: "signalfd", code: errno) }
     let descriptor = descriptor
@@ -32,6 +29,17 @@ import Glibc
         body(Int32(information.ssi_signo))
       }
     }
+  }
+
+  /// Blocks signals in the calling thread and in all that it starts from now on.
+  package static func block(_ signals: [Int32]) { _ = blocked(signals) }
+
+  private static func blocked(_ signals: [Int32]) -> sigset_t {
+    var set = sigset_t()
+    unsafe sigemptyset(&set)
+    for signal in signals { unsafe sigaddset(&set, signal) }
+    unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
+    return set
   }
 
   /// Stops listening; the signals stay blocked.

@@ -16,11 +16,15 @@ import Wiring
   private let metrics: Metrics
   private var listener: Listener?
   private var signals: Signals?
+  private static let signals = [SIGTERM, SIGINT, SIGHUP]
 
   /// - Parameters:
   ///   - configuration: what is in force.
   ///   - slot: where it counts on the supervisor's board; nil without a supervisor.
   static func run(_ configuration: Configuration, slot: Int?) {
+    // Before the pools' threads: one of them would be handed a SIGTERM, and libfcgi's handler
+    // would swallow it.
+    Signals.block(Self.signals)
     if slot != nil { _ = CLinux_die_with_parent(SIGTERM) }
     let board = slot == nil ? MetricsBoard() : MetricsBoard(MetricsBoard.inherited)
     let worker = Worker(configuration, board, slot: slot ?? 0)
@@ -65,7 +69,7 @@ import Wiring
     let listener = try Listener(0, settings) { [unowned self] exchange in await serve(exchange) }
     self.listener = listener
     // After libfcgi, which has handlers of its own.
-    signals = try Signals([SIGTERM, SIGINT, SIGHUP]) { [self] signal in
+    signals = try Signals(Self.signals) { [self] signal in
       if signal != SIGHUP { drain() }
     }
   }
