@@ -91,12 +91,19 @@ let package = Package(
     ),
     .testTarget(
       name: "DossierTests",
-      dependencies: ["Dossier", "Postgres", "TestSupport"],
+      dependencies: ["Dossier", "EventLoop", "Postgres", "TestSupport"],
       swiftSettings: house
     ),
     .testTarget(
       name: "MigrationsTests",
       dependencies: ["EventLoop", "Migrations", "Postgres", "TestSupport", "dossier-migrate"],
+      swiftSettings: house
+    ),
+    .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: house),
+    .testTarget(name: "HTTPTests", dependencies: ["HTTP"], swiftSettings: house),
+    .testTarget(
+      name: "PostgresTests",
+      dependencies: ["EventLoop", "Postgres", "TestSupport"],
       swiftSettings: house
     ),
     .testTarget(

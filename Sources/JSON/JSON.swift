@@ -38,14 +38,14 @@ package enum JSON: Sendable, Equatable {
   package subscript(_ key: String) -> JSON? { object?[key] }
 }
 
+/// No `nil` literal: where a `JSON?` is meant, it would become `.null` without a word.
 extension JSON: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
-  ExpressibleByBooleanLiteral, ExpressibleByNilLiteral, ExpressibleByArrayLiteral,
+  ExpressibleByBooleanLiteral, ExpressibleByArrayLiteral,
   ExpressibleByDictionaryLiteral
 {
   package init(stringLiteral value: String) { self = .string(value) }
   package init(integerLiteral value: Int) { self = .number(JSONNumber(value)) }
   package init(booleanLiteral value: Bool) { self = .bool(value) }
-  package init(nilLiteral: ()) { self = .null }
   package init(arrayLiteral elements: JSON...) { self = .array(elements) }
 
   package init(dictionaryLiteral elements: (String, JSON)...) {

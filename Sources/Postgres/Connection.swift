@@ -57,14 +57,17 @@ package import EventLoop
   private func scheduleSync() {
     guard !isSyncDue else { return }
     isSyncDue = true
-    EventLoop.atEndOfTurn { [self] in
-      isSyncDue = false
-      guard failure == nil else { return }
-      guard unsafe PQpipelineSync(pointer) == 1 else { return fail(lastError) }
-      expected.append(.sync)
-      startWatchdog()
-      flush()
-    }
+    EventLoop.atEndOfTurn { [self] in sync() }
+  }
+
+  /// Ends the batch of what has been sent, and with it the reach of a failure.
+  private func sync() {
+    guard failure == nil, isSyncDue else { return }
+    isSyncDue = false
+    guard unsafe PQpipelineSync(pointer) == 1 else { return fail(lastError) }
+    expected.append(.sync)
+    startWatchdog()
+    flush()
   }
 
   /// Writes what there is to write, now or when the socket takes more.
@@ -103,7 +106,11 @@ package import EventLoop
       settle(expectation, with: result, &again)
     }
     if failure == nil, unsafe PQstatus(pointer) == CONNECTION_BAD { fail(lastError) }
-    for call in again.calls { send(call) }
+    // Each alone: of those that were aborted, others may fail too.
+    for call in again.calls {
+      send(call)
+      sync()
+    }
   }
 
   private func settle(
@@ -208,7 +215,7 @@ package import EventLoop
 
   mutating func append(_ call: StatementCall) {
     call.attempts += 1
-    if call.attempts < 5 {
+    if call.attempts < 3 {
       calls.append(call)
     } else {
       call.complete(.failure(DatabaseError(.laneFull, "aborted with others' statements")))

@@ -1,0 +1,99 @@
+import Dossier
+import EventLoop
+import FoundationEssentials
+import Postgres
+import TestSupport
+import Testing
+
+@Suite struct StatementsTests {
+  init() { LoopThread.start() }
+
+  @Test func `every statement can be prepared against the migrated schema`() async throws {
+    let database = try await TestCluster.shared.createDatabase()
+    let failures = try await prepareAll(database)
+    #expect(failures == [])
+    #expect(AllQueries.statements.count >= 16)
+  }
+
+  @EventLoop func prepareAll(_ database: String) async throws -> [String] {
+    let connection = try await Connection.open(
+      ConnectionSettings(database, applicationName: "test")
+    )
+    defer { connection.close() }
+    try await Migrated.schema(on: connection)
+    var failures: [String] = []
+    for statement in AllQueries.statements {
+      do throws(DatabaseError) {
+        try await connection.script("prepare \"\(statement.name)\" as \(statement.sql)")
+      } catch {
+        failures.append("\(statement.name): \(error)")
+      }
+    }
+    return failures
+  }
+
+  @Test func `no two statements have one name`() {
+    let names = AllQueries.statements.map { "\($0.name)" }
+    #expect(Set(names).count == names.count)
+  }
+
+  /// RFC 7396, appendix A, for objects: what the database makes of them.
+  @Test(arguments: [
+    (#"{"a":"b"}"#, #"{"a":null}"#, "{}"),
+    (#"{"a":"c"}"#, #"{"a":["b"]}"#, #"{"a":["b"]}"#),
+    (#"{"a":{"b":"c"}}"#, #"{"a":{"b":"d","c":null}}"#, #"{"a":{"b":"d"}}"#),
+    (#"{"a":[{"b":"c"}]}"#, #"{"a":[1]}"#, #"{"a":[1]}"#),
+    (#"{"a":"foo"}"#, "null", "null"),
+    (#"{"e":null}"#, #"{"a":1}"#, #"{"e":null,"a":1}"#),
+    ("[1,2]", #"{"a":"b","c":null}"#, #"{"a":"b"}"#),
+    ("{}", #"{"a":{"bb":{"ccc":null}}}"#, #"{"a":{"bb":{}}}"#),
+  ])
+  func `the database merges as RFC 7396 says`(
+    target: String,
+    patch: String,
+    result: String
+  ) async throws {
+    let database = try await TestCluster.shared.createDatabase()
+    #expect(try await merge(database, target, patch, result) == "t")
+  }
+
+  @EventLoop func merge(
+    _ database: String,
+    _ target: String,
+    _ patch: String,
+    _ result: String
+  ) async throws -> String? {
+    let connection = try await Connection.open(
+      ConnectionSettings(database, applicationName: "test")
+    )
+    defer { connection.close() }
+    try await Migrated.schema(on: connection)
+    return try await connection.query(
+      "select merge_patch($1::jsonb, $2::jsonb) = $3::jsonb",
+      [target, patch, result]
+    ).rows[0][0]
+  }
+}
+
+/// The schema that `migrations/` makes.
+enum Migrated {
+  @EventLoop static func schema(on connection: Connection) async throws {
+    let folder = #filePath.components(upTo: "/Tests/") + "/migrations"
+    for name in try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
+    where name.first?.isNumber == true {
+      let text = try String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8)
+      let up = text.components(from: "-- migrate: up").components(upTo: "-- migrate: down")
+      try await connection.script(up)
+    }
+  }
+}
+
+extension String {
+  fileprivate func components(upTo marker: String) -> String {
+    firstRange(of: marker).map { String(self[..<$0.lowerBound]) } ?? self
+  }
+
+  fileprivate func components(from marker: String) -> String {
+    firstRange(of: marker).map { String(self[$0.upperBound...]) } ?? self
+  }
+}

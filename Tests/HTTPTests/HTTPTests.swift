@@ -1,0 +1,121 @@
+import HTTP
+import Testing
+
+@Suite struct EntityTagTests {
+  @Test(arguments: [
+    ("\"7\"", TagCondition.versions([7])), ("*", .any), (" * ", .any),
+    ("\"1\", \"2\" ,\"3\"", .versions([1, 2, 3])), ("\"a,b\", \"4\"", .versions([4])),
+    ("\"007\"", .versions([])), ("\"99999999999999999999\"", .versions([])),
+  ])
+  func `lists of tags are read`(field: String, condition: TagCondition) throws {
+    #expect(try TagCondition(field, weakly: false) == condition)
+  }
+
+  @Test(arguments: ["7", "\"7", "", "\"7\" \"8\"", "\"7\",", "w/\"7\"", "*, \"7\"", "\"7\"x"])
+  func `what is no list of tags is refused`(field: String) {
+    #expect(throws: TagSyntaxError.self) { _ = try TagCondition(field, weakly: false) }
+  }
+
+  @Test func `weak tags match for If-None-Match and never for If-Match`() throws {
+    #expect(try TagCondition("W/\"7\"", weakly: true).matches(7))
+    #expect(try !TagCondition("W/\"7\"", weakly: false).matches(7))
+    #expect(try TagCondition("*", weakly: true).matches(0))
+    #expect(try !TagCondition("*", weakly: true).matches(nil))
+    #expect(try !TagCondition(nil, weakly: true).matches(7))
+  }
+}
+
+@Suite struct RouterTests {
+  private var router: Router<String> {
+    var router = Router<String>()
+    router.add(.get, "/v1/me", "me")
+    router.add(.delete, "/v1/me", "delete")
+    router.add(.get, "/v1/users/{id}", "user")
+    router.add(.get, "/v1/users/me", "literal")
+    return router
+  }
+
+  private func found(_ method: Method, _ path: Substring) -> String? {
+    guard case .found(let value, let captures) = router.match(method, path) else { return nil }
+    return value + captures.values.joined()
+  }
+
+  @Test func `literals are found before captures, and HEAD where GET is`() {
+    #expect(found(.get, "/v1/me") == "me")
+    #expect(found(.head, "/v1/me") == "me")
+    #expect(found(.get, "/v1/users/me") == "literal")
+    #expect(found(.get, "/v1/users/7%2F8") == "user7/8")
+  }
+
+  @Test(arguments: ["", "/", "v1/me", "/v1", "/v1/me/", "//v1/me", "/v1/users/", "/v1/./me", "*"])
+  func `other paths lead nowhere`(path: String) {
+    guard case .nowhere = router.match(.get, path[...]) else {
+      Issue.record("\(path) was found")
+      return
+    }
+  }
+
+  @Test(arguments: [
+    "/v1/users/%", "/v1/users/%4", "/v1/users/%zz", "/v1/users/%ff", "/v1/users/%00",
+  ])
+  func `badly encoded segments are told apart`(path: String) {
+    guard case .badPath = router.match(.get, path[...]) else {
+      Issue.record("\(path) was taken")
+      return
+    }
+  }
+
+  @Test func `a path with other methods names them`() {
+    guard case .otherMethods(let methods) = router.match(.put, "/v1/me") else {
+      Issue.record("PUT was found")
+      return
+    }
+    #expect(methods == [.delete, .get, .head])
+  }
+}
+
+@Suite struct FieldTests {
+  @Test(arguments: [
+    ("Bearer abc.def-_~+/=", BearerToken.token("abc.def-_~+/=")), ("bearer  x", .token("x")),
+    ("Basic abc", .malformed), ("Bearer", .malformed), ("Bearer a b", .malformed),
+    ("Bearer é", .malformed), ("", .malformed),
+  ])
+  func `bearer tokens`(field: String, token: BearerToken) { #expect(BearerToken(field) == token) }
+
+  @Test(arguments: [
+    ("application/json", MediaType.json), ("Application/JSON; Charset=\"UTF-8\"", .json),
+    ("application/merge-patch+json;charset=utf-8", .mergePatch),
+  ])
+  func `media types`(field: String, type: MediaType) { #expect(MediaType(field) == type) }
+
+  @Test(arguments: [
+    "", "json", "application/json; charset=latin1", "application/json; charset", "a/b/c",
+  ])
+  func `media types that are refused`(field: String) { #expect(MediaType(field) == nil) }
+
+  @Test func `a value cannot become a second field`() {
+    var response = Response(.ok)
+    response.add(.location, "/a\r\nSet-Cookie: x=1\0")
+    let text = String(decoding: response.serialized(withBody: true), as: UTF8.self)
+    #expect(text == "Status: 200 OK\r\nLocation: /aSet-Cookie: x=1\r\nContent-Length: 0\r\n\r\n")
+  }
+
+  @Test func `answers without a body state no length, and HEAD states that of GET`() {
+    #expect(
+      String(decoding: Response(.noContent).serialized(withBody: true), as: UTF8.self)
+        == "Status: 204 No Content\r\n\r\n"
+    )
+    let head = Response(.ok, json: [123, 125], tag: EntityTag(3)).serialized(withBody: false)
+    #expect(
+      String(decoding: head, as: UTF8.self).hasSuffix("ETag: \"3\"\r\nContent-Length: 2\r\n\r\n")
+    )
+  }
+
+  @Test func `request ids are kept when they are harmless`() {
+    #expect(RequestID("trace-7_x.y").description == "trace-7_x.y")
+    for bad in ["", "a b", "é", "a\n", String(repeating: "x", count: 65)] {
+      #expect(RequestID(bad).description != bad)
+    }
+    #expect(RequestID(nil).description != RequestID(nil).description)
+  }
+}

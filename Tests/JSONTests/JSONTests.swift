@@ -1,0 +1,231 @@
+import Testing
+
+@testable import JSON
+
+@Suite struct ParserTests {
+  private func parse(_ text: String) throws(JSONError) -> JSON { try JSON.parse(Array(text.utf8)) }
+
+  @Test(arguments: [
+    "null", "true", " [ ] ", "{}", #"{"a":{"b":[1,-0,2.50,1e5,1E-5]}}"#, #""\u00e9\ud83d\ude00""#,
+    "{\"\u{e9}\":1,\"e\u{301}\":2}", "1e308", "-1e-308", "0", "0.0e0", #""\\\"\/\b\f\n\r\t""#,
+  ])
+  func `texts of RFC 8259 are read`(text: String) throws { _ = try parse(text) }
+
+  @Test(arguments: [
+    ("", "json.empty"), ("  ", "json.empty"), ("nul", "json.syntax"), ("[1,]", "json.syntax"),
+    ("[1 2]", "json.syntax"), ("{\"a\" 1}", "json.syntax"), ("{a:1}", "json.syntax"),
+    ("{\"a\":1,}", "json.syntax"), ("01", "json.trailing"), ("1.", "json.syntax"),
+    (".5", "json.syntax"), ("+1", "json.syntax"), ("1e", "json.syntax"), ("NaN", "json.syntax"),
+    ("\"\t\"", "json.syntax"), ("\"\\x\"", "json.syntax"), ("\"abc", "json.syntax"),
+    ("\"\\u12\"", "json.syntax"), ("1 1", "json.trailing"), ("{}}", "json.trailing"),
+    (#"{"a":1,"\u0061":2}"#, "json.duplicate_key"), (#""\u0000""#, "json.nul"),
+    (#""\ud800""#, "json.surrogate"), (#""\ud800\u0041""#, "json.surrogate"),
+    (#""\udc00""#, "json.surrogate"), ("1e309", "json.number"), ("1e131071", "json.number"),
+    ("1e-400", "json.number"), ("1e99999999999999999999", "json.number"),
+    ("\u{feff}1", "json.syntax"), ("// c\n1", "json.syntax"), ("'a'", "json.syntax"),
+  ])
+  func `everything else is refused by its code`(text: String, code: String) {
+    let error = #expect(throws: JSONError.self) { _ = try parse(text) }
+    #expect(error?.reason.rawValue == code)
+  }
+
+  @Test(arguments: [
+    [0x22, 0xff, 0x22], [0x22, 0xc0, 0xaf, 0x22], [0x22, 0xed, 0xa0, 0x80, 0x22],
+    [0x22, 0xf5, 0x80, 0x80, 0x80, 0x22], [0x22, 0xe2, 0x82, 0x22], [0x22, 0x5c, 0x6e, 0xff, 0x22],
+  ])
+  func `what is not UTF-8 is refused`(bytes: [UInt8]) {
+    let error = #expect(throws: JSONError.self) { _ = try JSON.parse(bytes) }
+    #expect(error?.reason == .utf8)
+  }
+
+  @Test func `the limits hold, and one more is refused`() throws {
+    let nested = { (depth: Int) in
+      String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
+    }
+    _ = try parse(nested(64))
+    #expect(throws: JSONError.self) { _ = try parse(nested(65)) }
+    #expect(throws: JSONError.self) { _ = try parse(String(repeating: "{\"a\":", count: 65)) }
+    _ = try parse(String(repeating: "7", count: 64))
+    #expect(throws: JSONError.self) { _ = try parse(String(repeating: "7", count: 65)) }
+  }
+
+  @Test func `an error names its place`() {
+    let error = #expect(throws: JSONError.self) {
+      _ = try parse(#"{"a":[1,{"b/c":tru}]}"#)
+    }
+    #expect(error?.pointer == "/a/1/b~1c")
+    #expect(error?.offset == 15)
+  }
+
+  @Test(arguments: [
+    #"{"b":2.0,"a":[1e5,"\u0001\"\\é😀",null,true],"c":{}}"#, "[]", "-0.50", #""""#,
+  ])
+  func `what is written reads back the same, in order and spelling`(text: String) throws {
+    let value = try parse(text)
+    #expect(value.text == text)
+    #expect(try JSON.parse(value.serialized()) == value)
+  }
+
+  @Test func `an object keeps its order through many members, changes and removals`() {
+    var object = JSONObject()
+    for index in 0..<100 { object["k\(index)"] = .number(JSONNumber(index)) }
+    object["k50"] = nil
+    object["k7"] = "seven"
+    #expect(object.count == 99)
+    #expect(object["k50"] == nil)
+    #expect(object.keys == (0..<100).filter { $0 != 50 }.map { "k\($0)" })
+    #expect(object["k7"] == "seven")
+    for index in 0..<100 { object["k\(index)"] = nil }
+    #expect(object.count == 0)
+    object["again"] = true
+    #expect(object.keys == ["again"])
+  }
+
+  @Test func `numbers are equal by value, exactly`() {
+    #expect(JSONNumber("1") == JSONNumber("1.0"))
+    #expect(JSONNumber("10e-1") == JSONNumber("1"))
+    #expect(JSONNumber("-0") == JSONNumber("0.00"))
+    #expect(JSONNumber("9007199254740993") != JSONNumber("9007199254740992"))
+    #expect(JSONNumber("1") != JSONNumber("-1"))
+  }
+}
+
+@Suite struct MergePatchTests {
+  /// RFC 7396, appendix A.
+  @Test(arguments: [
+    (#"{"a":"b"}"#, #"{"a":"c"}"#, #"{"a":"c"}"#),
+    (#"{"a":"b"}"#, #"{"b":"c"}"#, #"{"a":"b","b":"c"}"#),
+    (#"{"a":"b"}"#, #"{"a":null}"#, "{}"),
+    (#"{"a":"b","b":"c"}"#, #"{"a":null}"#, #"{"b":"c"}"#),
+    (#"{"a":["b"]}"#, #"{"a":"c"}"#, #"{"a":"c"}"#),
+    (#"{"a":"c"}"#, #"{"a":["b"]}"#, #"{"a":["b"]}"#),
+    (#"{"a":{"b":"c"}}"#, #"{"a":{"b":"d","c":null}}"#, #"{"a":{"b":"d"}}"#),
+    (#"{"a":[{"b":"c"}]}"#, #"{"a":[1]}"#, #"{"a":[1]}"#),
+    (#"["a","b"]"#, #"["c","d"]"#, #"["c","d"]"#),
+    (#"{"a":"b"}"#, #"["c"]"#, #"["c"]"#),
+    (#"{"a":"foo"}"#, "null", "null"),
+    (#"{"a":"foo"}"#, #""bar""#, #""bar""#),
+    (#"{"e":null}"#, #"{"a":1}"#, #"{"e":null,"a":1}"#),
+    ("[1,2]", #"{"a":"b","c":null}"#, #"{"a":"b"}"#),
+    ("{}", #"{"a":{"bb":{"ccc":null}}}"#, #"{"a":{"bb":{}}}"#),
+  ])
+  func `the examples of RFC 7396`(target: String, patch: String, result: String) throws {
+    let parsed = try [target, patch, result].map { try JSON.parse(Array($0.utf8)) }
+    #expect(parsed[0].merging(parsed[1]) == parsed[2])
+  }
+}
+
+@Suite struct JSONPatchTests {
+  private func apply(_ patch: String, to document: String) throws -> String {
+    let patch = try JSONPatch(try JSON.parse(Array(patch.utf8)))
+    return try patch.apply(to: try JSON.parse(Array(document.utf8))).text
+  }
+
+  /// The first sixteen after RFC 6902, appendix A; the others after its rules.
+  @Test(arguments: [
+    (
+      #"{"foo":"bar"}"#, #"[{"op":"add","path":"/baz","value":"qux"}]"#,
+      #"{"foo":"bar","baz":"qux"}"#
+    ),
+    (
+      #"{"foo":["a","c"]}"#, #"[{"op":"add","path":"/foo/1","value":"b"}]"#,
+      #"{"foo":["a","b","c"]}"#
+    ),
+    (#"{"baz":1,"foo":2}"#, #"[{"op":"remove","path":"/baz"}]"#, #"{"foo":2}"#),
+    (#"{"foo":["a","b","c"]}"#, #"[{"op":"remove","path":"/foo/1"}]"#, #"{"foo":["a","c"]}"#),
+    (#"{"baz":1,"foo":2}"#, #"[{"op":"replace","path":"/baz","value":3}]"#, #"{"baz":3,"foo":2}"#),
+    (
+      #"{"foo":{"bar":"baz","waldo":"fred"},"qux":{"corge":"grault"}}"#,
+      #"[{"op":"move","from":"/foo/waldo","path":"/qux/thud"}]"#,
+      #"{"foo":{"bar":"baz"},"qux":{"corge":"grault","thud":"fred"}}"#
+    ),
+    (
+      #"{"foo":[1,2,3,4]}"#, #"[{"op":"move","from":"/foo/1","path":"/foo/3"}]"#,
+      #"{"foo":[1,3,4,2]}"#
+    ),
+    (
+      #"{"a":1.0,"b":{"x":1,"y":[2]}}"#,
+      #"[{"op":"test","path":"/a","value":1},{"op":"test","path":"/b","value":{"y":[2],"x":1}}]"#,
+      #"{"a":1.0,"b":{"x":1,"y":[2]}}"#
+    ),
+    (
+      #"{"foo":"bar"}"#, #"[{"op":"add","path":"/child","value":{"g":{}},"xyz":1}]"#,
+      #"{"foo":"bar","child":{"g":{}}}"#
+    ),
+    (#"{"/":9,"~1":10}"#, #"[{"op":"test","path":"/~01","value":10}]"#, #"{"/":9,"~1":10}"#),
+    (
+      #"{"foo":["bar"]}"#, #"[{"op":"add","path":"/foo/-","value":["abc"]}]"#,
+      #"{"foo":["bar",["abc"]]}"#
+    ),
+    (#"{"a":1}"#, #"[{"op":"add","path":"","value":[2]}]"#, "[2]"),
+    (#"{"a":1}"#, #"[{"op":"move","from":"/a","path":"/a"}]"#, #"{"a":1}"#),
+    (
+      #"{"a":[1]}"#,
+      #"[{"op":"copy","from":"/a","path":"/b"},{"op":"add","path":"/b/0","value":2}]"#,
+      #"{"a":[1],"b":[2,1]}"#
+    ),
+    (#"{"":1}"#, #"[{"op":"replace","path":"/","value":2}]"#, #"{"":2}"#),
+    (#"{"a":null}"#, #"[{"op":"test","path":"/a","value":null}]"#, #"{"a":null}"#),
+  ])
+  func `operations that apply`(document: String, patch: String, result: String) throws {
+    #expect(try apply(patch, to: document) == result)
+  }
+
+  @Test(arguments: [
+    (#"{"a":1}"#, #"[{"op":"add","path":"/b/c","value":1}]"#),
+    (#"{"a":[1]}"#, #"[{"op":"add","path":"/a/2","value":1}]"#),
+    (#"{"a":[1]}"#, #"[{"op":"add","path":"/a/01","value":1}]"#),
+    (#"{"a":[1]}"#, #"[{"op":"add","path":"/a/-1","value":1}]"#),
+    (#"{"a":[1]}"#, #"[{"op":"add","path":"/a/1e0","value":1}]"#),
+    (#"{"a":[1]}"#, #"[{"op":"replace","path":"/a/-","value":1}]"#),
+    (#"{"a":1}"#, #"[{"op":"remove","path":"/b"}]"#),
+    (#"{"a":1}"#, #"[{"op":"replace","path":"/b","value":1}]"#),
+    (#"{"a":{"b":1}}"#, #"[{"op":"move","from":"/a","path":"/a/b"}]"#),
+    (#"{"a":1}"#, #"[{"op":"copy","from":"/b","path":"/c"}]"#),
+    (#"{"a":1}"#, #"[{"op":"remove","path":""}]"#),
+    (#"{"a":"text"}"#, #"[{"op":"add","path":"/a/0","value":1}]"#),
+  ])
+  func `operations that do not apply`(document: String, patch: String) throws {
+    let error = #expect(throws: JSONPatchError.self) { _ = try apply(patch, to: document) }
+    guard case .notApplicable(pointer: "/0", _) = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+  }
+
+  @Test func `a test that does not hold names its operation`() {
+    #expect(throws: JSONPatchError.testFailed(pointer: "/1")) {
+      _ = try apply(
+        #"[{"op":"test","path":"/a","value":1},{"op":"test","path":"/a","value":"1"}]"#,
+        to: #"{"a":1}"#
+      )
+    }
+  }
+
+  @Test(arguments: [
+    (#"{"op":"add"}"#, ""), ("[1]", "/0"), (#"[{"path":"/a"}]"#, "/0/op"),
+    (#"[{"op":"frob","path":"/a"}]"#, "/0/op"),
+    (#"[{"op":"add","path":"a","value":1}]"#, "/0/path"),
+    (#"[{"op":"add","path":"/a"}]"#, "/0/value"), (#"[{"op":"copy","path":"/a"}]"#, "/0/from"),
+    (#"[{"op":"test","path":"/~2","value":1}]"#, "/0/path"),
+    (#"[{"op":"remove","path":null}]"#, "/0/path"),
+  ])
+  func `malformed patches name the member`(patch: String, pointer: String) throws {
+    let json = try JSON.parse(Array(patch.utf8))
+    let error = #expect(throws: JSONPatchError.self) { _ = try JSONPatch(json) }
+    guard case .malformed(pointer, _) = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+  }
+
+  @Test func `a patch cannot grow a document without bound`() throws {
+    let double = #"{"op":"copy","from":"","path":"/a"}"#
+    let patch = "[" + Array(repeating: double, count: 63).joined(separator: ",") + "]"
+    #expect(throws: JSONPatchError.self) {
+      _ = try apply(patch, to: #"{"a":1,"b":"\#(String(repeating: "x", count: 100_000))"}"#)
+    }
+    let deeper = Array(repeating: double, count: 70).joined(separator: ",")
+    #expect(throws: JSONPatchError.self) { _ = try apply("[\(deeper)]", to: "{}") }
+  }
+}

@@ -1,0 +1,162 @@
+import EventLoop
+import Postgres
+import TestSupport
+import Testing
+
+/// The lanes, on a real server.
+@Suite struct DatabaseTests {
+  init() { LoopThread.start() }
+
+  private enum Queries {
+    static let echo = Statement<String, String>("test.echo", "select $1::text")
+    static let divide = Statement<Int, Int>("test.divide", "select 100 / $1::int")
+    static let wrong = Statement<Int>("test.wrong", "select no_such_column")
+    static let make = Statement<NoRow>(
+      "test.make",
+      "create table counters (id int primary key, n int not null)"
+    )
+    static let add = Statement<NoRow, Int>("test.add", "insert into counters values ($1, 0)")
+    static let grow = Statement<Int, Int>(
+      "test.grow",
+      "update counters set n = n + 1 where id = $1 returning n"
+    )
+    static let count = Statement<Int>("test.count", "select sum(n)::int from counters")
+    static let sleep = Statement<String, Int>(
+      "test.sleep",
+      "select 'slept' from pg_sleep($1::int)"
+    )
+    static let backend = Statement<Int>("test.backend", "select pg_backend_pid()")
+    static let kill = Statement<Bool, Int>("test.kill", "select pg_terminate_backend($1::int)")
+  }
+
+  @EventLoop private func database() async throws -> Database {
+    let conninfo = try await TestCluster.shared.createDatabase()
+    var settings = DatabaseSettings(conninfo: conninfo, applicationName: "test")
+    settings.readTimeout = .seconds(2)
+    let database = Database(settings)
+    database.start()
+    return database
+  }
+
+  @Test func `what fails in a batch is its owner's alone`() async throws {
+    let outcomes = try await batch()
+    #expect(outcomes.filter { $0 == "22012" }.count == 10)
+    #expect(outcomes.filter { $0 == "42703" }.count == 1)
+    #expect(outcomes.filter { $0 == "echo" }.count == 189)
+  }
+
+  @EventLoop func batch() async throws -> [String] {
+    let database = try await database()
+    defer { database.stop() }
+    let tasks = (0..<200).map { index in
+      Task { @EventLoop in
+        do throws(DatabaseError) {
+          if index % 20 == 3 { return "\(try await database.read(Queries.divide, 0))" }
+          if index == 11 { return "\(try await database.read(Queries.wrong))" }
+          let text = "row \(index) é"
+          return try await database.read(Queries.echo, text) == [text] ? "echo" : "mixed up"
+        } catch {
+          return error.state.rawValue
+        }
+      }
+    }
+    var outcomes: [String] = []
+    for task in tasks { outcomes.append(await task.value) }
+    return outcomes
+  }
+
+  @Test func `a transaction that throws leaves nothing, and conflicts are tried again`()
+    async throws
+  {
+    let total = try await transactions()
+    #expect(total == 24)
+  }
+
+  @EventLoop func transactions() async throws -> Int {
+    let database = try await database()
+    defer { database.stop() }
+    _ = try await database.write(Queries.make)
+    for id in 1...2 { _ = try await database.write(Queries.add, id) }
+    let refused: Bool
+    do throws(DatabaseError) {
+      try await database.transaction { (transaction) async throws(DatabaseError) in
+        _ = try await transaction.run(Queries.grow, 1)
+        _ = try await transaction.run(Queries.divide, 0)
+      }
+      refused = false
+    } catch {
+      refused = error.state.rawValue == "22012"
+    }
+    #expect(refused)
+    // Locks taken in both orders: PostgreSQL ends one of two by 40P01.
+    for _ in 0..<3 {
+      let tasks = (0..<4).map { index in
+        Task { @EventLoop in
+          try await database.transaction { (transaction) async throws(DatabaseError) in
+            _ = try await transaction.run(Queries.grow, 1 + index % 2)
+            _ = try await transaction.run(Queries.grow, 2 - index % 2)
+          }
+        }
+      }
+      for task in tasks { try await task.value }
+    }
+    return try await database.read(Queries.count)[0]
+  }
+
+  @Test func `a failure that a transaction passes over is not committed in silence`() async throws {
+    let state = try await passedOver()
+    #expect(state == "25000")
+  }
+
+  @EventLoop func passedOver() async throws -> String {
+    let database = try await database()
+    defer { database.stop() }
+    do throws(DatabaseError) {
+      try await database.transaction { (transaction) async throws(DatabaseError) in
+        _ = try? await transaction.run(Queries.divide, 0)
+      }
+      return "committed"
+    } catch {
+      return error.state.rawValue
+    }
+  }
+
+  @Test func `a statement that takes too long is ended by the server`() async throws {
+    let state = try await slow()
+    #expect(state == "57014")
+  }
+
+  @EventLoop func slow() async throws -> String {
+    let database = try await database()
+    defer { database.stop() }
+    do throws(DatabaseError) {
+      return try await database.read(Queries.sleep, 30)[0]
+    } catch {
+      return error.state.rawValue
+    }
+  }
+
+  @Test func `a lost connection is made anew`() async throws {
+    let (lost, after) = try await reconnect()
+    #expect(lost)
+    #expect(after == ["back"])
+  }
+
+  @EventLoop func reconnect() async throws -> (Bool, [String]) {
+    let database = try await database()
+    defer { database.stop() }
+    let backend = try await database.read(Queries.backend)[0]
+    _ = try await database.write(Queries.kill, backend)
+    var lost = false
+    for _ in 0..<200 {
+      do throws(DatabaseError) {
+        let now = try await database.read(Queries.backend)[0]
+        if now != backend { return (lost, try await database.read(Queries.echo, "back")) }
+      } catch {
+        lost = error.isConnectionLost
+      }
+      await EventLoop.sleep(for: .milliseconds(20))
+    }
+    return (lost, [])
+  }
+}
