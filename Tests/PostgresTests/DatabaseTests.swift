@@ -89,8 +89,8 @@ import Testing
     }
     #expect(refused)
     // Locks taken in both orders: PostgreSQL ends one of two by 40P01.
-    for _ in 0..<3 {
-      let tasks = (0..<4).map { index in
+    for _ in 0..<6 {
+      let tasks = (0..<2).map { index in
         Task { @EventLoop in
           try await database.transaction { (transaction) async throws(DatabaseError) in
             _ = try await transaction.run(Queries.grow, 1 + index % 2)
