@@ -1,0 +1,231 @@
+#!/usr/bin/env python3
+"""Measures the product against two C programs that do the same query, through the same nginx.
+
+    Tests/Benchmarks/run.py [--users 1000] [--large 1000000] [--seconds 6] [--json FILE]
+
+Needs a release build (swift build -c release), wrk, gcc, nginx and PostgreSQL. Numbers are worth
+something only as ratios within one run: nginx, PostgreSQL, wrk and the program share the machine.
+"""
+
+import argparse
+import base64
+import json
+import os
+import pathlib
+import re
+import socket
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+os.environ["DOSSIER_TEST_BUILD"] = str(HERE.parents[1] / ".build/release")
+sys.path.insert(0, str(HERE.parent / "EndToEnd"))
+from deployment import ROOT, TOOLS, Deployment, free_port, wait_until  # noqa: E402
+
+YARDSTICKS = ROOT / ".build/benchmarks"
+
+SEED = """
+insert into users (user_id, app_id, anonymous, name, email)
+select lpad(to_hex(g), 24, '0'), (select app_id from apps), false, 'User ' || g,
+  'user' || g || '@example.com' from generate_series(1, {count}) g;
+insert into sessions (user_id, session_id, app_id, device_id, provider, scope, refresh_hash, expires_at)
+select user_id, user_id, app_id, user_id, 'password', '', decode(md5(user_id), 'hex'),
+  now() + interval '60 days' from users where email is not null;
+insert into documents (user_id, class, body, version)
+select user_id, 'metadata', '{{"theme": "dark", "counter": 0}}', 1 from users where email is not null;
+vacuum analyze;
+"""
+
+
+def claims(token):
+    part = token.split(".")[1]
+    return json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
+
+
+class Bench:
+    def __init__(self, users, seconds, sessions=500):
+        self.seconds = seconds
+        self.site = Deployment(settings={"DOSSIER_LOG": "errors"}.items())
+        started = time.monotonic()
+        for statement in SEED.format(count=users).split(";\n"):
+            if statement.strip():
+                self.site.sql(statement)
+        print(f"seeded {users} users in {time.monotonic() - started:.1f} s", file=sys.stderr)
+        tokens = [self.site.login()["access_token"] for _ in range(sessions)]
+        self.ids = [(claims(token)["sub"], claims(token)["sid"]) for token in tokens]
+        for user, _ in self.ids:
+            self.site.sql(f"insert into documents values ('{user}', 'metadata', "
+                          "'{\"theme\": \"dark\"}', 1)")
+        self.tokens = self.site.folder / "tokens"
+        self.tokens.write_text("\n".join(tokens))
+        self.bare = self.site.folder / "bare"
+        self.bare.write_text("\n".join(f"{user}.{session}" for user, session in self.ids))
+        self.processes = []
+
+    def stop(self):
+        for process in self.processes:
+            process.kill()
+            process.wait()
+        self.site.stop()
+
+    def wrk(self, port, tokens, method="GET", path="/v1/me", clients=64):
+        environment = {**os.environ, "TOKENS": str(tokens), "METHOD": method, "TARGET": path,
+                       "KIND": "application/merge-patch+json"}
+        run = subprocess.run(
+            ["wrk", "-t2", f"-c{clients}", f"-d{self.seconds}s", "-s", HERE / "tokens.lua",
+             f"http://127.0.0.1:{port}"],
+            env=environment, capture_output=True, text=True, check=True)
+        result = json.loads(run.stdout.split("RESULT ")[1])
+        assert result["errors"] == 0, run.stdout
+        return result
+
+    def yardstick(self, name, sockets, keep):
+        """Starts a C program on sockets of its own behind an nginx of its own; returns the port."""
+        folder = self.site.folder / name
+        folder.mkdir()
+        paths = []
+        for index in range(sockets):
+            path = folder / f"{index}.sock"
+            listener = socket.socket(socket.AF_UNIX)
+            listener.bind(str(path))
+            path.chmod(0o666)
+            listener.listen(1024)
+            environment = {**os.environ, "YARDSTICK_DATABASE": self.site.conninfo("server")}
+            self.processes.append(
+                subprocess.Popen([YARDSTICKS / name], stdin=listener, env=environment))
+            paths.append(path)
+        port = free_port()
+        servers = "".join(f"server unix:{path};" for path in paths)
+        if keep:
+            servers += "keepalive 64; keepalive_requests 100000;"
+        original = (self.site.folder / "nginx.conf").read_text()
+        conf = (self.site.folder / "dossier.conf").read_text()
+        conf = conf.replace(f"127.0.0.1:{self.site.port}", f"127.0.0.1:{port}")
+        if not keep:
+            conf = conf.replace("fastcgi_keep_conn on", "fastcgi_keep_conn off")
+        (folder / "upstream.conf").write_text(f"upstream dossier_workers {{ {servers} }}")
+        (folder / "dossier.conf").write_text(conf)
+        (folder / "dossier.fastcgi_params").write_text(
+            (self.site.folder / "dossier.fastcgi_params").read_text())
+        (folder / "nginx.conf").write_text(
+            original.replace(f"{self.site.folder}/upstream", f"{folder}/upstream")
+            .replace(f"{self.site.folder}/dossier.conf", f"{folder}/dossier.conf")
+            .replace(f"{self.site.folder}/nginx.pid", f"{folder}/nginx.pid"))
+        self.processes.append(subprocess.Popen(
+            ["/usr/sbin/nginx", "-e", folder / "nginx.log", "-c", folder / "nginx.conf"]))
+        wait_until(lambda: socket.socket().connect_ex(("127.0.0.1", port)) == 0, what="nginx")
+        return port
+
+    def pgbench(self):
+        """The statement of a metadata PATCH, without the product."""
+        source = (ROOT / "Sources/Dossier/Documents/Documents+Queries.swift").read_text()
+        sql = re.search(r'"documents.write",\s*"""(.*?)"""', source, re.S).group(1)
+        self.site.sql("create table bench_sessions (n int primary key, user_id text, session_id text)")
+        rows = ",".join(f"({n}, '{u}', '{s}')" for n, (u, s) in enumerate(self.ids))
+        self.site.sql(f"insert into bench_sessions values {rows}")
+        user, session = [
+            f"(select {column} from bench_sessions where n = :n)"
+            for column in ("user_id", "session_id")]
+        values = [user, session, "'metadata'", "'{\"counter\":1}'", "true", "null", "false",
+                  "false", "true"]
+        for number, value in reversed(list(enumerate(values, 1))):
+            sql = sql.replace(f"${number}", value)
+        script = self.site.folder / "patch.sql"
+        script.write_text(f"\\set n random(0, {len(self.ids) - 1})\n{' '.join(sql.split())};\n")
+        run = subprocess.run(
+            [TOOLS / "pgbench", "-n", "-M", "prepared", "-c", "8", "-j", "2", "-T",
+             str(self.seconds), "-f", script, "-h", self.site.folder, "-U", "owner", "dossier"],
+            capture_output=True, text=True, check=True)
+        return float(re.search(r"tps = ([\d.]+)", run.stdout).group(1))
+
+    def memory(self):
+        sizes = []
+        for pid in self.site.workers():
+            status = pathlib.Path(f"/proc/{pid}/status").read_text()
+            sizes.append(int(re.search(r"VmRSS:\s+(\d+)", status).group(1)) / 1024)
+        return max(sizes)
+
+    def start_time(self):
+        """From the start of the supervisor to the first answer with a database behind it."""
+        self.site.supervisor.terminate()
+        self.site.supervisor.wait(60)
+        started = time.monotonic()
+        self.site.start_dossierd()
+        while self.site.get("/readyz").status != 200:
+            time.sleep(0.002)
+        return time.monotonic() - started
+
+
+def rounds(measure, count=3):
+    results = [measure() for _ in range(count)]
+    results.sort(key=lambda result: result["rate"])
+    return results[len(results) // 2]
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--users", type=int, default=1_000)
+    options.add_argument("--large", type=int, default=1_000_000, help="0 leaves it out")
+    options.add_argument("--seconds", type=int, default=6, help="of each measurement")
+    options.add_argument("--json", type=pathlib.Path)
+    options = options.parse_args()
+    subprocess.run(["make", "-s", "-C", HERE], check=True)
+
+    table = {}
+    bench = Bench(options.users, options.seconds)
+    try:
+        threads = bench.yardstick("yardstick_threads", 1, keep=False)
+        loop = bench.yardstick("yardstick_loop", 2, keep=True)
+        # In turn, so that a machine that slows down slows all.
+        results = {"threads": [], "loop": [], "product": []}
+        for _ in range(3):
+            results["threads"].append(bench.wrk(threads, bench.bare))
+            results["loop"].append(bench.wrk(loop, bench.bare))
+            results["product"].append(bench.wrk(bench.site.port, bench.tokens))
+        for name, list_ in results.items():
+            list_.sort(key=lambda result: result["rate"])
+            table[f"GET /v1/me, {name}"] = list_[1]
+        patch = rounds(lambda: bench.wrk(
+            bench.site.port, bench.tokens, "PATCH", "/v1/me/metadata"))
+        table["PATCH /v1/me/metadata, product"] = patch
+        pgbench = bench.pgbench()
+        table["the same statement, pgbench"] = {"rate": pgbench}
+        memory = bench.memory()
+        start = bench.start_time()
+    finally:
+        bench.stop()
+
+    product = table["GET /v1/me, product"]
+    ratios = {
+        "product / C loop (aim 0.9)": product["rate"] / table["GET /v1/me, loop"]["rate"],
+        "product / C threads (aim 1.5)": product["rate"] / table["GET /v1/me, threads"]["rate"],
+        "p99 / p50 (aim <= 3)": product["p99_us"] / product["p50_us"],
+        "PATCH / pgbench (aim 0.9)": patch["rate"] / pgbench,
+        "worker, MB (aim <= 60)": memory,
+        "start to first answer, ms (aim <= 300)": start * 1000,
+    }
+    if options.large:
+        bench = Bench(options.large, options.seconds)
+        try:
+            large = rounds(lambda: bench.wrk(bench.site.port, bench.tokens))
+        finally:
+            bench.stop()
+        table[f"GET /v1/me, product, {options.large} users"] = large
+        ratios[f"cost at {options.large} / {options.users} users (aim <= 1.15)"] = (
+            product["rate"] / large["rate"])
+
+    print(f"| {'what':40} | requests/s | p50 us | p99 us |")
+    print(f"|{'-' * 42}|-----------:|-------:|-------:|")
+    for name, result in table.items():
+        print(f"| {name:40} | {result['rate']:10.0f} | {result.get('p50_us', ''):>6} "
+              f"| {result.get('p99_us', ''):>6} |")
+    print()
+    for name, ratio in ratios.items():
+        print(f"- {name}: {ratio:.2f}")
+    if options.json:
+        options.json.write_text(json.dumps({"table": table, "ratios": ratios}, indent=2))
+
+
+if __name__ == "__main__":
+    main()

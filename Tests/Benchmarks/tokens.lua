@@ -1,0 +1,24 @@
+-- Sends each request as another user; the file has a token a line.
+local tokens = {}
+for line in io.lines(os.getenv("TOKENS")) do tokens[#tokens + 1] = line end
+local method, path, kind = os.getenv("METHOD"), os.getenv("TARGET"), os.getenv("KIND")
+local count = 0
+
+request = function()
+  count = count + 1
+  local headers = { Authorization = "Bearer " .. tokens[math.random(#tokens)] }
+  if method == "PATCH" then
+    headers["Content-Type"] = kind
+    return wrk.format(method, path, headers, '{"counter":' .. count .. "}")
+  end
+  return wrk.format(method, path, headers)
+end
+
+init = function() math.randomseed(os.time()) end
+
+done = function(summary, latency)
+  io.write(string.format(
+    'RESULT {"rate": %.1f, "p50_us": %d, "p99_us": %d, "errors": %d}\n',
+    summary.requests / summary.duration * 1e6, latency:percentile(50), latency:percentile(99),
+    summary.errors.status + summary.errors.connect + summary.errors.read + summary.errors.timeout))
+end
