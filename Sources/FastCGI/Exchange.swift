@@ -36,6 +36,7 @@ import Glibc
   /// Reads the body.
   ///
   /// - Parameter limit: in bytes.
+  /// - Returns: as many bytes as the client stated.
   /// - Throws: `.tooLong` before anything is read when the stated length is over the limit;
   ///   `.truncated` when the web server goes away, or sends less than it stated;
   ///   `.overloaded` when a large body finds no thread free.

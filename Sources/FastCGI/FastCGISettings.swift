@@ -2,7 +2,9 @@ package import EventLoop
 
 /// The limits of a listener.
 package struct FastCGISettings: Sendable {
-  /// Connections at once; further ones wait in the kernel's queue. Descriptors must stay below
+  /// Connections at once; further ones wait in the kernel's queue.
+  ///
+  /// Descriptors must stay below
   /// 1,024, which libfcgi's use of `select` cannot pass.
   package var connections = 512
   /// From the first byte of a request to its last, and for the writing of an answer.
@@ -12,8 +14,9 @@ package struct FastCGISettings: Sendable {
 
   package init(pool: BlockingPool) { self.pool = pool }
 
-  /// What one look at a socket takes in, and so the largest body that is read on the loop. As
-  /// large an answer is written on the loop, since it fits the socket's buffer.
+  /// What one look at a socket takes in, and so the largest body that is read on the loop.
+  ///
+  /// As large an answer is written on the loop, since it fits the socket's buffer.
   static let window = 65_536
 }
 

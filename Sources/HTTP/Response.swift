@@ -33,6 +33,7 @@ package struct Response: Sendable {
   /// The whole answer as a FastCGI application gives it to the web server.
   ///
   /// - Parameter withBody: false for HEAD.
+  /// - Returns: head and body.
   /// - Source: RFC 3875 section 6.
   package func serialized(withBody: Bool) -> [UInt8] {
     var bytes: [UInt8] = []

@@ -76,6 +76,7 @@ package struct JSONPatch: Sendable {
   ///   - document: stays as it is.
   ///   - maximumBytes: about how large the document may grow on the way; copies can double it.
   ///   - depth: of the result.
+  /// - Returns: the document that results.
   /// - Throws: `.testFailed` or `.notApplicable`, with the operation's place in the patch.
   package func apply(
     to document: JSON,

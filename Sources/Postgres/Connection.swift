@@ -22,7 +22,9 @@ package import EventLoop
   /// Called once, when the connection is of no more use.
   var onFailure: (@EventLoop (DatabaseError) -> Void)?
 
-  /// - Parameter silence: how long the server may stay silent while it owes an answer.
+  /// - Parameters:
+  ///   - pointer: connected or about to be; freed when the connection fails or is closed.
+  ///   - silence: how long the server may stay silent while it owes an answer.
   init(_ pointer: OpaquePointer, silence: Duration?) {
     unsafe self.pointer = pointer
     self.silence = silence

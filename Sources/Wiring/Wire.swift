@@ -6,9 +6,12 @@ package import JSON
 /// One language that clients speak: its routes, and its words for what goes wrong.
 package protocol Wire: Sendable {
   var routes: [Route] { get }
+  /// Says in the wire's words why there is nothing else to say.
+  ///
   /// - Parameters:
   ///   - refusal: why.
   ///   - id: of the request, which the client may quote to the operator.
+  /// - Returns: an error's answer, always.
   func response(to refusal: Refusal, request id: RequestID) -> Response
 }
 

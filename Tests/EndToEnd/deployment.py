@@ -71,7 +71,7 @@ class Deployment:
             subprocess.run(
                 [BUILD / "dossier-migrate", "up", "--quiet", "--grant-to", "server",
                  "--migrations", ROOT / "migrations", "--database", self.conninfo("owner")],
-                check=True)
+                check=True, stdout=subprocess.DEVNULL)
             self.environment = {
                 **{k: v for k, v in os.environ.items() if not k.startswith("DOSSIER_")},
                 "DOSSIER_DATABASE": self.conninfo("server"),

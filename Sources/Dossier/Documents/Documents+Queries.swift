@@ -33,7 +33,9 @@ struct VersionList: Bindable, Sendable {
 }
 
 package enum DocumentsQueries {
-  /// One row when the session counts. Served by the primary keys of three tables.
+  /// One row when the session counts.
+  ///
+  /// Served by the primary keys of three tables.
   static let read = Statement<DocumentRow, UserID, SessionID, DocumentClass>(
     "documents.read",
     """

@@ -9,7 +9,9 @@ internal import JWTKit
   private let issuer: String
   private var verified = TokenCache()
 
-  /// - Parameter issuer: the `iss` of every token, the deployment's URL.
+  /// - Parameters:
+  ///   - keys: what signs and verifies.
+  ///   - issuer: the `iss` of every token, the deployment's URL.
   package init(keys: Keyring, issuer: String) {
     self.keys = keys
     self.issuer = issuer

@@ -4,7 +4,9 @@ package import Postgres
 
 /// The profile: what an app shows of a user.
 package enum Profile {
-  /// The members that a user may change. The others of `GET /v1/me` are told, not asked.
+  /// The members that a user may change, with how many characters each may have.
+  ///
+  /// The others of `GET /v1/me` are told, not asked.
   package static let editable: [String: Int] = [
     "name": 300, "given_name": 150, "family_name": 150, "nickname": 150, "phone": 32,
     "locale": 35, "zone": 64,
@@ -121,7 +123,9 @@ package enum Profile {
 }
 
 package enum ProfileQueries {
-  /// One row when the session counts. Served by the primary keys of sessions and users.
+  /// One row when the session counts.
+  ///
+  /// Served by the primary keys of sessions and users.
   static let read = Statement<DocumentRow, UserID, SessionID>(
     "profile.read",
     "select profile_of(c), c.version from caller($1, $2) c"
