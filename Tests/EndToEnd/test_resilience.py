@@ -173,6 +173,14 @@ class Connections(unittest.TestCase):
         answer = self.site.request("PUT", "/v1/me/custom-data", body, JSON, token)
         self.assertEqual((answer.status, answer.json["code"]), (413, "body_too_large"))
 
+    def test_what_nginx_refuses_by_itself_is_a_problem_too(self):
+        for path, headers, status, code in [
+            ("/" + "x" * 20_000, {}, 414, "uri_too_long"),
+            ("/v1/me", {"X-Long": "x" * 20_000}, 431, "header_too_large"),
+        ]:
+            answer = self.site.get(path, headers=headers)
+            self.assertEqual((answer.status, answer.json["code"]), (status, code))
+
     # FastCGI, without nginx between
 
     def records(self, *, content_length=0, body=b"", close=True):
