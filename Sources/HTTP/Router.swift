@@ -50,11 +50,15 @@ package struct Router<Value> {
   }
 
   package func match(_ method: Method, _ path: Substring) -> Match {
-    guard path.first == "/" else { return .nowhere }
+    guard path.utf8.first == UInt8(ascii: "/") else { return .nowhere }
     var node = root
     var captures: [String: String] = [:]
     if path.utf8.count > 1 {
-      for segment in path.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
+      let segments = path.utf8.dropFirst().split(
+        separator: UInt8(ascii: "/"),
+        omittingEmptySubsequences: false
+      )
+      for segment in segments.lazy.map(Substring.init) {
         if let next = node.literals[segment] {
           node = next
         } else if let (name, next) = node.capture {

@@ -122,7 +122,7 @@ package import EventLoop
   /// It may run up to three times, when it met another's lock or version: it must do nothing that
   /// a roll-back does not undo. Give it the rows of one user.
   package func transaction<Outcome>(
-    _ body: (Transaction) async throws(DatabaseError) -> Outcome
+    _ body: @EventLoop (Transaction) async throws(DatabaseError) -> Outcome
   ) async throws(DatabaseError) -> Outcome {
     try await retryingConflicts { () async throws(DatabaseError) in
       try await exclusive.withConnection { (connection) async throws(DatabaseError) in
@@ -132,7 +132,7 @@ package import EventLoop
   }
 
   private func retryingConflicts<Outcome>(
-    _ body: () async throws(DatabaseError) -> Outcome
+    _ body: @EventLoop () async throws(DatabaseError) -> Outcome
   ) async throws(DatabaseError) -> Outcome {
     var attempt = 1
     while true {

@@ -48,7 +48,7 @@ import EventLoop
   /// - Throws: `.laneFull` when none came free in time; `.connectionFailure` at once while the
   ///   server is away.
   func withConnection<Result>(
-    _ body: (Connection) async throws(DatabaseError) -> Result
+    _ body: @EventLoop (Connection) async throws(DatabaseError) -> Result
   ) async throws(DatabaseError) -> Result {
     let connection = try await borrow()
     lent += 1

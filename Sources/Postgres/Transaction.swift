@@ -10,7 +10,7 @@ package import EventLoop
 
   static func run<Outcome>(
     on connection: Connection,
-    _ body: (Transaction) async throws(DatabaseError) -> Outcome
+    _ body: @EventLoop (Transaction) async throws(DatabaseError) -> Outcome
   ) async throws(DatabaseError) -> Outcome {
     // It leaves together with the first statement; its answer needs no waiting for.
     connection.send(unsafe StatementCall(begin.name, begin.sql, Parameters(), nil))

@@ -40,14 +40,14 @@ package import Postgres
 
   /// Runs statements of one user in a transaction; it may run again after a conflict.
   func transaction<Outcome>(
-    _ body: (Transaction) async throws(DatabaseError) -> Outcome
+    _ body: @EventLoop (Transaction) async throws(DatabaseError) -> Outcome
   ) async throws(Failure) -> Outcome {
     try await metered { () async throws(DatabaseError) in try await database.transaction(body) }
   }
 
   /// The one place where the database's words become the domain's.
   private func metered<Outcome>(
-    _ body: () async throws(DatabaseError) -> Outcome
+    _ body: @EventLoop () async throws(DatabaseError) -> Outcome
   ) async throws(Failure) -> Outcome {
     let start = EventLoop.now()
     defer { meter.databaseNanoseconds += EventLoop.now() - start }
