@@ -10,7 +10,7 @@ import Synchronization
 ///
 /// `@unchecked Sendable`: everything but `inbox` is touched by the loop's thread alone, which
 /// `checkIsolated` asserts; `inbox` is touched with `monitor` held.
-package final class Reactor: SerialExecutor, @unchecked Sendable {
+package final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
   private let epoll: Int32
   private let wake: Int32
   /// The loop's thread; 0 until `run`.
@@ -54,6 +54,10 @@ package final class Reactor: SerialExecutor, @unchecked Sendable {
     unsafe UnownedSerialExecutor(ordinary: self)
   }
 
+  package func asUnownedTaskExecutor() -> UnownedTaskExecutor {
+    unsafe UnownedTaskExecutor(ordinary: self)
+  }
+
   package func checkIsolated() {
     precondition(isOnLoop, "called off the event loop's thread")
   }
@@ -81,7 +85,7 @@ package final class Reactor: SerialExecutor, @unchecked Sendable {
 
   /// Runs with `body` as the first thing that the loop does.
   package func start(_ body: @escaping @EventLoop @Sendable () -> Void) {
-    Task { @EventLoop in body() }
+    EventLoop.task { body() }
     run()
   }
 
@@ -119,7 +123,12 @@ package final class Reactor: SerialExecutor, @unchecked Sendable {
         for body in bodies { body() }
       } else {
         swap(&running, &ready)
-        for job in running { unsafe job.runSynchronously(on: asUnownedSerialExecutor()) }
+        for job in running {
+          unsafe job.runSynchronously(
+            isolatedTo: asUnownedSerialExecutor(),
+            taskExecutor: asUnownedTaskExecutor()
+          )
+        }
         running.removeAll(keepingCapacity: true)
       }
     }

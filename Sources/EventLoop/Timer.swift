@@ -30,7 +30,7 @@ extension EventLoop {
     await withTaskCancellationHandler {
       await sleeper.sleep(for: delay)
     } onCancel: {
-      Task { @EventLoop in sleeper.wake() }
+      EventLoop.task { sleeper.wake() }
     }
   }
 }

@@ -104,7 +104,7 @@ import Glibc
       startDeadline { [unowned self] in shutdown(descriptor, Int32(SHUT_RDWR)) }
     }
     let exchange = Exchange(self, bodyIsHere: isWhole, pool: listener.settings.pool)
-    Task { @EventLoop in
+    EventLoop.task { [self] in
       await listener.handler(exchange)
       await exchange.finish()
       finished(keeps: keeps)

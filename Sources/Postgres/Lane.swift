@@ -145,7 +145,7 @@ import EventLoop
   }
 
   private func connect() {
-    Task { @EventLoop in
+    EventLoop.task { [self] in
       do throws(DatabaseError) {
         let connection = try await Connection.open(settings, silence: silence)
         self.connection = connection

@@ -120,7 +120,7 @@ struct RunOptions: ParsableArguments {
 func onLoop(
   _ body: @escaping @EventLoop @Sendable () async throws(MigrationError) -> String
 ) -> Never {
-  Task { @EventLoop in
+  EventLoop.task {
     do throws(MigrationError) {
       write(try await body(), to: 1)
       exit(ExitStatus.success.rawValue)

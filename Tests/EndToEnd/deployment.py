@@ -157,6 +157,8 @@ class Deployment:
         self.processes.append(self.nginx)
 
         def is_listening():
+            if self.nginx.poll() is not None:
+                raise AssertionError("nginx: " + (self.folder / "nginx.log").read_text())
             with socket.socket() as probe:
                 return probe.connect_ex(("127.0.0.1", self.port)) == 0
 

@@ -17,7 +17,7 @@ import Testing
     var tasks: [Task<Void, Never>] = []
     for index in 0..<count {
       tasks.append(
-        Task { @EventLoop in
+        EventLoop.task {
           await Task.yield()
           if index % 7 == 0 { await EventLoop.sleep(for: .seconds(index % 14 == 0 ? 30 : 0)) }
           await Task.yield()
@@ -46,6 +46,14 @@ import Testing
     await EventLoop.sleep(for: .milliseconds(60))
     withExtendedLifetime(timers) {}
     return order
+  }
+
+  @Test func `a task of the loop stays on its thread where it is isolated to nothing`() async {
+    let threads = await EventLoop.task {
+      let own = pthread_self()
+      return (own, await currentThread())
+    }.value
+    #expect(threads.0 == threads.1)
   }
 
   @Test func `what is asked for the end of a turn runs after the jobs of the turn`() async {
@@ -122,3 +130,5 @@ import Testing
     return [heard.first ?? "", heard.last ?? ""]
   }
 }
+
+private nonisolated func currentThread() async -> pthread_t { pthread_self() }

@@ -52,7 +52,7 @@ package import Postgres
   private func load(_ app: AppID) async throws(Failure) {
     let task =
       loads[app]
-      ?? Task { @EventLoop in
+      ?? EventLoop.task { [self] in
         do throws(Failure) {
           try await fetch(app)
           return Result<Void, Failure>.success(())
