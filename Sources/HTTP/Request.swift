@@ -71,16 +71,25 @@ package enum BearerToken: Equatable {
       self = .none
       return
     }
-    // By bytes: a token has hundreds, and characters cost ten times as much.
-    let parts = field.utf8.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: true)
-    guard parts.count == 2, Substring(parts[0]).lowercased() == "bearer",
-      parts[1].allSatisfy(Self.isToken68)
-    else {
+    // On the bytes in place: a token has hundreds, and every request has one.
+    var text = field
+    let start: Int? = text.withUTF8 { bytes in
+      guard bytes.count > Self.scheme.count,
+        zip(bytes, Self.scheme).allSatisfy({ $0 | 0x20 == $1 }),
+        let start = bytes[Self.scheme.count...].firstIndex(where: { $0 != UInt8(ascii: " ") }),
+        bytes[start...].allSatisfy(Self.isToken68)
+      else { return nil }
+      return start
+    }
+    guard let start else {
       self = .malformed
       return
     }
-    self = .token(String(Substring(parts[1])))
+    self = .token(String(decoding: field.utf8.dropFirst(start), as: UTF8.self))
   }
+
+  /// In lower case, which the scheme of a request need not be.
+  private static let scheme = Array("bearer ".utf8)
 
   private static func isToken68(_ byte: UInt8) -> Bool {
     switch byte {

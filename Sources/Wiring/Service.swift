@@ -80,8 +80,23 @@ import JSON
     var user: UserID?
     var response: Response
     do throws(Refusal) {
-      let body = try await admit(request, source, route)
-      response = try await handle(request, body, route, captures, store, &user)
+      let (app, caller) = try await identify(request, route, store)
+      user = caller?.user
+      let call = Call(
+        request: request,
+        captures: captures,
+        body: try await body(of: request, source, route),
+        preconditions: try Self.preconditions(of: request),
+        app: app,
+        store: store,
+        tokens: tokens,
+        caller: caller
+      )
+      do throws(Failure) {
+        response = try await route.handler(call)
+      } catch {
+        throw .failure(error)
+      }
     } catch {
       response = wire.response(to: error, request: request.id)
       if case .failure(.unforeseen(let reason)) = error { return outcome(reason) }
@@ -102,15 +117,42 @@ import JSON
 
   // MARK: What must hold before the handler runs
 
-  /// Checks what needs no caller, and takes the body in.
-  private func admit(
+  /// Finds who asks which app.
+  ///
+  /// Before the body is read: who may not call need not be listened to.
+  private func identify(
     _ request: Request,
+    _ route: Route,
+    _ store: Store
+  ) async throws(Refusal) -> (App?, Caller?) {
+    // The server's own routes work while the database is away.
+    if route.access == .loopback {
+      guard Self.isLoopback(request.address) else { throw .notLoopback }
+      return (nil, nil)
+    }
+    do throws(Failure) {
+      guard case .user(let scope) = route.access else {
+        return (try await store.apps.named(appName), nil)
+      }
+      switch BearerToken(request.field(.authorization)) {
+      case .none: throw .unauthenticated(.missing)
+      case .malformed: throw .unauthenticated(.malformed)
+      case .token(let token):
+        let app = try await store.apps.named(appName)
+        let caller = try await tokens.caller(of: token, app: app.id)
+        guard caller.scopes.contains(scope) else { throw .forbidden(scope: scope) }
+        return (app, caller)
+      }
+    } catch {
+      throw .failure(error)
+    }
+  }
+
+  private func body(
+    of request: Request,
     _ source: some BodySource,
     _ route: Route
   ) async throws(Refusal) -> Body {
-    if route.access == .loopback, !Self.isLoopback(request.address) { throw .notLoopback }
-    // Before the body is read: who may not call need not be listened to.
-    if case .user = route.access { try checkToken(request) }
     guard route.body != .none else { return .none }
     guard let type = request.field(.contentType).flatMap(MediaType.init),
       route.body.mediaTypes.contains(type)
@@ -138,53 +180,11 @@ import JSON
     }
   }
 
-  private func checkToken(_ request: Request) throws(Refusal) {
-    switch BearerToken(request.field(.authorization)) {
-    case .none: throw .failure(.unauthenticated(.missing))
-    case .malformed: throw .failure(.unauthenticated(.malformed))
-    case .token: break
-    }
-  }
-
-  private func handle(
-    _ request: Request,
-    _ body: Body,
-    _ route: Route,
-    _ captures: [String: String],
-    _ store: Store,
-    _ user: inout UserID?
-  ) async throws(Refusal) -> Response {
-    let preconditions: Preconditions
+  private static func preconditions(of request: Request) throws(Refusal) -> Preconditions {
     do throws(TagSyntaxError) {
-      preconditions = try Preconditions(request)
+      return try Preconditions(request)
     } catch {
       throw .condition(reason: "If-Match and If-None-Match take entity tags in quotes, or *.")
-    }
-    do throws(Failure) {
-      // The server's own routes work while the database is away.
-      let app = route.access == .loopback ? nil : try await store.apps.named(appName)
-      var caller: Caller?
-      if case .user(let scope) = route.access, let app,
-        case .token(let token) = BearerToken(request.field(.authorization))
-      {
-        let known = try await tokens.caller(of: token, app: app.id)
-        guard known.scopes.contains(scope) else { throw .forbidden(scope: scope) }
-        caller = known
-        user = known.user
-      }
-      let call = Call(
-        request: request,
-        captures: captures,
-        body: body,
-        preconditions: preconditions,
-        app: app,
-        store: store,
-        tokens: tokens,
-        caller: caller
-      )
-      return try await route.handler(call)
-    } catch {
-      throw .failure(error)
     }
   }
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Measures the product against two C programs that do the same query, through the same nginx.
 
-    Tests/Benchmarks/run.py [--users 1000] [--large 1000000] [--seconds 6] [--json FILE]
+    Tests/Benchmarks/run.py [--users 1000] [--large 1000000] [--seconds 6] [--rounds 5]
+                            [--json FILE]
 
 Needs a release build (swift build -c release), wrk, gcc, nginx and PostgreSQL. Numbers are worth
 something only as ratios within one run: nginx, PostgreSQL, wrk and the program share the machine.
@@ -44,7 +45,7 @@ def claims(token):
 
 
 class Bench:
-    def __init__(self, users, seconds, sessions=500):
+    def __init__(self, users, seconds, sessions=2_000):
         self.seconds = seconds
         self.site = Deployment(settings={"DOSSIER_LOG": "errors"}.items())
         started = time.monotonic()
@@ -117,7 +118,7 @@ class Bench:
         wait_until(lambda: socket.socket().connect_ex(("127.0.0.1", port)) == 0, what="nginx")
         return port
 
-    def pgbench(self):
+    def pgbench_script(self):
         """The statement of a metadata PATCH, without the product."""
         source = (ROOT / "Sources/Dossier/Documents/Documents+Queries.swift").read_text()
         sql = re.search(r'"documents.write",\s*"""(.*?)"""', source, re.S).group(1)
@@ -133,6 +134,9 @@ class Bench:
             sql = sql.replace(f"${number}", value)
         script = self.site.folder / "patch.sql"
         script.write_text(f"\\set n random(0, {len(self.ids) - 1})\n{' '.join(sql.split())};\n")
+        return script
+
+    def pgbench(self, script):
         run = subprocess.run(
             [TOOLS / "pgbench", "-n", "-M", "prepared", "-c", "8", "-j", "2", "-T",
              str(self.seconds), "-f", script, "-h", self.site.folder, "-U", "owner", "dossier"],
@@ -157,10 +161,8 @@ class Bench:
         return time.monotonic() - started
 
 
-def rounds(measure, count=3):
-    results = [measure() for _ in range(count)]
-    results.sort(key=lambda result: result["rate"])
-    return results[len(results) // 2]
+def median(results):
+    return sorted(results, key=lambda result: result["rate"])[len(results) // 2]
 
 
 def main():
@@ -168,52 +170,59 @@ def main():
     options.add_argument("--users", type=int, default=1_000)
     options.add_argument("--large", type=int, default=1_000_000, help="0 leaves it out")
     options.add_argument("--seconds", type=int, default=6, help="of each measurement")
+    options.add_argument("--rounds", type=int, default=5)
     options.add_argument("--json", type=pathlib.Path)
     options = options.parse_args()
     subprocess.run(["make", "-s", "-C", HERE], check=True)
 
-    table = {}
-    bench = Bench(options.users, options.seconds)
+    sites = []
     try:
+        bench = Bench(options.users, options.seconds)
+        sites.append(bench)
         threads = bench.yardstick("yardstick_threads", 1, keep=False)
         loop = bench.yardstick("yardstick_loop", 2, keep=True)
+        script = bench.pgbench_script()
+        measures = {
+            "GET /v1/me, threads": lambda: bench.wrk(threads, bench.bare),
+            "GET /v1/me, loop": lambda: bench.wrk(loop, bench.bare),
+            "GET /v1/me, product": lambda: bench.wrk(bench.site.port, bench.tokens),
+            "PATCH /v1/me/metadata, product": lambda: bench.wrk(
+                bench.site.port, bench.tokens, "PATCH", "/v1/me/metadata"),
+            "the same statement, pgbench": lambda: {"rate": bench.pgbench(script)},
+        }
+        if options.large:
+            large = Bench(options.large, options.seconds)
+            sites.append(large)
+            measures[f"GET /v1/me, product, {options.large} users"] = lambda: large.wrk(
+                large.site.port, large.tokens)
         # In turn, so that a machine that slows down slows all.
-        results = {"threads": [], "loop": [], "product": []}
-        for _ in range(3):
-            results["threads"].append(bench.wrk(threads, bench.bare))
-            results["loop"].append(bench.wrk(loop, bench.bare))
-            results["product"].append(bench.wrk(bench.site.port, bench.tokens))
-        for name, list_ in results.items():
-            list_.sort(key=lambda result: result["rate"])
-            table[f"GET /v1/me, {name}"] = list_[1]
-        patch = rounds(lambda: bench.wrk(
-            bench.site.port, bench.tokens, "PATCH", "/v1/me/metadata"))
-        table["PATCH /v1/me/metadata, product"] = patch
-        pgbench = bench.pgbench()
-        table["the same statement, pgbench"] = {"rate": pgbench}
+        results = [{name: measure() for name, measure in measures.items()}
+                   for _ in range(options.rounds)]
         memory = bench.memory()
         start = bench.start_time()
     finally:
-        bench.stop()
+        for site in sites:
+            site.stop()
 
-    product = table["GET /v1/me, product"]
+    def ratio(name, other):
+        """The median of the rounds' ratios: what slows one round slows both its sides."""
+        ratios = sorted(result[name]["rate"] / result[other]["rate"] for result in results)
+        return ratios[len(ratios) // 2]
+
+    table = {name: median([result[name] for result in results]) for name in measures}
+    product = "GET /v1/me, product"
     ratios = {
-        "product / C loop (aim 0.9)": product["rate"] / table["GET /v1/me, loop"]["rate"],
-        "product / C threads (aim 1.5)": product["rate"] / table["GET /v1/me, threads"]["rate"],
-        "p99 / p50 (aim <= 3)": product["p99_us"] / product["p50_us"],
-        "PATCH / pgbench (aim 0.9)": patch["rate"] / pgbench,
+        "product / C loop (aim 0.9)": ratio(product, "GET /v1/me, loop"),
+        "product / C threads (aim 1.5)": ratio(product, "GET /v1/me, threads"),
+        "p99 / p50 (aim <= 3)": table[product]["p99_us"] / table[product]["p50_us"],
+        "PATCH / pgbench (aim 0.9)": ratio(
+            "PATCH /v1/me/metadata, product", "the same statement, pgbench"),
         "worker, MB (aim <= 60)": memory,
         "start to first answer, ms (aim <= 300)": start * 1000,
     }
     if options.large:
-        bench = Bench(options.large, options.seconds)
-        try:
-            large = rounds(lambda: bench.wrk(bench.site.port, bench.tokens))
-        finally:
-            bench.stop()
-        table[f"GET /v1/me, product, {options.large} users"] = large
-        ratios[f"cost at {options.large} / {options.users} users (aim <= 1.15)"] = (
-            product["rate"] / large["rate"])
+        ratios[f"cost at {options.large} / {options.users} users (aim <= 1.15)"] = ratio(
+            product, f"GET /v1/me, product, {options.large} users")
 
     print(f"| {'what':40} | requests/s | p50 us | p99 us |")
     print(f"|{'-' * 42}|-----------:|-------:|-------:|")
