@@ -28,7 +28,7 @@ import EventLoop
     for _ in 0..<size {
       let slot = Slot(settings, silence: silence)
       slots.append(slot)
-      slot.onOpen = { [unowned self] connection in offer(connection) }
+      slot.onOpen = { [weak self] connection in self?.offer(connection) }
     }
   }
 
@@ -118,6 +118,7 @@ import EventLoop
   private let silence: Duration
   private(set) var connection: Connection?
   private(set) var isIdle = true
+  private var isStopped = false
   /// Whether the last attempt to connect failed.
   private(set) var hasFailed = false
   private(set) var lastFailure: DatabaseError?
@@ -138,6 +139,7 @@ import EventLoop
 
   func stop() {
     isIdle = false
+    isStopped = true
     retry?.cancel()
     connection?.onFailure = nil
     connection?.close()
@@ -148,6 +150,8 @@ import EventLoop
     EventLoop.task { [self] in
       do throws(DatabaseError) {
         let connection = try await Connection.open(settings, silence: silence)
+        // It may have been stopped while it connected.
+        guard !isStopped else { return connection.close() }
         self.connection = connection
         hasFailed = false
         attempts = 0
@@ -162,6 +166,7 @@ import EventLoop
   /// Tries again: soon at first, then at longer and longer times, never all workers in step.
   private func lost(_ failure: DatabaseError) {
     connection = nil
+    guard !isStopped else { return }
     hasFailed = true
     lastFailure = failure
     attempts += 1

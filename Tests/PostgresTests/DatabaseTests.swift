@@ -8,6 +8,10 @@ import Testing
   init() { LoopThread.start() }
 
   private enum Queries {
+    static let connections = Statement<Int, String>(
+      "test.connections",
+      "select count(*) from pg_stat_activity where application_name = $1"
+    )
     static let echo = Statement<String, String>("test.echo", "select $1::text")
     static let divide = Statement<Int, Int>("test.divide", "select 100 / $1::int")
     static let wrong = Statement<Int>("test.wrong", "select no_such_column")
@@ -134,6 +138,25 @@ import Testing
     } catch {
       return error.state.rawValue
     }
+  }
+
+  @Test func `a database that is stopped while it connects stays stopped`() async throws {
+    #expect(try await stopped() == 0)
+  }
+
+  /// - Returns: the connections that the server has left.
+  @EventLoop func stopped() async throws -> Int {
+    let name = try await TestCluster.shared.createDatabase()
+    for _ in 0..<20 {
+      let database = Database(DatabaseSettings(conninfo: name, applicationName: "stopped"))
+      database.start()
+      await EventLoop.sleep(for: .milliseconds(Int.random(in: 0...8)))
+      database.stop()
+    }
+    await EventLoop.sleep(for: .milliseconds(300))
+    let other = try await database()
+    defer { other.stop() }
+    return try await other.read(Queries.connections, "stopped")[0]
   }
 
   @Test func `a lost connection is made anew`() async throws {
