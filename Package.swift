@@ -25,6 +25,7 @@ let package = Package(
     .systemLibrary(name: "CFastCGI"),
     .systemLibrary(name: "CSodium", pkgConfig: "libsodium"),
     .systemLibrary(name: "CPostgres", pkgConfig: "libpq"),
+    .systemLibrary(name: "CCurl", pkgConfig: "libcurl"),
     .target(name: "EventLoop", dependencies: ["CLinux"], swiftSettings: pointers),
     .target(
       name: "FastCGI",
@@ -38,6 +39,7 @@ let package = Package(
       ],
       swiftSettings: pointers
     ),
+    .target(name: "Outbound", dependencies: ["CCurl", "EventLoop"], swiftSettings: pointers),
     .target(name: "JSON", swiftSettings: house),
     .target(name: "HTTP", swiftSettings: house),
     .target(
@@ -104,6 +106,12 @@ let package = Package(
     .testTarget(
       name: "PostgresTests",
       dependencies: ["EventLoop", "Postgres", "TestSupport"],
+      swiftSettings: house
+    ),
+    .testTarget(
+      name: "OutboundTests",
+      dependencies: ["EventLoop", "Outbound", "TestSupport"],
+      exclude: ["servers"],
       swiftSettings: house
     ),
     .testTarget(

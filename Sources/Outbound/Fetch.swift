@@ -1,0 +1,105 @@
+internal import CCurl
+internal import Glibc
+
+/// The part of a fetch that blocks.
+enum Fetch {
+  static func run(
+    _ url: String,
+    _ settings: HTTPSourceSettings
+  ) -> Result<HTTPDocument, FetchError> {
+    guard url.utf8.allSatisfy({ (0x21...0x7e).contains($0) }), url.utf8.count <= 2_048 else {
+      return .failure(.invalidURL("not ASCII without spaces, of at most 2048 bytes"))
+    }
+    let intake = Intake(settings)
+    let fields = TextList(["Accept: application/json, application/jwk-set+json"])
+    var transfer = Transfer(
+      url: url,
+      protocols: settings.allowsPlainHTTP ? "https,http" : "https",
+      reach: settings.reach
+    )
+    transfer.set(CURLOPT_HTTPHEADER, fields)
+    transfer.set(CURLOPT_USERAGENT, "Dossier")
+    transfer.set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
+    // Refuses by Content-Length; `Intake` counts what comes without.
+    transfer.set(CURLOPT_MAXFILESIZE_LARGE, settings.limit)
+    unsafe transfer.set(CURLOPT_WRITEFUNCTION, receive, CURLOPT_WRITEDATA, intake)
+    unsafe transfer.open(openSocket, intake)
+    let failure = withExtendedLifetime(intake) { transfer.run() }
+    if let failure { return .failure(error(failure, intake)) }
+    return document(transfer, intake.body)
+  }
+
+  private static func document(
+    _ transfer: borrowing Transfer,
+    _ body: [UInt8]
+  ) -> Result<HTTPDocument, FetchError> {
+    switch transfer.status {
+    case 200...299:
+      let lifetime = Freshness.lifetime(
+        cacheControl: transfer.field("Cache-Control"),
+        expires: transfer.field("Expires"),
+        date: transfer.field("Date"),
+        age: transfer.field("Age")
+      )
+      return .success(
+        HTTPDocument(
+          status: transfer.status,
+          contentType: transfer.field("Content-Type"),
+          body: body,
+          lifetime: lifetime
+        )
+      )
+    case 300...399: return .failure(.redirected(to: transfer.field("Location")))
+    default: return .failure(.status(transfer.status))
+    }
+  }
+
+  private static func error(_ failure: TransferFailure, _ intake: Intake) -> FetchError {
+    switch failure.code {
+    case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL, CURLE_LOGIN_DENIED:
+      .invalidURL(failure.reason)
+    case CURLE_FILESIZE_EXCEEDED: .tooLarge(limit: intake.settings.limit)
+    case CURLE_WRITE_ERROR where intake.isOver: .tooLarge(limit: intake.settings.limit)
+    case CURLE_OPERATION_TIMEDOUT: .timedOut
+    case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR:
+      .untrusted(failure.reason)
+    case CURLE_COULDNT_CONNECT where intake.hasRefusedAddress: .privateAddress
+    default: .unreachable(failure.reason)
+    }
+  }
+
+  private static let receive: CCurlBytes = { bytes, _, count, context in
+    guard let context = unsafe context, let bytes = unsafe bytes else { return 0 }
+    let intake = unsafe Unmanaged<Intake>.fromOpaque(context).takeUnretainedValue()
+    guard intake.body.count + count <= intake.settings.limit else {
+      intake.isOver = true
+      return 0
+    }
+    unsafe UnsafeRawBufferPointer(start: bytes, count: count).withMemoryRebound(to: UInt8.self) {
+      unsafe intake.body.append(contentsOf: $0)
+    }
+    return count
+  }
+
+  private static let openSocket: CCurlOpen = { context, _, target in
+    guard let context = unsafe context, let target = unsafe target else { return CURL_SOCKET_BAD }
+    let intake = unsafe Unmanaged<Intake>.fromOpaque(context).takeUnretainedValue()
+    let address = unsafe CCurl_address(target).flatMap { unsafe IPAddress($0) }
+    guard intake.settings.allowsPrivateAddresses || address?.isPublic == true else {
+      intake.hasRefusedAddress = true
+      return CURL_SOCKET_BAD
+    }
+    let (family, kind) = unsafe (target.pointee.family, target.pointee.socktype)
+    return unsafe socket(family, kind | Int32(SOCK_CLOEXEC.rawValue), target.pointee.protocol)
+  }
+
+  /// What libcurl's calls back gather, on the thread of the run.
+  private final class Intake {
+    let settings: HTTPSourceSettings
+    var body: [UInt8] = []
+    var isOver = false
+    var hasRefusedAddress = false
+
+    init(_ settings: HTTPSourceSettings) { self.settings = settings }
+  }
+}

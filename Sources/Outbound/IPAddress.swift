@@ -1,0 +1,85 @@
+internal import CCurl
+internal import Glibc
+
+/// An address of the internet protocol, to tell public ones from those of our own side.
+package struct IPAddress: Sendable, Equatable {
+  /// 4 or 16, in network order.
+  package let bytes: [UInt8]
+
+  /// Reads `192.0.2.1` or `2001:db8::1`; nil when it is neither.
+  package init?(_ text: String) {
+    var bytes = [UInt8](repeating: 0, count: 16)
+    if unsafe inet_pton(AF_INET, text, &bytes) == 1 {
+      self.bytes = Array(bytes.prefix(4))
+    } else if unsafe inet_pton(AF_INET6, text, &bytes) == 1 {
+      self.bytes = bytes
+    } else {
+      return nil
+    }
+  }
+
+  /// Reads what a socket is to be connected to; nil when it is of another family.
+  init?(_ address: UnsafePointer<sockaddr>) {
+    let raw = unsafe UnsafeRawPointer(address)
+    switch unsafe Int32(address.pointee.sa_family) {
+    case AF_INET:
+      let inner = unsafe raw.load(as: sockaddr_in.self).sin_addr
+      bytes = unsafe withUnsafeBytes(of: inner) { unsafe Array($0) }
+    case AF_INET6:
+      let inner = unsafe raw.load(as: sockaddr_in6.self).sin6_addr
+      bytes = unsafe withUnsafeBytes(of: inner) { unsafe Array($0) }
+    default:
+      return nil
+    }
+  }
+
+  /// Whether it is one of the internet's: not loopback, private, link-local (where clouds keep their
+  /// instance data), multicast, or reserved.
+  ///
+  /// Of IPv6 addresses that carry one of IPv4 (mapped, NAT64) the carried one counts; other
+  /// tunnels are refused.
+  /// - Source: IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890 and its updates).
+  package var isPublic: Bool {
+    guard bytes.count == 16 else { return !Self.reserved.contains { $0.contains(bytes) } }
+    if Self.carriers.contains(where: { bytes.starts(with: $0) }) {
+      let carried = Array(bytes.suffix(4))
+      return !Self.reserved.contains { $0.contains(carried) }
+    }
+    return Self.global.contains(bytes) && !Self.reservedOfGlobal.contains { $0.contains(bytes) }
+  }
+
+  private struct Block {
+    let prefix: [UInt8]
+    let bits: Int
+
+    func contains(_ bytes: [UInt8]) -> Bool {
+      for (index, byte) in prefix.enumerated() {
+        let significant = min(8, bits - index * 8)
+        guard (bytes[index] ^ byte) >> (8 - significant) == 0 else { return false }
+      }
+      return true
+    }
+  }
+
+  private static let reserved = [
+    Block(prefix: [0], bits: 8), Block(prefix: [10], bits: 8),
+    Block(prefix: [100, 64], bits: 10), Block(prefix: [127], bits: 8),
+    Block(prefix: [169, 254], bits: 16), Block(prefix: [172, 16], bits: 12),
+    Block(prefix: [192, 0, 0], bits: 24), Block(prefix: [192, 0, 2], bits: 24),
+    Block(prefix: [192, 88, 99], bits: 24), Block(prefix: [192, 168], bits: 16),
+    Block(prefix: [198, 18], bits: 15), Block(prefix: [198, 51, 100], bits: 24),
+    Block(prefix: [203, 0, 113], bits: 24), Block(prefix: [224], bits: 3),
+  ]
+  /// `::ffff:0:0/96` and `64:ff9b::/96`.
+  private static let carriers: [[UInt8]] = [
+    [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff],
+    [0, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0],
+  ]
+  /// All that is assigned for global unicast: `2000::/3`.
+  private static let global = Block(prefix: [0x20], bits: 3)
+  /// Of these, protocol assignments with Teredo, documentation, and 6to4.
+  private static let reservedOfGlobal = [
+    Block(prefix: [0x20, 0x01, 0x00], bits: 23), Block(prefix: [0x20, 0x01, 0x0d, 0xb8], bits: 32),
+    Block(prefix: [0x20, 0x02], bits: 16), Block(prefix: [0x3f, 0xff, 0x00], bits: 20),
+  ]
+}

@@ -1,0 +1,61 @@
+/// Where a message comes from or goes to.
+package struct MailAddress: Sendable, Equatable {
+  /// `ada@example.com`, in ASCII.
+  package let address: String
+  /// Shown beside it; any text of one line.
+  package let name: String?
+
+  /// - Parameters:
+  ///   - address: looked at when a `MailMessage` is made of it, whose error names the field.
+  ///   - name: likewise; empty counts as none.
+  package init(_ address: String, name: String? = nil) {
+    self.address = address
+    self.name = name == "" ? nil : name
+  }
+
+  /// The part behind the `@`.
+  var domain: Substring { address.split(separator: "@").last ?? "" }
+
+  /// What is wrong with an address; nil when nothing is.
+  ///
+  /// Narrower than the grammar: quoted local parts and address literals are refused, as are
+  /// characters beyond ASCII (of an internationalised domain write the `xn--` form), since few relays
+  /// carry them. A domain of one label is accepted, for relays of one's own house.
+  /// - Source: RFC 5321 §4.1.2 (`Dot-string`), §4.5.3.1 (64 and 255 bytes; 254 with its brackets).
+  package static func fault(in address: String) -> MailMessageError.Reason? {
+    let bytes = Array(address.utf8)
+    if bytes.isEmpty { return .empty }
+    if bytes.contains(where: { $0 < 0x20 || $0 == 0x7f }) { return .controlCharacter }
+    if bytes.contains(where: { $0 > 0x7f }) { return .notASCII }
+    if bytes.count > 254 { return .tooLong(limit: 254) }
+    let parts = bytes.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
+    guard parts.count == 2 else { return .malformed }
+    if parts[0].count > 64 { return .tooLong(limit: 64) }
+    return isDotString(parts[0]) && isHostName(parts[1]) ? nil : .malformed
+  }
+
+  /// Atoms with single dots between them.
+  static func isDotString(_ bytes: some Collection<UInt8>) -> Bool {
+    let symbols = Array("!#$%&'*+-/=?^_`{|}~".utf8)
+    return bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).allSatisfy {
+      !$0.isEmpty && $0.allSatisfy { isAlphanumeric($0) || symbols.contains($0) }
+    }
+  }
+
+  /// Labels of letters, digits and inner hyphens.
+  static func isHostName(_ bytes: some Collection<UInt8>) -> Bool {
+    let hyphen = UInt8(ascii: "-")
+    return bytes.count <= 253
+      && bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).allSatisfy {
+        (1...63).contains($0.count) && $0.first != hyphen && Array($0).last != hyphen
+          && $0.allSatisfy { isAlphanumeric($0) || $0 == hyphen }
+      }
+  }
+
+  private static func isAlphanumeric(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x30...0x39, 0x41...0x5a, 0x61...0x7a: true
+    default: false
+    }
+  }
+}

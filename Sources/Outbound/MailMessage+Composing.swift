@@ -1,0 +1,68 @@
+internal import Glibc
+
+extension MailMessage {
+  /// The message as it travels: ASCII, every line ended by CR LF and of at most 998 bytes without it.
+  ///
+  /// Composed here and not by libcurl's `curl_mime`, which neither encodes nor checks headers (a
+  /// CR LF in one starts another), codes the line ends of a quoted-printable text as `=0A`, and
+  /// writes to no file.
+  /// - Source: RFC 5322 (format), RFC 2045 and 2046 (bodies), RFC 2047 (headers), RFC 3834
+  ///   (`Auto-Submitted`, so that nobody's absence notice answers).
+  package func composed() -> [UInt8] {
+    var lines = [
+      "From: \(Self.mailbox(from))",
+      "To: \(Self.mailbox(to))",
+      "Subject: \(EncodedWords.line(subject))",
+      "Date: \(Self.dateTime(date))",
+      "Message-ID: <\(id)>",
+      "Auto-Submitted: auto-generated",
+      "MIME-Version: 1.0",
+    ]
+    if let html {
+      lines.append("Content-Type: multipart/alternative; boundary=\"\(boundary)\"")
+      // The line end before a boundary belongs to the boundary.
+      lines += ["", "--\(boundary)"] + Self.part("plain", text)
+      lines += ["--\(boundary)"] + Self.part("html", html)
+      lines.append("--\(boundary)--")
+    } else {
+      lines += Self.part("plain", text)
+    }
+    return Array((lines.joined(separator: "\r\n") + "\r\n").utf8)
+  }
+
+  private static func part(_ subtype: String, _ body: String) -> [String] {
+    let (encoding, lines) = TransferEncoding.encode(body)
+    return [
+      "Content-Type: text/\(subtype); charset=utf-8",
+      "Content-Transfer-Encoding: \(encoding)",
+      "",
+    ] + lines
+  }
+
+  /// A name and an address, the latter on a line of its own where there is a name.
+  private static func mailbox(_ mailbox: MailAddress) -> String {
+    guard let name = mailbox.name else { return mailbox.address }
+    return "\(EncodedWords.phrase(name))\r\n <\(mailbox.address)>"
+  }
+
+  /// `Fri, 21 Nov 2025 07:30:00 +0000`; the names of days and months are those of the C locale, which
+  /// Dossier never leaves.
+  private static func dateTime(_ seconds: Int) -> String {
+    Clock.text(seconds, "%a, %d %b %Y %H:%M:%S +0000")
+  }
+}
+
+/// Times as text, in UTC.
+enum Clock {
+  /// - Parameter format: of `strftime`; at most 63 bytes of text.
+  static func text(_ seconds: Int, _ format: String) -> String {
+    var moment = time_t(seconds)
+    var parts = unsafe tm()
+    unsafe gmtime_r(&moment, &parts)
+    return unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { text in
+      guard let start = text.baseAddress else { return "" }
+      let count = unsafe strftime(start, 64, format, &parts)
+      return count == 0 ? "" : unsafe String(cString: start)
+    }
+  }
+}

@@ -1,0 +1,88 @@
+internal import Glibc
+
+/// One message to one recipient, complete and known to be well-formed.
+///
+/// Its id, date and boundary are made with it: sent again after an error it is the same message,
+/// byte for byte, so that a receiver that has got it already can tell.
+package struct MailMessage: Sendable {
+  /// `Message-ID` without its brackets.
+  package let id: String
+  package let from: MailAddress
+  package let to: MailAddress
+  package let subject: String
+  package let text: String
+  package let html: String?
+  /// Seconds since 1970.
+  package let date: Int
+  /// Between the parts: nobody who writes a body can guess it.
+  let boundary: String
+
+  /// Looks at every field.
+  ///
+  /// - Parameters:
+  ///   - from: must be an address that the relay lets us use; also the envelope's.
+  ///   - to: the one recipient.
+  ///   - subject: of one line, at most 998 bytes.
+  ///   - text: at most 1 MiB; lines end in LF, CR LF or CR; a line end at its end does not count.
+  ///   - html: the same in HTML, or nil; shown instead of `text` by programs that can.
+  ///   - id: the part of the `Message-ID` before `@`, at most 64 bytes, for a caller that keeps
+  ///     messages to send them again; nil makes a random one.
+  ///   - date: seconds since 1970; nil for now.
+  /// - Throws: `MailMessageError` with the first field that is wrong.
+  package init(
+    from: MailAddress,
+    to: MailAddress,
+    subject: String,
+    text: String,
+    html: String? = nil,
+    id: String? = nil,
+    date: Int? = nil
+  ) throws(MailMessageError) {
+    let id = id ?? Self.random()
+    try Self.check(.id, id.utf8.count <= 64 ? nil : .tooLong(limit: 64))
+    try Self.check(.id, MailAddress.isDotString(id.utf8) ? nil : .malformed)
+    try Self.check(.from, MailAddress.fault(in: from.address))
+    try Self.check(.fromName, Self.faultInLine(from.name ?? "", limit: 255))
+    try Self.check(.to, MailAddress.fault(in: to.address))
+    try Self.check(.toName, Self.faultInLine(to.name ?? "", limit: 255))
+    try Self.check(.subject, subject.isEmpty ? .empty : Self.faultInLine(subject, limit: 998))
+    try Self.check(.text, Self.faultInBody(text))
+    try Self.check(.html, html.flatMap { Self.faultInBody($0) })
+    self.id = "\(id)@\(from.domain)"
+    self.from = from
+    self.to = to
+    self.subject = subject
+    self.text = text
+    self.html = html
+    self.date = date ?? time(nil)
+    boundary = "=_\(Self.random())"
+  }
+
+  /// 128 bits in hexadecimal digits.
+  static func random() -> String {
+    var generator = SystemRandomNumberGenerator()
+    return (0..<2).map { _ in
+      let digits = String(generator.next(), radix: 16)
+      return String(repeating: "0", count: 16 - digits.count) + digits
+    }.joined()
+  }
+
+  private static func check(
+    _ field: MailMessageError.Field,
+    _ reason: MailMessageError.Reason?
+  ) throws(MailMessageError) {
+    if let reason { throw MailMessageError(field: field, reason: reason) }
+  }
+
+  private static func faultInLine(_ line: String, limit: Int) -> MailMessageError.Reason? {
+    if line.utf8.count > limit { return .tooLong(limit: limit) }
+    let isClean = line.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+    return isClean ? nil : .controlCharacter
+  }
+
+  private static func faultInBody(_ body: String) -> MailMessageError.Reason? {
+    let limit = 1_048_576
+    if body.utf8.count > limit { return .tooLong(limit: limit) }
+    return body.utf8.contains(0) ? .controlCharacter : nil
+  }
+}

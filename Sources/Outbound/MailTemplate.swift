@@ -1,0 +1,127 @@
+/// The words of a message with places for what differs: `Hello {{name}}`.
+///
+/// A placeholder is a name between double braces; blanks around it do not count. There is nothing
+/// else: no conditions, no loops, and no way to write `{{` itself. A value is never looked through
+/// for placeholders. In HTML, values may stand in text and in quoted attributes.
+package struct MailTemplate: Sendable {
+  private let subject: [Piece]
+  private let text: [Piece]
+  private let html: [Piece]?
+
+  /// Reads the three parts.
+  ///
+  /// - Parameters:
+  ///   - subject: one line; a final line end is left out, as a file has one.
+  ///   - text: the plain form.
+  ///   - html: the HTML form, or nil.
+  ///   - names: the placeholders that there are values for.
+  /// - Throws: `MailTemplateError` naming the first placeholder that is not among `names`, or the
+  ///   part in which one has no end.
+  package init(
+    subject: String,
+    text: String,
+    html: String? = nil,
+    names: Set<String>
+  ) throws(MailTemplateError) {
+    let subject = subject.last?.isNewline == true ? String(subject.dropLast()) : subject
+    self.subject = try Self.pieces(of: subject, .subject, names)
+    self.text = try Self.pieces(of: text, .text, names)
+    if let html { self.html = try Self.pieces(of: html, .html, names) } else { self.html = nil }
+  }
+
+  /// Puts the values in.
+  ///
+  /// In the subject, line ends and other control characters of a value become a space, and a value
+  /// is cut to 100 characters; in HTML, values are escaped.
+  /// - Parameter values: by placeholder; one that is missing leaves its place empty.
+  /// - Throws: `MailMessageError`, as the message would.
+  package func message(
+    from: MailAddress,
+    to: MailAddress,
+    values: [String: String]
+  ) throws(MailMessageError) -> MailMessage {
+    try MailMessage(
+      from: from,
+      to: to,
+      subject: Self.fill(subject, values, Self.inOneLine),
+      text: Self.fill(text, values) { $0 },
+      html: html.map { Self.fill($0, values, Self.escaped) }
+    )
+  }
+
+  private enum Piece: Sendable {
+    case words(String)
+    case place(String)
+  }
+
+  private static func pieces(
+    of source: String,
+    _ part: MailTemplateError.Part,
+    _ names: Set<String>
+  ) throws(MailTemplateError) -> [Piece] {
+    var pieces: [Piece] = []
+    var rest = Substring(source)
+    while let start = rest.firstRange(of: "{{") {
+      pieces.append(.words(String(rest[..<start.lowerBound])))
+      rest = rest[start.upperBound...]
+      guard let end = rest.firstRange(of: "}}") else { throw .unclosed(part) }
+      let name = rest[..<end.lowerBound].filter { $0 != " " && $0 != "\t" }
+      guard names.contains(name) else { throw .unknown(name, part) }
+      pieces.append(.place(name))
+      rest = rest[end.upperBound...]
+    }
+    return pieces + [.words(String(rest))]
+  }
+
+  private static func fill(
+    _ pieces: [Piece],
+    _ values: [String: String],
+    _ form: (String) -> String
+  ) -> String {
+    pieces.map { piece in
+      switch piece {
+      case .words(let words): words
+      case .place(let name): form(values[name] ?? "")
+      }
+    }.joined()
+  }
+
+  private static func inOneLine(_ value: String) -> String {
+    let scalars = value.unicodeScalars.prefix(100).map { scalar in
+      scalar.properties.generalCategory == .control ? " " : scalar
+    }
+    return String(String.UnicodeScalarView(scalars))
+  }
+
+  private static func escaped(_ value: String) -> String {
+    var text = ""
+    for scalar in value.unicodeScalars {
+      switch scalar {
+      case "&": text += "&amp;"
+      case "<": text += "&lt;"
+      case ">": text += "&gt;"
+      case "\"": text += "&quot;"
+      case "'": text += "&#39;"
+      default: text.unicodeScalars.append(scalar)
+      }
+    }
+    return text
+  }
+}
+
+/// Why a template cannot be used; found when it is read.
+package enum MailTemplateError: Error, Equatable, CustomStringConvertible {
+  package enum Part: String, Sendable { case subject, text, html }
+
+  /// A placeholder for which nobody has a value.
+  case unknown(String, Part)
+  /// `{{` without `}}`.
+  case unclosed(Part)
+
+  package var description: String {
+    switch self {
+    case .unknown(let name, let part): "unknown placeholder {{\(name)}} in the \(part.rawValue)"
+    case .unclosed(let part): "a placeholder without end in the \(part.rawValue)"
+    }
+  }
+}

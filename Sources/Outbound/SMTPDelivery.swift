@@ -1,0 +1,156 @@
+internal import CCurl
+internal import Glibc
+
+/// The part of sending by SMTP that blocks.
+struct SMTPDelivery: Sendable {
+  private let relay: SMTPRelay
+  private let reach: Reach
+  private let url: String
+
+  init(_ relay: SMTPRelay, _ reach: Reach) throws(MailError) {
+    self.relay = relay
+    self.reach = reach
+    let name = relay.clientName
+    guard name.map({ MailAddress.isHostName($0.utf8) }) ?? true else {
+      throw .misconfigured("the name for EHLO is not a host name")
+    }
+    guard (relay.user == nil) == (relay.password == nil) else {
+      throw .misconfigured("a user without a password, or a password without a user")
+    }
+    guard [relay.user, relay.password].allSatisfy({ !($0 ?? "").utf8.contains(0) }) else {
+      throw .misconfigured("the user or the password contains NUL")
+    }
+    guard let address = RelayURL(relay.url) else {
+      throw .misconfigured("the relay's URL is not smtp://host[:port] or smtps://host[:port]")
+    }
+    // libcurl takes the name for EHLO from the path.
+    url = "\(address.scheme)://\(address.authority)/\(name ?? "")"
+  }
+
+  func send(_ message: MailMessage) -> MailError? {
+    let exchange = Exchange(message.composed())
+    let recipients = TextList(["<\(message.to.address)>"])
+    var transfer = Transfer(url: url, protocols: "smtp,smtps", reach: reach)
+    let needsTLS = relay.startTLS == .required ? CURLUSESSL_ALL : CURLUSESSL_TRY
+    transfer.set(CURLOPT_USE_SSL, Int(needsTLS.rawValue))
+    if let user = relay.user, let password = relay.password {
+      transfer.set(CURLOPT_USERNAME, user)
+      transfer.set(CURLOPT_PASSWORD, password)
+    }
+    transfer.set(CURLOPT_MAIL_FROM, "<\(message.from.address)>")
+    transfer.set(CURLOPT_MAIL_RCPT, recipients)
+    transfer.set(CURLOPT_UPLOAD, 1)
+    transfer.set(CURLOPT_INFILESIZE_LARGE, exchange.message.count)
+    unsafe transfer.set(CURLOPT_READFUNCTION, Self.give, CURLOPT_READDATA, exchange)
+    unsafe transfer.set(CURLOPT_HEADERFUNCTION, Self.hear, CURLOPT_HEADERDATA, exchange)
+    let failure = withExtendedLifetime(exchange) { transfer.run() }
+    return failure.map { Self.error($0, exchange) }
+  }
+
+  /// Tells whose fault it is: libcurl's code says how far it came, the reply what the relay thinks.
+  private static func error(_ failure: TransferFailure, _ exchange: Exchange) -> MailError {
+    let reason = MailError.printable(failure.reason)
+    switch failure.code {
+    case CURLE_USE_SSL_FAILED, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE,
+      CURLE_SSL_ISSUER_ERROR, CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL:
+      return .misconfigured(reason)
+    case CURLE_OPERATION_TIMEDOUT:
+      return .tryAgain(code: nil, reason: reason)
+    case CURLE_LOGIN_DENIED where exchange.refusal == nil:
+      // No way to log in that both sides know.
+      return .misconfigured(reason)
+    default: break
+    }
+    guard let reply = exchange.refusal else { return .tryAgain(code: nil, reason: reason) }
+    switch reply.code {
+    case ..<500: return .tryAgain(code: reply.code, reason: reply.text)
+    // Log in first, too weak a way to log in, wrong password, TLS first; or not even a greeting.
+    case 530, 534, 535, 538: return .misconfigured("\(reply.code) \(reply.text)")
+    case _ where failure.code == CURLE_LOGIN_DENIED || reply.isFirst:
+      return .misconfigured("\(reply.code) \(reply.text)")
+    default: return .refused(code: reply.code, reply: reply.text)
+    }
+  }
+
+  // MARK: What libcurl calls
+
+  private static let give: CCurlBytes = { bytes, size, count, context in
+    guard let context = unsafe context, let bytes = unsafe bytes else { return 0 }
+    let exchange = unsafe Unmanaged<Exchange>.fromOpaque(context).takeUnretainedValue()
+    let room = unsafe UnsafeMutableRawBufferPointer(start: bytes, count: size * count)
+    let next = exchange.message[exchange.sent...].prefix(room.count)
+    unsafe room.copyBytes(from: next)
+    exchange.sent += next.count
+    return next.count
+  }
+
+  private static let hear: CCurlBytes = { bytes, size, count, context in
+    guard let context = unsafe context, let bytes = unsafe bytes else { return 0 }
+    let exchange = unsafe Unmanaged<Exchange>.fromOpaque(context).takeUnretainedValue()
+    let line = unsafe UnsafeRawBufferPointer(start: bytes, count: size * count)
+    exchange.hear(unsafe String(decoding: line, as: UTF8.self))
+    return size * count
+  }
+
+  /// A message on its way, and what the relay says to it; on the thread of the run.
+  private final class Exchange {
+    let message: [UInt8]
+    var sent = 0
+    /// The reply of 400 or more that nothing better has followed.
+    private(set) var refusal: Reply?
+    private var replies = 0
+
+    init(_ message: [UInt8]) { self.message = message }
+
+    /// Takes a line of a reply, `250-text` or `250 text`.
+    func hear(_ line: String) {
+      guard let code = Int(line.prefix(3)) else { return }
+      let text = MailError.printable(String(line.dropFirst(4).prefix { !$0.isNewline }))
+      if code < 400 {
+        // The answer to QUIT says nothing about what was refused before.
+        if code != 221 { refusal = nil }
+      } else if let earlier = refusal, earlier.code == code, !earlier.isWhole {
+        refusal?.text = MailError.printable("\(earlier.text) \(text)")
+      } else {
+        refusal = Reply(code: code, text: text, isFirst: replies == 0, isWhole: false)
+      }
+      if line.dropFirst(3).first != "-" {
+        replies += 1
+        refusal?.isWhole = true
+      }
+    }
+  }
+
+  /// A reply of the relay.
+  private struct Reply {
+    let code: Int
+    var text: String
+    /// In place of the greeting.
+    let isFirst: Bool
+    var isWhole: Bool
+  }
+}
+
+/// The parts of a relay's URL that count.
+private struct RelayURL {
+  let scheme: String
+  /// The host, with a port where one is given.
+  let authority: String
+
+  /// Nil when it is of another scheme, has no host, or more than host and port.
+  ///
+  /// Such as a password, which would be seen wherever the settings are printed.
+  init?(_ text: String) {
+    let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+    guard parts.count == 3 || parts.count == 4 && parts[3].isEmpty, parts[1].isEmpty,
+      ["smtp:", "smtps:"].contains(parts[0].lowercased())
+    else { return nil }
+    let allowed = Set("[]:.-_".utf8)
+    let isClean = parts[2].utf8.allSatisfy { byte in
+      allowed.contains(byte) || (0x30...0x39).contains(byte) || (0x61...0x7a).contains(byte | 0x20)
+    }
+    guard isClean, !parts[2].isEmpty, parts[2].first != ":" else { return nil }
+    scheme = parts[0].dropLast().lowercased()
+    authority = String(parts[2])
+  }
+}
