@@ -45,7 +45,7 @@ let package = Package(
     .target(
       name: "Dossier",
       dependencies: [
-        "CSodium", "EventLoop", "JSON", "Postgres",
+        "CSodium", "EventLoop", "JSON", "Outbound", "Postgres",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "JWTKit", package: "jwt-kit"),
       ],
@@ -64,7 +64,8 @@ let package = Package(
     .executableTarget(
       name: "dossierd",
       dependencies: [
-        "CLinux", "Dossier", "EventLoop", "FastCGI", "HTTP", "JSON", "Postgres", "RESTWire",
+        "CLinux", "Dossier", "EventLoop", "FastCGI", "HTTP", "JSON", "Outbound", "Postgres",
+        "RESTWire",
         "Wiring",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],

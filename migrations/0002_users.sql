@@ -36,9 +36,9 @@ create table identities (
   user_id object_id not null references users on delete cascade,
   identity_id object_id not null,
   app_id object_id not null,
-  -- anonymous, password, jwt, api-key, or a provider that a foreign wire names.
+  -- anonymous, password, api-key, jwt: and the issuer's name, or what a foreign wire names.
   provider text collate "C" not null,
-  -- What the provider calls the user: the email's key for password, the token's sub for jwt.
+  -- What the provider calls the user: the email's key, the token's sub, the id of the API key.
   subject text collate "C" not null,
   profile jsonb not null default '{}',
   created_at timestamptz not null default now(),
@@ -46,7 +46,8 @@ create table identities (
   primary key (user_id, identity_id)
 );
 
--- An identity belongs to at most one user of an app; whoever inserts here first has it.
+-- An identity belongs to at most one user of an app; whoever inserts here first has it. Under
+-- the provider `email` are the confirmed addresses.
 create table identity_subjects (
   app_id object_id not null,
   provider text collate "C" not null,
@@ -67,6 +68,55 @@ create table passwords (
   changed_at timestamptz not null default now()
 );
 
+-- Addresses that nobody has proved to be theirs: any number of users may claim one, and none is in
+-- the way of whoever proves it.
+create table unconfirmed_emails (
+  app_id object_id not null,
+  email_key text collate "C" not null,
+  user_id object_id not null references users on delete cascade,
+  created_at timestamptz not null default now(),
+  primary key (app_id, email_key, user_id)
+);
+
+create index unconfirmed_emails_by_user on unconfirmed_emails (user_id);
+
+-- What was mailed to a user to be shown again: one of each purpose, the newest.
+create table mail_tokens (
+  user_id object_id not null references users on delete cascade,
+  purpose text collate "C" not null check (purpose in ('confirm', 'reset')),
+  -- A keyed hash.
+  token_hash bytea not null,
+  -- The address that the mail went to.
+  email text not null,
+  expires_at timestamptz not null,
+  primary key (user_id, purpose)
+);
+
+create table api_keys (
+  user_id object_id not null references users on delete cascade,
+  key_id object_id not null,
+  name text not null,
+  -- A keyed hash.
+  key_hash bytea not null,
+  disabled_at timestamptz,
+  created_at timestamptz not null default now(),
+  last_used_at timestamptz,
+  primary key (user_id, key_id)
+);
+
+-- Failures of an identifier or an address, counted over all workers.
+create table failures (
+  app_id object_id not null,
+  -- A keyed hash of what failed.
+  subject bytea not null,
+  count integer not null,
+  -- When the count starts anew.
+  until timestamptz not null,
+  primary key (app_id, subject)
+);
+
+create index failures_by_time on failures (until);
+
 -- What two addresses that people hold for the same have in common.
 create function email_key(address text) returns text
   language sql immutable parallel safe strict
@@ -86,6 +136,10 @@ create function profile_of(u users) returns text
 
 drop function profile_of;
 drop function email_key;
+drop table failures;
+drop table api_keys;
+drop table mail_tokens;
+drop table unconfirmed_emails;
 drop table passwords;
 drop table identity_subjects;
 drop table identities;

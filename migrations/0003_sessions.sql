@@ -6,24 +6,25 @@
 create table devices (
   device_id object_id primary key,
   app_id object_id not null,
-  -- A keyed hash of what proves the device when it switches users; null until it is given one.
-  secret_hash bytea,
-  name text,
+  -- A keyed hash of what proves the device when it lists or switches users.
+  secret_hash bytea not null,
   created_at timestamptz not null default now(),
   last_seen_at timestamptz not null default now()
 );
 
+-- Who is known on a device. A state is not stored but seen: who has a session there that counts is
+-- logged in, and the one of them that was chosen last is active. So whatever ends a session, the
+-- next user is active at once, and no two are.
 create table device_users (
   user_id object_id not null references users on delete cascade,
   -- No foreign key: on several nodes devices are spread otherwise than users.
   device_id object_id not null,
-  state text collate "C" not null check (state in ('active', 'inactive', 'logged_out')),
-  last_active_at timestamptz not null default now(),
+  -- When the user last logged in here or was switched to.
+  chosen_at timestamptz not null default now(),
   primary key (user_id, device_id)
 );
 
--- The account chooser of a device, and who comes next when the active user leaves.
-create index device_users_by_device on device_users (device_id, last_active_at desc);
+create index device_users_by_device on device_users (device_id, chosen_at desc);
 
 create table sessions (
   user_id object_id not null references users on delete cascade,
@@ -34,11 +35,10 @@ create table sessions (
   client_id text collate "C",
   provider text collate "C" not null,
   scope text collate "C" not null,
-  -- Refresh tokens by keyed hash: the current one, and its predecessor with the time it was
-  -- exchanged, so that a repeated exchange can be told from a stolen token.
+  -- The refresh token that counts is made of these with the master key, and of nothing without it.
+  -- An older generation tells a repeated exchange from a stolen token.
   refresh_generation integer not null default 1,
-  refresh_hash bytea not null,
-  refresh_previous_hash bytea,
+  refresh_salt bytea not null,
   refreshed_at timestamptz not null default now(),
   created_at timestamptz not null default now(),
   expires_at timestamptz not null,
@@ -54,12 +54,13 @@ create index sessions_by_device on sessions (device_id) where ended_at is null;
 
 -- Who did what to whom, from where. Kept when the user is gone, hence no reference.
 create table audit (
+  -- The app's id when it was about no user, or an unknown one.
   user_id object_id not null,
   event_id object_id not null,
   app_id object_id not null,
   at timestamptz not null default now(),
   action text collate "C" not null,
-  -- user, client or operator, and which.
+  -- user, client: and its id, operator (the command line), or anyone.
   actor text collate "C" not null,
   session_id object_id,
   device_id object_id,
@@ -82,8 +83,30 @@ begin atomic
     and s.ended_at is null and s.expires_at > now() and u.blocked_at is null;
 end;
 
+-- The users of a device: which session there counts, if any, and who is active. When users may not
+-- be switched, nobody follows the one chosen last. Inlined by the planner.
+create function device_places(of_device text, switching boolean)
+  returns table (
+    user_id text, chosen_at timestamptz, session_id text, is_live boolean, is_active boolean)
+  language sql stable parallel safe rows 4
+begin atomic
+  select p.user_id, p.chosen_at, s.session_id, s.session_id is not null,
+    s.session_id is not null and row_number() over (
+      order by switching and s.session_id is null, p.chosen_at desc, p.user_id) = 1
+  from device_users p
+  join users u on u.user_id = p.user_id
+  left join lateral (
+    select s.session_id from sessions s
+    where s.device_id = p.device_id and s.user_id = p.user_id and s.ended_at is null
+      and s.expires_at > now() and u.blocked_at is null
+    order by s.created_at desc, s.session_id desc limit 1
+  ) s on true
+  where p.device_id = of_device;
+end;
+
 -- migrate: down
 
+drop function device_places;
 drop function caller;
 drop table audit;
 drop table sessions;

@@ -23,8 +23,7 @@ CREATE TABLE public.sessions (
     provider text NOT NULL COLLATE pg_catalog."C",
     scope text NOT NULL COLLATE pg_catalog."C",
     refresh_generation integer DEFAULT 1 NOT NULL,
-    refresh_hash bytea NOT NULL,
-    refresh_previous_hash bytea,
+    refresh_salt bytea NOT NULL,
     refreshed_at timestamp with time zone DEFAULT now() NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     expires_at timestamp with time zone NOT NULL,
@@ -95,6 +94,40 @@ END;
 
 
 --
+-- Name: device_users; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.device_users (
+    user_id public.object_id NOT NULL,
+    device_id public.object_id NOT NULL,
+    chosen_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+
+--
+-- Name: device_places(text, boolean); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.device_places(of_device text, switching boolean) RETURNS TABLE(user_id text, chosen_at timestamp with time zone, session_id text, is_live boolean, is_active boolean)
+    LANGUAGE sql STABLE ROWS 4 PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT p.user_id,
+     p.chosen_at,
+     s.session_id,
+     (s.session_id IS NOT NULL),
+     ((s.session_id IS NOT NULL) AND (row_number() OVER (ORDER BY (device_places.switching AND (s.session_id IS NULL)), p.chosen_at DESC, p.user_id) = 1))
+    FROM ((public.device_users p
+      JOIN public.users u ON (((u.user_id)::text = (p.user_id)::text)))
+      LEFT JOIN LATERAL ( SELECT s_1.session_id
+            FROM public.sessions s_1
+           WHERE (((s_1.device_id)::text = (p.device_id)::text) AND ((s_1.user_id)::text = (p.user_id)::text) AND (s_1.ended_at IS NULL) AND (s_1.expires_at > now()) AND (u.blocked_at IS NULL))
+           ORDER BY s_1.created_at DESC, s_1.session_id DESC
+          LIMIT 1) s ON (true))
+   WHERE ((p.device_id)::text = device_places.of_device);
+END;
+
+
+--
 -- Name: email_key(text); Type: FUNCTION; Schema: public; Owner: -
 --
 
@@ -134,12 +167,47 @@ $$;
 
 
 --
+-- Name: new_object_id(); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.new_object_id() RETURNS text
+    LANGUAGE sql PARALLEL SAFE
+    RETURN (SELECT ((lpad(to_hex((now."time" / 1000000)), 8, '0'::text) || lpad(to_hex((now."time" % (1000000)::bigint)), 5, '0'::text)) || "left"(replace((gen_random_uuid())::text, '-'::text, ''::text), 11)) FROM (SELECT ((EXTRACT(epoch FROM clock_timestamp()) * (1000000)::numeric))::bigint AS int8) now("time"));
+
+
+--
 -- Name: profile_of(public.users); Type: FUNCTION; Schema: public; Owner: -
 --
 
 CREATE FUNCTION public.profile_of(u public.users) RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE
     RETURN (json_build_object('id', (u).user_id, 'created_at', (u).created_at, 'updated_at', (u).updated_at, 'version', (u).version, 'anonymous', (u).anonymous, 'blocked', ((u).blocked_at IS NOT NULL), 'email', (u).email, 'email_verified', (u).email_verified, 'name', (u).name, 'given_name', (u).given_name, 'family_name', (u).family_name, 'nickname', (u).nickname, 'phone', (u).phone, 'locale', (u).locale, 'zone', (u).zone, 'picture', (u).picture))::text;
+
+
+--
+-- Name: api_keys; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.api_keys (
+    user_id public.object_id NOT NULL,
+    key_id public.object_id NOT NULL,
+    name text NOT NULL,
+    key_hash bytea NOT NULL,
+    disabled_at timestamp with time zone,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    last_used_at timestamp with time zone
+);
+
+
+--
+-- Name: app_hosts; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.app_hosts (
+    host text NOT NULL COLLATE pg_catalog."C",
+    app_id public.object_id NOT NULL,
+    CONSTRAINT app_hosts_host_check CHECK ((host = lower(host)))
+);
 
 
 --
@@ -178,15 +246,17 @@ CREATE TABLE public.audit (
 
 
 --
--- Name: device_users; Type: TABLE; Schema: public; Owner: -
+-- Name: clients; Type: TABLE; Schema: public; Owner: -
 --
 
-CREATE TABLE public.device_users (
-    user_id public.object_id NOT NULL,
-    device_id public.object_id NOT NULL,
-    state text NOT NULL COLLATE pg_catalog."C",
-    last_active_at timestamp with time zone DEFAULT now() NOT NULL,
-    CONSTRAINT device_users_state_check CHECK ((state = ANY (ARRAY['active'::text, 'inactive'::text, 'logged_out'::text])))
+CREATE TABLE public.clients (
+    client_id public.object_id NOT NULL,
+    app_id public.object_id,
+    name text NOT NULL,
+    scope text NOT NULL COLLATE pg_catalog."C",
+    key_hash bytea NOT NULL,
+    disabled_at timestamp with time zone,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
 
@@ -197,8 +267,7 @@ CREATE TABLE public.device_users (
 CREATE TABLE public.devices (
     device_id public.object_id NOT NULL,
     app_id public.object_id NOT NULL,
-    secret_hash bytea,
-    name text,
+    secret_hash bytea NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     last_seen_at timestamp with time zone DEFAULT now() NOT NULL
 );
@@ -223,6 +292,18 @@ CASE class
     WHEN 'custom_data'::text THEN 1048576
     ELSE 65536
 END))
+);
+
+
+--
+-- Name: failures; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.failures (
+    app_id public.object_id NOT NULL,
+    subject bytea NOT NULL,
+    count integer NOT NULL,
+    until timestamp with time zone NOT NULL
 );
 
 
@@ -256,6 +337,40 @@ CREATE TABLE public.identity_subjects (
 
 
 --
+-- Name: issuers; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.issuers (
+    app_id public.object_id NOT NULL,
+    name text NOT NULL COLLATE pg_catalog."C",
+    issuer text NOT NULL,
+    audience text NOT NULL,
+    jwks_url text,
+    jwks jsonb,
+    secret bytea,
+    claims jsonb DEFAULT '{}'::jsonb NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT issuers_claims_check CHECK ((jsonb_typeof(claims) = 'object'::text)),
+    CONSTRAINT issuers_keys CHECK ((num_nonnulls(jwks_url, jwks, secret) = 1)),
+    CONSTRAINT issuers_name_check CHECK ((name ~ '^[a-z0-9][a-z0-9-]{0,62}$'::text))
+);
+
+
+--
+-- Name: mail_tokens; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.mail_tokens (
+    user_id public.object_id NOT NULL,
+    purpose text NOT NULL COLLATE pg_catalog."C",
+    token_hash bytea NOT NULL,
+    email text NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT mail_tokens_purpose_check CHECK ((purpose = ANY (ARRAY['confirm'::text, 'reset'::text])))
+);
+
+
+--
 -- Name: passwords; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -283,6 +398,34 @@ CREATE TABLE public.signing_keys (
 
 
 --
+-- Name: unconfirmed_emails; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.unconfirmed_emails (
+    app_id public.object_id NOT NULL,
+    email_key text NOT NULL COLLATE pg_catalog."C",
+    user_id public.object_id NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+
+--
+-- Name: api_keys api_keys_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.api_keys
+    ADD CONSTRAINT api_keys_pkey PRIMARY KEY (user_id, key_id);
+
+
+--
+-- Name: app_hosts app_hosts_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.app_hosts
+    ADD CONSTRAINT app_hosts_pkey PRIMARY KEY (host);
+
+
+--
 -- Name: apps apps_name_key; Type: CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -304,6 +447,14 @@ ALTER TABLE ONLY public.apps
 
 ALTER TABLE ONLY public.audit
     ADD CONSTRAINT audit_pkey PRIMARY KEY (user_id, event_id);
+
+
+--
+-- Name: clients clients_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.clients
+    ADD CONSTRAINT clients_pkey PRIMARY KEY (client_id);
 
 
 --
@@ -331,6 +482,14 @@ ALTER TABLE ONLY public.documents
 
 
 --
+-- Name: failures failures_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.failures
+    ADD CONSTRAINT failures_pkey PRIMARY KEY (app_id, subject);
+
+
+--
 -- Name: identities identities_pkey; Type: CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -344,6 +503,22 @@ ALTER TABLE ONLY public.identities
 
 ALTER TABLE ONLY public.identity_subjects
     ADD CONSTRAINT identity_subjects_taken PRIMARY KEY (app_id, provider, subject);
+
+
+--
+-- Name: issuers issuers_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.issuers
+    ADD CONSTRAINT issuers_pkey PRIMARY KEY (app_id, name);
+
+
+--
+-- Name: mail_tokens mail_tokens_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.mail_tokens
+    ADD CONSTRAINT mail_tokens_pkey PRIMARY KEY (user_id, purpose);
 
 
 --
@@ -371,11 +546,26 @@ ALTER TABLE ONLY public.signing_keys
 
 
 --
+-- Name: unconfirmed_emails unconfirmed_emails_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.unconfirmed_emails
+    ADD CONSTRAINT unconfirmed_emails_pkey PRIMARY KEY (app_id, email_key, user_id);
+
+
+--
 -- Name: users users_pkey; Type: CONSTRAINT; Schema: public; Owner: -
 --
 
 ALTER TABLE ONLY public.users
     ADD CONSTRAINT users_pkey PRIMARY KEY (user_id);
+
+
+--
+-- Name: app_hosts_by_app; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX app_hosts_by_app ON public.app_hosts USING btree (app_id);
 
 
 --
@@ -386,10 +576,24 @@ CREATE INDEX audit_by_time ON public.audit USING btree (at);
 
 
 --
+-- Name: clients_by_app; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX clients_by_app ON public.clients USING btree (app_id);
+
+
+--
 -- Name: device_users_by_device; Type: INDEX; Schema: public; Owner: -
 --
 
-CREATE INDEX device_users_by_device ON public.device_users USING btree (device_id, last_active_at DESC);
+CREATE INDEX device_users_by_device ON public.device_users USING btree (device_id, chosen_at DESC);
+
+
+--
+-- Name: failures_by_time; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX failures_by_time ON public.failures USING btree (until);
 
 
 --
@@ -414,10 +618,41 @@ CREATE UNIQUE INDEX signing_keys_current ON public.signing_keys USING btree (app
 
 
 --
+-- Name: unconfirmed_emails_by_user; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX unconfirmed_emails_by_user ON public.unconfirmed_emails USING btree (user_id);
+
+
+--
 -- Name: users_by_app; Type: INDEX; Schema: public; Owner: -
 --
 
 CREATE INDEX users_by_app ON public.users USING btree (app_id, user_id);
+
+
+--
+-- Name: api_keys api_keys_user_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.api_keys
+    ADD CONSTRAINT api_keys_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(user_id) ON DELETE CASCADE;
+
+
+--
+-- Name: app_hosts app_hosts_app_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.app_hosts
+    ADD CONSTRAINT app_hosts_app_id_fkey FOREIGN KEY (app_id) REFERENCES public.apps(app_id) ON DELETE CASCADE;
+
+
+--
+-- Name: clients clients_app_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.clients
+    ADD CONSTRAINT clients_app_id_fkey FOREIGN KEY (app_id) REFERENCES public.apps(app_id) ON DELETE CASCADE;
 
 
 --
@@ -445,6 +680,22 @@ ALTER TABLE ONLY public.identities
 
 
 --
+-- Name: issuers issuers_app_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.issuers
+    ADD CONSTRAINT issuers_app_id_fkey FOREIGN KEY (app_id) REFERENCES public.apps(app_id) ON DELETE CASCADE;
+
+
+--
+-- Name: mail_tokens mail_tokens_user_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.mail_tokens
+    ADD CONSTRAINT mail_tokens_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(user_id) ON DELETE CASCADE;
+
+
+--
 -- Name: passwords passwords_user_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -466,6 +717,14 @@ ALTER TABLE ONLY public.sessions
 
 ALTER TABLE ONLY public.signing_keys
     ADD CONSTRAINT signing_keys_app_id_fkey FOREIGN KEY (app_id) REFERENCES public.apps(app_id) ON DELETE CASCADE;
+
+
+--
+-- Name: unconfirmed_emails unconfirmed_emails_user_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.unconfirmed_emails
+    ADD CONSTRAINT unconfirmed_emails_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(user_id) ON DELETE CASCADE;
 
 
 --

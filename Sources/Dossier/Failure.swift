@@ -13,12 +13,46 @@ package enum Failure: Error {
   case invalid([Fault])
   /// No such document, user or thing.
   case notFound
-  /// The email address belongs to another user of the app.
+  /// There is no app of that name.
+  case unknownApp
+  /// The email address has been confirmed by another user of the app.
   case emailTaken
+  /// The identity belongs to another user of the app.
+  case identityTaken
+  /// The user has an identity of that kind already.
+  case identityExists
+  /// There would be no way left to log in.
+  case lastIdentity
+  /// The user has as many API keys as it may.
+  case tooManyAPIKeys(limit: Int)
+  /// The app does not let users come this way.
+  case wayInClosed(String)
   /// No such user, or another password; which of both is not told.
   case wrongCredentials
   /// The refresh token is malformed, used up, expired, or of a session that ended.
   case invalidRefreshToken
+  /// The email address must be confirmed before it can log in.
+  case emailUnconfirmed
+  /// What a mail brought is malformed, used up, expired or replaced by a newer one.
+  case invalidMailToken
+  /// Mail is asked for, and the operator has not said how it is sent.
+  case mailNotConfigured
+  /// The token of another issuer breaks a rule, for the client's developer.
+  case invalidExternalToken(String)
+  /// The keys of an issuer cannot be fetched; which, and why, is for the operator.
+  case issuerUnavailable(String, String)
+  /// No proof of a device, or a wrong one.
+  case deviceUnknown
+  /// The device knows as many users as it may.
+  case deviceFull(limit: Int)
+  /// The user is known on the device, and not logged in there.
+  case notLoggedIn
+  /// Users of the app log in again instead of being switched to.
+  case switchingForbidden
+  /// A browser sent its cookie for a page whose origin the app does not allow.
+  case originForbidden
+  /// The secret was guessed at, or mail asked for, too often.
+  case tooManyAttempts(retryAfter: Int)
   /// The stored version is not the one that the caller named.
   case versionMoved(current: Int)
   /// A `test` of a JSON Patch did not hold.
@@ -65,7 +99,8 @@ extension Failure {
   /// Constraint names are the contract between `migrations/` and this.
   init(_ error: DatabaseError) {
     switch (error.state, error.constraint) {
-    case (.uniqueViolation, "identity_subjects_taken"): self = .emailTaken
+    case (.uniqueViolation, "identity_subjects_taken"): self = .identityTaken
+    case (.uniqueViolation, "passwords_pkey"): self = .identityExists
     case (.checkViolation, "documents_size"): self = .documentTooLarge(limit: 0)
     // The user was deleted between the reading of the session and the write.
     case (.foreignKeyViolation, _): self = .unauthenticated(.sessionEnded)

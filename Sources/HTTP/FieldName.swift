@@ -16,20 +16,34 @@ package struct FieldName: Hashable, Sendable {
   package func hash(into hasher: inout Hasher) { hasher.combine(wire) }
 
   // Fields that are read.
+  package static let app = FieldName("Dossier-App", "HTTP_DOSSIER_APP")
   package static let authorization = FieldName("Authorization", "HTTP_AUTHORIZATION")
   package static let contentType = FieldName("Content-Type", "CONTENT_TYPE")
+  package static let cookie = FieldName("Cookie", "HTTP_COOKIE")
+  package static let device = FieldName("Dossier-Device", "HTTP_DOSSIER_DEVICE")
+  package static let host = FieldName("Host", "HTTP_HOST")
   package static let ifMatch = FieldName("If-Match", "HTTP_IF_MATCH")
   package static let ifNoneMatch = FieldName("If-None-Match", "HTTP_IF_NONE_MATCH")
+  package static let origin = FieldName("Origin", "HTTP_ORIGIN")
   package static let userAgent = FieldName("User-Agent", "HTTP_USER_AGENT")
   package static let requestID = FieldName("X-Request-Id", "HTTP_X_REQUEST_ID")
 
   // Fields that are only written.
+  package static let accessAllowCredentials = FieldName("Access-Control-Allow-Credentials", "")
+  package static let accessAllowHeaders = FieldName("Access-Control-Allow-Headers", "")
+  package static let accessAllowMethods = FieldName("Access-Control-Allow-Methods", "")
+  package static let accessAllowOrigin = FieldName("Access-Control-Allow-Origin", "")
+  package static let accessExposeHeaders = FieldName("Access-Control-Expose-Headers", "")
+  package static let accessMaxAge = FieldName("Access-Control-Max-Age", "")
   package static let acceptPatch = FieldName("Accept-Patch", "")
   package static let allow = FieldName("Allow", "")
   package static let cacheControl = FieldName("Cache-Control", "")
   package static let entityTag = FieldName("ETag", "")
+  package static let link = FieldName("Link", "")
   package static let location = FieldName("Location", "")
   package static let retryAfter = FieldName("Retry-After", "")
+  package static let setCookie = FieldName("Set-Cookie", "")
+  package static let vary = FieldName("Vary", "")
   package static let authenticate = FieldName("WWW-Authenticate", "")
 }
 

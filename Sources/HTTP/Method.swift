@@ -28,6 +28,7 @@ package struct Status: Hashable, Sendable {
 
   package static let ok = Status(200, "OK")
   package static let created = Status(201, "Created")
+  package static let accepted = Status(202, "Accepted")
   package static let noContent = Status(204, "No Content")
   package static let notModified = Status(304, "Not Modified")
   package static let badRequest = Status(400, "Bad Request")
@@ -40,6 +41,7 @@ package struct Status: Hashable, Sendable {
   package static let contentTooLarge = Status(413, "Content Too Large")
   package static let unsupportedMediaType = Status(415, "Unsupported Media Type")
   package static let unprocessable = Status(422, "Unprocessable Content")
+  package static let tooManyRequests = Status(429, "Too Many Requests")
   package static let internalError = Status(500, "Internal Server Error")
   package static let unavailable = Status(503, "Service Unavailable")
 }

@@ -6,106 +6,89 @@ import Wiring
 
 /// The ways in and out.
 @EventLoop enum Entrance {
-  static func loginAnonymously(_ call: Call) async throws(Failure) -> Response {
-    _ = try call.members([])
-    return response(
-      .ok,
-      try await Users.loginAnonymously(
-        app: call.app,
-        from: call.origin,
-        call.tokens,
-        in: call.store
-      )
-    )
-  }
-
-  static func register(_ call: Call) async throws(Failure) -> Response {
-    response(
-      .created,
-      try await Users.register(
-        call.credentials,
-        app: call.app,
-        from: call.origin,
-        call.tokens,
-        in: call.store
-      )
-    )
-  }
-
-  static func loginWithPassword(_ call: Call) async throws(Failure) -> Response {
-    response(
-      .ok,
-      try await Users.login(
-        call.credentials,
-        app: call.app,
-        from: call.origin,
-        call.tokens,
-        in: call.store
-      )
-    )
-  }
-
-  static func refresh(_ call: Call) async throws(Failure) -> Response {
-    let members = try call.members(["refresh_token"])
-    return response(
-      .ok,
-      try await Sessions.refresh(
-        members[0],
-        app: call.app,
-        from: call.origin,
-        call.tokens,
-        in: call.store
-      )
-    )
-  }
-
-  static func logout(_ call: Call) async throws(Failure) -> Response {
-    try await Sessions.end(call.caller, from: call.origin, in: call.store)
-    return Response(.noContent)
-  }
-
-  private static func response(_ status: Status, _ grant: Sessions.Grant) -> Response {
-    let body: JSON = [
-      "access_token": .string(grant.accessToken), "refresh_token": .string(grant.refreshToken),
-      "token_type": "Bearer",
-      "expires_in": .number(JSONNumber(Int(grant.lifetime.components.seconds))),
-      "user_id": .string(grant.user.text), "device_id": .string(grant.device.text),
-    ]
-    return Response(status, json: body.serialized())
-  }
-}
-
-extension Call {
-  fileprivate var credentials: Credentials {
-    get throws(Failure) {
-      let members = try members(["email", "password"])
-      return Credentials(email: members[0], password: members[1])
-    }
-  }
-
-  /// The members of the body, which must be these strings and no others.
-  fileprivate func members(_ names: [String]) throws(Failure) -> [String] {
-    guard let object = json.object else {
-      throw .invalid([Fault("", "type", "The body must be an object.")])
-    }
-    var faults: [Fault] = []
-    for (name, _) in object where !names.contains(name) {
-      faults.append(
-        Fault("/" + JSONPointer.escaped(name), "unknown_member", "This member is unknown.")
-      )
-    }
-    let values = names.map { name in
-      guard let value = object[name] else {
-        faults.append(Fault("/\(name)", "missing", "This member is required."))
-        return ""
+  nonisolated static let routes: [Route] = [
+    open("/v1/login/anonymous", 1_024, "Make a user without credentials and log it in") {
+      (call) async throws(Failure) in
+      _ = try call.strings()
+      return try response(.ok, await Users.loginAnonymously(call.context), call)
+    },
+    open("/v1/register", 4_096, "Make a user with email address and password and log it in") {
+      (call) async throws(Failure) in
+      guard let grant = try await Users.register(credentials(call), call.context) else {
+        return Response(.accepted)
       }
-      guard let text = value.string else {
-        faults.append(Fault("/\(name)", "type", "This member must be a string."))
-        return ""
+      return try response(.created, grant, call)
+    },
+    open("/v1/login/password", 4_096, "Log in with email address and password") {
+      (call) async throws(Failure) in
+      try response(.ok, await Users.login(credentials(call), call.context), call)
+    },
+    open("/v1/login/jwt", 20_000, "Log in with a token of one of the app's issuers") {
+      (call) async throws(Failure) in
+      try response(.ok, await Users.login(token: call.strings("token")[0], call.context), call)
+    },
+    open("/v1/login/api-key", 1_024, "Log in with an API key") {
+      (call) async throws(Failure) in
+      try response(.ok, await APIKeys.login(call.strings("key")[0], call.context), call)
+    },
+    open(
+      "/v1/token/refresh",
+      1_024,
+      "Exchange a refresh token, or the cookie of a device, for new tokens"
+    ) { (call) async throws(Failure) in
+      if call.asker.usesCookie {
+        _ = try call.strings()
+        return try response(.ok, await Devices.refresh(call.context), call)
       }
-      return text
-    }
-    guard faults.isEmpty else { throw .invalid(faults) }
-    return values
+      let token = try call.strings("refresh_token")[0]
+      return try response(.ok, await Sessions.refresh(token, call.context), call)
+    },
+    Route(
+      .post,
+      "/v1/logout",
+      access: .user(scope: Scopes.readUser),
+      summary: "End the session"
+    ) { (call) async throws(Failure) in
+      try await Sessions.logout(call.caller, call.context)
+      return Response(.noContent)
+    },
+  ]
+
+  nonisolated static func open(
+    _ pattern: String,
+    _ limit: Int,
+    _ summary: String,
+    _ handler: @escaping Route.Handler
+  ) -> Route {
+    Route(.post, pattern, access: .open, body: .json(limit: limit), summary: summary, handler)
   }
+
+  static func credentials(_ call: Call) throws(Failure) -> Credentials {
+    let members = try call.strings("email", "password")
+    return Credentials(email: members[0], password: members[1])
+  }
+
+  /// The tokens; a browser that holds its device in a cookie gets the access token alone.
+  static func response(
+    _ status: Status,
+    _ grant: Sessions.Grant,
+    _ call: Call
+  ) throws(Failure) -> Response {
+    var body = JSONObject()
+    body["access_token"] = .string(grant.accessToken)
+    if !call.asker.usesCookie { body["refresh_token"] = .string(grant.refreshToken) }
+    body["token_type"] = "Bearer"
+    body["expires_in"] = .number(JSONNumber(Int(grant.lifetime.components.seconds)))
+    body["user_id"] = .string(grant.user.text)
+    body["device_id"] = .string(grant.device.text)
+    if !call.asker.usesCookie { body["device_secret"] = grant.deviceSecret.map(JSON.string) }
+    var response = Response(status, json: JSON.object(body).serialized())
+    if call.asker.usesCookie, let secret = grant.deviceSecret {
+      response.add(.setCookie, Cookie.setting(DeviceCookie.name, to: secret, for: cookieSeconds))
+    }
+    return response
+  }
+
+  /// 400 days, the longest that browsers keep one.
+  private static let cookieSeconds = 34_560_000
 }

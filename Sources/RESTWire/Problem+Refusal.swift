@@ -64,6 +64,61 @@ extension Problem {
       errors = faults.map { ($0.pointer, $0.code, $0.detail) }
     case .notFound:
       self.init(.notFound, "not_found", "There is no such thing.")
+    case .unknownApp: self.init(.notFound, "app_not_found", "There is no such app.")
+    case .identityTaken:
+      self.init(.conflict, "identity_taken", "The identity belongs to another user.")
+    case .identityExists:
+      self.init(.conflict, "identity_exists", "The user has an identity of that kind already.")
+    case .lastIdentity:
+      self.init(.conflict, "last_identity", "There would be no way left to log in.")
+    case .tooManyAPIKeys(let limit):
+      self.init(.conflict, "api_key_limit", "The user has as many API keys as it may.")
+      extensions = [("limit", .number(JSONNumber(limit)))]
+    case .wayInClosed(let name):
+      self.init(
+        .forbidden,
+        "way_in_closed",
+        "The app does not let users come this way.",
+        detail: "Its setting \(name) is false."
+      )
+    case .emailUnconfirmed:
+      self.init(.forbidden, "email_unconfirmed", "The email address must be confirmed first.")
+    case .invalidMailToken:
+      self.init(.badRequest, "mail_token_invalid", "The token of the mail is of no more use.")
+    case .mailNotConfigured:
+      self.init(.unavailable, "mail_not_configured", "This deployment does not send mail.")
+      fields = [(.retryAfter, "3600")]
+    case .invalidExternalToken(let reason):
+      self.init(
+        .unauthorized,
+        "external_token_invalid",
+        "The token is not one this app takes.",
+        detail: "The token is refused because \(reason)."
+      )
+      fields = [(.authenticate, "Bearer")]
+    case .issuerUnavailable:
+      self.init(.unavailable, "issuer_unavailable", "The keys of the issuer cannot be fetched.")
+      fields = [(.retryAfter, "10")]
+    case .deviceUnknown:
+      self.init(
+        .unauthorized,
+        "device_unknown",
+        "The route asks for the proof of a device.",
+        detail: "It is the device_secret of the first login, in the field Dossier-Device."
+      )
+      fields = [(.authenticate, "Bearer")]
+    case .deviceFull(let limit):
+      self.init(.conflict, "device_full", "The device knows as many users as it may.")
+      extensions = [("limit", .number(JSONNumber(limit)))]
+    case .notLoggedIn:
+      self.init(.conflict, "not_logged_in", "The user is not logged in on the device.")
+    case .switchingForbidden:
+      self.init(.forbidden, "switching_forbidden", "Users of this app log in to change places.")
+    case .originForbidden:
+      self.init(.forbidden, "origin_forbidden", "Pages of this origin may not use the cookie.")
+    case .tooManyAttempts(let seconds):
+      self.init(.tooManyRequests, "too_many_attempts", "It was tried too often.")
+      fields = [(.retryAfter, String(seconds))]
     case .emailTaken:
       self.init(.conflict, "email_taken", "Another user has this email address.")
       errors = [("/email", "email_taken", "Another user has this email address.")]

@@ -6,6 +6,31 @@ import Wiring
 
 /// `/v1/me`.
 @EventLoop enum ProfileResource {
+  nonisolated static let routes: [Route] = [
+    Route(
+      .get,
+      "/v1/me",
+      access: .user(scope: Scopes.readUser),
+      summary: "Read the profile",
+      read
+    ),
+    Route(
+      .patch,
+      "/v1/me",
+      access: .user(scope: Scopes.updateMetadata),
+      body: .patch(limit: 16_384),
+      summary: "Change the profile",
+      patch
+    ),
+    Route(
+      .delete,
+      "/v1/me",
+      access: .user(scope: Scopes.updateMetadata),
+      summary: "Delete the user and all its data",
+      delete
+    ),
+  ]
+
   static func read(_ call: Call) async throws(Failure) -> Response {
     try call.response(with: await Profile.read(of: call.caller, in: call.store))
   }
@@ -27,8 +52,7 @@ import Wiring
     try await Users.delete(
       call.caller,
       if: call.condition,
-      from: call.origin,
-      in: call.store
+      call.context
     )
     return Response(.noContent)
   }
@@ -38,9 +62,23 @@ import Wiring
 struct DocumentResource: Sendable {
   private let document: DocumentClass
 
+  static var routes: [Route] {
+    let customData = DocumentResource(.customData)
+    return DocumentResource(.metadata).routes("/v1/me/metadata", "the metadata")
+      + customData.routes("/v1/me/custom-data", "the custom data") + [
+        Route(
+          .delete,
+          "/v1/me/custom-data",
+          access: .user(scope: Scopes.updateMetadata),
+          summary: "Delete the custom data",
+          customData.delete
+        )
+      ]
+  }
+
   init(_ document: DocumentClass) { self.document = document }
 
-  func routes(_ pattern: String, _ name: String) -> [Route] {
+  private func routes(_ pattern: String, _ name: String) -> [Route] {
     [
       Route(
         .get,

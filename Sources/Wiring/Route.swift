@@ -1,13 +1,9 @@
-package import Dossier
-package import EventLoop
 package import HTTP
 package import JSON
 
 /// One thing that can be asked, and everything that follows from it: the router, the access check,
 /// the limit of the body, the answer to OPTIONS.
 package struct Route: Sendable {
-  package typealias Handler = @EventLoop (Call) async throws(Failure) -> Response
-
   package let method: Method
   package let pattern: String
   package let access: Access
@@ -41,8 +37,21 @@ package enum Access: Sendable, Equatable {
   case open
   /// A user, by an access token with this scope.
   case user(scope: String)
+  /// Whoever proves to be a device.
+  case device
   /// Programs on this machine.
   case loopback
+}
+
+extension Access: CustomStringConvertible {
+  package var description: String {
+    switch self {
+    case .open: "open"
+    case .user(let scope): "user \(scope)"
+    case .device: "device"
+    case .loopback: "loopback"
+    }
+  }
 }
 
 /// What a route reads.
@@ -75,63 +84,4 @@ package enum Body: Sendable {
   case json(JSON, bytes: [UInt8])
   case mergePatch(JSON, bytes: [UInt8])
   case jsonPatch(JSONPatch)
-}
-
-/// A request on its way through a handler.
-@EventLoop package struct Call {
-  package let request: Request
-  package let captures: [String: String]
-  package let body: Body
-  package let preconditions: Preconditions
-  package let store: Store
-  package let tokens: AccessTokens
-  private let servedApp: App?
-  private let verifiedCaller: Caller?
-
-  init(
-    request: Request,
-    captures: [String: String],
-    body: Body,
-    preconditions: Preconditions,
-    app: App?,
-    store: Store,
-    tokens: AccessTokens,
-    caller: Caller?
-  ) {
-    self.request = request
-    self.captures = captures
-    self.body = body
-    self.preconditions = preconditions
-    servedApp = app
-    self.store = store
-    self.tokens = tokens
-    verifiedCaller = caller
-  }
-
-  /// Who calls, on a route whose access is a user's.
-  package var caller: Caller {
-    get throws(Failure) {
-      guard let verifiedCaller else { throw .unauthenticated(.missing) }
-      return verifiedCaller
-    }
-  }
-
-  /// The app that is asked, on a route that is not the server's own.
-  package var app: App {
-    get throws(Failure) {
-      guard let servedApp else { throw .notFound }
-      return servedApp
-    }
-  }
-
-  /// From where the call comes.
-  package var origin: Origin {
-    Origin(address: request.address, agent: request.field(.userAgent))
-  }
-
-  /// The body of a route that reads JSON.
-  package var json: JSON {
-    if case .json(let json, _) = body { return json }
-    return .null
-  }
 }

@@ -7,24 +7,20 @@ import JSON
 @EventLoop package final class Service {
   private let database: @EventLoop () -> Store
   private let tokens: AccessTokens
-  private let appName: String
   private var router = Router<(wire: any Wire, route: Route)>()
   private let fallback: any Wire
 
   /// - Parameters:
   ///   - wires: of which the first speaks to those who ask for no route of any.
-  ///   - appName: the app that is served.
   ///   - tokens: who reads and issues access tokens.
   ///   - store: makes the store of one request.
   package init(
     wires: [any Wire],
-    appName: String,
     tokens: AccessTokens,
     store: @escaping @EventLoop () -> Store
   ) {
     precondition(!wires.isEmpty, "a service without a wire")
     fallback = wires[0]
-    self.appName = appName
     self.tokens = tokens
     database = store
     for wire in wires {
@@ -49,10 +45,7 @@ import JSON
     case .found((let wire, let route), let captures):
       return await answer(request, source, wire, route, captures)
     case .otherMethods(let methods) where request.method == .options:
-      var response = Response(.noContent)
-      let all = (methods + [.options]).map(\.rawValue).joined(separator: ", ")
-      response.add(.allow, all)
-      return Outcome(response: response, route: nil, user: nil, databaseNanoseconds: 0, error: nil)
+      return await options(request, methods)
     case .otherMethods(let methods): return refused(request, .method(allowed: methods))
     case .nowhere: return refused(request, .noSuchPath)
     case .badPath: return refused(request, .badPath)
@@ -60,13 +53,24 @@ import JSON
   }
 
   private func refused(_ request: Request, _ refusal: Refusal) -> Outcome {
-    Outcome(
-      response: fallback.response(to: refusal, request: request.id),
-      route: nil,
-      user: nil,
-      databaseNanoseconds: 0,
-      error: nil
-    )
+    outcome(fallback.response(to: refusal, request: request.id))
+  }
+
+  private func outcome(_ response: Response) -> Outcome {
+    Outcome(response: response, route: nil, user: nil, databaseNanoseconds: 0, error: nil)
+  }
+
+  /// Tells the methods of a path, and a browser whether a page may use them.
+  private func options(_ request: Request, _ methods: [Method]) async -> Outcome {
+    var response = Response(.noContent)
+    let all = (methods + [.options]).map(\.rawValue).joined(separator: ", ")
+    response.add(.allow, all)
+    response.add(.vary, "Origin")
+    // The app is named in the request proper, where its own origins are looked at.
+    if let origin = request.field(.origin), await database().apps.allows(origin: origin) {
+      CrossOrigin.permit(origin, methods: all, in: &response)
+    }
+    return outcome(response)
   }
 
   private func answer(
@@ -76,21 +80,17 @@ import JSON
     _ route: Route,
     _ captures: [String: String]
   ) async -> Outcome {
-    let store = database()
-    var user: UserID?
+    var asker = Asker(store: database())
     var response: Response
+    var reason: String?
     do throws(Refusal) {
-      let (app, caller) = try await identify(request, route, store)
-      user = caller?.user
+      try await identify(request, route, &asker)
       let call = Call(
         request: request,
         captures: captures,
         body: try await body(of: request, source, route),
         preconditions: try Self.preconditions(of: request),
-        app: app,
-        store: store,
-        tokens: tokens,
-        caller: caller
+        asker: asker
       )
       do throws(Failure) {
         response = try await route.handler(call)
@@ -99,53 +99,78 @@ import JSON
       }
     } catch {
       response = wire.response(to: error, request: request.id)
-      if case .failure(.unforeseen(let reason)) = error { return outcome(reason) }
-      return outcome(nil)
+      reason = error.reason
     }
-    return outcome(nil)
-
-    func outcome(_ error: String?) -> Outcome {
-      Outcome(
-        response: response,
-        route: route,
-        user: user,
-        databaseNanoseconds: store.meter.databaseNanoseconds,
-        error: error
-      )
+    if let origin = request.field(.origin), let app = asker.context?.app {
+      response.add(.vary, "Origin")
+      if app.settings.allows(origin: origin) { CrossOrigin.permit(origin, in: &response) }
     }
+    return Outcome(
+      response: response,
+      route: route,
+      user: asker.caller?.user,
+      databaseNanoseconds: asker.store.meter.databaseNanoseconds,
+      error: reason
+    )
   }
 
   // MARK: What must hold before the handler runs
 
   /// Finds who asks which app.
   ///
-  /// Before the body is read: who may not call need not be listened to.
+  /// Before the body is read: who may not call need not be listened to. What was found stays in
+  /// `asker` also when the rest was not.
   private func identify(
     _ request: Request,
     _ route: Route,
-    _ store: Store
-  ) async throws(Refusal) -> (App?, Caller?) {
+    _ asker: inout Asker
+  ) async throws(Refusal) {
+    let store = asker.store
     // The server's own routes work while the database is away.
     if route.access == .loopback {
       guard Self.isLoopback(request.address) else { throw .notLoopback }
-      return (nil, nil)
+      return
     }
     do throws(Failure) {
-      guard case .user(let scope) = route.access else {
-        return (try await store.apps.named(appName), nil)
-      }
-      switch BearerToken(request.field(.authorization)) {
-      case .none: throw .unauthenticated(.missing)
-      case .malformed: throw .unauthenticated(.malformed)
-      case .token(let token):
-        let app = try await store.apps.named(appName)
-        let caller = try await tokens.caller(of: token, app: app.id)
+      let app = try await store.apps.app(named: request.field(.app), host: request.field(.host))
+      var context = Context(app: app, store: store, tokens: tokens, origin: request.origin)
+      asker = Asker(store: store, context: context)
+      switch route.access {
+      case .loopback: break
+      case .user(let scope):
+        let caller = try await tokens.caller(of: request.bearerToken, app: app.id)
         guard caller.scopes.contains(scope) else { throw .forbidden(scope: scope) }
-        return (app, caller)
+        asker = Asker(store: store, context: context, caller: caller)
+      case .open, .device:
+        let usesCookie = try findDevice(of: request, &context)
+        guard route.access == .open || context.device != nil else { throw .deviceUnknown }
+        asker = Asker(store: store, context: context, usesCookie: usesCookie)
       }
     } catch {
       throw .failure(error)
     }
+  }
+
+  /// Finds the proof of a device; returns whether it is, or is to be, in a cookie.
+  ///
+  /// A browser sends a cookie whoever made it ask, so the page must be of an origin that may.
+  private func findDevice(of request: Request, _ context: inout Context) throws(Failure) -> Bool {
+    let shown = request.field(.device)
+    if let shown, shown != DeviceCookie.wish {
+      guard let proof = DeviceProof(shown, context.store) else { throw .deviceUnknown }
+      context.device = proof
+      return false
+    }
+    // A cookie that is of no use any more is replaced at the next login.
+    context.device = Cookie.value(of: DeviceCookie.name, in: request.field(.cookie)).flatMap {
+      DeviceProof($0, context.store)
+    }
+    guard shown != nil || context.device != nil else { return false }
+    let changes = request.method != .get && request.method != .head
+    if changes, request.field(.origin).map(context.app.settings.allows) != true {
+      throw .originForbidden
+    }
+    return true
   }
 
   private func body(
@@ -192,5 +217,37 @@ import JSON
   private static func isLoopback(_ address: String?) -> Bool {
     guard let address else { return false }
     return address.hasPrefix("127.") || address == "::1" || address == "unix:"
+  }
+}
+
+/// How a browser holds its device.
+package enum DeviceCookie {
+  package static let name = "__Host-dossier-device"
+  /// The value of `Dossier-Device` by which a login asks for it.
+  package static let wish = "cookie"
+}
+
+extension Request {
+  fileprivate var origin: Origin { Origin(address: address, agent: field(.userAgent)) }
+
+  fileprivate var bearerToken: String {
+    get throws(Failure) {
+      switch BearerToken(field(.authorization)) {
+      case .none: throw .unauthenticated(.missing)
+      case .malformed: throw .unauthenticated(.malformed)
+      case .token(let token): return token
+      }
+    }
+  }
+}
+
+extension Refusal {
+  /// What only the operator is told.
+  fileprivate var reason: String? {
+    switch self {
+    case .failure(.unforeseen(let reason)): reason
+    case .failure(.issuerUnavailable(let issuer, let reason)): "issuer \(issuer): \(reason)"
+    default: nil
+    }
   }
 }

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import Outbound
 
 /// What is in force, read once.
 struct Configuration: Sendable {
@@ -17,6 +18,8 @@ struct Configuration: Sendable {
   let connections: Int
   let drain: Duration
   let logsRequests: Bool
+  let mail: MailRelaySettings
+  let issuerSource: HTTPSourceSettings
 
   struct ListenAddress: Sendable {
     let address: String
@@ -81,7 +84,35 @@ struct Configuration: Sendable {
     if log != "requests", log != "errors" {
       problems.append("log is \(log), not requests or errors")
     }
+    mail = MailRelaySettings(Self.destination(text, &problems))
+    var source = HTTPSourceSettings()
+    let network = text(.issuerNetwork)
+    source.allowsPrivateAddresses = network == "any"
+    source.allowsPlainHTTP = network == "any"
+    issuerSource = source
+    if network != "any", network != "public" {
+      problems.append("issuer_network is \(network), not public or any")
+    }
     guard problems.isEmpty else { throw ConfigurationError(problems: problems) }
+  }
+}
+
+extension Configuration {
+  private static func destination(
+    _ text: (Setting) -> String,
+    _ problems: inout [String]
+  ) -> MailRelaySettings.Destination {
+    let mail = text(.mail)
+    guard mail.contains("://") else { return mail.isEmpty ? .none : .folder(mail) }
+    var relay = SMTPRelay(url: mail)
+    let user = text(.mailUser)
+    if !user.isEmpty { (relay.user, relay.password) = (user, text(.mailPassword)) }
+    let tls = text(.mailTLS)
+    relay.startTLS = tls == "optional" ? .optional : .required
+    if tls != "optional", tls != "required" {
+      problems.append("mail_tls is \(tls), not required or optional")
+    }
+    return .relay(relay)
   }
 }
 
@@ -168,6 +199,7 @@ struct SettingValues {
   private static func shown(_ setting: Setting, _ value: String) -> String {
     switch setting {
     case .masterKey: "********"
+    case .mailPassword where !value.isEmpty: "********"
     // A connection string may have a password in either of its forms.
     case .database where value.contains("password") || value.contains("://"): "********"
     default: value

@@ -2,13 +2,15 @@ import ArgumentParser
 import EventLoop
 import FoundationEssentials
 import Glibc
+import RESTWire
+import Wiring
 
 @main
 struct Dossierd: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "dossierd",
     abstract: "The server of Dossier: FastCGI workers for nginx.",
-    subcommands: [Run.self, WorkerCommand.self, Config.self, Upstream.self],
+    subcommands: [Run.self, WorkerCommand.self, Config.self, Routes.self, Upstream.self],
     defaultSubcommand: Run.self
   )
 }
@@ -97,6 +99,18 @@ struct Config: ParsableCommand {
   func run() throws {
     print(options.values.listing)
     _ = try options.configuration()
+  }
+}
+
+struct Routes: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Print every route of the API: method, path, access and what it does."
+  )
+
+  func run() throws {
+    for route in RESTWire().routes {
+      print("\(route.name)\t\(route.access)\t\(route.summary)")
+    }
   }
 }
 

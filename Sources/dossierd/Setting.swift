@@ -17,6 +17,11 @@ enum Setting: String, CaseIterable {
   case connections
   case drainSeconds = "drain_seconds"
   case log
+  case mail
+  case mailUser = "mail_user"
+  case mailPassword = "mail_password"
+  case mailTLS = "mail_tls"
+  case issuerNetwork = "issuer_network"
 
   var environmentName: String { "DOSSIER_" + rawValue.uppercased() }
 
@@ -36,6 +41,9 @@ enum Setting: String, CaseIterable {
     case .connections: "512"
     case .drainSeconds: "30"
     case .log: "requests"
+    case .mail, .mailUser, .mailPassword: ""
+    case .mailTLS: "required"
+    case .issuerNetwork: "public"
     }
   }
 
@@ -44,7 +52,7 @@ enum Setting: String, CaseIterable {
     case .database: "connection string of PostgreSQL, as libpq takes it"
     case .masterKey: "secret of 32 bytes or more, in base64"
     case .issuer: "the deployment's URL, the iss of its tokens"
-    case .app: "name of the app that is served"
+    case .app: "name of the app of those who ask for none by host name or Dossier-App"
     case .workers: "worker processes; 0 is one a core"
     case .socketDirectory: "where the workers' Unix sockets are made"
     case .socketMode: "permissions of the sockets, octal"
@@ -54,6 +62,11 @@ enum Setting: String, CaseIterable {
     case .hashingThreads: "threads of a worker for passwords; 0 is half the cores, at least one"
     case .connections: "connections of nginx to a worker at once"
     case .drainSeconds: "how long a worker may take to end"
+    case .mail: "where mail goes: smtp://host:port, smtps://host:port, a folder's path, or nowhere"
+    case .mailUser: "name to log in to the relay with; empty does not log in"
+    case .mailPassword: "password of mail_user"
+    case .mailTLS: "of smtp://: required, or optional for a relay on the same machine"
+    case .issuerNetwork: "where issuers' keys are fetched: public, or any (also plain http)"
     case .log: "requests: a line for each; errors: only for what failed in the server"
     }
   }

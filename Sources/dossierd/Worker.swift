@@ -4,6 +4,7 @@ import EventLoop
 import FastCGI
 import Glibc
 import HTTP
+import Outbound
 import Postgres
 import RESTWire
 import Wiring
@@ -49,7 +50,14 @@ import Wiring
     let passwords = PasswordHasher(
       pool: BlockingPool(name: "passwords", threads: configuration.hashingThreads, waiting: 32)
     )
-    let apps = Apps(database: database)
+    let apps = Apps(database: database, fallback: configuration.app)
+    let outbound = BlockingPool(name: "outbound", threads: 2, waiting: 64)
+    let mailer = Worker.mailer(configuration.mail, outbound)
+    let external = ExternalTokens(
+      database: database,
+      source: HTTPSource(pool: outbound, settings: configuration.issuerSource),
+      keys: keys
+    )
     let tokens = AccessTokens(keys: keys, issuer: configuration.issuer)
     let report = MetricsReport()
     let wires: [any Wire] = [
@@ -57,8 +65,29 @@ import Wiring
     ]
     metrics = Metrics(board, slot: slot, routes: wires.flatMap(\.routes).map(\.name))
     report.metrics = metrics
-    service = Service(wires: wires, appName: configuration.app, tokens: tokens) {
-      Store(database: database, keys: keys, passwords: passwords, apps: apps)
+    service = Service(wires: wires, tokens: tokens) {
+      Store(
+        database: database,
+        keys: keys,
+        passwords: passwords,
+        apps: apps,
+        mailer: mailer,
+        external: external
+      )
+    }
+  }
+
+  /// What sends mail; a relay that cannot be right is as none, and the log says why.
+  private static func mailer(_ settings: MailRelaySettings, _ pool: BlockingPool) -> Mailer {
+    do throws(MailError) {
+      let relay: MailRelay? =
+        if case .none = settings.destination { nil } else {
+          try MailRelay(pool: pool, settings: settings)
+        }
+      return Mailer(relay: relay) { Log.write("error", $0) }
+    } catch {
+      Log.write("error", "mail: \(error)")
+      return Mailer(relay: nil) { _ in }
     }
   }
 

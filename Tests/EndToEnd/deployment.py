@@ -1,10 +1,13 @@
 """A PostgreSQL cluster, dossierd and nginx of a test run, all real, in a temporary folder."""
 
 import base64
+import email
+import email.policy
 import http.client
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import socket
@@ -72,6 +75,10 @@ class Deployment:
                 [BUILD / "dossier-migrate", "up", "--quiet", "--grant-to", "server",
                  "--migrations", ROOT / "migrations", "--database", self.conninfo("owner")],
                 check=True, stdout=subprocess.DEVNULL)
+            # All tests come from one address.
+            self.set_app(failures_per_address=1_000_000)
+            self.mail = self.folder / "mail"
+            self.mail.mkdir()
             self.environment = {
                 **{k: v for k, v in os.environ.items() if not k.startswith("DOSSIER_")},
                 "DOSSIER_DATABASE": self.conninfo("server"),
@@ -79,6 +86,7 @@ class Deployment:
                 "DOSSIER_SOCKET_DIRECTORY": str(self.folder),
                 "DOSSIER_SOCKET_MODE": "0666",
                 "DOSSIER_WORKERS": str(workers),
+                "DOSSIER_MAIL": str(self.mail),
                 **dict(settings),
             }
             self.start_dossierd()
@@ -122,6 +130,35 @@ class Deployment:
             [TOOLS / "psql", "-h", self.folder, "-U", "owner", "-d", "dossier", "-Atqc", text],
             check=True, capture_output=True, text=True)
         return run.stdout.strip()
+
+    def set_app(self, name="default", **settings):
+        """Counts after a while, see `settle`; at once when no worker has started."""
+        self.sql(f"update apps set settings = settings || '{json.dumps(settings)}' "
+                 f"where name = '{name}'")
+
+    def settle(self):
+        """Waits until the workers have seen what changed in the apps: they look every 5 s."""
+        time.sleep(5.2)
+        for _ in range(20):
+            self.get("/v1/me")
+        time.sleep(0.3)
+
+    def mails(self, address):
+        """The texts of what was sent to an address, the oldest first."""
+        found = []
+        for path in sorted(self.mail.glob("*.eml")):
+            message = email.message_from_bytes(path.read_bytes(), policy=email.policy.default)
+            if address in message["To"]:
+                found.append(message.get_body().get_content())
+        return found
+
+    def mailed(self, address, kind, count=1):
+        """The newest of `count` tokens of a kind that were mailed to an address."""
+        def tokens():
+            return re.findall(rf"\b{kind}_[\w-]+", "\n".join(self.mails(address)))
+
+        wait_until(lambda: len(tokens()) >= count, what=f"{count} mails to {address}")
+        return tokens()[-1]
 
     # dossierd and nginx
 
@@ -187,8 +224,9 @@ class Deployment:
     def get(self, path, **options):
         return self.request("GET", path, **options)
 
-    def login(self):
-        answer = self.request("POST", "/v1/login/anonymous", {}, JSON)
+    def login(self, device=None):
+        headers = {**JSON, "Dossier-Device": device} if device else JSON
+        answer = self.request("POST", "/v1/login/anonymous", {}, headers)
         assert answer.status == 200, answer.body
         return answer.json
 

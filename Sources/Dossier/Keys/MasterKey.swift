@@ -5,9 +5,9 @@ import FoundationEssentials
 ///
 /// Whoever has the database without it can neither read the signing keys nor make a token.
 package struct MasterKey: Sendable {
-  private let refreshHash: SymmetricKey
-  private let refreshSuccessor: SymmetricKey
-  private let refreshMark: SymmetricKey
+  private let credentialHash: SymmetricKey
+  private let credentialMark: SymmetricKey
+  private let failures: SymmetricKey
   private let seal: SymmetricKey
 
   /// - Parameter secret: at least 32 bytes, random.
@@ -20,21 +20,21 @@ package struct MasterKey: Sendable {
         outputByteCount: 32
       )
     }
-    refreshHash = derived("refresh hash")
-    refreshSuccessor = derived("refresh successor")
-    refreshMark = derived("refresh mark")
+    credentialHash = derived("credential hash")
+    credentialMark = derived("credential mark")
+    failures = derived("failures")
     seal = derived("seal")
   }
 
-  /// What the database keeps of a refresh token.
-  func hash(of token: [UInt8]) -> [UInt8] { mac(token, refreshHash) }
+  /// What the database keeps of a credential.
+  func hash(of credential: [UInt8]) -> [UInt8] { mac(credential, credentialHash) }
 
-  /// The secret of the token that follows; the same each time, so that a repeated exchange gets
-  /// the same answer.
-  func successorSecret(of token: [UInt8]) -> [UInt8] { mac(token, refreshSuccessor) }
+  /// Tells a credential that was once issued from one made up, without the database.
+  func mark(of credential: [UInt8]) -> [UInt8] { mac(credential, credentialMark) }
 
-  /// Tells a token that was once issued from one made up, without the database.
-  func mark(of payload: [UInt8]) -> [UInt8] { Array(mac(payload, refreshMark).prefix(16)) }
+  /// The name under which failures of an identifier or address are counted: the table of failures
+  /// is not to be a list of who tried to log in.
+  func failureSubject(_ text: String) -> [UInt8] { mac(Array(text.utf8), failures) }
 
   private func mac(_ bytes: [UInt8], _ key: SymmetricKey) -> [UInt8] {
     Array(HMAC<SHA256>.authenticationCode(for: bytes, using: key))

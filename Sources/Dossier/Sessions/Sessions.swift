@@ -3,7 +3,7 @@ import Postgres
 
 /// Sessions: opened by a login, carried on by refreshes, ended by a logout.
 package enum Sessions {
-  /// What a client gets for a login or a refresh.
+  /// What a client gets for a login, a refresh or a switch.
   package struct Grant: Sendable {
     package let accessToken: String
     package let refreshToken: String
@@ -11,100 +11,13 @@ package enum Sessions {
     package let lifetime: Duration
     package let user: UserID
     package let device: DeviceID
+    /// What proves the device from now on; nil when the client has it.
+    package let deviceSecret: String?
   }
 
   /// How long the exchange of a refresh token may be repeated: two tabs, or an answer that was
   /// lost, find the same successor.
   static let grace = Duration.seconds(30)
-
-  /// Rows to be written in the transaction that logs a user in.
-  struct Opening {
-    let user: UserID
-    let session = SessionID()
-    let device = DeviceID()
-    let app: App
-    let provider: String
-    let origin: Origin
-    let refreshToken: RefreshToken
-
-    init(user: UserID, app: App, provider: String, origin: Origin) {
-      self.user = user
-      self.app = app
-      self.provider = provider
-      self.origin = origin
-      refreshToken = RefreshToken(user: user, session: session)
-    }
-
-    @EventLoop func write(
-      in transaction: Transaction,
-      _ key: MasterKey
-    ) async throws(DatabaseError) {
-      _ = try await transaction.run(
-        SessionsQueries.open,
-        user,
-        session,
-        device,
-        app.id,
-        provider,
-        Scopes.user.text,
-        BinaryBytes(refreshToken.hash(key)),
-        Int(app.sessionLifetime.components.seconds),
-        origin.address,
-        origin.agent
-      )
-      _ = try await transaction.run(
-        AuditQueries.record,
-        user,
-        EventID(),
-        app.id,
-        "login",
-        "user",
-        session,
-        device,
-        origin.address,
-        origin.agent,
-        "{}"
-      )
-    }
-  }
-
-  /// The tokens of a session that has been opened.
-  @EventLoop static func grant(
-    _ opening: Opening,
-    _ tokens: AccessTokens,
-    in store: Store
-  ) async throws(Failure) -> Grant {
-    let caller = Caller(
-      user: opening.user,
-      session: opening.session,
-      device: opening.device,
-      app: opening.app.id,
-      scopes: .user
-    )
-    return try await grant(
-      caller,
-      opening.refreshToken,
-      lifetime: opening.app.accessTokenLifetime,
-      tokens,
-      in: store
-    )
-  }
-
-  @EventLoop private static func grant(
-    _ caller: Caller,
-    _ refreshToken: RefreshToken,
-    lifetime: Duration,
-    _ tokens: AccessTokens,
-    in store: Store
-  ) async throws(Failure) -> Grant {
-    Grant(
-      accessToken: try await tokens.issue(for: caller, lifetime: lifetime),
-      refreshToken: refreshToken.text(store.keys.master),
-      lifetime: lifetime,
-      user: caller.user,
-      device: caller.device
-    )
-  }
 
   /// Exchanges a refresh token for new tokens.
   ///
@@ -113,93 +26,140 @@ package enum Sessions {
   /// - Throws: `.invalidRefreshToken`, `.unavailable`.
   @EventLoop package static func refresh(
     _ text: String,
-    app: App,
-    from origin: Origin,
-    _ tokens: AccessTokens,
-    in store: Store
+    _ context: Context
   ) async throws(Failure) -> Grant {
-    let key = store.keys.master
-    guard let token = RefreshToken(text, key) else { throw .invalidRefreshToken }
-    let successor = token.successor(key)
+    let store = context.store
+    guard let token = Credential(.refreshToken, text, store.keys.master) else {
+      throw .invalidRefreshToken
+    }
+    let user = token.owner(as: UserID.self)
+    let session = token.part(as: SessionID.self)
     let rotated = try await store.write(
       SessionsQueries.rotate,
-      token.user,
-      token.session,
-      app.id,
-      BinaryBytes(token.hash(key)),
-      BinaryBytes(successor.hash(key)),
-      Int(app.sessionLifetime.components.seconds)
+      user,
+      session,
+      context.app.id,
+      BinaryBytes(token.salt),
+      token.number,
+      Int(context.app.sessionLifetime.components.seconds)
     )
-    let session: RefreshedSession
-    if let row = rotated.first {
-      session = row
-    } else {
-      session = try await repeated(token, app: app, from: origin, in: store)
-    }
-    let caller = Caller(
-      user: token.user,
-      session: token.session,
-      device: session.device,
-      app: app.id,
-      scopes: Scopes(session.scope)
-    )
-    return try await grant(
-      caller,
-      successor,
-      lifetime: app.accessTokenLifetime,
-      tokens,
-      in: store
-    )
-  }
-
-  /// The session of a token that is not the current one, if it was until just now.
-  @EventLoop private static func repeated(
-    _ token: RefreshToken,
-    app: App,
-    from origin: Origin,
-    in store: Store
-  ) async throws(Failure) -> RefreshedSession {
+    if let live = rotated.first { return try await grant(live, of: user, context) }
     // On the exclusive lane: this must see what a rotation that came first has committed.
-    let rows = try await store.write(
-      SessionsQueries.predecessor,
-      token.user,
-      token.session,
-      app.id,
-      BinaryBytes(token.hash(store.keys.master)),
+    let superseded = try await store.write(
+      SessionsQueries.superseded,
+      user,
+      session,
+      context.app.id,
+      BinaryBytes(token.salt),
+      token.number,
       Int(grace.components.seconds)
     )
-    if let session = rows.first?.session { return session }
-    if let generation = rows.first?.generation, token.generation < generation - 1 {
-      _ = try await store.write(
-        SessionsQueries.end,
-        token.user,
-        token.session,
-        "refresh_reuse",
-        EventID(),
-        origin.address,
-        origin.agent
-      )
+    guard let found = superseded.first else { throw .invalidRefreshToken }
+    if found.isRepeated { return try await grant(found.live, of: user, context) }
+    if token.number < found.live.generation - 1 {
+      try await end(session, of: user, "refresh_reuse", context)
     }
     throw .invalidRefreshToken
   }
 
+  /// The current tokens of a session.
+  @EventLoop static func grant(
+    _ live: LiveSession,
+    of user: UserID,
+    _ context: Context,
+    deviceSecret: String? = nil
+  ) async throws(Failure) -> Grant {
+    let caller = Caller(
+      user: user,
+      session: live.session,
+      device: live.device,
+      app: context.app.id,
+      scopes: Scopes(live.scope)
+    )
+    let lifetime = context.app.accessTokenLifetime
+    let refreshToken = Credential(
+      .refreshToken,
+      of: user,
+      part: live.session,
+      number: live.generation,
+      salt: live.salt
+    )
+    return Grant(
+      accessToken: try await context.tokens.issue(for: caller, lifetime: lifetime),
+      refreshToken: refreshToken.text(context.store.keys.master),
+      lifetime: lifetime,
+      user: user,
+      device: live.device,
+      deviceSecret: deviceSecret
+    )
+  }
+
+  // MARK: Ending
+
   /// Ends the caller's session; the next request with any of its tokens is refused.
   ///
   /// - Throws: `.unauthenticated` when it has ended already, `.unavailable`.
-  @EventLoop package static func end(
+  @EventLoop package static func logout(
     _ caller: Caller,
-    from origin: Origin,
-    in store: Store
+    _ context: Context
   ) async throws(Failure) {
-    let ended = try await store.write(
+    guard try await end(caller.session, of: caller.user, "logout", context) else {
+      throw .unauthenticated(.sessionEnded)
+    }
+  }
+
+  /// Returns whether there was a session to end.
+  @discardableResult @EventLoop static func end(
+    _ session: SessionID,
+    of user: UserID,
+    _ reason: String,
+    _ context: Context
+  ) async throws(Failure) -> Bool {
+    try await !context.store.write(
+      SessionsQueries.end,
+      user,
+      session,
+      nil,
+      reason,
+      "user",
+      context.origin.address,
+      context.origin.agent
+    ).isEmpty
+  }
+
+  // MARK: The user's view
+
+  /// The caller's sessions, as a JSON array.
+  ///
+  /// - Throws: `.unauthenticated`, `.unavailable`.
+  @EventLoop package static func list(
+    of caller: Caller,
+    _ context: Context
+  ) async throws(Failure) -> [UInt8] {
+    let rows = try await context.store.read(SessionsQueries.list, caller.user, caller.session)
+    guard let row = rows.first else { throw .unauthenticated(.sessionEnded) }
+    return row.bytes
+  }
+
+  /// Ends one of the caller's sessions, or all others when `session` is nil.
+  ///
+  /// - Throws: `.notFound` when there is no such session, `.unauthenticated`, `.unavailable`.
+  @EventLoop package static func end(
+    _ session: SessionID?,
+    by caller: Caller,
+    _ context: Context
+  ) async throws(Failure) {
+    try await context.requireSession(of: caller)
+    let ended = try await context.store.write(
       SessionsQueries.end,
       caller.user,
-      caller.session,
-      "logout",
-      EventID(),
-      origin.address,
-      origin.agent
+      session,
+      session == nil ? caller.session : nil,
+      "ended",
+      "user",
+      context.origin.address,
+      context.origin.agent
     )
-    if ended.isEmpty { throw .unauthenticated(.sessionEnded) }
+    if session != nil, ended.isEmpty { throw .notFound }
   }
 }

@@ -55,6 +55,16 @@ package struct SessionID: Identifier {
   package init(trusted text: String) { self.text = text }
 }
 
+package struct APIKeyID: Identifier {
+  package let text: String
+  package init(trusted text: String) { self.text = text }
+}
+
+package struct ClientID: Identifier {
+  package let text: String
+  package init(trusted text: String) { self.text = text }
+}
+
 package struct EventID: Identifier {
   package let text: String
   package init(trusted text: String) { self.text = text }

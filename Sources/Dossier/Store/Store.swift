@@ -9,13 +9,24 @@ package import Postgres
   package let keys: Keyring
   package let passwords: PasswordHasher
   package let apps: Apps
+  package let mailer: Mailer
+  package let external: ExternalTokens
   package let meter = Meter()
 
-  package init(database: Database, keys: Keyring, passwords: PasswordHasher, apps: Apps) {
+  package init(
+    database: Database,
+    keys: Keyring,
+    passwords: PasswordHasher,
+    apps: Apps,
+    mailer: Mailer,
+    external: ExternalTokens
+  ) {
     self.database = database
     self.keys = keys
     self.passwords = passwords
     self.apps = apps
+    self.mailer = mailer
+    self.external = external
   }
 
   /// Runs a read of bounded cost, on the express lane.

@@ -94,7 +94,7 @@ package enum Profile {
     return .object(patch)
   }
 
-  private static func fault(_ name: String, _ value: JSON) -> Fault? {
+  static func fault(_ name: String, _ value: JSON) -> Fault? {
     let pointer = "/" + JSONPointer.escaped(name)
     guard let limit = editable[name] else {
       return Fault(pointer, "unknown_member", "This member is unknown, or not yours to change.")

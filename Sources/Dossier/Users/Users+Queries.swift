@@ -6,56 +6,89 @@ struct StoredPassword: RowDecodable {
   let user: UserID
   let hash: String
   let isBlocked: Bool
+  /// Whether the address is proved to be the user's.
+  let isConfirmed: Bool
 
   init(from row: Row) throws(DatabaseError) {
     user = UserID(trusted: try row.text(0))
     hash = try row.text(1)
     isBlocked = try row.bool(2)
+    isConfirmed = try row.bool(3)
   }
 }
 
 package enum UsersQueries {
+  /// Fails by `identity_subjects_taken` when the identity is another user's.
+  ///
   /// An anonymous user's subject is its own id: nobody can have it before.
-  static let createAnonymous = Statement<NoRow, UserID, AppID, IdentityID>(
-    "users.create_anonymous",
+  /// - Parameter 7: members of the profile.
+  static let create = Statement<
+    NoRow, UserID, AppID, IdentityID, String, String, Bool, TextBytes
+  >(
+    "users.create",
     """
     with created as (
-      insert into users (user_id, app_id, anonymous) values ($1, $2, true)
+      insert into users (user_id, app_id, anonymous, email, name, given_name, family_name, nickname,
+        phone, locale, zone)
+      select $1, $2, $6, p ->> 'email', p ->> 'name', p ->> 'given_name', p ->> 'family_name',
+        p ->> 'nickname', p ->> 'phone', p ->> 'locale', p ->> 'zone'
+      from (select $7::jsonb) as profile (p)
     ), identity as (
       insert into identities (user_id, identity_id, app_id, provider, subject)
-      values ($1, $3, $2, 'anonymous', $1)
+      values ($1, $3, $2, $4, $5)
     )
     insert into identity_subjects (app_id, provider, subject, user_id, identity_id)
-    values ($2, 'anonymous', $1, $1, $3)
+    values ($2, $4, $5, $1, $3)
     """
   )
 
-  /// Fails by `identity_subjects_taken` when another user of the app has the address.
-  static let createWithPassword = Statement<NoRow, UserID, AppID, IdentityID, String, String>(
+  /// Whether the user was made: not when another has confirmed the address.
+  ///
+  /// Of an unconfirmed address the four newest claims are kept; whoever proves it has it anyway.
+  static let createWithPassword = Statement<Bool, UserID, AppID, IdentityID, String, String>(
     "users.create_with_password",
     """
-    with created as (
-      insert into users (user_id, app_id, anonymous, email) values ($1, $2, false, btrim($4))
+    with free as (
+      select email_key($4) as key where not exists (
+        select from identity_subjects
+        where app_id = $2 and provider = 'email' and subject = email_key($4))
+    ), created as (
+      insert into users (user_id, app_id, anonymous, email)
+      select $1, $2, false, btrim($4) from free
     ), identity as (
       insert into identities (user_id, identity_id, app_id, provider, subject)
-      values ($1, $3, $2, 'password', email_key($4))
+      select $1, $3, $2, 'password', key from free
     ), password as (
-      insert into passwords (user_id, hash) values ($1, $5)
+      insert into passwords (user_id, hash) select $1, $5 from free
+    ), crowded as (
+      delete from unconfirmed_emails e using (
+        select o.user_id from unconfirmed_emails o join free on o.email_key = free.key
+        where o.app_id = $2 order by o.created_at desc, o.user_id offset 3) old
+      where e.app_id = $2 and e.email_key = email_key($4) and e.user_id = old.user_id
+    ), claim as (
+      insert into unconfirmed_emails (app_id, email_key, user_id) select $2, key, $1 from free
+      returning 1
     )
-    insert into identity_subjects (app_id, provider, subject, user_id, identity_id)
-    values ($2, 'password', email_key($4), $1, $3)
+    select exists (select from claim)
     """
   )
 
-  /// Served by the primary keys of three tables.
-  static let password = Statement<StoredPassword, AppID, String>(
-    "users.password",
+  /// The one who has confirmed the address; without one, those who claim it, the newest first.
+  static let passwords = Statement<StoredPassword, AppID, String>(
+    "users.passwords",
     """
-    select u.user_id, p.hash, u.blocked_at is not null
-    from identity_subjects i
-    join users u on u.user_id = i.user_id
-    join passwords p on p.user_id = i.user_id
-    where i.app_id = $1 and i.provider = 'password' and i.subject = email_key($2)
+    with confirmed as (
+      select user_id from identity_subjects
+      where app_id = $1 and provider = 'email' and subject = email_key($2)
+    ), candidates as (
+      select user_id, true as is_confirmed, now() as since from confirmed
+      union all
+      select user_id, false, created_at from unconfirmed_emails
+      where app_id = $1 and email_key = email_key($2) and not exists (select from confirmed)
+    )
+    select u.user_id, p.hash, u.blocked_at is not null, c.is_confirmed
+    from candidates c join users u using (user_id) join passwords p using (user_id)
+    order by c.since desc, u.user_id limit 4
     """
   )
 
@@ -65,33 +98,34 @@ package enum UsersQueries {
   )
 
   /// One row when the session counts: whether the version was one of those asked for.
-  static let delete = Statement<
-    Bool, UserID, SessionID, EventID, String?, String?, VersionList?
-  >(
+  static let delete = Statement<Bool, UserID, SessionID, String?, String?, VersionList?>(
     "users.delete",
     """
     with c as (select user_id, app_id from caller($1, $2)), deleted as (
       delete from users u using c
-      where u.user_id = c.user_id and ($6::bigint[] is null or u.version = any ($6::bigint[]))
+      where u.user_id = c.user_id and ($5::bigint[] is null or u.version = any ($5::bigint[]))
       returning u.user_id, u.app_id
     ), subjects as (
       delete from identity_subjects i using deleted d where i.user_id = d.user_id
-    ), places as (
+    ), fact as (
       insert into audit (user_id, event_id, app_id, action, actor, session_id, address, agent)
-      select user_id, $3, app_id, 'user_delete', 'user', $2, $4::inet, $5 from deleted
+      select user_id, new_object_id(), app_id, 'user_delete', 'user', $2, $3::inet, $4 from deleted
     )
     select deleted.user_id is not null from c left join deleted on true
     """
   )
 
   package static let all: [any PreparedStatement] = [
-    createAnonymous, createWithPassword, password, renewHash, delete,
+    create, createWithPassword, passwords, renewHash, delete,
   ]
 }
 
 /// Every statement of the domain, for the test that prepares them all.
 package enum AllQueries {
   package static let statements =
-    AppsQueries.all + KeyringQueries.all + SessionsQueries.all + AuditQueries.all
-    + UsersQueries.all + ProfileQueries.all + DocumentsQueries.all
+    AppsQueries.statements + KeyringQueries.all + CallerQueries.all + SessionsQueries.all
+    + AuditQueries.all + DevicesQueries.all + FailureQueries.all + UsersQueries.all
+    + PasswordQueries.all + EmailQueries.all + MailTokenQueries.all + IdentitiesQueries.all
+    + IssuerQueries.all + APIKeyQueries.all + ProfileQueries.all
+    + DocumentsQueries.all
 }

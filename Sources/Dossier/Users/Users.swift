@@ -1,87 +1,135 @@
 import EventLoop
+import JSON
 import Postgres
 
 /// Users: how they come in, and how they go.
 package enum Users {
   /// Makes a user that nobody else can log in as, and logs it in.
   ///
-  /// - Throws: `.unavailable`, `.overloaded`.
+  /// - Throws: `.wayInClosed`, `.deviceUnknown`, `.deviceFull`, `.overloaded`, `.unavailable`.
   @EventLoop package static func loginAnonymously(
-    app: App,
-    from origin: Origin,
-    _ tokens: AccessTokens,
-    in store: Store
+    _ context: Context
   ) async throws(Failure) -> Sessions.Grant {
+    try context.requireOpen(.anonymous)
     let user = UserID()
-    let opening = Sessions.Opening(user: user, app: app, provider: "anonymous", origin: origin)
-    let master = store.keys.master
-    try await store.transaction { (transaction) async throws(DatabaseError) in
-      _ = try await transaction.run(UsersQueries.createAnonymous, user, app.id, IdentityID())
-      try await opening.write(in: transaction, master)
+    try await Devices.admit(user, context)
+    let opening = Opening(of: user, by: "anonymous", context)
+    try await context.store.transaction { (transaction) async throws(DatabaseError) in
+      _ = try await transaction.run(
+        UsersQueries.create,
+        user,
+        context.app.id,
+        IdentityID(),
+        "anonymous",
+        user.text,
+        true,
+        TextBytes(Array("{}".utf8))
+      )
+      try await opening.write(in: transaction)
     }
-    return try await Sessions.grant(opening, tokens, in: store)
+    return try await opening.grant()
   }
 
-  /// Makes a user with an email address and a password, and logs it in.
+  /// Makes a user with an email address and a password, logs it in, and mails it what confirms the
+  /// address.
   ///
-  /// - Throws: `.invalid`, `.emailTaken`, `.overloaded`, `.unavailable`.
+  /// - Returns: nil where addresses must be confirmed first; then also for an address that another
+  ///   user has confirmed, so that nobody learns who has an account.
+  /// - Throws: `.invalid`, `.emailTaken`, `.tooManyAttempts`, `.wayInClosed`, `.deviceUnknown`,
+  ///   `.deviceFull`, `.overloaded`, `.unavailable`.
   @EventLoop package static func register(
     _ credentials: Credentials,
-    app: App,
-    from origin: Origin,
-    _ tokens: AccessTokens,
-    in store: Store
-  ) async throws(Failure) -> Sessions.Grant {
-    try credentials.checkForRegistration()
-    let hash = try await store.passwords.hash(credentials.password)
+    _ context: Context
+  ) async throws(Failure) -> Sessions.Grant? {
+    try context.requireOpen(.password)
+    try credentials.checkForRegistration(context.app.settings)
+    let isRequired = context.app.settings.flag(.emailConfirmationRequired)
     let user = UserID()
-    let opening = Sessions.Opening(user: user, app: app, provider: "password", origin: origin)
-    let master = store.keys.master
-    try await store.transaction { (transaction) async throws(DatabaseError) in
-      _ = try await transaction.run(
+    try await Devices.admit(user, context)
+    try await EmailAddress(credentials.email).limitMail(context)
+    let hash = try await context.store.passwords.hash(credentials.password)
+    let opening = Opening(of: user, by: "password", context)
+    let mail = MailedToken(.confirm, to: credentials.email, of: user, context)
+    let isMade = try await context.store.transaction { transaction async throws(DatabaseError) in
+      let made = try await transaction.run(
         UsersQueries.createWithPassword,
         user,
-        app.id,
+        context.app.id,
         IdentityID(),
         credentials.email,
         hash
       )
-      try await opening.write(in: transaction, master)
+      guard made.first == true else { return false }
+      try await mail.write(in: transaction)
+      if !isRequired { try await opening.write(in: transaction) }
+      return true
     }
-    return try await Sessions.grant(opening, tokens, in: store)
+    if isMade { mail.send() }
+    if isRequired { return nil }
+    guard isMade else { throw .emailTaken }
+    return try await opening.grant()
   }
 
   /// Logs a user in by email address and password.
   ///
-  /// Takes as long for an address that nobody has.
-  /// - Throws: `.wrongCredentials`, `.overloaded`, `.unavailable`.
+  /// Takes as long for an address that nobody has. An address that several users claim and none has
+  /// confirmed logs in the one whose password it is.
+  /// - Throws: `.wrongCredentials`, `.emailUnconfirmed`, `.tooManyAttempts`, `.wayInClosed`,
+  ///   `.deviceUnknown`, `.deviceFull`, `.overloaded`, `.unavailable`.
   @EventLoop package static func login(
     _ credentials: Credentials,
-    app: App,
-    from origin: Origin,
-    _ tokens: AccessTokens,
-    in store: Store
+    _ context: Context
   ) async throws(Failure) -> Sessions.Grant {
-    let found = try await store.read(UsersQueries.password, app.id, credentials.email).first
-    let (isRight, renewed) = try await store.passwords.verify(
-      credentials.password,
-      against: found?.hash
+    try context.requireOpen(.password)
+    let guarding = FailureGuard("login", on: EmailAddress(credentials.email).key, context)
+    try await guarding.attempt()
+    let candidates = try await context.store.read(
+      UsersQueries.passwords,
+      context.app.id,
+      credentials.email
     )
-    guard isRight, let found, !found.isBlocked else { throw .wrongCredentials }
-    let opening = Sessions.Opening(
-      user: found.user,
-      app: app,
-      provider: "password",
-      origin: origin
-    )
-    let master = store.keys.master
-    try await store.transaction { (transaction) async throws(DatabaseError) in
+    let (found, renewed) = try await match(credentials.password, candidates, context)
+    guard let found, !found.isBlocked else {
+      try await AuditEvent(
+        "login_failure",
+        of: (found ?? candidates.first)?.user,
+        by: "anyone",
+        detail: ["provider": "password"]
+      ).record(context)
+      throw .wrongCredentials
+    }
+    if context.app.settings.flag(.emailConfirmationRequired), !found.isConfirmed {
+      throw .emailUnconfirmed
+    }
+    try await Devices.admit(found.user, context)
+    let opening = Opening(of: found.user, by: "password", context)
+    try await context.store.transaction { (transaction) async throws(DatabaseError) in
       if let renewed {
         _ = try await transaction.run(UsersQueries.renewHash, found.user, renewed)
       }
-      try await opening.write(in: transaction, master)
+      try await guarding.succeed(in: transaction)
+      try await opening.write(in: transaction)
     }
-    return try await Sessions.grant(opening, tokens, in: store)
+    return try await opening.grant()
+  }
+
+  /// The candidate whose password it is.
+  ///
+  /// One that does not exist takes as long as one that does.
+  @EventLoop private static func match(
+    _ password: String,
+    _ candidates: [StoredPassword],
+    _ context: Context
+  ) async throws(Failure) -> (StoredPassword?, renewed: String?) {
+    for candidate in candidates {
+      let (isRight, renewed) = try await context.store.passwords.verify(
+        password,
+        against: candidate.hash
+      )
+      if isRight { return (candidate, renewed) }
+    }
+    if candidates.isEmpty { _ = try await context.store.passwords.verify(password, against: nil) }
+    return (nil, nil)
   }
 
   /// Deletes the caller, with all that is stored of it; the audit trail keeps that it was.
@@ -90,65 +138,25 @@ package enum Users {
   @EventLoop package static func delete(
     _ caller: Caller,
     if condition: VersionCondition,
-    from origin: Origin,
-    in store: Store
+    _ context: Context
   ) async throws(Failure) {
-    let rows = try await store.write(
+    let rows = try await context.store.write(
       UsersQueries.delete,
       caller.user,
       caller.session,
-      EventID(),
-      origin.address,
-      origin.agent,
+      context.origin.address,
+      context.origin.agent,
       condition.oneOf.map(VersionList.init)
     )
     guard let isDeleted = rows.first else { throw .unauthenticated(.sessionEnded) }
     guard !isDeleted else { return }
-    throw .versionMoved(current: try await Profile.read(of: caller, in: store).version)
+    throw .versionMoved(current: try await Profile.read(of: caller, in: context.store).version)
   }
 }
 
-/// An email address and a password, as somebody typed them.
-package struct Credentials: Sendable {
-  package let email: String
-  package let password: String
-
-  package init(email: String, password: String) {
-    self.email = email
-    self.password = password
-  }
-
-  /// 254: the longest path of SMTP (RFC 5321 section 4.5.3.1.3) without its brackets.
-  private static let emailLimit = 254
-  /// NIST SP 800-63B section 5.1.1.2 asks for at least 8.
-  private static let shortest = 8
-  /// Long enough for any passphrase; bounds what is hashed.
-  private static let longest = 1_024
-
-  func checkForRegistration() throws(Failure) {
-    var faults: [Fault] = []
-    if !isEmail {
-      faults.append(Fault("/email", "email", "This is not an email address."))
-    }
-    if password.unicodeScalars.count < Self.shortest || password.utf8.count > Self.longest {
-      faults.append(
-        Fault(
-          "/password",
-          "length",
-          "A password has at least \(Self.shortest) characters and at most \(Self.longest) bytes."
-        )
-      )
-    }
-    guard faults.isEmpty else { throw .invalid(faults) }
-  }
-
-  /// Whether mail could be sent there: only what is certainly wrong is refused.
-  private var isEmail: Bool {
-    let parts = email.split(separator: "@", omittingEmptySubsequences: false)
-    return parts.count == 2 && email.utf8.count <= Self.emailLimit && !parts[0].isEmpty
-      && parts[1].split(separator: ".", omittingEmptySubsequences: false).allSatisfy { !$0.isEmpty }
-      && email.unicodeScalars.allSatisfy {
-        !$0.properties.isWhitespace && $0.properties.generalCategory != .control
-      }
+extension Context {
+  /// - Throws: `.wayInClosed` when the app does not let users come that way.
+  func requireOpen(_ wayIn: AppSetting) throws(Failure) {
+    guard app.settings.flag(wayIn) else { throw .wayInClosed(wayIn.rawValue) }
   }
 }

@@ -1,0 +1,188 @@
+package import JSON
+import Outbound
+
+/// What an operator can choose for an app.
+package enum AppSetting: String, CaseIterable, Sendable {
+  case anonymous
+  case password
+  case jwt
+  case apiKey = "api_key"
+  case emailConfirmationRequired = "email_confirmation_required"
+  case passwordMinLength = "password_min_length"
+  case accessTokenSeconds = "access_token_seconds"
+  case sessionDays = "session_days"
+  case switching
+  case allowedOrigins = "allowed_origins"
+  case failuresPerIdentifier = "failures_per_identifier"
+  case failuresPerAddress = "failures_per_address"
+  case failureMinutes = "failure_minutes"
+  case apiKeysPerUser = "api_keys_per_user"
+  case auditDays = "audit_days"
+  case mailFrom = "mail_from"
+  case mailFromName = "mail_from_name"
+  case confirmSubject = "confirm_subject"
+  case confirmText = "confirm_text"
+  case resetSubject = "reset_subject"
+  case resetText = "reset_text"
+
+  enum Rule {
+    case flag(Bool)
+    case number(ClosedRange<Int>, Int)
+    case choice([String], String)
+    /// At most so many characters.
+    case text(Int, String)
+    case address(String)
+    case origins
+  }
+
+  var rule: Rule {
+    switch self {
+    case .anonymous, .password, .jwt, .apiKey: .flag(true)
+    case .emailConfirmationRequired: .flag(false)
+    // NIST SP 800-63B section 5.1.1.2 asks for at least 8.
+    case .passwordMinLength: .number(8...128, 8)
+    case .accessTokenSeconds: .number(60...86_400, 1_800)
+    case .sessionDays: .number(1...3_650, 60)
+    case .switching: .choice(["allow", "reauthenticate"], "allow")
+    case .allowedOrigins: .origins
+    case .failuresPerIdentifier: .number(1...10_000, 10)
+    case .failuresPerAddress: .number(1...1_000_000, 100)
+    case .failureMinutes: .number(1...1_440, 15)
+    case .apiKeysPerUser: .number(0...1_000, 20)
+    case .auditDays: .number(1...36_500, 365)
+    case .mailFrom: .address("no-reply@localhost")
+    case .mailFromName: .text(100, "Dossier")
+    case .confirmSubject: .text(200, "Confirm your address")
+    case .confirmText:
+      .text(20_000, "Hello,\n\nto confirm {{email}}, use this code within a day:\n\n{{token}}\n")
+    case .resetSubject: .text(200, "Choose a new password")
+    case .resetText:
+      .text(
+        20_000,
+        "Hello,\n\nto choose a new password for {{email}}, use this code within an hour:\n\n"
+          + "{{token}}\n\nIf it was not you who asked for it, nothing needs to be done.\n"
+      )
+    }
+  }
+
+  package var meaning: String {
+    switch self {
+    case .anonymous: "whether users may come without credentials"
+    case .password: "whether users may come with email address and password"
+    case .jwt: "whether users may come with a token of one of the app's issuers"
+    case .apiKey: "whether users may come with an API key"
+    case .emailConfirmationRequired: "whether an address must be confirmed before it can log in"
+    case .passwordMinLength: "characters of a new password"
+    case .accessTokenSeconds: "seconds an access token is good for"
+    case .sessionDays: "days a session lasts after its last refresh"
+    case .switching: "whether a device changes users without logging in again"
+    case .allowedOrigins: "origins of web pages that may call, such as https://app.example.com"
+    case .failuresPerIdentifier: "failed logins of one address of mail in failure_minutes"
+    case .failuresPerAddress: "failed logins of one network address in failure_minutes"
+    case .failureMinutes: "minutes after which failures count anew"
+    case .apiKeysPerUser: "API keys a user may have"
+    case .auditDays: "days after which facts of the audit trail are removed"
+    case .mailFrom: "address that mail comes from"
+    case .mailFromName: "name beside it"
+    case .confirmSubject, .confirmText:
+      "mail that confirms an address; {{token}} {{email}} {{app}} are filled in"
+    case .resetSubject, .resetText:
+      "mail that resets a password; {{token}} {{email}} {{app}} are filled in"
+    }
+  }
+}
+
+/// The settings of an app: what was chosen, over the defaults.
+package struct AppSettings: Sendable {
+  private let chosen: JSONObject
+
+  /// Reads what passed `changed` before it was stored.
+  init(stored: [UInt8]) { chosen = (try? JSON.parse(stored))?.object ?? JSONObject() }
+
+  func flag(_ setting: AppSetting) -> Bool {
+    guard case .flag(let usual) = setting.rule else { return false }
+    return chosen[setting.rawValue]?.bool ?? usual
+  }
+
+  package func number(_ setting: AppSetting) -> Int {
+    guard case .number(_, let usual) = setting.rule else { return 0 }
+    return chosen[setting.rawValue]?.number?.int ?? usual
+  }
+
+  package func text(_ setting: AppSetting) -> String {
+    switch setting.rule {
+    case .choice(_, let usual), .text(_, let usual), .address(let usual):
+      chosen[setting.rawValue]?.string ?? usual
+    default: ""
+    }
+  }
+
+  func list(_ setting: AppSetting) -> [String] {
+    chosen[setting.rawValue]?.array?.compactMap(\.string) ?? []
+  }
+
+  package var allowsSwitching: Bool { text(.switching) == "allow" }
+
+  package func allows(origin: String) -> Bool { list(.allowedOrigins).contains(origin) }
+
+  /// Every setting with its value in force.
+  package var json: JSONObject {
+    var object = JSONObject()
+    for setting in AppSetting.allCases {
+      object[setting.rawValue] =
+        switch setting.rule {
+        case .flag: .bool(flag(setting))
+        case .number: .number(JSONNumber(number(setting)))
+        case .choice, .text, .address: .string(text(setting))
+        case .origins: .array(list(setting).map(JSON.string))
+        }
+    }
+    return object
+  }
+
+  /// What is wrong with a change of settings; null puts one back to its default.
+  package static func faults(in change: JSONObject, at pointer: String = "") -> [Fault] {
+    change.compactMap { name, value in
+      let place = "\(pointer)/\(JSONPointer.escaped(name))"
+      guard let setting = AppSetting(rawValue: name) else {
+        return Fault(place, "unknown_member", "There is no such setting.")
+      }
+      return value == .null ? nil : setting.fault(value).map { Fault(place, $0, $1) }
+    }
+  }
+}
+
+extension AppSetting {
+  /// Code and detail of what is wrong with a value; nil when nothing is.
+  fileprivate func fault(_ value: JSON) -> (String, String)? {
+    switch rule {
+    case .flag: value.bool == nil ? ("type", "This setting is true or false.") : nil
+    case .number(let range, _):
+      value.number?.int.map(range.contains) == true
+        ? nil : ("range", "This setting is a whole number in \(range).")
+    case .choice(let choices, _):
+      value.string.map(choices.contains) == true
+        ? nil : ("choice", "This setting is one of \(choices.joined(separator: ", ")).")
+    case .text(let limit, _):
+      value.string.map { (1...limit).contains($0.unicodeScalars.count) } == true
+        ? nil : ("length", "This setting is a text of 1 to \(limit) characters.")
+    case .address:
+      value.string.map { MailAddress.fault(in: $0) == nil } == true
+        ? nil : ("email", "This setting is an address of mail.")
+    case .origins:
+      value.array.map { $0.count <= 100 && $0.allSatisfy(Self.isOrigin) } == true
+        ? nil : ("origin", "This setting is a list of up to 100 origins: scheme://host[:port].")
+    }
+  }
+
+  /// - Source: RFC 6454 section 7.
+  private static func isOrigin(_ value: JSON) -> Bool {
+    guard let text = value.string, let colon = text.firstRange(of: "://") else { return false }
+    let rest = text[colon.upperBound...]
+    return ["http", "https", "capacitor", "ionic"].contains(text[..<colon.lowerBound])
+      && !rest.isEmpty
+      && rest.utf8.allSatisfy { byte in
+        byte > 0x20 && byte < 0x7f && !"/?#@\"<>\\*".utf8.contains(byte)
+      } && text == text.lowercased()
+  }
+}

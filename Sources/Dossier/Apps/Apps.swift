@@ -1,0 +1,106 @@
+package import EventLoop
+import JSON
+package import Postgres
+
+/// The apps that this deployment serves, as the worker last read them.
+@EventLoop package final class Apps {
+  private let database: Database
+  private let fallback: String
+  private var byName: [String: App] = [:]
+  private var byHost: [String: App] = [:]
+  private var loadedAt: UInt64?
+  private var load: Task<Result<Void, Failure>, Never>?
+  /// How long a change of an app may go unnoticed, in nanoseconds.
+  private static let age: UInt64 = 5_000_000_000
+
+  /// - Parameters:
+  ///   - database: is read when it is first needed.
+  ///   - fallback: the name of the app of those who ask for none.
+  package init(database: Database, fallback: String) {
+    self.database = database
+    self.fallback = fallback
+  }
+
+  /// The app that is asked for by name, else by host, else the deployment's own.
+  ///
+  /// - Throws: `.unknownApp`, `.unavailable`.
+  package func app(named name: String?, host: String?) async throws(Failure) -> App {
+    if let loadedAt {
+      // What is known serves on while it is read anew.
+      if EventLoop.now() - loadedAt > Self.age { _ = reload() }
+    } else {
+      try await reload().value.get()
+    }
+    if let name {
+      guard let app = byName[name] else { throw .unknownApp }
+      return app
+    }
+    if let host, let app = byHost[host] { return app }
+    guard let app = byName[fallback] else { throw .unknownApp }
+    return app
+  }
+
+  /// Whether some app lets pages of that origin call.
+  package func allows(origin: String) async -> Bool {
+    if loadedAt == nil { _ = await reload().value }
+    return byName.values.contains { $0.settings.allows(origin: origin) }
+  }
+
+  /// Reads all apps; those who ask meanwhile wait for the same reading.
+  private func reload() -> Task<Result<Void, Failure>, Never> {
+    if let load { return load }
+    let task = EventLoop.task { [self] in
+      defer { load = nil }
+      do throws(DatabaseError) {
+        let apps = try await database.read(AppsQueries.all)
+        byName = Dictionary(uniqueKeysWithValues: apps.map { ($0.name, $0) })
+        byHost = [:]
+        for app in apps { for host in app.hosts { byHost[host] = app } }
+        loadedAt = EventLoop.now()
+        return Result<Void, Failure>.success(())
+      } catch {
+        return .failure(Failure(error))
+      }
+    }
+    load = task
+    return task
+  }
+}
+
+/// One app: its users are its own.
+package struct App: RowDecodable, Sendable {
+  package let id: AppID
+  package let name: String
+  package let settings: AppSettings
+  package let hosts: [String]
+  package let version: Int
+
+  package init(from row: Row) throws(DatabaseError) {
+    id = AppID(trusted: try row.text(0))
+    name = try row.text(1)
+    settings = AppSettings(stored: try row.bytes(2))
+    hosts = try row.text(3).split(separator: " ").map(String.init)
+    version = try row.int(4)
+  }
+
+  /// How long an access token is good for.
+  package var accessTokenLifetime: Duration { .seconds(settings.number(.accessTokenSeconds)) }
+  /// How long a session lasts after its last refresh.
+  package var sessionLifetime: Duration { .seconds(settings.number(.sessionDays) * 86_400) }
+}
+
+package enum AppsQueries {
+  /// There are few: a worker keeps all of them.
+  static let all = Statement<App>(
+    "apps.all",
+    """
+    select app_id, name, settings::text,
+      coalesce((select string_agg(host, ' ' order by host) from app_hosts h
+        where h.app_id = a.app_id), ''),
+      version
+    from apps a order by name
+    """
+  )
+
+  package static let statements: [any PreparedStatement] = [all]
+}

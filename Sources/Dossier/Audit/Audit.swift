@@ -1,0 +1,156 @@
+import EventLoop
+import JSON
+package import Postgres
+
+/// One fact of the audit trail: who did what to whom, from where.
+struct AuditEvent {
+  private let action: String
+  private let user: UserID?
+  private let actor: String
+  private let session: SessionID?
+  private let device: DeviceID?
+  private let detail: JSON
+
+  /// - Parameters:
+  ///   - action: login, login_failure, session_end, link, unlink, password_change … as the docs list
+  ///     them.
+  ///   - user: whom it is about; nil when that is not known, and then it is the app's.
+  ///   - actor: `user`, `anyone`, `operator`, or `client:` and an id.
+  ///   - session: in which it was done.
+  ///   - device: on which it was done.
+  ///   - detail: what else there is to tell; no secrets, no addresses of mail.
+  init(
+    _ action: String,
+    of user: UserID?,
+    by actor: String = "user",
+    session: SessionID? = nil,
+    device: DeviceID? = nil,
+    detail: JSON = [:]
+  ) {
+    self.action = action
+    self.user = user
+    self.actor = actor
+    self.session = session
+    self.device = device
+    self.detail = detail
+  }
+
+  @EventLoop func record(
+    in transaction: Transaction,
+    _ context: Context
+  ) async throws(DatabaseError) {
+    _ = try await transaction.run(
+      AuditQueries.record,
+      user?.text ?? context.app.id.text,
+      context.app.id,
+      action,
+      actor,
+      session,
+      device,
+      context.origin.address,
+      context.origin.agent,
+      TextBytes(detail.serialized())
+    )
+  }
+
+  @EventLoop func record(_ context: Context) async throws(Failure) {
+    try await context.store.transaction { (transaction) async throws(DatabaseError) in
+      try await record(in: transaction, context)
+    }
+  }
+}
+
+package enum Audit {
+  /// How many facts a page has.
+  package static let pageSize = 100
+
+  /// The caller's own trail, the newest first, at most `pageSize` facts.
+  ///
+  /// `cursor` is the `next` of the page before; nil for the first page.
+  /// - Throws: `.unauthenticated`, `.unavailable`.
+  @EventLoop package static func page(
+    of caller: Caller,
+    before cursor: EventID?,
+    _ context: Context
+  ) async throws(Failure) -> AuditPage {
+    let rows = try await context.store.read(
+      AuditQueries.page,
+      caller.user,
+      caller.session,
+      cursor,
+      pageSize
+    )
+    guard let page = rows.first else { throw .unauthenticated(.sessionEnded) }
+    return page
+  }
+}
+
+package struct AuditPage: RowDecodable {
+  /// A JSON array.
+  package let events: [UInt8]
+  /// Where the next page goes on; nil when this is the last.
+  package let next: EventID?
+
+  package init(from row: Row) throws(DatabaseError) {
+    events = try row.bytes(0)
+    next = row.text(ifAny: 1).map(EventID.init(trusted:))
+  }
+}
+
+package enum AuditQueries {
+  /// Adds one fact.
+  static let record = Statement<
+    NoRow, String, AppID, String, String, SessionID?, DeviceID?, String?, String?, TextBytes
+  >(
+    "audit.record",
+    """
+    insert into audit (
+      user_id, event_id, app_id, action, actor, session_id, device_id, address, agent, detail)
+    values ($1, new_object_id(), $2, $3, $4, $5, $6, $7::inet, $8, $9::jsonb)
+    """
+  )
+
+  /// One row when the session counts.
+  ///
+  /// Served by the primary key: ids sort by time.
+  static let page = Statement<AuditPage, UserID, SessionID, EventID?, Int>(
+    "audit.page",
+    """
+    select coalesce(json_agg(json_build_object(
+        'id', a.event_id, 'at', a.at, 'action', a.action, 'actor', a.actor,
+        'session_id', a.session_id, 'device_id', a.device_id, 'address', host(a.address),
+        'agent', a.agent, 'detail', a.detail) order by a.event_id desc)
+        filter (where a.event_id is not null), '[]')::text,
+      case when count(a.event_id) = $4::bigint then min(a.event_id::text) end
+    from caller($1, $2) c
+    left join lateral (
+      select * from audit a
+      where a.user_id = c.user_id and ($3::text is null or a.event_id < $3)
+      order by a.event_id desc limit $4::bigint
+    ) a on true
+    group by c.user_id
+    """
+  )
+
+  /// Removes a batch of what is older than its app keeps; as many rows as were removed.
+  package static let expire = Statement<Int>(
+    "audit.expire",
+    """
+    with old as (
+      select a.user_id, a.event_id from apps p
+      cross join lateral (
+        select user_id, event_id from audit a
+        where a.app_id = p.app_id
+          and a.at < now() - coalesce((p.settings ->> 'audit_days')::bigint, 365) * interval '1 day'
+        order by a.at limit 1000
+      ) a
+    ), removed as (
+      delete from audit a using old where a.user_id = old.user_id and a.event_id = old.event_id
+      returning 1
+    )
+    select count(*) from removed
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [record, page, expire]
+}

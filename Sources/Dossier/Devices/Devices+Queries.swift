@@ -1,0 +1,136 @@
+package import Postgres
+
+/// A user of a device, with the session there if one counts.
+struct DevicePlaceRow: RowDecodable {
+  let user: UserID?
+  let live: LiveSession?
+  var isKnown: Bool { user != nil }
+
+  init(from row: Row) throws(DatabaseError) {
+    live = row.isNull(0) ? nil : try LiveSession(from: row)
+    user = row.text(ifAny: 5).map(UserID.init(trusted:))
+  }
+}
+
+struct DeviceAdmissionRow: RowDecodable {
+  let isRight: Bool
+  let others: Int
+
+  init(from row: Row) throws(DatabaseError) {
+    isRight = try row.bool(0)
+    others = try row.int(1)
+  }
+}
+
+package enum DevicesQueries {
+  /// Whether the proof is right, and how many users besides this one the device knows.
+  static let admit = Statement<DeviceAdmissionRow, DeviceID, AppID, BinaryBytes, UserID>(
+    "devices.admit",
+    """
+    select d.app_id = $2 and d.secret_hash = $3,
+      (select count(*) from device_users p where p.device_id = d.device_id and p.user_id <> $4)
+    from devices d where d.device_id = $1
+    """
+  )
+
+  /// One row when the proof is right.
+  ///
+  /// - Parameter 4: whether somebody else becomes active when the active user leaves.
+  static let list = Statement<JSONText, DeviceID, AppID, BinaryBytes, Bool>(
+    "devices.list",
+    """
+    select json_build_object('device_id', d.device_id, 'users', (
+      select coalesce(json_agg(json_build_object(
+          'user_id', p.user_id, 'chosen_at', p.chosen_at,
+          'state', case when not p.is_live then 'logged_out'
+            when p.is_active then 'active' else 'inactive' end,
+          'anonymous', u.anonymous, 'name', u.name, 'nickname', u.nickname, 'email', u.email,
+          'picture', u.picture)
+        order by p.is_active desc, p.chosen_at desc, p.user_id), '[]')
+      from device_places(d.device_id, $4::boolean) p join users u on u.user_id = p.user_id
+    ))::text
+    from devices d where d.device_id = $1 and d.app_id = $2 and d.secret_hash = $3
+    """
+  )
+
+  /// One row when the proof is right, with nulls for a user the device does not know, or whose
+  /// session there does not count.
+  static let activate = Statement<
+    DevicePlaceRow, DeviceID, AppID, BinaryBytes, UserID, String?, String?
+  >(
+    "devices.activate",
+    """
+    with device as (
+      update devices set last_seen_at = now()
+      where device_id = $1 and app_id = $2 and secret_hash = $3 returning device_id
+    ), place as (
+      select p.user_id, p.session_id, p.is_active
+      from device d cross join lateral device_places(d.device_id, true) p where p.user_id = $4
+    ), chosen as (
+      update device_users p set chosen_at = clock_timestamp() from place
+      where p.device_id = $1 and p.user_id = place.user_id and place.session_id is not null
+    ), fact as (
+      insert into audit (
+        user_id, event_id, app_id, action, actor, session_id, device_id, address, agent)
+      select user_id, new_object_id(), $2, 'device_switch', 'user', session_id, $1, $5::inet, $6
+      from place where session_id is not null and not is_active
+    )
+    select s.session_id, s.device_id, s.scope, s.refresh_generation, s.refresh_salt, place.user_id
+    from device left join place on true
+    left join sessions s on s.user_id = place.user_id and s.session_id = place.session_id
+    """
+  )
+
+  /// One row when the proof is right, with nulls when nobody is active.
+  static let refresh = Statement<DevicePlaceRow, DeviceID, AppID, BinaryBytes, Int, Bool>(
+    "devices.refresh",
+    """
+    with device as (
+      update devices set last_seen_at = now()
+      where device_id = $1 and app_id = $2 and secret_hash = $3 returning device_id
+    ), session as (
+      update sessions s set expires_at = now() + $4::bigint * interval '1 second'
+      from device d cross join lateral device_places(d.device_id, $5::boolean) p
+      where p.is_active and s.user_id = p.user_id and s.session_id = p.session_id
+        and s.ended_at is null
+      returning s.*
+    )
+    select s.session_id, s.device_id, s.scope, s.refresh_generation, s.refresh_salt, s.user_id
+    from device left join session s on true
+    """
+  )
+
+  /// One row when the proof is right: whether the device knew the user.
+  static let leave = Statement<
+    Bool, DeviceID, AppID, BinaryBytes, UserID, Bool, String?, String?
+  >(
+    "devices.leave",
+    """
+    with device as (
+      update devices set last_seen_at = now()
+      where device_id = $1 and app_id = $2 and secret_hash = $3 returning device_id
+    ), place as (
+      select p.user_id from device_users p join device d on d.device_id = p.device_id
+      where p.user_id = $4
+    ), ended as (
+      update sessions s set ended_at = now(),
+        end_reason = case when $5::boolean then 'device_remove' else 'device_logout' end
+      from place p where s.user_id = p.user_id and s.device_id = $1 and s.ended_at is null
+      returning s.session_id
+    ), forgotten as (
+      delete from device_users d using place p
+      where $5::boolean and d.user_id = p.user_id and d.device_id = $1
+    ), fact as (
+      insert into audit (
+        user_id, event_id, app_id, action, actor, session_id, device_id, address, agent)
+      select place.user_id, new_object_id(), $2,
+        case when $5::boolean then 'device_remove' else 'device_logout' end, 'user',
+        (select min(session_id::text) from ended), $1, $6::inet, $7
+      from place where $5::boolean or exists (select from ended)
+    )
+    select place.user_id is not null from device left join place on true
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [admit, list, activate, refresh, leave]
+}

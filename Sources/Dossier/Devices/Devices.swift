@@ -1,0 +1,145 @@
+package import EventLoop
+import JSON
+import Postgres
+
+/// What a client shows to be the device that it was.
+package struct DeviceProof: Sendable {
+  package let id: DeviceID
+  let secret: Credential
+
+  /// Reads what a client sent; nil when it was never given out with this master key.
+  @EventLoop package init?(_ text: String, _ store: Store) {
+    guard let secret = Credential(.device, text, store.keys.master) else { return nil }
+    self.secret = secret
+    id = secret.owner()
+  }
+}
+
+/// Devices, and the users known on each.
+///
+/// A user of a device is active, inactive (logged in all the same) or logged out. Nothing stores
+/// that: who has a session on the device that counts is logged in, and the one of them that was
+/// chosen last is active.
+package enum Devices {
+  /// How many users one device may know.
+  package static let limit = 20
+
+  /// The users of the device, the active one first, then by when they were chosen.
+  ///
+  /// - Returns: `{"device_id", "users": [{"user_id", "state", "chosen_at", "anonymous", "name",
+  ///   "nickname", "email", "picture"}]}`.
+  /// - Throws: `.deviceUnknown`, `.unavailable`.
+  @EventLoop package static func list(_ context: Context) async throws(Failure) -> [UInt8] {
+    let proof = try known(context)
+    let rows = try await context.store.read(
+      DevicesQueries.list,
+      proof.id,
+      context.app.id,
+      proof.secret.hash(context.store.keys.master),
+      context.app.settings.allowsSwitching
+    )
+    guard let row = rows.first else { throw .deviceUnknown }
+    return row.bytes
+  }
+
+  /// Makes a user that is logged in on the device the active one.
+  ///
+  /// - Throws: `.switchingForbidden`, `.deviceUnknown`, `.notFound` for a user the device does not
+  ///   know, `.notLoggedIn`, `.unavailable`.
+  @EventLoop package static func activate(
+    _ user: UserID,
+    _ context: Context
+  ) async throws(Failure) -> Sessions.Grant {
+    let proof = try known(context)
+    guard context.app.settings.allowsSwitching else { throw .switchingForbidden }
+    let rows = try await context.store.write(
+      DevicesQueries.activate,
+      proof.id,
+      context.app.id,
+      proof.secret.hash(context.store.keys.master),
+      user,
+      context.origin.address,
+      context.origin.agent
+    )
+    guard let row = rows.first else { throw .deviceUnknown }
+    guard row.isKnown else { throw .notFound }
+    guard let live = row.live else { throw .notLoggedIn }
+    return try await Sessions.grant(live, of: user, context)
+  }
+
+  /// New tokens for the active user, for a browser that holds its device in a cookie.
+  ///
+  /// - Throws: `.deviceUnknown`, `.notLoggedIn` when nobody is active, `.unavailable`.
+  @EventLoop package static func refresh(_ context: Context) async throws(Failure) -> Sessions.Grant
+  {
+    let proof = try known(context)
+    let rows = try await context.store.write(
+      DevicesQueries.refresh,
+      proof.id,
+      context.app.id,
+      proof.secret.hash(context.store.keys.master),
+      Int(context.app.sessionLifetime.components.seconds),
+      context.app.settings.allowsSwitching
+    )
+    guard let row = rows.first else { throw .deviceUnknown }
+    guard let user = row.user, let live = row.live else { throw .notLoggedIn }
+    return try await Sessions.grant(live, of: user, context)
+  }
+
+  /// Logs a user out of the device; nothing changes when it was logged out already.
+  ///
+  /// - Throws: `.deviceUnknown`, `.notFound`, `.unavailable`.
+  @EventLoop package static func logout(_ user: UserID, _ context: Context) async throws(Failure) {
+    try await leave(user, isForgotten: false, context)
+  }
+
+  /// Makes the device forget a user, whose session there ends; the user itself stays.
+  ///
+  /// - Throws: `.deviceUnknown`, `.notFound`, `.unavailable`.
+  @EventLoop package static func remove(_ user: UserID, _ context: Context) async throws(Failure) {
+    try await leave(user, isForgotten: true, context)
+  }
+
+  @EventLoop private static func leave(
+    _ user: UserID,
+    isForgotten: Bool,
+    _ context: Context
+  ) async throws(Failure) {
+    let proof = try known(context)
+    let rows = try await context.store.write(
+      DevicesQueries.leave,
+      proof.id,
+      context.app.id,
+      proof.secret.hash(context.store.keys.master),
+      user,
+      isForgotten,
+      context.origin.address,
+      context.origin.agent
+    )
+    guard let isKnown = rows.first else { throw .deviceUnknown }
+    guard isKnown else { throw .notFound }
+  }
+
+  /// Checks before a login that the device is what it says and has room for the user.
+  ///
+  /// - Throws: `.deviceUnknown`, `.deviceFull`, `.unavailable`.
+  @EventLoop static func admit(_ user: UserID, _ context: Context) async throws(Failure) {
+    guard let proof = context.device else { return }
+    let rows = try await context.store.read(
+      DevicesQueries.admit,
+      proof.id,
+      context.app.id,
+      proof.secret.hash(context.store.keys.master),
+      user
+    )
+    // No row: issued by us, but lost since, as by restoring a backup. The login writes it anew.
+    guard let row = rows.first else { return }
+    guard row.isRight else { throw .deviceUnknown }
+    guard row.others < limit else { throw .deviceFull(limit: limit) }
+  }
+
+  private static func known(_ context: Context) throws(Failure) -> DeviceProof {
+    guard let proof = context.device else { throw .deviceUnknown }
+    return proof
+  }
+}

@@ -1,0 +1,179 @@
+import EventLoop
+package import Postgres
+
+/// API keys: ways in for a user's scripts, made by the user.
+///
+/// Each is an identity too, by the same id.
+package enum APIKeys {
+  /// A key that was made: the only time that it is shown.
+  package struct Made: Sendable {
+    package let id: APIKeyID
+    package let key: String
+  }
+
+  /// Makes a key, with a name of 1 to 100 characters for the user to tell its keys apart.
+  ///
+  /// - Throws: `.invalid`, `.wayInClosed`, `.tooManyAPIKeys`, `.unauthenticated`, `.unavailable`.
+  @EventLoop package static func make(
+    _ name: String,
+    for caller: Caller,
+    _ context: Context
+  ) async throws(Failure) -> Made {
+    try context.requireOpen(.apiKey)
+    guard (1...100).contains(name.unicodeScalars.count),
+      name.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })
+    else {
+      throw .invalid([Fault("/name", "length", "A name has 1 to 100 characters in one line.")])
+    }
+    let id = APIKeyID()
+    let key = Credential(.apiKey, of: caller.user, part: id)
+    let limit = context.app.settings.number(.apiKeysPerUser)
+    let master = context.store.keys.master
+    let outcome = try await context.store.transaction { transaction async throws(DatabaseError) in
+      // Keys made at once are counted one after the other.
+      let locked = try await transaction.run(
+        IdentitiesQueries.lock,
+        caller.user,
+        caller.session
+      )
+      guard !locked.isEmpty else { return Bool?.none }
+      let made = try await transaction.run(
+        APIKeyQueries.make,
+        caller.user,
+        context.app.id,
+        id,
+        name,
+        key.hash(master),
+        limit
+      )
+      guard !made.isEmpty else { return false }
+      try await Identities.recordLink("api-key", of: caller, in: transaction, context)
+      return true
+    }
+    guard let isMade = outcome else { throw .unauthenticated(.sessionEnded) }
+    guard isMade else { throw .tooManyAPIKeys(limit: limit) }
+    return Made(id: id, key: key.text(master))
+  }
+
+  /// The caller's keys without their secrets, as a JSON array.
+  ///
+  /// - Throws: `.unauthenticated`, `.unavailable`.
+  @EventLoop package static func list(
+    of caller: Caller,
+    _ context: Context
+  ) async throws(Failure) -> [UInt8] {
+    let rows = try await context.store.read(APIKeyQueries.list, caller.user, caller.session)
+    guard let row = rows.first else { throw .unauthenticated(.sessionEnded) }
+    return row.bytes
+  }
+
+  /// Disables a key, or enables it again; the sessions it has opened go on.
+  ///
+  /// - Throws: `.notFound`, `.unauthenticated`, `.unavailable`.
+  @EventLoop package static func setDisabled(
+    _ isDisabled: Bool,
+    _ key: APIKeyID,
+    of caller: Caller,
+    _ context: Context
+  ) async throws(Failure) {
+    let rows = try await context.store.write(
+      APIKeyQueries.setDisabled,
+      caller.user,
+      caller.session,
+      key,
+      isDisabled
+    )
+    guard let isFound = rows.first else { throw .unauthenticated(.sessionEnded) }
+    guard isFound else { throw .notFound }
+  }
+
+  /// Logs a user in by one of its keys.
+  ///
+  /// - Throws: `.wrongCredentials`, `.wayInClosed`, `.deviceUnknown`, `.deviceFull`, `.unavailable`.
+  @EventLoop package static func login(
+    _ text: String,
+    _ context: Context
+  ) async throws(Failure) -> Sessions.Grant {
+    try context.requireOpen(.apiKey)
+    // No guard: whoever guesses does not get past the mark.
+    guard let key = Credential(.apiKey, text, context.store.keys.master) else {
+      throw .wrongCredentials
+    }
+    let user = key.owner(as: UserID.self)
+    let used = try await context.store.write(
+      APIKeyQueries.use,
+      user,
+      key.part(as: APIKeyID.self),
+      key.hash(context.store.keys.master),
+      context.app.id
+    )
+    guard !used.isEmpty else { throw .wrongCredentials }
+    try await Devices.admit(user, context)
+    let opening = Opening(of: user, by: "api-key", context)
+    try await context.store.transaction { (transaction) async throws(DatabaseError) in
+      try await opening.write(in: transaction)
+    }
+    return try await opening.grant()
+  }
+}
+
+package enum APIKeyQueries {
+  /// No row when the user has as many as it may.
+  static let make = Statement<String, UserID, AppID, APIKeyID, String, BinaryBytes, Int>(
+    "api_keys.make",
+    """
+    with made as (
+      insert into api_keys (user_id, key_id, name, key_hash)
+      select $1::text, $3::text, $4, $5
+      where (select count(*) from api_keys where user_id = $1::text) < $6::bigint
+      returning user_id
+    ), placeholder as (
+      delete from identities i using made m where i.user_id = m.user_id and i.provider = 'anonymous'
+    ), subject as (
+      delete from identity_subjects i using made m
+      where i.user_id = m.user_id and i.provider = 'anonymous'
+    ), identity as (
+      insert into identities (user_id, identity_id, app_id, provider, subject)
+      select user_id, $3::text, $2, 'api-key', $3::text from made
+    )
+    update users u set anonymous = false, version = u.version + 1, updated_at = now()
+    from made m where u.user_id = m.user_id returning u.user_id
+    """
+  )
+
+  static let list = Statement<JSONText, UserID, SessionID>(
+    "api_keys.list",
+    """
+    select (select coalesce(json_agg(json_build_object(
+        'id', k.key_id, 'name', k.name, 'disabled', k.disabled_at is not null,
+        'created_at', k.created_at, 'last_used_at', k.last_used_at)
+        order by k.created_at, k.key_id), '[]')
+      from api_keys k where k.user_id = c.user_id)::text
+    from caller($1, $2) c
+    """
+  )
+
+  static let setDisabled = Statement<Bool, UserID, SessionID, APIKeyID, Bool>(
+    "api_keys.set_disabled",
+    """
+    with c as (select user_id from caller($1, $2)), changed as (
+      update api_keys k
+      set disabled_at = case when $4::boolean then coalesce(k.disabled_at, now()) end
+      from c where k.user_id = c.user_id and k.key_id = $3 returning k.user_id
+    )
+    select changed.user_id is not null from c left join changed on true
+    """
+  )
+
+  static let use = Statement<String, UserID, APIKeyID, BinaryBytes, AppID>(
+    "api_keys.use",
+    """
+    update api_keys k set last_used_at = now() from users u
+    where k.user_id = $1 and k.key_id = $2 and k.key_hash = $3 and k.disabled_at is null
+      and u.user_id = k.user_id and u.app_id = $4 and u.blocked_at is null
+    returning k.user_id
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [make, list, setDisabled, use]
+}

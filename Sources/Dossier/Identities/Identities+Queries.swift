@@ -1,0 +1,141 @@
+package import Postgres
+
+/// Whose an identity is.
+struct IdentityHolder: RowDecodable {
+  let user: UserID
+  let isBlocked: Bool
+
+  init(from row: Row) throws(DatabaseError) {
+    user = UserID(trusted: try row.text(0))
+    isBlocked = try row.bool(1)
+  }
+}
+
+package enum IdentitiesQueries {
+  /// One row when the session counts.
+  static let list = Statement<JSONText, UserID, SessionID>(
+    "identities.list",
+    """
+    select (select coalesce(json_agg(json_build_object(
+        'id', i.identity_id, 'provider', i.provider, 'subject', i.subject,
+        'confirmed', i.provider <> 'password' or c.email_verified,
+        'created_at', i.created_at) order by i.created_at, i.identity_id), '[]')
+      from identities i where i.user_id = c.user_id)::text
+    from caller($1, $2) c
+    """
+  )
+
+  static let holder = Statement<IdentityHolder, AppID, String, String>(
+    "identities.holder",
+    """
+    select u.user_id, u.blocked_at is not null
+    from identity_subjects i join users u on u.user_id = i.user_id
+    where i.app_id = $1 and i.provider = $2 and i.subject = $3
+    """
+  )
+
+  /// One row when the session counts: whether the address was not confirmed by another.
+  ///
+  /// Fails by `passwords_pkey` when the user has a password.
+  static let linkPassword = Statement<Bool, UserID, SessionID, IdentityID, String, String>(
+    "identities.link_password",
+    """
+    with c as (select user_id, app_id from caller($1, $2)), free as (
+      select c.*, email_key($4) as key from c where not exists (
+        select from identity_subjects i
+        where i.app_id = c.app_id and i.provider = 'email' and i.subject = email_key($4))
+    ), password as (
+      insert into passwords (user_id, hash) select user_id, $5 from free
+    ), placeholder as (
+      delete from identities i using free f where i.user_id = f.user_id and i.provider = 'anonymous'
+    ), subject as (
+      delete from identity_subjects i using free f
+      where i.user_id = f.user_id and i.provider = 'anonymous'
+    ), identity as (
+      insert into identities (user_id, identity_id, app_id, provider, subject)
+      select user_id, $3, app_id, 'password', key from free
+    ), claim as (
+      insert into unconfirmed_emails (app_id, email_key, user_id) select app_id, key, user_id from free
+    ), changed as (
+      update users u set anonymous = false, email = btrim($4), email_verified = false,
+        version = u.version + 1, updated_at = now()
+      from free f where u.user_id = f.user_id
+    )
+    select free.user_id is not null from c left join free on true
+    """
+  )
+
+  /// One row when the session counts.
+  ///
+  /// Fails by `identity_subjects_taken` when it is another's.
+  static let linkSubject = Statement<String, UserID, SessionID, IdentityID, String, String>(
+    "identities.link_subject",
+    """
+    with c as (select user_id, app_id from caller($1, $2)), placeholder as (
+      delete from identities i using c where i.user_id = c.user_id and i.provider = 'anonymous'
+    ), subject as (
+      delete from identity_subjects i using c where i.user_id = c.user_id and i.provider = 'anonymous'
+    ), identity as (
+      insert into identities (user_id, identity_id, app_id, provider, subject)
+      select user_id, $3, app_id, $4, $5 from c
+    ), claimed as (
+      insert into identity_subjects (app_id, provider, subject, user_id, identity_id)
+      select app_id, $4, $5, user_id, $3 from c
+    )
+    update users u set anonymous = false, version = u.version + 1, updated_at = now()
+    from c where u.user_id = c.user_id returning u.user_id
+    """
+  )
+
+  /// Locks the caller; no row when its session does not count.
+  static let lock = Statement<String, UserID, SessionID>(
+    "identities.lock",
+    """
+    select u.user_id from users u join sessions s on s.user_id = u.user_id
+    where u.user_id = $1 and s.session_id = $2 and s.ended_at is null and s.expires_at > now()
+      and u.blocked_at is null
+    for update of u
+    """
+  )
+
+  /// How many others there are to log in with; no row when there is no such identity.
+  static let others = Statement<Int, UserID, IdentityID>(
+    "identities.others",
+    """
+    select (select count(*) from identities o
+      where o.user_id = i.user_id and o.identity_id <> i.identity_id and o.provider <> 'anonymous')
+    from identities i where i.user_id = $1 and i.identity_id = $2
+    """
+  )
+
+  /// Removes an identity, with what makes it one; its provider.
+  static let unlink = Statement<String, UserID, IdentityID>(
+    "identities.unlink",
+    """
+    with gone as (
+      delete from identities where user_id = $1 and identity_id = $2 returning user_id, provider
+    ), subject as (
+      delete from identity_subjects where user_id = $1 and identity_id = $2
+    ), key as (
+      delete from api_keys where user_id = $1 and key_id = $2
+    ), password as (
+      delete from passwords p using gone g where p.user_id = g.user_id and g.provider = 'password'
+    ), claim as (
+      delete from unconfirmed_emails e using gone g
+      where e.user_id = g.user_id and g.provider = 'password'
+    ), mail as (
+      delete from mail_tokens m using gone g where m.user_id = g.user_id and g.provider = 'password'
+    ), changed as (
+      update users u set version = u.version + 1, updated_at = now(),
+        email = case when g.provider = 'password' then null else u.email end,
+        email_verified = u.email_verified and g.provider <> 'password'
+      from gone g where u.user_id = g.user_id
+    )
+    select provider from gone
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [
+    list, holder, linkPassword, linkSubject, lock, others, unlink,
+  ]
+}

@@ -1,0 +1,143 @@
+import EventLoop
+import JSON
+import Postgres
+
+/// The identities by which a user is known: linked to it, listed, taken away.
+package enum Identities {
+  /// The caller's identities, the oldest first, as a JSON array.
+  ///
+  /// - Throws: `.unauthenticated`, `.unavailable`.
+  @EventLoop package static func list(
+    of caller: Caller,
+    _ context: Context
+  ) async throws(Failure) -> [UInt8] {
+    let rows = try await context.store.read(IdentitiesQueries.list, caller.user, caller.session)
+    guard let row = rows.first else { throw .unauthenticated(.sessionEnded) }
+    return row.bytes
+  }
+
+  /// Attaches an email address and a password to the caller, and mails what confirms the address.
+  ///
+  /// - Throws: `.invalid`, `.identityTaken` when another user has confirmed the address,
+  ///   `.identityExists` when the caller has a password already, `.tooManyAttempts`, `.wayInClosed`,
+  ///   `.unauthenticated`, `.overloaded`, `.unavailable`.
+  @EventLoop package static func linkPassword(
+    _ credentials: Credentials,
+    to caller: Caller,
+    _ context: Context
+  ) async throws(Failure) {
+    try context.requireOpen(.password)
+    try credentials.checkForRegistration(context.app.settings)
+    try await context.requireSession(of: caller)
+    try await EmailAddress(credentials.email).limitMail(context)
+    let hash = try await context.store.passwords.hash(credentials.password)
+    let mail = MailedToken(.confirm, to: credentials.email, of: caller.user, context)
+    let outcome = try await context.store.transaction { transaction async throws(DatabaseError) in
+      let linked = try await transaction.run(
+        IdentitiesQueries.linkPassword,
+        caller.user,
+        caller.session,
+        IdentityID(),
+        credentials.email,
+        hash
+      )
+      guard linked.first == true else { return linked.first }
+      try await mail.write(in: transaction)
+      try await recordLink("password", of: caller, in: transaction, context)
+      return true
+    }
+    guard let isLinked = outcome else { throw .unauthenticated(.sessionEnded) }
+    guard isLinked else { throw .identityTaken }
+    mail.send()
+  }
+
+  /// Attaches what an issuer's token says to the caller; nothing changes when it is the caller's.
+  ///
+  /// - Throws: `.identityTaken` when it is another user's, `.invalidExternalToken`, `.wayInClosed`,
+  ///   `.unauthenticated`, `.unavailable`.
+  @EventLoop package static func linkToken(
+    _ token: String,
+    to caller: Caller,
+    _ context: Context
+  ) async throws(Failure) {
+    try context.requireOpen(.jwt)
+    try await context.requireSession(of: caller)
+    let external = try await context.store.external.identity(of: token, context)
+    let holder = try await context.store.read(
+      IdentitiesQueries.holder,
+      context.app.id,
+      external.provider,
+      external.subject
+    )
+    if holder.first?.user == caller.user { return }
+    let isLinked = try await context.store.transaction { transaction async throws(DatabaseError) in
+      let linked = try await transaction.run(
+        IdentitiesQueries.linkSubject,
+        caller.user,
+        caller.session,
+        IdentityID(),
+        external.provider,
+        external.subject
+      )
+      guard !linked.isEmpty else { return false }
+      try await recordLink(external.provider, of: caller, in: transaction, context)
+      return true
+    }
+    guard isLinked else { throw .unauthenticated(.sessionEnded) }
+  }
+
+  /// Takes an identity away from the caller.
+  ///
+  /// - Throws: `.notFound`, `.lastIdentity` when there is no other to log in with,
+  ///   `.unauthenticated`, `.unavailable`.
+  @EventLoop package static func unlink(
+    _ identity: IdentityID,
+    from caller: Caller,
+    _ context: Context
+  ) async throws(Failure) {
+    let outcome = try await context.store.transaction { transaction async throws(DatabaseError) in
+      // Two at once must not each leave the other's.
+      let locked = try await transaction.run(
+        IdentitiesQueries.lock,
+        caller.user,
+        caller.session
+      )
+      guard !locked.isEmpty else { return UnlinkOutcome.sessionEnded }
+      let found = try await transaction.run(IdentitiesQueries.others, caller.user, identity)
+      guard let others = found.first else { return .notFound }
+      guard others > 0 else { return .last }
+      let provider = try await transaction.run(IdentitiesQueries.unlink, caller.user, identity)
+      try await AuditEvent(
+        "unlink",
+        of: caller.user,
+        session: caller.session,
+        device: caller.device,
+        detail: ["provider": .string(provider.first ?? "")]
+      ).record(in: transaction, context)
+      return .unlinked
+    }
+    switch outcome {
+    case .unlinked: break
+    case .sessionEnded: throw .unauthenticated(.sessionEnded)
+    case .notFound: throw .notFound
+    case .last: throw .lastIdentity
+    }
+  }
+
+  private enum UnlinkOutcome { case unlinked, sessionEnded, notFound, last }
+
+  @EventLoop static func recordLink(
+    _ provider: String,
+    of caller: Caller,
+    in transaction: Transaction,
+    _ context: Context
+  ) async throws(DatabaseError) {
+    try await AuditEvent(
+      "link",
+      of: caller.user,
+      session: caller.session,
+      device: caller.device,
+      detail: ["provider": .string(provider)]
+    ).record(in: transaction, context)
+  }
+}

@@ -1,0 +1,78 @@
+import EventLoop
+import JSON
+import Postgres
+
+/// A session about to be opened: what is written in the transaction that logs a user in.
+struct Opening {
+  let user: UserID
+  let provider: String
+  private let session = SessionID()
+  private let salt = Credential.salt()
+  private let device: DeviceID
+  private let secret: Credential
+  private let isNewDevice: Bool
+  private let context: Context
+
+  /// - Parameters:
+  ///   - user: who has proved to be it.
+  ///   - provider: by which identity.
+  ///   - context: names the device, if the client has one.
+  init(of user: UserID, by provider: String, _ context: Context) {
+    self.user = user
+    self.provider = provider
+    self.context = context
+    isNewDevice = context.device == nil
+    if let known = context.device {
+      device = known.id
+      secret = known.secret
+    } else {
+      device = DeviceID()
+      secret = Credential(.device, of: device)
+    }
+  }
+
+  @EventLoop func write(in transaction: Transaction) async throws(DatabaseError) {
+    let master = context.store.keys.master
+    _ = try await transaction.run(
+      SessionsQueries.open,
+      user,
+      session,
+      device,
+      context.app.id,
+      provider,
+      Scopes.user.text,
+      BinaryBytes(salt),
+      Int(context.app.sessionLifetime.components.seconds),
+      context.origin.address,
+      context.origin.agent,
+      secret.hash(master)
+    )
+    try await AuditEvent(
+      "login",
+      of: user,
+      session: session,
+      device: device,
+      detail: ["provider": .string(provider)]
+    ).record(in: transaction, context)
+  }
+
+  /// The tokens, when the transaction is through.
+  @EventLoop func grant() async throws(Failure) -> Sessions.Grant {
+    try await Sessions.grant(
+      LiveSession(session: session, device: device, scope: Scopes.user.text, salt: salt),
+      of: user,
+      context,
+      deviceSecret: isNewDevice ? secret.text(context.store.keys.master) : nil
+    )
+  }
+}
+
+extension LiveSession {
+  fileprivate init(session: SessionID, device: DeviceID, scope: String, salt: [UInt8]) {
+    self.session = session
+    self.device = device
+    self.scope = scope
+    self.salt = salt
+    generation = 1
+  }
+}

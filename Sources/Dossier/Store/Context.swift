@@ -1,0 +1,45 @@
+package import EventLoop
+package import Postgres
+
+/// What a call brings besides its arguments: which app is asked, from where, on which device.
+@EventLoop package struct Context: Sendable {
+  package let app: App
+  package let store: Store
+  package let tokens: AccessTokens
+  package nonisolated let origin: Origin
+  /// Nil when the client has none yet.
+  package var device: DeviceProof?
+
+  package init(
+    app: App,
+    store: Store,
+    tokens: AccessTokens,
+    origin: Origin,
+    device: DeviceProof? = nil
+  ) {
+    self.app = app
+    self.store = store
+    self.tokens = tokens
+    self.origin = origin
+    self.device = device
+  }
+
+  /// For work whose statement does not look at the caller's session itself.
+  ///
+  /// - Throws: `.unauthenticated`, `.unavailable`.
+  func requireSession(of caller: Caller) async throws(Failure) {
+    guard try await !store.read(CallerQueries.live, caller.user, caller.session).isEmpty else {
+      throw .unauthenticated(.sessionEnded)
+    }
+  }
+}
+
+package enum CallerQueries {
+  /// One row when the session counts.
+  static let live = Statement<String, UserID, SessionID>(
+    "caller.live",
+    "select user_id from caller($1, $2)"
+  )
+
+  package static let all: [any PreparedStatement] = [live]
+}

@@ -1,0 +1,70 @@
+import EventLoop
+package import Postgres
+
+extension Users {
+  /// Changes the caller's password, who shows the current one, and ends its other sessions.
+  ///
+  /// - Throws: `.invalid`, `.wrongCredentials` also for a user without a password,
+  ///   `.tooManyAttempts`, `.unauthenticated`, `.overloaded`, `.unavailable`.
+  @EventLoop package static func changePassword(
+    from current: String,
+    to new: String,
+    of caller: Caller,
+    _ context: Context
+  ) async throws(Failure) {
+    if let fault = Credentials.fault(in: new, at: "/new_password", context.app.settings) {
+      throw .invalid([fault])
+    }
+    let guarding = FailureGuard("password", on: caller.user.text, context)
+    try await guarding.attempt()
+    let rows = try await context.store.read(PasswordQueries.own, caller.user, caller.session)
+    guard let row = rows.first else { throw .unauthenticated(.sessionEnded) }
+    let (isRight, _) = try await context.store.passwords.verify(current, against: row.hash)
+    guard isRight else { throw .wrongCredentials }
+    let hash = try await context.store.passwords.hash(new)
+    try await context.store.transaction { (transaction) async throws(DatabaseError) in
+      _ = try await transaction.run(PasswordQueries.set, caller.user, hash)
+      _ = try await transaction.run(
+        SessionsQueries.end,
+        caller.user,
+        nil,
+        caller.session,
+        "password_change",
+        "user",
+        context.origin.address,
+        context.origin.agent
+      )
+      try await guarding.succeed(in: transaction)
+      try await AuditEvent(
+        "password_change",
+        of: caller.user,
+        session: caller.session,
+        device: caller.device
+      ).record(in: transaction, context)
+    }
+  }
+}
+
+/// The password of a caller whose session counts; no hash when there is none.
+struct OwnPassword: RowDecodable {
+  let hash: String?
+  init(from row: Row) throws(DatabaseError) { hash = row.text(ifAny: 0) }
+}
+
+package enum PasswordQueries {
+  static let own = Statement<OwnPassword, UserID, SessionID>(
+    "passwords.own",
+    "select p.hash from caller($1, $2) c left join passwords p on p.user_id = c.user_id"
+  )
+
+  /// Also takes away what was mailed to choose a new one.
+  static let set = Statement<NoRow, UserID, String>(
+    "passwords.set",
+    """
+    with used as (delete from mail_tokens where user_id = $1 and purpose = 'reset')
+    update passwords set hash = $2, changed_at = now() where user_id = $1
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [own, set]
+}

@@ -1,0 +1,51 @@
+import Dossier
+import EventLoop
+import HTTP
+import Wiring
+
+/// `/v1/device`: who is known on a device, and who is active.
+@EventLoop enum DeviceResource {
+  nonisolated static let routes: [Route] = [
+    Route(
+      .get,
+      "/v1/device",
+      access: .device,
+      summary: "List the users of the device",
+      list
+    ),
+    Route(
+      .put,
+      "/v1/device/active",
+      access: .device,
+      body: .json(limit: 1_024),
+      summary: "Switch to another user of the device"
+    ) { (call) async throws(Failure) in
+      guard let user = UserID(try call.strings("user_id")[0]) else {
+        throw .invalid([Fault("/user_id", "id", "An id has 24 hexadecimal characters.")])
+      }
+      return try Entrance.response(.ok, await Devices.activate(user, call.context), call)
+    },
+    Route(
+      .post,
+      "/v1/device/users/{id}/logout",
+      access: .device,
+      summary: "Log a user out of the device"
+    ) { (call) async throws(Failure) in
+      try await Devices.logout(call.captured("id"), call.context)
+      return try await list(call)
+    },
+    Route(
+      .delete,
+      "/v1/device/users/{id}",
+      access: .device,
+      summary: "Make the device forget a user"
+    ) { (call) async throws(Failure) in
+      try await Devices.remove(call.captured("id"), call.context)
+      return try await list(call)
+    },
+  ]
+
+  private static func list(_ call: Call) async throws(Failure) -> Response {
+    Response(.ok, json: try await Devices.list(call.context))
+  }
+}

@@ -1,0 +1,100 @@
+import Dossier
+import EventLoop
+import HTTP
+import JSON
+import Wiring
+
+/// `/v1/me/identities` and `/v1/me/api-keys`.
+@EventLoop enum IdentityResource {
+  nonisolated static let routes: [Route] = [
+    Route(
+      .get,
+      "/v1/me/identities",
+      access: .user(scope: Scopes.readUser),
+      summary: "List the identities"
+    ) { (call) async throws(Failure) in
+      Response(.ok, json: try await Identities.list(of: call.caller, call.context))
+    },
+    Route(
+      .post,
+      "/v1/me/identities",
+      access: .user(scope: Scopes.updateIdentities),
+      body: .json(limit: 20_000),
+      summary: "Link an identity: a password, a token of an issuer, or a new API key",
+      link
+    ),
+    Route(
+      .delete,
+      "/v1/me/identities/{id}",
+      access: .user(scope: Scopes.updateIdentities),
+      summary: "Unlink an identity; not the last one",
+      unlink
+    ),
+    Route(
+      .get,
+      "/v1/me/api-keys",
+      access: .user(scope: Scopes.readUser),
+      summary: "List the API keys"
+    ) { (call) async throws(Failure) in
+      Response(.ok, json: try await APIKeys.list(of: call.caller, call.context))
+    },
+    Route(
+      .post,
+      "/v1/me/api-keys",
+      access: .user(scope: Scopes.updateIdentities),
+      body: .json(limit: 1_024),
+      summary: "Make an API key, which is shown this once"
+    ) { (call) async throws(Failure) in
+      try await makeKey(call.strings("name")[0], call)
+    },
+    Route(
+      .patch,
+      "/v1/me/api-keys/{id}",
+      access: .user(scope: Scopes.updateIdentities),
+      body: .json(limit: 1_024),
+      summary: "Disable an API key, or enable it again"
+    ) { (call) async throws(Failure) in
+      var members = try Members(call.json, known: ["disabled"])
+      let isDisabled = members.flag("disabled")
+      try members.check()
+      try await APIKeys.setDisabled(isDisabled, call.captured("id"), of: call.caller, call.context)
+      return Response(.noContent)
+    },
+    Route(
+      .delete,
+      "/v1/me/api-keys/{id}",
+      access: .user(scope: Scopes.updateIdentities),
+      summary: "Delete an API key",
+      unlink
+    ),
+  ]
+
+  private static func link(_ call: Call) async throws(Failure) -> Response {
+    switch call.json["provider"]?.string {
+    case "password":
+      let members = try call.strings("provider", "email", "password")
+      let credentials = Credentials(email: members[1], password: members[2])
+      try await Identities.linkPassword(credentials, to: call.caller, call.context)
+    case "jwt":
+      let token = try call.strings("provider", "token")[1]
+      try await Identities.linkToken(token, to: call.caller, call.context)
+    case "api-key": return try await makeKey(call.strings("provider", "name")[1], call)
+    default:
+      throw .invalid([Fault("/provider", "choice", "The provider is password, jwt or api-key.")])
+    }
+    return Response(.ok, json: try await Identities.list(of: call.caller, call.context))
+  }
+
+  private static func unlink(_ call: Call) async throws(Failure) -> Response {
+    try await Identities.unlink(call.captured("id"), from: call.caller, call.context)
+    return Response(.noContent)
+  }
+
+  private static func makeKey(_ name: String, _ call: Call) async throws(Failure) -> Response {
+    let made = try await APIKeys.make(name, for: call.caller, call.context)
+    let body: JSON = [
+      "id": .string(made.id.text), "name": .string(name), "key": .string(made.key),
+    ]
+    return Response(.created, json: body.serialized())
+  }
+}

@@ -1,0 +1,71 @@
+import Dossier
+import EventLoop
+import JSON
+import Wiring
+
+/// The members of a body, read with all that is wrong told at once.
+struct Members {
+  private let object: JSONObject
+  private let known: [String]
+  private var faults: [Fault] = []
+
+  /// - Throws: `.invalid` when the body is no object.
+  init(_ json: JSON, known: [String]) throws(Failure) {
+    guard let object = json.object else {
+      throw .invalid([Fault("", "type", "The body must be an object.")])
+    }
+    self.object = object
+    self.known = known
+    for (name, _) in object where !known.contains(name) {
+      faults.append(
+        Fault("/" + JSONPointer.escaped(name), "unknown_member", "This member is unknown.")
+      )
+    }
+  }
+
+  /// A string that must be there.
+  mutating func string(_ name: String) -> String {
+    value(name, "a string", \.string) ?? ""
+  }
+
+  mutating func flag(_ name: String) -> Bool {
+    value(name, "true or false", \.bool) ?? false
+  }
+
+  private mutating func value<Value>(
+    _ name: String,
+    _ kind: String,
+    _ reading: (JSON) -> Value?
+  ) -> Value? {
+    guard let member = object[name] else {
+      faults.append(Fault("/\(name)", "missing", "This member is required."))
+      return nil
+    }
+    guard let value = reading(member) else {
+      faults.append(Fault("/\(name)", "type", "This member must be \(kind)."))
+      return nil
+    }
+    return value
+  }
+
+  /// - Throws: `.invalid` with everything that was wrong.
+  func check() throws(Failure) {
+    guard faults.isEmpty else { throw .invalid(faults) }
+  }
+}
+
+extension Call {
+  /// The members of the body, which must be these strings and no others.
+  func strings(_ names: String...) throws(Failure) -> [String] {
+    var members = try Members(json, known: names)
+    let values = names.map { members.string($0) }
+    try members.check()
+    return values
+  }
+
+  /// An id that the path names; what is no id names nothing.
+  func captured<ID: Identifier>(_ name: String, as type: ID.Type = ID.self) throws(Failure) -> ID {
+    guard let id = captures[name].flatMap({ ID($0) }) else { throw .notFound }
+    return id
+  }
+}

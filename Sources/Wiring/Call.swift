@@ -1,0 +1,59 @@
+package import Dossier
+package import EventLoop
+package import HTTP
+package import JSON
+
+extension Route {
+  /// What answers a call; the failures it throws are told in the words of the wire.
+  package typealias Handler = @EventLoop (Call) async throws(Failure) -> Response
+}
+
+/// A request on its way through a handler.
+@EventLoop package struct Call {
+  package let request: Request
+  package let captures: [String: String]
+  package let body: Body
+  package let preconditions: Preconditions
+  package let asker: Asker
+
+  /// Who calls, on a route whose access is a user's.
+  package var caller: Caller {
+    get throws(Failure) {
+      guard let caller = asker.caller else { throw .unauthenticated(.missing) }
+      return caller
+    }
+  }
+
+  /// What the domain is to know of the call, on a route that is not the server's own.
+  package var context: Context {
+    get throws(Failure) {
+      guard let context = asker.context else { throw .unknownApp }
+      return context
+    }
+  }
+
+  package var store: Store { asker.store }
+
+  /// The body of a route that reads JSON.
+  package var json: JSON {
+    if case .json(let json, _) = body { return json }
+    return .null
+  }
+}
+
+/// Who asks which app.
+@EventLoop package struct Asker {
+  package let store: Store
+  /// Nil on the server's own routes.
+  package let context: Context?
+  package let caller: Caller?
+  /// Whether the client holds its device in a cookie, or wants to.
+  package let usesCookie: Bool
+
+  init(store: Store, context: Context? = nil, caller: Caller? = nil, usesCookie: Bool = false) {
+    self.store = store
+    self.context = context
+    self.caller = caller
+    self.usesCookie = usesCookie
+  }
+}

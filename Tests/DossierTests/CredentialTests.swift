@@ -1,0 +1,57 @@
+import Testing
+
+@testable import Dossier
+
+@Suite struct CredentialTests {
+  private let key = MasterKey([UInt8](repeating: 7, count: 32))
+  private let user = UserID()
+  private let session = SessionID()
+
+  private var token: Credential {
+    let salt = [UInt8](0..<16)
+    return Credential(.refreshToken, of: user, part: session, number: 70_000, salt: salt)
+  }
+
+  @Test func `a credential reads back as it was issued`() throws {
+    let read = try #require(Credential(.refreshToken, token.text(key), key))
+    #expect(read.owner(as: UserID.self) == user)
+    #expect(read.part(as: SessionID.self) == session)
+    #expect(read.number == 70_000)
+    #expect(read.salt == [UInt8](0..<16))
+    #expect(read.hash(key) == token.hash(key))
+    #expect(read.text(key) == token.text(key))
+  }
+
+  @Test func `a credential with any character changed, or of another master key, is refused`() {
+    let text = token.text(key)
+    for index in text.indices {
+      let changed = text.replacingCharacter(at: index)
+      #expect(Credential(.refreshToken, changed, key) == nil, "\(changed)")
+    }
+    let other = MasterKey([UInt8](repeating: 8, count: 32))
+    #expect(Credential(.refreshToken, text, other) == nil)
+    #expect(Credential(.refreshToken, text + "A", key) == nil)
+    #expect(Credential(.refreshToken, "", key) == nil)
+  }
+
+  @Test func `one kind is not taken for another, whatever its prefix says`() {
+    let text = token.text(key)
+    #expect(Credential(.device, text, key) == nil)
+    #expect(Credential(.device, "ddv_" + text.dropFirst(4), key) == nil)
+  }
+
+  @Test func `addresses of one subscriber count as one`() {
+    let first = FailureGuard.network(of: "2001:db8:1:2::1")
+    #expect(FailureGuard.network(of: "2001:db8:1:2:ffff::") == first)
+    #expect(FailureGuard.network(of: "2001:db8:1:3::1") != first)
+    #expect(FailureGuard.network(of: "192.0.2.1") == "192.0.2.1")
+  }
+}
+
+extension String {
+  fileprivate func replacingCharacter(at index: Index) -> String {
+    var text = self
+    text.replaceSubrange(index...index, with: self[index] == "x" ? "y" : "x")
+    return text
+  }
+}

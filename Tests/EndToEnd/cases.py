@@ -1,0 +1,67 @@
+"""What the test cases have in common."""
+
+import threading
+import unittest
+
+from deployment import JSON, Deployment
+
+
+class Case(unittest.TestCase):
+    """Tests on one deployment, which each class has for itself."""
+
+    SETTINGS = {}
+
+    @classmethod
+    def setUpClass(cls):
+        cls.site = Deployment(settings=cls.SETTINGS.items())
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.site.stop()
+
+    def expect(self, answer, status, code=None):
+        self.assertEqual(answer.status, status, answer.body)
+        if code:
+            self.assertEqual(answer.json["code"], code)
+            self.assertEqual(answer.headers["Content-Type"], "application/problem+json")
+        return answer
+
+    def post(self, path, body=None, **options):
+        headers = {**(JSON if body is not None else {}), **options.pop("headers", {})}
+        return self.site.request("POST", path, body, headers, **options)
+
+    def register(self, email, password="correct horse", **options):
+        return self.post("/v1/register", {"email": email, "password": password}, **options)
+
+    def confirmed(self, email, password="correct horse"):
+        """Registers a user and confirms its address; what the registration answered."""
+        grant = self.expect(self.register(email, password), 201).json
+        self.expect(self.post("/v1/confirm", {"token": self.site.mailed(email, "dct")}), 204)
+        return grant
+
+    def login(self, email, password="correct horse", **options):
+        return self.post(
+            "/v1/login/password", {"email": email, "password": password}, **options)
+
+    def refresh(self, grant):
+        return self.post("/v1/token/refresh", {"refresh_token": grant["refresh_token"]})
+
+    def me(self, grant, path="", **options):
+        return self.site.get(f"/v1/me{path}", token=grant["access_token"], **options)
+
+
+def in_parallel(count, body):
+    """Runs `body(0)` … on threads that start together; returns what they returned."""
+    barrier = threading.Barrier(count)
+    results = [None] * count
+
+    def run(index):
+        barrier.wait()
+        results[index] = body(index)
+
+    threads = [threading.Thread(target=run, args=[index]) for index in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results

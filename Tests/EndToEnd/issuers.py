@@ -1,0 +1,82 @@
+"""Issuers of tokens, with keys that openssl makes and a server that shows them."""
+
+import base64
+import hashlib
+import hmac
+import http.server
+import json
+import pathlib
+import subprocess
+import threading
+import time
+
+
+def encode(data):
+    if not isinstance(data, bytes):
+        data = json.dumps(data).encode()
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def claims(subject, issuer="https://issuer.example.com", audience="app", **others):
+    now = int(time.time())
+    return {"iss": issuer, "sub": subject, "aud": audience, "iat": now, "exp": now + 300, **others}
+
+
+def secret_token(payload, secret, algorithm="HS256"):
+    head = f"{encode({'alg': algorithm, 'typ': 'JWT'})}.{encode(payload)}"
+    return f"{head}.{encode(hmac.digest(secret, head.encode(), hashlib.sha256))}"
+
+
+class Key:
+    """An RSA key of 2048 bits."""
+
+    def __init__(self, folder, name):
+        self.name = name
+        self.path = pathlib.Path(folder) / f"{name}.pem"
+        subprocess.run(["openssl", "genrsa", "-out", self.path, "2048"], check=True,
+                       capture_output=True)
+
+    @property
+    def jwk(self):
+        text = subprocess.run(["openssl", "rsa", "-in", self.path, "-noout", "-modulus"],
+                              check=True, capture_output=True, text=True).stdout
+        modulus = bytes.fromhex(text.split("=")[1].strip())
+        return {"kty": "RSA", "kid": self.name, "alg": "RS256", "use": "sig", "e": "AQAB",
+                "n": encode(modulus)}
+
+    def token(self, payload, name=None):
+        head = f"{encode({'alg': 'RS256', 'kid': name or self.name})}.{encode(payload)}"
+        signature = subprocess.run(["openssl", "dgst", "-sha256", "-sign", self.path],
+                                   input=head.encode(), check=True, capture_output=True).stdout
+        return f"{head}.{encode(signature)}"
+
+
+class KeyServer:
+    """Shows `keys` on loopback, and counts how often it was asked."""
+
+    def __init__(self):
+        self.keys = []
+        self.asked = 0
+        self.is_broken = False
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                outer.asked += 1
+                body = json.dumps({"keys": outer.keys}).encode()
+                self.send_response(500 if outer.is_broken else 200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}/jwks"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def stop(self):
+        self.server.shutdown()
+        self.server.server_close()
