@@ -33,7 +33,11 @@ package struct MailTemplate: Sendable {
   ///
   /// In the subject, line ends and other control characters of a value become a space, and a value
   /// is cut to 100 characters; in HTML, values are escaped.
-  /// - Parameter values: by placeholder; one that is missing leaves its place empty.
+  /// - Parameters:
+  ///   - from: the sender.
+  ///   - to: the recipient.
+  ///   - values: by placeholder; one that is missing leaves its place empty.
+  /// - Returns: the message, with an id of its own.
   /// - Throws: `MailMessageError`, as the message would.
   package func message(
     from: MailAddress,
