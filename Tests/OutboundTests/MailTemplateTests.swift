@@ -49,6 +49,9 @@ import Testing
     #expect(throws: MailTemplateError.unclosed(.subject)) {
       try MailTemplate(subject: "{{name}", text: "t", names: ["name"])
     }
+    #expect(throws: MailTemplateError.brokenSubject) {
+      try MailTemplate(subject: "a\nb\n", text: "t", names: [])
+    }
     #expect("\(MailTemplateError.unknown("nmae", .html))".contains("{{nmae}} in the html"))
   }
 
