@@ -23,6 +23,10 @@ static inline CURLcode CCurl_set_open(CURL *easy, CURLoption option, CCurlOpen f
   return curl_easy_setopt(easy, option, function);
 }
 
+static inline CURLcode CCurl_set_progress(CURL *easy, curl_xferinfo_callback function) {
+  return curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, function);
+}
+
 static inline CURLcode CCurl_get_number(CURL *easy, CURLINFO information, long *value) {
   return curl_easy_getinfo(easy, information, value);
 }

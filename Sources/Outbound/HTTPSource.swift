@@ -10,7 +10,7 @@ package import EventLoop
   private let settings: HTTPSourceSettings
 
   /// - Parameters:
-  ///   - pool: each fetch holds one of its threads, for `settings.reach.timeout` at most; not the
+  ///   - pool: each fetch holds one of its threads, for about `settings.reach.timeout` at most; not the
   ///     pool of the password hashes, which a slow host would then hold up.
   ///   - settings: for all that this source fetches.
   package init(pool: BlockingPool, settings: HTTPSourceSettings = HTTPSourceSettings()) {
@@ -41,7 +41,7 @@ package import EventLoop
 package struct HTTPSourceSettings: Sendable {
   /// 2 s to connect, 5 s in total: a login waits for a JWKS that is not at hand.
   package var reach = Reach(connectTimeout: .seconds(2), timeout: .seconds(5))
-  /// Bytes of a body. 256 KiB: a JWKS of 100 RSA keys with certificates.
+  /// Bytes of a body; 256 KiB are a JWKS of 50 RSA keys with certificates.
   package var limit = 256 * 1_024
   /// Also `http://`: for tests on one machine.
   package var allowsPlainHTTP = false

@@ -20,10 +20,10 @@ extension MailMessage {
     ]
     if let html {
       lines.append("Content-Type: multipart/alternative; boundary=\"\(boundary)\"")
-      // The line end before a boundary belongs to the boundary.
+      // The line end before a boundary belongs to the boundary, and the last line has one too.
       lines += ["", "--\(boundary)"] + Self.part("plain", text)
-      lines += ["--\(boundary)"] + Self.part("html", html)
-      lines.append("--\(boundary)--")
+      lines += ["", "--\(boundary)"] + Self.part("html", html)
+      lines += ["", "--\(boundary)--"]
     } else {
       lines += Self.part("plain", text)
     }
@@ -54,7 +54,7 @@ extension MailMessage {
 
 /// Times as text, in UTC.
 enum Clock {
-  /// - Parameter format: of `strftime`; at most 63 bytes of text.
+  /// A time in a format of `strftime`'s, which may come to 63 bytes.
   static func text(_ seconds: Int, _ format: String) -> String {
     var moment = time_t(seconds)
     var parts = unsafe tm()

@@ -23,7 +23,7 @@ package struct MailMessage: Sendable {
   ///   - from: must be an address that the relay lets us use; also the envelope's.
   ///   - to: the one recipient.
   ///   - subject: of one line, at most 998 bytes.
-  ///   - text: at most 1 MiB; lines end in LF, CR LF or CR; a line end at its end does not count.
+  ///   - text: at most 1 MiB; lines end in LF, CR LF or CR; the last gets an end where it has none.
   ///   - html: the same in HTML, or nil; shown instead of `text` by programs that can.
   ///   - id: the part of the `Message-ID` before `@`, at most 64 bytes, for a caller that keeps
   ///     messages to send them again; nil makes a random one.

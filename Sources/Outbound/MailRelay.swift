@@ -10,7 +10,7 @@ package import EventLoop
   /// Looks at the settings; talks to nobody yet.
   ///
   /// - Parameters:
-  ///   - pool: each message holds one of its threads, for `settings.reach.timeout` at most.
+  ///   - pool: each message holds one of its threads, for about `settings.reach.timeout` at most.
   ///   - settings: of the operator.
   /// - Throws: `.misconfigured`, saying what is wrong with the settings.
   package init(pool: BlockingPool, settings: MailRelaySettings) throws(MailError) {

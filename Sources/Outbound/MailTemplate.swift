@@ -16,7 +16,7 @@ package struct MailTemplate: Sendable {
   ///   - html: the HTML form, or nil.
   ///   - names: the placeholders that there are values for.
   /// - Throws: `MailTemplateError` naming the first placeholder that is not among `names`, or the
-  ///   part in which one has no end.
+  ///   part in which one has no end; `.brokenSubject`.
   package init(
     subject: String,
     text: String,
@@ -24,6 +24,8 @@ package struct MailTemplate: Sendable {
     names: Set<String>
   ) throws(MailTemplateError) {
     let subject = subject.last?.isNewline == true ? String(subject.dropLast()) : subject
+    guard !subject.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+    else { throw .brokenSubject }
     self.subject = try Self.pieces(of: subject, .subject, names)
     self.text = try Self.pieces(of: text, .text, names)
     if let html { self.html = try Self.pieces(of: html, .html, names) } else { self.html = nil }
@@ -33,7 +35,11 @@ package struct MailTemplate: Sendable {
   ///
   /// In the subject, line ends and other control characters of a value become a space, and a value
   /// is cut to 100 characters; in HTML, values are escaped.
-  /// - Parameter values: by placeholder; one that is missing leaves its place empty.
+  /// - Parameters:
+  ///   - from: the sender.
+  ///   - to: the recipient.
+  ///   - values: by placeholder; one that is missing leaves its place empty.
+  /// - Returns: the message, with an id of its own.
   /// - Throws: `MailMessageError`, as the message would.
   package func message(
     from: MailAddress,
@@ -117,11 +123,14 @@ package enum MailTemplateError: Error, Equatable, CustomStringConvertible {
   case unknown(String, Part)
   /// `{{` without `}}`.
   case unclosed(Part)
+  /// More than one line, or a control character, in the words of the subject.
+  case brokenSubject
 
   package var description: String {
     switch self {
     case .unknown(let name, let part): "unknown placeholder {{\(name)}} in the \(part.rawValue)"
     case .unclosed(let part): "a placeholder without end in the \(part.rawValue)"
+    case .brokenSubject: "the subject is not one line"
     }
   }
 }

@@ -9,7 +9,7 @@ package struct Reach: Sendable {
 
   /// - Parameters:
   ///   - connectTimeout: from one millisecond to a day.
-  ///   - timeout: likewise; a thread of the pool is held that long at most.
+  ///   - timeout: likewise; a thread of the pool is held that long, and a second more at most.
   ///   - authorities: the path of a PEM file, or nil.
   package init(connectTimeout: Duration, timeout: Duration, authorities: String? = nil) {
     self.connectTimeout = connectTimeout

@@ -1,4 +1,5 @@
 internal import CCurl
+internal import EventLoop
 internal import Glibc
 
 /// One use of libcurl's easy interface, made, run and ended by one job of a `BlockingPool`.
@@ -10,6 +11,7 @@ internal import Glibc
   private let easy: UnsafeMutableRawPointer
   /// Where libcurl writes why it failed.
   private let words: UnsafeMutablePointer<CChar>
+  private let deadline: Deadline
   /// The first option that this libcurl refused; it must not run without.
   private var refused: CURLcode?
 
@@ -28,6 +30,7 @@ internal import Glibc
     unsafe self.easy = unsafe easy
     unsafe words = .allocate(capacity: Int(CURL_ERROR_SIZE))
     unsafe words.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+    deadline = Deadline(after: reach.timeout)
     note(unsafe CCurl_set_pointer(easy, CURLOPT_ERRORBUFFER, words))
     set(CURLOPT_URL, url)
     set(CURLOPT_PROTOCOLS_STR, protocols)
@@ -47,6 +50,12 @@ internal import Glibc
     // Time-outs without SIGALRM, and without waiting for a name that does not resolve.
     set(CURLOPT_NOSIGNAL, 1)
     set(CURLOPT_QUICK_EXIT, 1)
+    let deadline = unsafe Unmanaged.passUnretained(deadline).toOpaque()
+    note(unsafe CCurl_set_progress(easy, Deadline.hasPassed))
+    note(unsafe CCurl_set_pointer(easy, CURLOPT_XFERINFODATA, deadline))
+    set(CURLOPT_NOPROGRESS, 0)
+    // Else the farewell is said when the handle ends, which asks nobody.
+    set(CURLOPT_FORBID_REUSE, 1)
   }
 
   deinit {
@@ -114,7 +123,7 @@ internal import Glibc
     guard code != CURLE_OK else { return nil }
     let reason = unsafe String(cString: words)
     return TransferFailure(
-      code: code,
+      code: code == CURLE_ABORTED_BY_CALLBACK ? CURLE_OPERATION_TIMEDOUT : code,
       reason: unsafe reason.isEmpty ? String(cString: curl_easy_strerror(code)) : reason
     )
   }
@@ -136,6 +145,23 @@ internal import Glibc
       values.append(unsafe String(cString: value))
     }
     return values.isEmpty ? nil : values.joined(separator: ", ")
+  }
+}
+
+/// When a transfer must have ended.
+///
+/// libcurl's own time-out does not hold for the farewell: after it, a QUIT is sent and its answer
+/// awaited for two minutes (seen with a relay that was silent after DATA). What is asked for the
+/// progress, at least once a second, ends that too.
+private final class Deadline {
+  private let moment: UInt64
+
+  init(after timeout: Duration) { moment = EventLoop.now() &+ timeout.nanoseconds }
+
+  static let hasPassed: curl_xferinfo_callback = { context, _, _, _, _ in
+    guard let context = unsafe context else { return 1 }
+    let deadline = unsafe Unmanaged<Deadline>.fromOpaque(context).takeUnretainedValue()
+    return EventLoop.now() > deadline.moment ? 1 : 0
   }
 }
 

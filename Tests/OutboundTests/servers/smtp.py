@@ -1,6 +1,6 @@
 """An SMTP server (aiosmtpd) for the tests. Prints its port, then a line of JSON a message.
 
-usage: smtp.py FOLDER MODE...
+usage: smtp.py CERTIFICATES FOLDER MODE...
   starttls   offers STARTTLS and takes nothing before it
   smtps      TLS from the first byte
   other      its certificate is for another host
@@ -14,7 +14,7 @@ import asyncio, json, os, ssl, sys, threading, time
 
 from aiosmtpd.smtp import SMTP, AuthResult
 
-folder, modes = sys.argv[1], sys.argv[2:]
+certificates, folder, modes = sys.argv[1], sys.argv[2], sys.argv[3:]
 
 
 def code(name):
@@ -30,7 +30,7 @@ def end_with_parent(parent=os.getppid()):
 class Handler:
     async def handle_RCPT(self, server, session, envelope, address, options):
         if code("rcpt"):
-            return f"{code('rcpt')} 5.1.1 <{address}>: no such user\u00e9\x07"
+            return f"{code('rcpt')} 5.1.1 <{address}>: no such user"
         envelope.rcpt_tos.append(address)
         return "250 OK"
 
@@ -77,7 +77,7 @@ def server(context):
 async def refuse(reader, writer):
     if "hang" in modes:
         await asyncio.sleep(30)
-    writer.write(f"{code('greet')} go away\r\n".encode())
+    writer.write(f"{code('greet')} go away \u00e9\x07\r\n".encode())
     await asyncio.sleep(1)
     writer.close()
 
@@ -87,7 +87,7 @@ async def main():
     if {"starttls", "smtps"} & set(modes):
         name = "other" if "other" in modes else "localhost"
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(f"{folder}/{name}.pem", f"{folder}/{name}.key")
+        context.load_cert_chain(f"{certificates}/{name}.pem", f"{certificates}/{name}.key")
     loop = asyncio.get_running_loop()
     if "hang" in modes or "greet" in modes:
         listener = await asyncio.start_server(refuse, "127.0.0.1", 0)

@@ -1,10 +1,10 @@
 """A web server with TLS for the tests. Prints its port, then a line a connection and a request.
 
-usage: web.py FOLDER [plain] [other]
+usage: web.py CERTIFICATES FOLDER [plain] [other]
 """
 import http.server, os, ssl, sys, threading, time
 
-folder, modes = sys.argv[1], sys.argv[2:]
+certificates, modes = sys.argv[1], sys.argv[3:]
 KEYS = b'{"keys":[]}'
 
 
@@ -93,7 +93,7 @@ class Server(http.server.ThreadingHTTPServer):
 if "plain" not in modes:
     name = "other" if "other" in modes else "localhost"
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(f"{folder}/{name}.pem", f"{folder}/{name}.key")
+    context.load_cert_chain(f"{certificates}/{name}.pem", f"{certificates}/{name}.key")
 threading.Thread(target=end_with_parent, daemon=True).start()
 server = Server(("127.0.0.1", 0), Handler)
 print(server.server_address[1], flush=True)

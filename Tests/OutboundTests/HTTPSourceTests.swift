@@ -1,0 +1,210 @@
+import EventLoop
+import Glibc
+import Outbound
+import TestSupport
+import Testing
+
+/// Fetching, from a real web server.
+@Suite struct HTTPSourceTests {
+  init() async throws {
+    LoopThread.start()
+    try await Workplace.shared.makeCertificates()
+  }
+
+  private static let pool = BlockingPool(name: "outbound", threads: 4, waiting: 16)
+
+  /// For servers of this machine with certificates of our authority.
+  private var local: HTTPSourceSettings {
+    var settings = HTTPSourceSettings()
+    settings.allowsPrivateAddresses = true
+    settings.reach.authorities = Workplace.shared.authority
+    return settings
+  }
+
+  @EventLoop private func fetch(
+    _ url: String,
+    _ settings: HTTPSourceSettings
+  ) async -> Result<HTTPDocument, FetchError> {
+    do throws(FetchError) {
+      return .success(try await HTTPSource(pool: Self.pool, settings: settings).fetch(url))
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  private func error(_ url: String, _ settings: HTTPSourceSettings) async -> FetchError? {
+    if case .failure(let error) = await fetch(url, settings) { error } else { nil }
+  }
+
+  @Test func `a document comes with its status, type and lifetime`() async throws {
+    try await TestServer.run("web") { server in
+      for host in ["localhost", "127.0.0.1"] {
+        let document = try await fetch("https://\(host):\(server.port)/keys", local).get()
+        #expect(String(decoding: document.body, as: UTF8.self) == "{\"keys\":[]}")
+        #expect(document.status == 200 && document.contentType == "application/json")
+        #expect(document.lifetime == .seconds(540))
+      }
+      let plain = try await fetch("https://localhost:\(server.port)/plain", local).get()
+      #expect(plain.lifetime == nil)
+    }
+  }
+
+  @Test func `a status other than success and a redirect are errors`() async throws {
+    try await TestServer.run("web") { server in
+      let base = "https://localhost:\(server.port)"
+      #expect(await error("\(base)/status/404", local) == .status(404))
+      #expect(await error("\(base)/status/503", local) == .status(503))
+      #expect(await error("\(base)/redirect", local) == .redirected(to: "/keys"))
+      #expect(server.lines.filter { $0.hasPrefix("request /keys") } == [])
+    }
+  }
+
+  @Test func `a body of the limit is taken and one larger is not`() async throws {
+    try await TestServer.run("web") { server in
+      let base = "https://localhost:\(server.port)"
+      var settings = local
+      settings.limit = 100_000
+      for path in ["bytes", "endless"] {
+        let document = try await fetch("\(base)/\(path)/100000", settings).get()
+        #expect(document.body.count == 100_000)
+        let error = await error("\(base)/\(path)/100001", settings)
+        #expect(error == .tooLarge(limit: 100_000))
+      }
+      #expect(await error("\(base)/endless/50000000", settings) == .tooLarge(limit: 100_000))
+    }
+  }
+
+  @Test(arguments: ["hang", "drip"])
+  func `a server that hangs or drips costs the time-out`(_ path: String) async throws {
+    try await TestServer.run("web") { server in
+      var settings = local
+      settings.reach.timeout = .milliseconds(700)
+      let start = EventLoop.now()
+      #expect(await error("https://localhost:\(server.port)/\(path)", settings) == .timedOut)
+      #expect((600_000_000...3_000_000_000).contains(EventLoop.now() - start))
+    }
+  }
+
+  @Test func `a certificate of another host or authority is refused`() async throws {
+    func isUntrusted(_ error: FetchError?) -> Bool {
+      if case .untrusted? = error { true } else { false }
+    }
+    try await TestServer.run("web", ["other"]) { server in
+      #expect(isUntrusted(await error("https://localhost:\(server.port)/keys", local)))
+      #expect(server.lines.filter { $0.hasPrefix("request") } == [])
+    }
+    try await TestServer.run("web") { server in
+      var settings = local
+      settings.reach.authorities = nil
+      #expect(isUntrusted(await error("https://localhost:\(server.port)/keys", settings)))
+    }
+  }
+
+  @Test func `private addresses are refused before a connection`() async throws {
+    try await TestServer.run("web") { server in
+      var settings = local
+      settings.allowsPrivateAddresses = false
+      for host in [
+        "localhost", "127.0.0.1", "127.1", "2130706433", "0x7f000001", "0177.0.0.1", "0.0.0.0",
+        "[::ffff:127.0.0.1]", "[::1]", "[::]", "10.0.0.1", "169.254.169.254",
+      ] {
+        let error = await error("https://\(host):\(server.port)/keys", settings)
+        #expect(error == .privateAddress, "\(host)")
+      }
+      #expect(server.lines == [])
+    }
+  }
+
+  @Test func `http is for those who allow it`() async throws {
+    try await TestServer.run("web", ["plain"]) { server in
+      var settings = local
+      let url = "http://localhost:\(server.port)/keys"
+      guard case .invalidURL? = await error(url, settings) else {
+        Issue.record("plain HTTP was allowed")
+        return
+      }
+      #expect(server.lines == [])
+      settings.allowsPlainHTTP = true
+      let document = try await fetch(url, settings).get()
+      #expect(document.status == 200)
+    }
+  }
+
+  @Test(arguments: [
+    "", "x", "file:///etc/passwd", "ftp://127.0.0.1/", "gopher://127.0.0.1/", "https://",
+    "https://ada:secret@localhost/", "https://ada@localhost/", "https://local host/",
+    "https://a\0b/",
+    "https://localhost/\r\nX: y", "https://bücher.example/", "https://localhost:99999/",
+    "smtp://x/",
+    "https://example.com/" + String(repeating: "x", count: 2_048),
+  ])
+  func `what is no URL of the web is refused`(_ url: String) async throws {
+    guard case .invalidURL? = await error(url, local) else {
+      Issue.record("\(url) was accepted")
+      return
+    }
+  }
+
+  @Test func `where nobody listens nothing can be reached`() async throws {
+    func isUnreachable(_ error: FetchError?) -> Bool {
+      if case .unreachable? = error { true } else { false }
+    }
+    let port = try await TestServer.run("web") { $0.port }
+    #expect(isUnreachable(await error("https://127.0.0.1:\(port)/", local)))
+    #expect(isUnreachable(await error("https://nowhere.invalid/", HTTPSourceSettings())))
+  }
+
+  @Test func `neither the environment's proxy nor a netrc is used`() async throws {
+    let home = try Workplace.shared.makeFolder()
+    let netrc = "machine localhost login ada password secret\n"
+    #expect(write(netrc, to: "\(home)/.netrc"))
+    let settings = [
+      "https_proxy": "http://127.0.0.1:1", "ALL_PROXY": "http://127.0.0.1:1", "HOME": home,
+    ]
+    let before = settings.keys.map { ($0, getenv($0).map { String(cString: $0) }) }
+    for (name, value) in settings { setenv(name, value, 1) }
+    defer {
+      for (name, value) in before {
+        if let value { setenv(name, value, 1) } else { unsetenv(name) }
+      }
+    }
+    try await TestServer.run("web") { server in
+      let document = try await fetch("https://localhost:\(server.port)/keys", local).get()
+      #expect(document.status == 200)
+      #expect(server.lines == ["connection", "request /keys None"])
+    }
+  }
+
+  private func write(_ text: String, to path: String) -> Bool {
+    guard let file = fopen(path, "w") else { return false }
+    fputs(text, file)
+    return fclose(file) == 0
+  }
+
+  @Test func `a full pool is said at once`() async throws {
+    try await TestServer.run("web") { server in
+      var settings = local
+      settings.reach.timeout = .milliseconds(500)
+      let errors = await flood("https://localhost:\(server.port)/hang", settings)
+      #expect(errors == [.timedOut, .timedOut, .overloaded, .overloaded])
+    }
+  }
+
+  @EventLoop private func flood(_ url: String, _ settings: HTTPSourceSettings) async
+    -> [FetchError?]
+  {
+    let source = HTTPSource(
+      pool: BlockingPool(name: "outbound", threads: 1, waiting: 1),
+      settings: settings
+    )
+    let tasks = (0..<4).map { _ in
+      EventLoop.task { () -> FetchError? in
+        do throws(FetchError) { _ = try await source.fetch(url) } catch { return error }
+        return nil
+      }
+    }
+    var errors: [FetchError?] = []
+    for task in tasks { errors.append(await task.value) }
+    return errors
+  }
+}

@@ -1,0 +1,291 @@
+import EventLoop
+import FoundationEssentials
+import Glibc
+import Outbound
+import TestSupport
+import Testing
+
+/// Sending, to a real SMTP server.
+@Suite struct MailRelayTests {
+  init() async throws {
+    LoopThread.start()
+    try await Workplace.shared.makeCertificates()
+  }
+
+  private static let pool = BlockingPool(name: "outbound", threads: 4, waiting: 16)
+
+  /// What the server notes of a message.
+  private struct Received: Decodable {
+    let path: String
+    let from: String
+    let to: [String]
+    let name: String
+    let tls: Bool
+    let user: String
+  }
+
+  private func message(_ subject: String = "Grüße 👋", html: String? = nil) throws -> MailMessage {
+    try MailMessage(
+      from: MailAddress("dossier@example.com", name: "Dossier & Söhne"),
+      to: MailAddress("ada@example.com", name: "Ada, \"Countess\""),
+      subject: subject,
+      text: ".\n..\n.dot\nÄ " + String(repeating: "lange Zeile ", count: 200) + "\n.\nQUIT\n",
+      html: html
+    )
+  }
+
+  private func settings(
+    _ server: TestServer,
+    scheme: String = "smtp",
+    host: String = "localhost",
+    _ change: (inout SMTPRelay) -> Void = { _ in }
+  ) -> MailRelaySettings {
+    var relay = SMTPRelay(url: "\(scheme)://\(host):\(server.port)")
+    change(&relay)
+    var settings = MailRelaySettings(.relay(relay))
+    settings.reach.authorities = Workplace.shared.authority
+    return settings
+  }
+
+  private func plain(_ server: TestServer) -> MailRelaySettings {
+    settings(server) { $0.startTLS = .optional }
+  }
+
+  /// - Returns: nil when it was sent.
+  @EventLoop private func error(
+    of settings: MailRelaySettings,
+    _ message: MailMessage
+  ) async -> MailError? {
+    do throws(MailError) {
+      try await MailRelay(pool: Self.pool, settings: settings).send(message)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  private func received(_ server: TestServer) throws -> [Received] {
+    try server.lines.map { try JSONDecoder().decode(Received.self, from: Data($0.utf8)) }
+  }
+
+  private func isMisconfigured(_ error: MailError?, _ part: String) -> Bool {
+    if case .misconfigured(let reason)? = error { reason.contains(part) } else { false }
+  }
+
+  private func code(toTryAgain error: MailError?) -> Int? {
+    if case .tryAgain(let code, _)? = error { code ?? 0 } else { nil }
+  }
+
+  // MARK: Delivery
+
+  @Test func `a message arrives as it was sent, over STARTTLS and with a password`() async throws {
+    let message = try message(html: "<p>.\n.Ä</p>\n.")
+    try await TestServer.run("smtp", ["starttls", "auth"]) { server in
+      let settings = settings(server) {
+        ($0.user, $0.password, $0.clientName) = ("ada", "secret pass", "app.example.com")
+      }
+      #expect(await error(of: settings, message) == nil)
+      let one = try #require(try received(server).first)
+      #expect(one.from == "dossier@example.com" && one.to == ["ada@example.com"])
+      #expect(one.tls && one.user == "ada" && one.name == "app.example.com")
+      #expect(try Array(Data(contentsOf: URL(filePath: one.path))) == message.composed())
+      try await ParsedMessage.read([one.path]).first?.expectToBe(message)
+    }
+  }
+
+  @Test func `lines that begin with a dot arrive in text that is not encoded`() async throws {
+    let message = try MailMessage(
+      from: MailAddress("a@example.com"),
+      to: MailAddress("b@example.com"),
+      subject: "dots",
+      text: ".\r\n..\n.x\n" + String(repeating: ".", count: 998) + "\n."
+    )
+    try await TestServer.run("smtp") { server in
+      #expect(await error(of: plain(server), message) == nil)
+      let one = try #require(try received(server).first)
+      #expect(!one.tls)
+      #expect(try Array(Data(contentsOf: URL(filePath: one.path))) == message.composed())
+      let parsed = try await ParsedMessage.read([one.path])
+      #expect(parsed.first?.encodings == ["7bit"])
+      parsed.first?.expectToBe(message)
+    }
+  }
+
+  @Test func `a megabyte arrives over TLS from the first byte`() async throws {
+    let message = try MailMessage(
+      from: MailAddress("a@example.com"),
+      to: MailAddress("b@example.com"),
+      subject: "large",
+      text: String(repeating: ".line of text\n", count: 70_000)
+    )
+    try await TestServer.run("smtp", ["smtps"]) { server in
+      #expect(await error(of: settings(server, scheme: "smtps"), message) == nil)
+      let one = try #require(try received(server).first)
+      #expect(try Array(Data(contentsOf: URL(filePath: one.path))) == message.composed())
+    }
+  }
+
+  @Test func `optional STARTTLS is taken when it is offered`() async throws {
+    let message = try message()
+    try await TestServer.run("smtp", ["starttls"]) { server in
+      #expect(await error(of: plain(server), message) == nil)
+      let tls = try received(server).map(\.tls)
+      #expect(tls == [true])
+    }
+  }
+
+  // MARK: Refusals
+
+  @Test func `a wrong password, and none where one is needed, are the operator's`() async throws {
+    let message = try message()
+    try await TestServer.run("smtp", ["starttls", "auth"]) { server in
+      let wrong = settings(server) { ($0.user, $0.password) = ("ada", "wrong") }
+      #expect(isMisconfigured(await error(of: wrong, message), "535"))
+      #expect(isMisconfigured(await error(of: settings(server), message), "530"))
+      #expect(server.lines == [])
+    }
+    try await TestServer.run("smtp", ["starttls", "auth", "login", "454"]) { server in
+      let right = settings(server) { ($0.user, $0.password) = ("ada", "secret pass") }
+      #expect(code(toTryAgain: await error(of: right, message)) == 454)
+    }
+  }
+
+  @Test(arguments: ["rcpt", "data"], [450, 550])
+  func `5xx is for ever and 4xx for now`(_ stage: String, _ reply: Int) async throws {
+    let message = try message()
+    try await TestServer.run("smtp", [stage, "\(reply)"]) { server in
+      let error = await error(of: plain(server), message)
+      if reply == 550 {
+        let rcpt = "5.1.1 <ada@example.com>: no such user"
+        #expect(error == .refused(code: 550, reply: stage == "rcpt" ? rcpt : "not now"))
+      } else {
+        #expect(code(toTryAgain: error) == 450)
+      }
+      #expect(server.lines == [])
+    }
+  }
+
+  @Test func `a relay that does not greet has not refused the message`() async throws {
+    let message = try message()
+    try await TestServer.run("smtp", ["greet", "554"]) { server in
+      #expect(isMisconfigured(await error(of: plain(server), message), "554 go away ??"))
+    }
+    try await TestServer.run("smtp", ["greet", "421"]) { server in
+      #expect(code(toTryAgain: await error(of: plain(server), message)) == 421)
+    }
+  }
+
+  @Test(arguments: ["hang", "slow"])
+  func `a relay that hangs costs the time-out`(_ mode: String) async throws {
+    let message = try message()
+    try await TestServer.run("smtp", [mode]) { server in
+      var settings = plain(server)
+      settings.reach.timeout = .milliseconds(700)
+      let start = EventLoop.now()
+      #expect(code(toTryAgain: await error(of: settings, message)) == 0)
+      #expect((600_000_000...3_000_000_000).contains(EventLoop.now() - start))
+    }
+  }
+
+  @Test func `where nobody listens one may try again`() async throws {
+    let message = try message()
+    let port = try await TestServer.run("smtp") { $0.port }
+    let relay = MailRelaySettings(.relay(SMTPRelay(url: "smtp://127.0.0.1:\(port)")))
+    #expect(code(toTryAgain: await error(of: relay, message)) == 0)
+    let unknown = MailRelaySettings(.relay(SMTPRelay(url: "smtp://relay.invalid")))
+    #expect(code(toTryAgain: await error(of: unknown, message)) == 0)
+  }
+
+  // MARK: TLS
+
+  @Test func `without STARTTLS nothing is said when it is required`() async throws {
+    let message = try message()
+    try await TestServer.run("smtp") { server in
+      let settings = settings(server) { ($0.user, $0.password) = ("ada", "secret pass") }
+      #expect(isMisconfigured(await error(of: settings, message), "STARTTLS"))
+      #expect(server.lines == [])
+    }
+  }
+
+  @Test(arguments: ["starttls", "smtps"])
+  func `a certificate of another host or authority is refused`(_ mode: String) async throws {
+    let message = try message()
+    let scheme = mode == "smtps" ? "smtps" : "smtp"
+    try await TestServer.run("smtp", [mode, "other"]) { server in
+      let settings = settings(server, scheme: scheme) { $0.startTLS = .optional }
+      #expect(isMisconfigured(await error(of: settings, message), "certificate"))
+      #expect(server.lines == [])
+    }
+    try await TestServer.run("smtp", [mode]) { server in
+      var settings = settings(server, scheme: scheme) { $0.startTLS = .optional }
+      settings.reach.authorities = nil
+      #expect(isMisconfigured(await error(of: settings, message), "certificate"))
+      settings.reach.authorities = "/nowhere.pem"
+      #expect(isMisconfigured(await error(of: settings, message), "certificate"))
+      #expect(server.lines == [])
+    }
+  }
+
+  // MARK: Settings and load
+
+  @Test func `without a destination mail is not configured`() async throws {
+    #expect(await error(of: MailRelaySettings(), try message()) == .notConfigured)
+  }
+
+  @Test(arguments: [
+    "", "relay.example.com", "http://relay.example.com", "smtp://", "smtp:///x", "smtp://:25",
+    "smtp://ada:secret@relay.example.com", "smtp://relay.example.com/path", "smtp://a b",
+    "smtp://relay.example.com?x", "smtp://relay.example.com#x", "smtp://relay\r\n.example.com",
+    "smtp://relay%0d.example.com", "smtp://host:99999", "smtp://host:x", "smtp://[::1",
+  ])
+  func `URLs that are not a relay's are the operator's fault at once`(_ url: String) async throws {
+    let settings = MailRelaySettings(.relay(SMTPRelay(url: url)))
+    let error = await error(of: settings, try message())
+    #expect(isMisconfigured(error, "URL"))
+  }
+
+  @Test func `half a login and a bad name for EHLO are the operator's fault`() async throws {
+    var relay = SMTPRelay(url: "smtp://relay.example.com:587")
+    relay.user = "ada"
+    #expect(
+      isMisconfigured(await error(of: MailRelaySettings(.relay(relay)), try message()), "password")
+    )
+    relay.password = "x\0y"
+    #expect(
+      isMisconfigured(await error(of: MailRelaySettings(.relay(relay)), try message()), "NUL")
+    )
+    relay.password = "xy"
+    relay.clientName = "a b"
+    #expect(
+      isMisconfigured(await error(of: MailRelaySettings(.relay(relay)), try message()), "EHLO")
+    )
+  }
+
+  @Test func `a full pool is said at once`() async throws {
+    let message = try message()
+    try await TestServer.run("smtp", ["hang"]) { server in
+      var settings = plain(server)
+      settings.reach.timeout = .milliseconds(500)
+      let errors = await flood(settings, message)
+      #expect(errors.filter { $0 == .overloaded }.count == 3)
+      #expect(errors.filter { code(toTryAgain: $0) == 0 }.count == 2)
+    }
+  }
+
+  @EventLoop private func flood(
+    _ settings: MailRelaySettings,
+    _ message: MailMessage
+  ) async -> [MailError?] {
+    let pool = BlockingPool(name: "outbound", threads: 1, waiting: 1)
+    guard let relay = try? MailRelay(pool: pool, settings: settings) else { return [] }
+    let tasks = (0..<5).map { _ in
+      EventLoop.task { () -> MailError? in
+        do throws(MailError) { try await relay.send(message) } catch { return error }
+        return nil
+      }
+    }
+    var errors: [MailError?] = []
+    for task in tasks { errors.append(await task.value) }
+    return errors
+  }
+}

@@ -1,0 +1,101 @@
+import FoundationEssentials
+import Glibc
+import TestSupport
+
+/// A server program of the tests, on a free port of 127.0.0.1.
+final class TestServer: Sendable {
+  let port: Int
+  /// Of its own, for what it keeps.
+  let folder: String
+  private let program: TestProgram
+
+  /// Runs `body` while the program runs.
+  static func run<Result>(
+    _ name: String,
+    _ modes: [String] = [],
+    _ body: (TestServer) async throws -> Result
+  ) async throws -> Result {
+    let folder = try Workplace.shared.makeFolder()
+    let program = try TestProgram(
+      "/usr/bin/python3",
+      ["-B", "\(Workplace.servers)/\(name).py", Workplace.shared.path, folder] + modes
+    )
+    let outcome: Swift.Result<Result, any Error>
+    do {
+      outcome = .success(try await body(try await TestServer(program, folder)))
+    } catch {
+      outcome = .failure(error)
+    }
+    program.signal(SIGKILL)
+    _ = await program.end()
+    return try outcome.get()
+  }
+
+  private init(_ program: TestProgram, _ folder: String) async throws {
+    self.program = program
+    self.folder = folder
+    for _ in 0..<2_000 where !program.output.contains("\n") && !program.hasEnded {
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    guard let line = program.output.split(separator: "\n").first, let port = Int(line) else {
+      throw ProgramError(reason: "the server did not start: \(program.errors)")
+    }
+    self.port = port
+  }
+
+  /// What it has printed since it told its port.
+  var lines: [String] { program.output.split(separator: "\n").dropFirst().map(String.init) }
+}
+
+/// A folder of the test process with certificates in it.
+final class Workplace: Sendable {
+  static let servers = URL(filePath: #filePath).deletingLastPathComponent().path + "/servers"
+  static let shared = Workplace()
+
+  let path = "/tmp/dossier-outbound-\(getpid())-\(UInt32.random(in: 0 ... .max))"
+  /// Of the authority that signed `localhost` and `other`.
+  var authority: String { "\(path)/authority.pem" }
+
+  private init() {
+    mkdir(path, 0o700)
+    atexit { try? FileManager.default.removeItem(atPath: Workplace.shared.path) }
+  }
+
+  func makeFolder() throws -> String {
+    let folder = "\(path)/\(UInt64.random(in: 0 ... .max))"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    return folder
+  }
+
+  /// Makes the authority, `localhost` for this machine, and `other` for another host.
+  func makeCertificates() async throws {
+    guard access(authority, F_OK) != 0 else { return }
+    let key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]
+    try await openssl(
+      ["req", "-x509"] + key + [
+        "-subj", "/CN=Test", "-keyout", "\(path)/authority.key", "-out", authority,
+      ]
+    )
+    for (name, hosts) in [
+      ("localhost", "DNS:localhost,IP:127.0.0.1"), ("other", "DNS:other.example"),
+    ] {
+      try await openssl(
+        ["req", "-x509"] + key + [
+          "-CA", authority, "-CAkey", "\(path)/authority.key", "-subj", "/CN=\(name)",
+          "-addext", "subjectAltName=\(hosts)", "-addext", "basicConstraints=CA:FALSE",
+          "-keyout", "\(path)/\(name).key", "-out", "\(path)/\(name).pem",
+        ]
+      )
+    }
+  }
+
+  private func openssl(_ words: [String]) async throws {
+    let program = try TestProgram("/usr/bin/openssl", words)
+    guard await program.end() == 0 else { throw ProgramError(reason: program.errors) }
+  }
+}
+
+/// What a program of the tests said before it failed.
+struct ProgramError: Error {
+  let reason: String
+}
