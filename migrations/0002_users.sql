@@ -92,6 +92,8 @@ create table mail_tokens (
   primary key (user_id, purpose)
 );
 
+create index mail_tokens_by_time on mail_tokens (expires_at);
+
 create table api_keys (
   user_id object_id not null references users on delete cascade,
   key_id object_id not null,

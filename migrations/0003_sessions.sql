@@ -52,6 +52,9 @@ create table sessions (
 
 create index sessions_by_device on sessions (device_id) where ended_at is null;
 
+-- Housekeeping removes by time.
+create index sessions_by_time on sessions (least(ended_at, expires_at));
+
 -- Who did what to whom, from where. Kept when the user is gone, hence no reference.
 create table audit (
   -- The app's id when it was about no user, or an unknown one.

@@ -15,6 +15,7 @@ import Wiring
   private let database: Database
   private let service: Service
   private let metrics: Metrics
+  private let slot: Int
   private var listener: Listener?
   private var signals: Signals?
   private static let signals = [SIGTERM, SIGINT, SIGHUP]
@@ -39,6 +40,7 @@ import Wiring
 
   private init(_ configuration: Configuration, _ board: MetricsBoard, slot: Int) {
     self.configuration = configuration
+    self.slot = slot
     var settings = DatabaseSettings(
       conninfo: configuration.database,
       applicationName: "dossierd"
@@ -97,9 +99,26 @@ import Wiring
     settings.connections = configuration.connections
     let listener = try Listener(0, settings) { [unowned self] exchange in await serve(exchange) }
     self.listener = listener
+    if slot == 0 { keepHouse() }
     // After libfcgi, which has handlers of its own.
     signals = try Signals(Self.signals) { [self] signal in
       if signal != SIGHUP { drain() }
+    }
+  }
+
+  /// Removes what nobody can use any more, every hour or so: one worker of a supervisor's, and not in
+  /// step with those of other machines.
+  private func keepHouse() {
+    EventLoop.task { [database] in
+      while true {
+        await EventLoop.sleep(for: .seconds(Int.random(in: 1_800...5_400)))
+        do throws(Failure) {
+          let removed = try await Housekeeping.run(database).filter { $0.value > 0 }
+          if !removed.isEmpty { Log.write("info", "removed: \(removed)") }
+        } catch {
+          Log.write("error", "housekeeping: \(error)")
+        }
+      }
     }
   }
 

@@ -132,25 +132,5 @@ package enum AuditQueries {
     """
   )
 
-  /// Removes a batch of what is older than its app keeps; as many rows as were removed.
-  package static let expire = Statement<Int>(
-    "audit.expire",
-    """
-    with old as (
-      select a.user_id, a.event_id from apps p
-      cross join lateral (
-        select user_id, event_id from audit a
-        where a.app_id = p.app_id
-          and a.at < now() - coalesce((p.settings ->> 'audit_days')::bigint, 365) * interval '1 day'
-        order by a.at limit 1000
-      ) a
-    ), removed as (
-      delete from audit a using old where a.user_id = old.user_id and a.event_id = old.event_id
-      returning 1
-    )
-    select count(*) from removed
-    """
-  )
-
-  package static let all: [any PreparedStatement] = [record, page, expire]
+  package static let all: [any PreparedStatement] = [record, page]
 }

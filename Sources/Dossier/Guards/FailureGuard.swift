@@ -79,13 +79,5 @@ package enum FailureQueries {
     """
   )
 
-  package static let expire = Statement<Int>(
-    "failures.expire",
-    """
-    with removed as (delete from failures where until < now() returning 1)
-    select count(*) from removed
-    """
-  )
-
-  package static let all: [any PreparedStatement] = [attempt, succeed, expire]
+  package static let all: [any PreparedStatement] = [attempt, succeed]
 }

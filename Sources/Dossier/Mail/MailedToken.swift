@@ -88,13 +88,5 @@ package enum MailTokenQueries {
     """
   )
 
-  package static let expire = Statement<Int>(
-    "mail_tokens.expire",
-    """
-    with removed as (delete from mail_tokens where expires_at < now() returning 1)
-    select count(*) from removed
-    """
-  )
-
-  package static let all: [any PreparedStatement] = [write, take, expire]
+  package static let all: [any PreparedStatement] = [write, take]
 }

@@ -1,0 +1,92 @@
+import EventLoop
+package import Postgres
+
+/// Removes what nobody can use any more, a batch at a time.
+package enum Housekeeping {
+  /// Removes all there is to remove now.
+  ///
+  /// Any number may run at once; none is in another's way for long.
+  /// - Returns: how many rows went, by the statement's name.
+  /// - Throws: `.unavailable`, with what was removed before.
+  @EventLoop package static func run(_ database: Database) async throws(Failure) -> [String: Int] {
+    var removed: [String: Int] = [:]
+    do throws(DatabaseError) {
+      for statement in HousekeepingQueries.statements {
+        var count = 0
+        repeat {
+          count = try await database.write(statement).first ?? 0
+          removed["\(statement.name)", default: 0] += count
+        } while count >= HousekeepingQueries.batch
+      }
+    } catch {
+      throw Failure(error)
+    }
+    return removed
+  }
+}
+
+package enum HousekeepingQueries {
+  static let batch = 1_000
+
+  /// Facts that their app does not keep any longer.
+  private static let audit = Statement<Int>(
+    "housekeeping.audit",
+    """
+    with old as (
+      select a.user_id, a.event_id from apps p
+      cross join lateral (
+        select user_id, event_id from audit a
+        where a.app_id = p.app_id
+          and a.at < now() - coalesce((p.settings ->> 'audit_days')::bigint, 365) * interval '1 day'
+        order by a.at limit 1000
+      ) a
+    ), removed as (
+      delete from audit a using old where a.user_id = old.user_id and a.event_id = old.event_id
+      returning 1
+    )
+    select count(*) from removed
+    """
+  )
+
+  /// Sessions that ended a month ago: until then a stolen refresh token of theirs is told from one
+  /// that never was.
+  private static let sessions = Statement<Int>(
+    "housekeeping.sessions",
+    """
+    with removed as (
+      delete from sessions s using (
+        select user_id, session_id from sessions
+        where least(ended_at, expires_at) < now() - interval '30 days' limit 1000) old
+      where s.user_id = old.user_id and s.session_id = old.session_id returning 1
+    )
+    select count(*) from removed
+    """
+  )
+
+  private static let failures = Statement<Int>(
+    "housekeeping.failures",
+    """
+    with removed as (
+      delete from failures f using (
+        select app_id, subject from failures where until < now() limit 1000) old
+      where f.app_id = old.app_id and f.subject = old.subject and f.until < now() returning 1
+    )
+    select count(*) from removed
+    """
+  )
+
+  private static let mailTokens = Statement<Int>(
+    "housekeeping.mail_tokens",
+    """
+    with removed as (
+      delete from mail_tokens m using (
+        select user_id, purpose from mail_tokens where expires_at < now() limit 1000) old
+      where m.user_id = old.user_id and m.purpose = old.purpose and m.expires_at < now() returning 1
+    )
+    select count(*) from removed
+    """
+  )
+
+  static let statements = [audit, sessions, failures, mailTokens]
+  package static let all: [any PreparedStatement] = statements
+}
