@@ -19,7 +19,7 @@ extension MailMessage {
       "MIME-Version: 1.0",
     ]
     if let html {
-      lines.append("Content-Type: multipart/alternative; boundary=\"\(boundary)\"")
+      lines += ["Content-Type: multipart/alternative;", " boundary=\"\(boundary)\""]
       // The line end before a boundary belongs to the boundary, and the last line has one too.
       lines += ["", "--\(boundary)"] + Self.part("plain", text)
       lines += ["", "--\(boundary)"] + Self.part("html", html)

@@ -21,6 +21,8 @@ struct ParsedMessage: Decodable {
   let longestInHead: Int
   let isASCII: Bool
   let hasBareLineEnds: Bool
+  /// Of quoted-printable lines, where they could be lost.
+  let hasBlanksAtLineEnds: Bool
 
   /// Reads files.
   static func read(_ paths: [String]) async throws -> [ParsedMessage] {
@@ -55,7 +57,7 @@ struct ParsedMessage: Decodable {
     #expect(defects == [], sourceLocation: location)
     #expect(longest <= 998, sourceLocation: location)
     #expect(longestInHead <= 300, sourceLocation: location)
-    #expect(isASCII && !hasBareLineEnds, sourceLocation: location)
+    #expect(isASCII && !hasBareLineEnds && !hasBlanksAtLineEnds, sourceLocation: location)
   }
 
   /// With every line ended by LF, the last too.

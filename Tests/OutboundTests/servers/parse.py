@@ -42,6 +42,12 @@ def parse(path):
         "longest": max(len(line) for line in raw.split(b"\r\n")),
         "longestInHead": max(len(line) for line in head),
         "isASCII": all(byte < 128 for byte in raw),
+        "hasBlanksAtLineEnds": any(
+            line.endswith((" ", "\t"))
+            for part in leaves
+            if part["Content-Transfer-Encoding"] == "quoted-printable"
+            for line in part.get_payload().split("\r\n")
+        ),
         "hasBareLineEnds": raw.count(b"\n") != ends or raw.count(b"\r") != ends,
     }
 
