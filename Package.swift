@@ -25,6 +25,8 @@ let package = Package(
     .systemLibrary(name: "CFastCGI"),
     .systemLibrary(name: "CSodium", pkgConfig: "libsodium"),
     .systemLibrary(name: "CPostgres", pkgConfig: "libpq"),
+    .systemLibrary(name: "CSeccomp"),
+    .systemLibrary(name: "CVips", pkgConfig: "vips"),
     .target(name: "EventLoop", dependencies: ["CLinux"], swiftSettings: pointers),
     .target(
       name: "FastCGI",
@@ -40,10 +42,16 @@ let package = Package(
     ),
     .target(name: "JSON", swiftSettings: house),
     .target(name: "HTTP", swiftSettings: house),
+    .target(name: "PictureContract", swiftSettings: house),
+    .executableTarget(
+      name: "dossier-pictures",
+      dependencies: ["CLinux", "CSeccomp", "CVips", "PictureContract"],
+      swiftSettings: pointers
+    ),
     .target(
       name: "Dossier",
       dependencies: [
-        "CSodium", "EventLoop", "JSON", "Postgres",
+        "CSodium", "EventLoop", "JSON", "PictureContract", "Postgres",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "JWTKit", package: "jwt-kit"),
       ],
@@ -97,6 +105,11 @@ let package = Package(
     .testTarget(
       name: "MigrationsTests",
       dependencies: ["EventLoop", "Migrations", "Postgres", "TestSupport", "dossier-migrate"],
+      swiftSettings: house
+    ),
+    .testTarget(
+      name: "PicturesTests",
+      dependencies: ["Dossier", "EventLoop", "PictureContract", "TestSupport", "dossier-pictures"],
       swiftSettings: house
     ),
     .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: house),
