@@ -39,7 +39,7 @@ enum Confinement {
     }
     // Whoever starts it may have set less.
     limits.rlim_max = min(limits.rlim_max, rlim_t(hard))
-    limits.rlim_cur = min(limits.rlim_max, rlim_t(soft))
+    limits.rlim_cur = min(limits.rlim_cur, limits.rlim_max, rlim_t(soft))
     guard unsafe setrlimit(resource, &limits) == 0 else {
       throw Refusal(.unforeseen, "rlimit \(resource)")
     }
