@@ -23,7 +23,7 @@ import PictureContract
   package init(
     program: String,
     pool: BlockingPool,
-    deadline: Duration = .seconds(15),
+    deadline: Duration = .seconds(20),
     patience: Duration = .seconds(10)
   ) {
     self.program = Program(path: program)
