@@ -26,6 +26,8 @@ let package = Package(
     .systemLibrary(name: "CSodium", pkgConfig: "libsodium"),
     .systemLibrary(name: "CPostgres", pkgConfig: "libpq"),
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl"),
+    .systemLibrary(name: "CSeccomp"),
+    .systemLibrary(name: "CVips", pkgConfig: "vips"),
     .target(name: "EventLoop", dependencies: ["CLinux"], swiftSettings: pointers),
     .target(
       name: "FastCGI",
@@ -42,10 +44,16 @@ let package = Package(
     .target(name: "Outbound", dependencies: ["CCurl", "EventLoop"], swiftSettings: pointers),
     .target(name: "JSON", swiftSettings: house),
     .target(name: "HTTP", swiftSettings: house),
+    .target(name: "PictureContract", swiftSettings: house),
+    .executableTarget(
+      name: "dossier-pictures",
+      dependencies: ["CLinux", "CSeccomp", "CVips", "PictureContract"],
+      swiftSettings: pointers
+    ),
     .target(
       name: "Dossier",
       dependencies: [
-        "CSodium", "EventLoop", "JSON", "Outbound", "Postgres",
+        "CSodium", "EventLoop", "JSON", "Outbound", "PictureContract", "Postgres",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "JWTKit", package: "jwt-kit"),
       ],
@@ -100,6 +108,11 @@ let package = Package(
     .testTarget(
       name: "MigrationsTests",
       dependencies: ["EventLoop", "Migrations", "Postgres", "TestSupport", "dossier-migrate"],
+      swiftSettings: house
+    ),
+    .testTarget(
+      name: "PicturesTests",
+      dependencies: ["Dossier", "EventLoop", "PictureContract", "TestSupport", "dossier-pictures"],
       swiftSettings: house
     ),
     .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: house),

@@ -7,7 +7,9 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/prctl.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <spawn.h>
 #include <unistd.h>
 #include <pthread.h>
 
@@ -28,4 +30,22 @@ static inline int CLinux_memfd_create(const char *name, unsigned int flags) {
 // A worker must not outlive its supervisor.
 static inline int CLinux_die_with_parent(int signal) {
   return prctl(PR_SET_PDEATHSIG, (unsigned long)signal, 0, 0, 0);
+}
+
+// Nor must what decodes strangers' files gain rights, or be looked into by what does.
+static inline int CLinux_give_up_privileges(void) {
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 ? prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) : -1;
+}
+
+// Behind _GNU_SOURCE too.
+int pipe2(int descriptors[2], int flags);
+static inline void CLinux_make_nonblocking(int descriptor) {
+  fcntl(descriptor, F_SETFL, O_NONBLOCK);
+}
+int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int first);
+static inline int CLinux_close_from(unsigned int first) {
+  return (int)syscall(SYS_close_range, first, ~0U, 0);
+}
+static inline int CLinux_open_process(pid_t process) {
+  return (int)syscall(SYS_pidfd_open, process, 0);
 }

@@ -1,0 +1,59 @@
+#pragma once
+#include <gmodule.h>
+#include <malloc.h>
+#include <vips/vips.h>
+#include <vips/vector.h>
+
+// Every operation of vips is variadic, which Swift cannot call.
+
+// Reads the header only. `fail_on` has no default worth having: a file that breaks off would give
+// a half picture.
+static inline VipsImage *CVips_open(const void *bytes, size_t count) {
+  return vips_image_new_from_buffer(bytes, count, "", "access", VIPS_ACCESS_SEQUENTIAL, "fail_on",
+                                    VIPS_FAIL_ON_ERROR, NULL);
+}
+
+// Turned by its orientation, in sRGB, fitted into a square without enlarging. `fail_on` stands in
+// the loader's options because the operation's own is ignored for buffers (libvips issue 5195).
+static inline int CVips_fit(void *bytes, size_t count, int side, VipsImage **fitted) {
+  return vips_thumbnail_buffer(bytes, count, fitted, side, "height", side, "size", VIPS_SIZE_DOWN,
+                               "export_profile", "srgb", "option_string", "[fail_on=error]", NULL);
+}
+
+static inline int CVips_to_srgb(VipsImage *image, VipsImage **converted) {
+  return vips_colourspace(image, converted, VIPS_INTERPRETATION_sRGB, NULL);
+}
+
+static inline int CVips_to_bytes(VipsImage *image, VipsImage **converted) {
+  return vips_cast(image, converted, VIPS_FORMAT_UCHAR, NULL);
+}
+
+static inline int CVips_bands(VipsImage *image, VipsImage **part, int first, int count) {
+  return vips_extract_band(image, part, first, "n", count, NULL);
+}
+
+static inline int CVips_least(VipsImage *image, double *least) {
+  return vips_min(image, least, NULL);
+}
+
+static inline int CVips_jpeg(VipsImage *image, void **bytes, size_t *count, int quality) {
+  return vips_jpegsave_buffer(image, bytes, count, "Q", quality, "optimize_coding", TRUE, "strip",
+                              TRUE, NULL);
+}
+
+static inline int CVips_png(VipsImage *image, void **bytes, size_t *count) {
+  return vips_pngsave_buffer(image, bytes, count, "compression", 9, "strip", TRUE, NULL);
+}
+
+// `dladdr` hides behind _GNU_SOURCE, which modules do not get.
+struct CVips_place { const char *file; void *base; const char *symbol; void *address; };
+int CVips_dladdr(const void *address, struct CVips_place *place) __asm__("dladdr");
+
+// The path of libvips itself.
+static inline const char *CVips_library(void) {
+  struct CVips_place place;
+  return CVips_dladdr((const void *)vips_init, &place) ? place.file : NULL;
+}
+
+// A macro with a cast.
+static inline void CVips_release(VipsImage *image) { g_object_unref(image); }

@@ -1,0 +1,23 @@
+/// Every way in which an uploaded picture is not taken.
+package enum PictureFailure: Error, Equatable {
+  /// More bytes than `limit`; for 413.
+  case tooLarge(limit: Int)
+  /// Neither JPEG, PNG, WebP nor HEIF with HEVC, by its first bytes; for 415.
+  case notAccepted
+  /// The file ends before its picture does; for 422, as are the next five.
+  case truncated
+  /// The file breaks the rules of its format.
+  case damaged
+  /// By its header, the picture has more pixels than `limit`.
+  case tooManyPixels(limit: Int)
+  /// Decoding took more than its processor time, or was not done at the deadline.
+  case tooSlow
+  /// Decoding took more memory than it may.
+  case tooMuchMemory
+  /// The file has made the decoder crash or do what it may not; worth a line in the log.
+  case hostile(signal: Int32)
+  /// More pictures wait than can be decoded soon; for 503 with `Retry-After`, in seconds.
+  case overloaded(retryAfter: Int)
+  /// The program is missing or failed by itself; for 500, and for the operator's log.
+  case unforeseen(String)
+}

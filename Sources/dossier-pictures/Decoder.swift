@@ -1,0 +1,87 @@
+import CVips
+import Glibc
+import PictureContract
+
+/// Libvips, held to four loaders and one thread.
+///
+/// Vips was taken over the four decoders by themselves: it turns, converts colours and shrinks while
+/// it decodes, so that a photo of 12 megapixels passes in 50 MB.
+enum Decoder {
+  /// Starts the library; it opens files, so before the system calls are filtered.
+  static func start() throws(Refusal) {
+    // Vips would load all its modules (ImageMagick, PDF, JPEG XL …) from a folder that is relative
+    // to this; the one that is wanted is loaded by itself.
+    unsafe setenv("VIPSHOME", "/nonexistent", 1)
+    // The colour library asks for the date, for which the C library would read a file later.
+    unsafe setenv("TZ", "UTC0", 1)
+    tzset()
+    // One heap for all threads: each more would reserve 64 MiB of address space.
+    mallopt(M_ARENA_MAX, 1)
+    // GLib ends the process when it cannot allocate.
+    unsafe g_log_set_default_handler(
+      { _, level, message, _ in
+        guard level.rawValue & G_LOG_LEVEL_ERROR.rawValue != 0 else { return }
+        let text = unsafe message.map { unsafe String(cString: $0) } ?? ""
+        DossierPictures.end(Refusal(says: text, otherwise: .unforeseen))
+      },
+      nil
+    )
+    guard unsafe vips_init("dossier-pictures") == 0 else { throw Refusal(.unforeseen, "vips_init") }
+    loadHEIF()
+    vips_concurrency_set(1)
+    vips_cache_set_max(0)
+    // Its vector code is made at run time, from memory that is written and then run.
+    vips_vector_set_enabled(0)
+    unsafe vips_operation_block_set("VipsForeignLoad", 1)
+    for loader in ["Jpeg", "Png", "Webp", "Heif"] {
+      unsafe vips_operation_block_set("VipsForeignLoad\(loader)", 0)
+    }
+  }
+
+  /// Loads HEIF's module from beside the library, where it is not part of it.
+  private static func loadHEIF() {
+    guard let library = unsafe CVips_library() else { return }
+    let folder = unsafe String(cString: library).split(separator: "/").dropLast()
+    let version = "\(vips_version(0)).\(vips_version(1))"
+    let module = "/\(folder.joined(separator: "/"))/vips-modules-\(version)/vips-heif.so"
+    guard let loaded = unsafe g_module_open(module, G_MODULE_BIND_LAZY) else { return }
+    unsafe g_module_make_resident(loaded)
+  }
+
+  /// Decodes, turns, fits and encodes.
+  ///
+  /// - Throws: every status but `.tooLarge`, `.truncated` and `.tooSlow`.
+  static func decode(
+    _ input: [UInt8],
+    as kind: PictureKind
+  ) throws(Refusal) -> (header: PictureHeader, bytes: [UInt8]) {
+    // Vips reads from it until the last image is gone.
+    let file = UnsafeMutableRawBufferPointer.allocate(byteCount: input.count, alignment: 16)
+    defer { unsafe file.deallocate() }
+    unsafe file.copyBytes(from: input)
+    try check(unsafe Image(headerOf: file), kind)
+    let fitted = try unsafe Image(fitting: file, into: PictureLimits.side)
+    return try encode(fitted.colours().pixels())
+  }
+
+  /// Judges by the header, before any pixel is decoded.
+  private static func check(_ image: borrowing Image, _ kind: PictureKind) throws(Refusal) {
+    guard image.width * image.height <= PictureLimits.pixels else { throw Refusal(.tooManyPixels) }
+    if case .heif = kind, image.text("heif-compression") != "hevc" { throw Refusal(.notAccepted) }
+  }
+
+  private static func encode(
+    _ image: borrowing Image
+  ) throws(Refusal) -> (header: PictureHeader, bytes: [UInt8]) {
+    let isOpaque = try image.isOpaque()
+    // No fault is seen at 85 at the size of a profile's picture.
+    let bytes = try isOpaque ? image.bands(0, count: 3).jpeg(quality: 85) : image.png()
+    let header = PictureHeader(
+      type: isOpaque ? .jpeg : .png,
+      width: image.width,
+      height: image.height,
+      count: bytes.count
+    )
+    return (header, bytes)
+  }
+}

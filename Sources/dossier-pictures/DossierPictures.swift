@@ -1,0 +1,79 @@
+import Glibc
+import PictureContract
+
+/// Reads one picture of unknown origin on descriptor 0 and writes a clean one on descriptor 1.
+///
+/// The answer is a `PictureHeader` line and a JPEG or PNG in sRGB, turned upright, without metadata,
+/// fitted into 1024 x 1024 pixels and never enlarged; of an animation the first frame. Descriptor 1
+/// must be a pipe or socket: the program may not write files. A refusal is a `PictureStatus`, with
+/// its reason on descriptor 2.
+@main enum DossierPictures {
+  static func main() {
+    do throws(Refusal) {
+      try Confinement.limit()
+      try Decoder.start()
+      try Confinement.filter()
+      let input = try readAll(upTo: PictureLimits.input)
+      let kind = try PictureKind(input)
+      let picture = try Decoder.decode(input, as: kind)
+      try writeAll(Array(picture.header.line.utf8))
+      try writeAll(picture.bytes)
+    } catch {
+      end(error)
+    }
+    // Libraries' threads are still there: what they would do at an exit is not waited for.
+    _exit(PictureStatus.success.rawValue)
+  }
+
+  /// Says why on descriptor 2 and ends.
+  static func end(_ refusal: Refusal) -> Never {
+    let line = refusal.status.meaning + (refusal.detail.isEmpty ? "" : ": \(refusal.detail)")
+    try? writeAll(line.utf8.prefix(300).map { 0x20..<0x7f ~= $0 ? $0 : 0x20 } + [0x0a], on: 2)
+    _exit(refusal.status.rawValue)
+  }
+
+  private static func readAll(upTo limit: Int) throws(Refusal) -> [UInt8] {
+    var failed = false
+    // One byte more than is allowed, to see that there is one.
+    let input = unsafe [UInt8](unsafeUninitializedCapacity: limit + 1) { buffer, count in
+      while count < buffer.count {
+        let start = unsafe buffer.baseAddress.map { unsafe $0 + count }
+        let read = unsafe Glibc.read(0, start, buffer.count - count)
+        if read < 0, errno == EINTR { continue }
+        if read < 0 { failed = true }
+        guard read > 0 else { return }
+        count += read
+      }
+    }
+    guard !failed else { throw Refusal(.unforeseen, "read") }
+    guard input.count <= limit else { throw Refusal(.tooLarge) }
+    return input
+  }
+
+  private static func writeAll(
+    _ bytes: [UInt8],
+    on descriptor: Int32 = 1
+  ) throws(Refusal) {
+    var done = 0
+    while done < bytes.count {
+      let wrote = unsafe bytes.withUnsafeBytes { buffer in
+        unsafe write(descriptor, buffer.baseAddress.map { unsafe $0 + done }, bytes.count - done)
+      }
+      if wrote < 0, errno == EINTR { continue }
+      guard wrote > 0 else { throw Refusal(.unforeseen, "write") }
+      done += wrote
+    }
+  }
+}
+
+/// Why there is no picture.
+struct Refusal: Error {
+  let status: PictureStatus
+  /// What a library said, for operators.
+  let detail: String
+
+  init(_ status: PictureStatus, _ detail: String = "") {
+    self.status = status
+    self.detail = detail
+  }
+}

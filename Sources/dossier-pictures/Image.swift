@@ -1,0 +1,104 @@
+import CVips
+import PictureContract
+
+/// A picture of vips: a recipe for pixels, which are made when they are asked for.
+@safe struct Image: ~Copyable {
+  typealias Pointer = UnsafeMutablePointer<VipsImage>
+  let pointer: Pointer
+
+  /// Takes over a reference.
+  ///
+  /// - Throws: what vips says, when there is none.
+  private init(_ pointer: Pointer?) throws(Refusal) {
+    guard let pointer = unsafe pointer else { throw .ofVips }
+    unsafe self.pointer = unsafe pointer
+  }
+
+  /// Takes what an operation makes; the operation returns 0 when it went well.
+  private init(_ make: (UnsafeMutablePointer<Pointer?>) -> Int32) throws(Refusal) {
+    var pointer: Pointer?
+    let code = unsafe make(&pointer)
+    try unsafe self.init(code == 0 ? pointer : nil)
+  }
+
+  deinit { unsafe CVips_release(pointer) }
+
+  /// Reads the header; `file` must outlive the image.
+  init(headerOf file: UnsafeMutableRawBufferPointer) throws(Refusal) {
+    try unsafe self.init(CVips_open(file.baseAddress, file.count))
+  }
+
+  /// What `file` holds, upright, in sRGB, fitted into a square of `side` pixels; `file` must outlive
+  /// the image.
+  init(fitting file: UnsafeMutableRawBufferPointer, into side: Int) throws(Refusal) {
+    try unsafe self.init { unsafe CVips_fit(file.baseAddress, file.count, Int32(side), $0) }
+  }
+
+  /// In three bytes a pixel of sRGB, and a fourth of alpha if there is one.
+  func colours() throws(Refusal) -> Image {
+    let colours = try unsafe Image { unsafe CVips_to_srgb(pointer, $0) }
+    return try unsafe Image { unsafe CVips_to_bytes(colours.pointer, $0) }
+  }
+
+  /// With its pixels made, for which all of the file is decoded.
+  func pixels() throws(Refusal) -> Image { try unsafe Image(vips_image_copy_memory(pointer)) }
+
+  /// Some of its bands: colours, then alpha.
+  func bands(_ first: Int, count: Int) throws(Refusal) -> Image {
+    try unsafe Image { unsafe CVips_bands(pointer, $0, Int32(first), Int32(count)) }
+  }
+
+  var width: Int { Int(unsafe vips_image_get_width(pointer)) }
+  var height: Int { Int(unsafe vips_image_get_height(pointer)) }
+  var hasAlpha: Bool { unsafe vips_image_hasalpha(pointer) != 0 }
+  private var bandCount: Int { Int(unsafe vips_image_get_bands(pointer)) }
+
+  /// Whether no pixel lets anything through.
+  func isOpaque() throws(Refusal) -> Bool {
+    guard hasAlpha else { return true }
+    let alpha = try bands(bandCount - 1, count: 1)
+    var least = 0.0
+    guard unsafe CVips_least(alpha.pointer, &least) == 0 else { throw .ofVips }
+    return least == 255
+  }
+
+  /// A text of its metadata; nil when there is none.
+  func text(_ name: String) -> String? {
+    guard unsafe vips_image_get_typeof(pointer, name) != 0 else { return nil }
+    var text: UnsafePointer<CChar>?
+    guard unsafe vips_image_get_string(pointer, name, &text) == 0 else { return nil }
+    return unsafe text.map { unsafe String(cString: $0) }
+  }
+
+  // MARK: Encoding
+
+  func png() throws(Refusal) -> [UInt8] { try unsafe encoded { unsafe CVips_png(pointer, $0, $1) } }
+
+  func jpeg(quality: Int) throws(Refusal) -> [UInt8] {
+    try unsafe encoded { unsafe CVips_jpeg(pointer, $0, $1, Int32(quality)) }
+  }
+
+  private func encoded(
+    _ save: (UnsafeMutablePointer<UnsafeMutableRawPointer?>, UnsafeMutablePointer<Int>) -> Int32
+  ) throws(Refusal) -> [UInt8] {
+    var start: UnsafeMutableRawPointer?
+    var count = 0
+    guard unsafe save(&start, &count) == 0, let start = unsafe start else { throw .ofVips }
+    defer { unsafe g_free(start) }
+    return unsafe [UInt8](UnsafeRawBufferPointer(start: start, count: count))
+  }
+}
+
+extension Refusal {
+  /// The last failure of vips.
+  static var ofVips: Refusal {
+    Refusal(says: unsafe vips_error_buffer().map { unsafe String(cString: $0) } ?? "")
+  }
+
+  /// Libraries have words for want of memory and no code.
+  init(says text: String, otherwise status: PictureStatus = .damaged) {
+    let lowercase = text.lowercased()
+    let isMemory = ["memory", "allocate", "creating thread"].contains { lowercase.contains($0) }
+    self.init(isMemory ? .tooMuchMemory : status, text)
+  }
+}

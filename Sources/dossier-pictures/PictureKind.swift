@@ -1,0 +1,114 @@
+import PictureContract
+
+/// What a file says that it is, by its first bytes, and whether all of it is there.
+///
+/// Only accepted kinds reach a decoder. Decoders differ in what they call truncated, and libpng does
+/// not miss an end that holds no pixels; every format here tells where it ends.
+enum PictureKind {
+  case jpeg
+  case png
+  case webp
+  case heif
+
+  /// Looks at the file.
+  ///
+  /// - Throws: `.notAccepted`, `.truncated`.
+  /// - Source: ISO/IEC 10918-1 Annex B; PNG third edition, section 5; WebP container specification;
+  ///   ISO/IEC 14496-12 section 4.2 and 23008-12 section 10.
+  init(_ bytes: [UInt8]) throws(Refusal) {
+    let file = File(bytes: bytes)
+    let isWhole: Bool
+    if file.has([0xff, 0xd8, 0xff], at: 0) {
+      self = .jpeg
+      isWhole = file.isWholeJPEG
+    } else if file.has(PictureType.png.signature, at: 0) {
+      self = .png
+      isWhole = file.isWholePNG
+    } else if file.has("RIFF", at: 0), file.has("WEBP", at: 8) {
+      self = .webp
+      isWhole = file.little(4).map { $0 + 8 <= bytes.count } ?? false
+    } else if file.has("ftyp", at: 4), Self.brands.contains(where: { file.has($0, at: 8) }) {
+      self = .heif
+      isWhole = file.isWholeHEIF
+    } else {
+      throw Refusal(.notAccepted)
+    }
+    guard isWhole else { throw Refusal(.truncated) }
+  }
+
+  /// Major brands of pictures coded in HEVC, and `mif1`, which leaves the coding open.
+  private static let brands = ["heic", "heix", "heim", "heis", "mif1"]
+}
+
+private struct File {
+  let bytes: [UInt8]
+
+  func has(_ expected: [UInt8], at offset: Int) -> Bool {
+    bytes.dropFirst(offset).starts(with: expected)
+  }
+
+  func has(_ expected: String, at offset: Int) -> Bool { has(Array(expected.utf8), at: offset) }
+
+  /// A number of some bytes, the first counting most; nil beyond the end.
+  func big(_ offset: Int, count: Int = 4) -> Int? {
+    guard offset <= bytes.count - count else { return nil }
+    return bytes[offset..<offset + count].reduce(0) { $0 << 8 | Int($1) }
+  }
+
+  func little(_ offset: Int) -> Int? {
+    guard offset <= bytes.count - 4 else { return nil }
+    return bytes[offset..<offset + 4].reversed().reduce(0) { $0 << 8 | Int($1) }
+  }
+
+  /// Whether the end marker comes after a scan has started; thumbnails in segments do not count.
+  var isWholeJPEG: Bool {
+    var offset = 2
+    while let marker = big(offset, count: 2), let length = big(offset + 2, count: 2) {
+      guard marker != 0xffff else {
+        offset += 1
+        continue
+      }
+      offset += 2 + length
+      // In a scan's data 0xff is followed by zero, a restart's marker, or the marker that ends it.
+      if marker == 0xffda { return hasEndMarker(from: offset) }
+      guard marker > 0xff00, length >= 2 else { return true }  // Damaged: for the decoder to say.
+    }
+    return false
+  }
+
+  private func hasEndMarker(from start: Int) -> Bool {
+    var offset = start
+    while offset + 1 < bytes.count {
+      if bytes[offset] == 0xff, bytes[offset + 1] == 0xd9 { return true }
+      offset += 1
+    }
+    return false
+  }
+
+  var isWholePNG: Bool {
+    var offset = 8
+    while let length = big(offset) {
+      let isEnd = has("IEND", at: offset + 4)
+      offset += 12 + length
+      if isEnd { return offset <= bytes.count }
+    }
+    return false
+  }
+
+  /// Whether its outermost boxes end where the file does.
+  var isWholeHEIF: Bool {
+    var offset = 0
+    while offset < bytes.count {
+      guard var length = big(offset) else { return false }
+      if length == 0 { return true }
+      if length == 1 {
+        guard let wide = big(offset + 8, count: 8) else { return false }
+        length = wide
+      }
+      guard length >= 8 else { return true }  // Damaged.
+      guard length <= bytes.count - offset else { return false }
+      offset += length
+    }
+    return true
+  }
+}

@@ -1,0 +1,63 @@
+import EventLoop
+import FoundationEssentials
+import Glibc
+import Testing
+
+@Suite struct ProgramTests {
+  @Test func `what goes in comes out, however much`() throws {
+    let input = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+    let outcome = try Program(path: "/bin/cat")
+      .run(input: input, limit: 3_000_000, deadline: .seconds(20))
+    #expect(outcome.ending == .exited(0) && outcome.output == input)
+  }
+
+  @Test func `it gets no environment and no descriptor`() throws {
+    let environment = try run("exec /usr/bin/env")
+    #expect(
+      environment.output.split(separator: 10).allSatisfy { $0.starts(with: Array("PWD=".utf8)) }
+    )
+    let secret = open("/etc/hostname", O_RDONLY)
+    defer { close(secret) }
+    // `ls` opens the folder itself.
+    #expect(try run("exec ls /proc/self/fd").output == Array("0\n1\n2\n3\n".utf8))
+  }
+
+  @Test func `its status, signal and complaint are told`() throws {
+    let failed = try run("echo why >&2; exit 7")
+    #expect(failed.ending == .exited(7) && failed.complaint == Array("why\n".utf8))
+    #expect(try run("kill -TERM $$").ending == .killed(SIGTERM))
+    #expect(try run("head -c 9999 /dev/zero >&2").complaint.count == 512)
+  }
+
+  @Test func `it is killed at the deadline and over its limit`() throws {
+    let start = EventLoop.now()
+    #expect(try run("exec sleep 100", deadline: .milliseconds(200)).ending == .outOfTime)
+    #expect(
+      try run("exec 1>&- 2>&-; exec sleep 100", deadline: .milliseconds(200)).ending == .outOfTime
+    )
+    #expect(try run("exec cat /dev/zero").ending == .tooMuchOutput)
+    #expect(EventLoop.now() - start < 15_000_000_000)
+  }
+
+  @Test func `one that leaves others behind is not waited for`() throws {
+    let start = EventLoop.now()
+    let outcome = try run("sleep 3 & echo done")
+    #expect(outcome.ending == .exited(0) && outcome.output == Array("done\n".utf8))
+    #expect(EventLoop.now() - start < 2_500_000_000)
+  }
+
+  @Test func `one that is missing is an error`() {
+    #expect(throws: EventLoopError.self) {
+      try Program(path: "/nonexistent").run(input: [], limit: 0, deadline: .seconds(1))
+    }
+  }
+
+  /// Runs a script.
+  private func run(_ text: String, deadline: Duration = .seconds(20)) throws -> Program.Outcome {
+    let path = "/tmp/dossier-program-\(getpid())-\(UInt64.random(in: 0 ... .max))"
+    try Data("#!/bin/sh\n\(text)\n".utf8).write(to: URL(filePath: path))
+    chmod(path, 0o755)
+    defer { unlink(path) }
+    return try Program(path: path).run(input: [], limit: 10_000, deadline: deadline)
+  }
+}

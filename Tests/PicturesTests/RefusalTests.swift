@@ -1,0 +1,125 @@
+import Dossier
+import EventLoop
+import PictureContract
+import Testing
+
+@Suite struct RefusalTests {
+  @Test(arguments: ["wrong.gif", "wrong.bmp", "wrong.tiff", "wrong.pdf", "wrong.avif"])
+  func `other formats are not accepted`(_ name: String) async throws {
+    #expect(try await upload(name) == .failure(.notAccepted))
+  }
+
+  @Test(arguments: [
+    "", "x", "<svg xmlns=\"http://www.w3.org/2000/svg\"/>", "<?xml version=\"1.0\"?><svg/>",
+    "a text of some length that is no picture at all", "%!PS-Adobe-3.0", "#!/bin/sh\necho",
+  ])
+  func `texts are not accepted`(_ text: String) async throws {
+    _ = try await Studio.shared.value
+    #expect(try await upload(Array(text.utf8)) == .failure(.notAccepted))
+  }
+
+  @Test func `ten mebibytes are taken and one byte more is not`() async throws {
+    // A JPEG may be followed by anything, as by the films of some phones.
+    let picture = try await Studio.shared.value.file("small.jpg")
+    let limit = PictureLimits.input
+    let full = picture + [UInt8](repeating: 0, count: limit - picture.count)
+    #expect(try await upload(full).get().width == 64)
+    #expect(try await upload(full + [0]) == .failure(.tooLarge(limit: limit)))
+  }
+
+  @Test func `the program itself reads no more than its limit`() async throws {
+    _ = try await Studio.shared.value
+    let bytes = [UInt8](repeating: 0xff, count: PictureLimits.input + 1)
+    let outcome = try Program(path: Studio.program)
+      .run(input: bytes, limit: 1_000, deadline: .seconds(60))
+    #expect(outcome.ending == .exited(PictureStatus.tooLarge.rawValue))
+    #expect(String(decoding: outcome.complaint, as: UTF8.self).hasPrefix("the file is larger"))
+  }
+
+  @Test(arguments: ["small.jpg", "progressive.jpg", "small.png", "small.webp", "small.heic"])
+  func `no beginning of a file is half a picture`(_ name: String) async throws {
+    let file = try await Studio.shared.value.file(name)
+    let last = (file.count - 16)..<file.count
+    let lengths = Array(stride(from: 1, to: file.count - 16, by: 23)) + Array(last)
+    let results = try await uploadAll(lengths.map { Array(file[..<$0]) })
+    for (length, result) in zip(lengths, results) {
+      let refusals: [PictureFailure] = [.truncated, .damaged, .notAccepted]
+      #expect(refusals.contains { result == .failure($0) }, "\(name)[..<\(length)]: \(result)")
+    }
+    #expect(results.last == .failure(.truncated))
+  }
+
+  @Test(arguments: ["private.jpg", "progressive.jpg", "private.png", "small.webp", "private.heic"])
+  func `flipped bits give a picture or a refusal`(_ name: String) async throws {
+    let file = try await Studio.shared.value.file(name)
+    var random = Numbers(state: UInt64(name.utf8.reduce(7) { $0 &* 31 &+ UInt64($1) }))
+    let files = (0..<100).map { _ in
+      var flipped = file
+      for _ in 0...Int.random(in: 0..<4, using: &random) {
+        flipped[Int.random(in: 0..<file.count, using: &random)] ^=
+          1 << UInt8.random(in: 0..<8, using: &random)
+      }
+      return flipped
+    }
+    for (index, result) in try await uploadAll(files).enumerated() {
+      switch result {
+      case .success(let picture):
+        #expect(picture.width <= 1_024 && picture.height <= 1_024)
+      case .failure(.unforeseen(let reason)):
+        Issue.record("\(name) \(index): \(reason)")
+      case .failure(.overloaded), .failure(.hostile(signal: 0)):
+        Issue.record("\(name) \(index): \(result)")
+      case .failure: break
+      }
+    }
+  }
+
+  @Test func `bombs are seen by their header`() async throws {
+    let failure = PictureFailure.tooManyPixels(limit: PictureLimits.pixels)
+    #expect(try await upload("bomb.png") == .failure(failure))
+  }
+
+  @Test func `a JPEG of endless scans is refused soon`() async throws {
+    let start = EventLoop.now()
+    #expect(try await upload("scans.jpg") == .failure(.damaged))
+    #expect(EventLoop.now() - start < 30_000_000_000)
+  }
+
+  @Test func `what takes too much memory is refused`() async throws {
+    #expect(try await upload("interlaced.png") == .failure(.tooMuchMemory))
+  }
+
+  @Test func `what takes too much processor time is refused`() async throws {
+    let studio = try await Studio.shared.value
+    // The program leaves a lower limit in place.
+    let program = try studio.script("exec /usr/bin/prlimit --cpu=1:3 \(Studio.program)")
+    let result = try await upload(studio.file("slow.png"), program: program)
+    #expect(result == .failure(.tooSlow))
+  }
+
+  private func uploadAll(_ files: [[UInt8]]) async throws -> [Result<Picture, PictureFailure>] {
+    try await withThrowingTaskGroup(of: (Int, Result<Picture, PictureFailure>).self) { group in
+      for (index, file) in files.enumerated() {
+        group.addTask { (index, try await upload(file)) }
+      }
+      var results: [Int: Result<Picture, PictureFailure>] = [:]
+      for try await (index, result) in group { results[index] = result }
+      return files.indices.compactMap { results[$0] }
+    }
+  }
+}
+
+/// The same numbers in each run.
+///
+/// - Source: SplitMix64, public domain.
+private struct Numbers: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9e37_79b9_7f4a_7c15
+    var word = state
+    word = (word ^ (word >> 30)) &* 0xbf58_476d_1ce4_e5b9
+    word = (word ^ (word >> 27)) &* 0x94d0_49bb_1331_11eb
+    return word ^ (word >> 31)
+  }
+}

@@ -1,0 +1,111 @@
+import Dossier
+import EventLoop
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+
+/// Files to upload, made once a run by `pictures.py`, and decoders to upload them to.
+final class Studio: Sendable {
+  static let shared = Task { try await Studio() }
+  let folder: String
+
+  private init() async throws {
+    LoopThread.start()
+    folder = "/tmp/dossier-pictures-\(getpid())"
+    mkdir(folder, 0o755)
+    atexit {
+      try? FileManager.default.removeItem(atPath: "/tmp/dossier-pictures-\(getpid())")
+    }
+    _ = try await Self.python("make", folder, "/usr/bin/heif-enc")
+  }
+
+  /// The path of the program: it is built beside the tests.
+  static var program: String {
+    get throws {
+      let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+      return "/" + own.split(separator: "/").dropLast().joined(separator: "/") + "/dossier-pictures"
+    }
+  }
+
+  func file(_ name: String) throws -> [UInt8] {
+    Array(try Data(contentsOf: URL(filePath: "\(folder)/\(name)")))
+  }
+
+  /// A script, to stand for the program.
+  func script(_ text: String) throws -> String {
+    let path = "\(folder)/script-\(UInt64.random(in: 0 ... .max))"
+    try Data("#!/bin/sh\n\(text)\n".utf8).write(to: URL(filePath: path))
+    chmod(path, 0o755)
+    return path
+  }
+
+  /// What Pillow sees: format, mode, size, colours of the quarters, range of alpha, metadata.
+  func look(at picture: Picture) async throws -> Sight {
+    let path = "\(folder)/seen-\(UInt64.random(in: 0 ... .max))"
+    try Data(picture.bytes).write(to: URL(filePath: path))
+    defer { unlink(path) }
+    let line = try await Self.python("look", path)
+    let words = line.split(separator: "\n")[0].split(
+      separator: "|",
+      omittingEmptySubsequences: false
+    )
+    .map(String.init)
+    return Sight(
+      format: words[0],
+      mode: words[1],
+      size: words[2],
+      quarters: words[3],
+      alpha: words[4],
+      metadata: Array(words.dropFirst(5))
+    )
+  }
+
+  struct Sight {
+    let format: String
+    let mode: String
+    let size: String
+    let quarters: String
+    let alpha: String
+    let metadata: [String]
+  }
+
+  private static func python(_ words: String...) async throws -> String {
+    let own = String(#filePath.dropLast("Studio.swift".count)) + "pictures.py"
+    let program = try TestProgram("/usr/bin/python3", ["-B", own] + words)
+    let status = await program.end()
+    try #require(status == 0, "pictures.py \(words): \(program.errors)")
+    return program.output
+  }
+}
+
+/// The quarters of every picture that is upright.
+let upright = "red,green,blue,white"
+
+private let pool = BlockingPool(name: "pictures", threads: 2, waiting: 1_000)
+
+/// Uploads bytes to the real program, or to one that stands for it.
+@EventLoop func upload(
+  _ bytes: [UInt8],
+  program: String? = nil,
+  pool own: BlockingPool? = nil,
+  deadline: Duration = .seconds(60),
+  patience: Duration = .seconds(600)
+) async throws -> Result<Picture, PictureFailure> {
+  let decoder = PictureDecoder(
+    program: try program ?? Studio.program,
+    pool: own ?? pool,
+    deadline: deadline,
+    patience: patience
+  )
+  do throws(PictureFailure) {
+    return .success(try await decoder.decode(bytes))
+  } catch {
+    return .failure(error)
+  }
+}
+
+/// Uploads one of the files.
+func upload(_ name: String) async throws -> Result<Picture, PictureFailure> {
+  try await upload(Studio.shared.value.file(name))
+}
