@@ -55,6 +55,10 @@ package enum Failure: Error {
   case tooManyAttempts(retryAfter: Int)
   /// The stored version is not the one that the caller named.
   case versionMoved(current: Int)
+  /// The property has another version than those that the caller named, or is not there.
+  case propertyMoved(Property?, expected: [Int])
+  /// There would be more properties than a user may have.
+  case tooManyProperties(limit: Int)
   /// A `test` of a JSON Patch did not hold.
   case patchTestFailed(pointer: String)
   /// The operation of a JSON Patch cannot be applied to the stored document.

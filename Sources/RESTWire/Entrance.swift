@@ -25,7 +25,7 @@ import Wiring
     },
     open("/v1/login/jwt", 20_000, "Log in with a token of one of the app's issuers") {
       (call) async throws(Failure) in
-      try response(.ok, await Users.login(token: call.strings("token")[0], call.context), call)
+      try response(.ok, await TokenLogin.login(call.strings("token")[0], call.context), call)
     },
     open("/v1/login/api-key", 1_024, "Log in with an API key") {
       (call) async throws(Failure) in

@@ -137,6 +137,17 @@ extension Problem {
       )
       extensions = [("current_version", .number(JSONNumber(current)))]
       fields = [(.entityTag, EntityTag(current).description)]
+    case .propertyMoved(let stored, let expected):
+      self.init(.conflict, "property_moved", "The property has another version.")
+      extensions = [
+        ("key", stored.map { .string($0.key) } ?? .null), ("value", stored?.value ?? .null),
+        ("current_version", .number(JSONNumber(stored?.version ?? 0))),
+        ("expected_versions", .array(expected.map { .number(JSONNumber($0)) })),
+      ]
+      if let stored { fields = [(.entityTag, EntityTag(stored.version).description)] }
+    case .tooManyProperties(let limit):
+      self.init(.conflict, "property_limit", "A user has no more properties than that.")
+      extensions = [("limit", .number(JSONNumber(limit)))]
     case .patchTestFailed(let pointer):
       self.init(.conflict, "patch_test_failed", "A test of the patch did not hold.")
       errors = [(pointer, "patch_test_failed", "The stored value is another.")]

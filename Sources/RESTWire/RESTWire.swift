@@ -7,7 +7,8 @@ package struct RESTWire: Wire {
 
   package var routes: [Route] {
     Entrance.routes + Mailing.routes + ProfileResource.routes + DocumentResource.routes
-      + IdentityResource.routes + SessionResource.routes + DeviceResource.routes
+      + PropertyResource.routes + IdentityResource.routes + SessionResource.routes
+      + DeviceResource.routes
   }
 
   package func response(to refusal: Refusal, request id: RequestID) -> Response {

@@ -30,7 +30,7 @@ SEED = """
 insert into users (user_id, app_id, anonymous, name, email)
 select lpad(to_hex(g), 24, '0'), (select app_id from apps), false, 'User ' || g,
   'user' || g || '@example.com' from generate_series(1, {count}) g;
-insert into sessions (user_id, session_id, app_id, device_id, provider, scope, refresh_hash, expires_at)
+insert into sessions (user_id, session_id, app_id, device_id, provider, scope, refresh_salt, expires_at)
 select user_id, user_id, app_id, user_id, 'password', '', decode(md5(user_id), 'hex'),
   now() + interval '60 days' from users where email is not null;
 insert into documents (user_id, class, body, version)
@@ -62,6 +62,7 @@ class Bench:
         self.tokens.write_text("\n".join(tokens))
         self.bare = self.site.folder / "bare"
         self.bare.write_text("\n".join(f"{user}.{session}" for user, session in self.ids))
+        self.refreshes = self.site.folder / "refreshes"
         self.processes = []
 
     def stop(self):
@@ -71,12 +72,43 @@ class Bench:
         self.site.stop()
 
     def wrk(self, port, tokens, method="GET", path="/v1/me", clients=64):
-        environment = {**os.environ, "TOKENS": str(tokens), "METHOD": method, "TARGET": path,
-                       "KIND": "application/merge-patch+json"}
+        return self.run_wrk(port, "tokens.lua", clients, {
+            "TOKENS": str(tokens), "METHOD": method, "TARGET": path,
+            "KIND": "application/merge-patch+json"})
+
+    def logins(self, path, bodies, mode="login", clients=64):
+        return self.run_wrk(self.site.port, "logins.lua", clients, {
+            "BODIES": str(bodies), "TARGET": path, "MODE": mode})
+
+    def refresh(self):
+        # The tokens of a run before are used up.
+        grants = [self.site.login() for _ in range(500)]
+        self.refreshes.write_text("\n".join(
+            json.dumps({"refresh_token": grant["refresh_token"]}) for grant in grants))
+        return self.logins("/v1/token/refresh", self.refreshes, "refresh")
+
+    def anonymous_logins(self):
+        bodies = self.site.folder / "anonymous"
+        bodies.write_text("{}\n{}\n")
+        return self.logins("/v1/login/anonymous", bodies)
+
+    def password_logins(self):
+        bodies = self.site.folder / "passwords"
+        if not bodies.exists():
+            lines = [json.dumps({"email": f"bench{n}@example.com", "password": "correct horse"})
+                     for n in range(64)]
+            for line in lines:
+                answer = self.site.request(
+                    "POST", "/v1/register", line, {"Content-Type": "application/json"})
+                assert answer.status == 201, answer.body
+            bodies.write_text("\n".join(lines))
+        return self.logins("/v1/login/password", bodies, clients=8)
+
+    def run_wrk(self, port, script, clients, environment):
         run = subprocess.run(
-            ["wrk", "-t2", f"-c{clients}", f"-d{self.seconds}s", "-s", HERE / "tokens.lua",
+            ["wrk", "-t2", f"-c{clients}", f"-d{self.seconds}s", "-s", HERE / script,
              f"http://127.0.0.1:{port}"],
-            env=environment, capture_output=True, text=True, check=True)
+            env={**os.environ, **environment}, capture_output=True, text=True, check=True)
         result = json.loads(run.stdout.split("RESULT ")[1])
         assert result["errors"] == 0, run.stdout
         return result
@@ -189,6 +221,9 @@ def main():
             "PATCH /v1/me/metadata, product": lambda: bench.wrk(
                 bench.site.port, bench.tokens, "PATCH", "/v1/me/metadata"),
             "the same statement, pgbench": lambda: {"rate": bench.pgbench(script)},
+            "POST /v1/token/refresh, product": bench.refresh,
+            "POST /v1/login/anonymous, product": bench.anonymous_logins,
+            "POST /v1/login/password, product": bench.password_logins,
         }
         if options.large:
             large = Bench(options.large, options.seconds)

@@ -17,6 +17,7 @@ package enum AppSetting: String, CaseIterable, Sendable {
   case failuresPerAddress = "failures_per_address"
   case failureMinutes = "failure_minutes"
   case apiKeysPerUser = "api_keys_per_user"
+  case propertyStringLength = "property_string_length"
   case auditDays = "audit_days"
   case mailFrom = "mail_from"
   case mailFromName = "mail_from_name"
@@ -49,6 +50,7 @@ package enum AppSetting: String, CaseIterable, Sendable {
     case .failuresPerAddress: .number(1...1_000_000, 100)
     case .failureMinutes: .number(1...1_440, 15)
     case .apiKeysPerUser: .number(0...1_000, 20)
+    case .propertyStringLength: .number(1...PropertySet.largestString, 128)
     case .auditDays: .number(1...36_500, 365)
     case .mailFrom: .address("no-reply@localhost")
     case .mailFromName: .text(100, "Dossier")
@@ -81,6 +83,7 @@ package enum AppSetting: String, CaseIterable, Sendable {
     case .failuresPerAddress: "failed logins of one network address in failure_minutes"
     case .failureMinutes: "minutes after which failures count anew"
     case .apiKeysPerUser: "API keys a user may have"
+    case .propertyStringLength: "characters of a property's string"
     case .auditDays: "days after which facts of the audit trail are removed"
     case .mailFrom: "address that mail comes from"
     case .mailFromName: "name beside it"

@@ -2,18 +2,19 @@ import EventLoop
 import JSON
 import Postgres
 
-extension Users {
+/// Ways in by the token of an issuer.
+package enum TokenLogin {
   /// Logs in whom an issuer's token names; makes the user when it comes for the first time.
   ///
   /// - Throws: `.invalidExternalToken`, `.issuerUnavailable`, `.wrongCredentials` for a blocked user,
   ///   `.wayInClosed`, `.deviceUnknown`, `.deviceFull`, `.unavailable`.
   @EventLoop package static func login(
-    token: String,
+    _ token: String,
     _ context: Context
   ) async throws(Failure) -> Sessions.Grant {
     try context.requireOpen(.jwt)
     let external = try await context.store.external.identity(of: token, context)
-    if let grant = try await login(external, context) { return grant }
+    if let grant = try await grant(to: external, context) { return grant }
     let user = UserID()
     try await Devices.admit(user, context)
     let opening = Opening(of: user, by: external.provider, context)
@@ -33,7 +34,7 @@ extension Users {
       }
     } catch .identityTaken {
       // It came twice at once, and the other was first.
-      guard let grant = try await login(external, context) else {
+      guard let grant = try await grant(to: external, context) else {
         throw .unavailable(retryAfter: 1)
       }
       return grant
@@ -42,8 +43,8 @@ extension Users {
   }
 
   /// Nil when nobody has the identity.
-  @EventLoop private static func login(
-    _ external: ExternalTokens.Identity,
+  @EventLoop private static func grant(
+    to external: ExternalTokens.Identity,
     _ context: Context
   ) async throws(Failure) -> Sessions.Grant? {
     // On the exclusive lane: this must see the user that another login has just made.

@@ -1,0 +1,64 @@
+import JSON
+package import Postgres
+
+/// A property, where there is one.
+struct PropertyRow: RowDecodable {
+  let property: Property?
+
+  init(from row: Row) throws(DatabaseError) {
+    guard !row.isNull(0), let value = try? JSON.parse(try row.bytes(1)) else {
+      property = nil
+      return
+    }
+    property = Property(key: try row.text(0), value: value, version: try row.int(2))
+  }
+}
+
+package enum PropertyQueries {
+  /// One row at least when the session counts.
+  ///
+  /// Served by the primary key.
+  static let read = Statement<PropertyRow, UserID, SessionID>(
+    "properties.read",
+    """
+    select p.key, p.value, p.version
+    from caller($1, $2) c left join properties p on p.user_id = c.user_id order by p.key
+    """
+  )
+
+  /// Locks the caller's properties; no row when its session does not count.
+  static let lock = Statement<Int, UserID, SessionID>(
+    "properties.lock",
+    """
+    select u.property_floor from users u join sessions s on s.user_id = u.user_id
+    where u.user_id = $1 and s.session_id = $2 and s.ended_at is null and s.expires_at > now()
+      and u.blocked_at is null
+    for no key update of u
+    """
+  )
+
+  static let stored = Statement<PropertyRow, UserID>(
+    "properties.stored",
+    "select key, value, version from properties where user_id = $1"
+  )
+
+  /// Removes keys and writes others, with the versions that they have from now on.
+  static let write = Statement<NoRow, UserID, TextBytes, TextBytes, Int>(
+    "properties.write",
+    """
+    with removed as (
+      delete from properties where user_id = $1
+        and key in (select jsonb_array_elements_text($2::jsonb))
+    ), floor as (
+      update users set property_floor = $4 where user_id = $1 and property_floor <> $4
+    )
+    insert into properties (user_id, key, value, version)
+    select $1, w.key, w.value, w.version
+    from jsonb_to_recordset($3::jsonb) as w (key text, value text, version bigint)
+    on conflict (user_id, key) do update
+    set value = excluded.value, version = excluded.version, updated_at = now()
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [read, lock, stored, write]
+}

@@ -1,0 +1,86 @@
+import EventLoop
+import JSON
+import Postgres
+
+/// Properties: a few small values of a user, by key.
+package enum Properties {
+  /// The caller's properties, by key.
+  ///
+  /// - Throws: `.unauthenticated`, `.unavailable`.
+  @EventLoop package static func read(
+    of caller: Caller,
+    _ context: Context
+  ) async throws(Failure) -> [Property] {
+    let rows = try await context.store.read(PropertyQueries.read, caller.user, caller.session)
+    guard !rows.isEmpty else { throw .unauthenticated(.sessionEnded) }
+    return rows.compactMap(\.property)
+  }
+
+  /// Changes the caller's properties, all or nothing.
+  ///
+  /// Writers of one user follow one another, so that its limits hold whoever writes.
+  /// - Returns: all properties as they are then, by key.
+  /// - Throws: `.invalid`, `.propertyMoved`, `.notFound`, `.tooManyProperties`, `.unauthenticated`,
+  ///   `.unavailable`.
+  @EventLoop package static func apply(
+    _ change: PropertyChange,
+    of caller: Caller,
+    _ context: Context
+  ) async throws(Failure) -> [Property] {
+    let faults = faults(in: change, context.app.settings.number(.propertyStringLength))
+    guard faults.isEmpty else { throw .invalid(faults) }
+    let outcome = try await context.store.transaction { transaction async throws(DatabaseError) in
+      let locked = try await transaction.run(PropertyQueries.lock, caller.user, caller.session)
+      guard let floor = locked.first else {
+        return Result<[Property], Failure>.failure(.unauthenticated(.sessionEnded))
+      }
+      let stored = try await transaction.run(PropertyQueries.stored, caller.user)
+      var set = PropertySet(stored.compactMap(\.property), floor: floor)
+      do throws(Failure) {
+        try set.apply(change)
+      } catch {
+        return .failure(error)
+      }
+      if !set.removed.isEmpty || !set.written.isEmpty {
+        _ = try await transaction.run(
+          PropertyQueries.write,
+          caller.user,
+          TextBytes(JSON.array(set.removed.map(JSON.string)).serialized()),
+          TextBytes(set.rows.serialized()),
+          set.floor
+        )
+      }
+      return .success(set.properties.values.sorted { $0.key < $1.key })
+    }
+    return try outcome.get()
+  }
+
+  private static func faults(in change: PropertyChange, _ stringLimit: Int) -> [Fault] {
+    switch change {
+    case .replace(let object): PropertySet.faults(in: object, stringLimit: stringLimit)
+    case .merge(let object):
+      PropertySet.faults(in: object, stringLimit: stringLimit, allowsNull: true)
+    case .set(let key, let value, _):
+      [
+        PropertySet.keyFault(key, ""),
+        PropertySet.valueFault(value, "/value", stringLimit),
+      ].compactMap(\.self)
+    case .remove, .removeAll: []
+    }
+  }
+}
+
+extension PropertySet {
+  /// What was written, as the statement reads it: values are text, which keeps their spelling.
+  fileprivate var rows: JSON {
+    .array(
+      written.compactMap { properties[$0] }.map { property in
+        [
+          "key": .string(property.key),
+          "value": .string(String(decoding: property.value.serialized(), as: UTF8.self)),
+          "version": .number(JSONNumber(property.version)),
+        ]
+      }
+    )
+  }
+}

@@ -1,0 +1,144 @@
+package import JSON
+
+/// One property of a user.
+package struct Property: Sendable, Equatable {
+  package let key: String
+  /// A string, a boolean or a number, spelled as the client spelled it.
+  package let value: JSON
+  /// Grows by one with each change, also over a removal of the key.
+  package let version: Int
+
+  package init(key: String, value: JSON, version: Int) {
+    self.key = key
+    self.value = value
+    self.version = version
+  }
+}
+
+/// What a caller wants of the properties.
+package enum PropertyChange: Sendable {
+  /// All of them, and no others.
+  case replace(JSONObject)
+  /// These too; null removes one.
+  case merge(JSONObject)
+  case set(String, to: JSON, PropertyCondition)
+  case remove(String, PropertyCondition)
+  case removeAll
+}
+
+/// What is to happen when a property has another version than the caller has seen.
+package struct PropertyCondition: Sendable {
+  package enum Keep: String, Sendable { case new, old }
+
+  /// The versions that the caller is content with; nil for any, 0 for none stored.
+  package var versions: [Int]?
+  /// Nil refuses the change.
+  package var keep: Keep?
+
+  package init(versions: [Int]?, keep: Keep?) {
+    self.versions = versions
+    self.keep = keep
+  }
+}
+
+/// The properties of one user, while they are changed.
+struct PropertySet {
+  private(set) var properties: [String: Property]
+  /// No new key starts at or below this: what was removed may have had it.
+  private(set) var floor: Int
+  private(set) var removed: Set<String> = []
+  private(set) var written: Set<String> = []
+
+  /// - Source: the limits of design section 1.
+  static let limit = 100
+  static let keyLimit = 128
+  /// The most that an app can allow; the database says the same.
+  static let largestString = 1_024
+
+  init(_ properties: [Property], floor: Int) {
+    self.properties = Dictionary(uniqueKeysWithValues: properties.map { ($0.key, $0) })
+    self.floor = floor
+  }
+
+  /// - Throws: `.propertyMoved`, `.notFound` for a removal of what is not there, `.tooManyProperties`.
+  mutating func apply(_ change: PropertyChange) throws(Failure) {
+    switch change {
+    case .replace(let object):
+      for key in properties.keys where object[key] == nil { remove(key) }
+      for (key, value) in object { set(key, value) }
+    case .merge(let object):
+      for (key, value) in object { if value == .null { remove(key) } else { set(key, value) } }
+    case .set(let key, let value, let condition):
+      if try holds(condition, for: key) { set(key, value) }
+    case .remove(let key, let condition):
+      guard properties[key] != nil else { throw .notFound }
+      if try holds(condition, for: key) { remove(key) }
+    case .removeAll: for key in properties.keys { remove(key) }
+    }
+    guard properties.count <= Self.limit else { throw .tooManyProperties(limit: Self.limit) }
+  }
+
+  /// Whether to go on; false keeps what is stored.
+  private func holds(_ condition: PropertyCondition, for key: String) throws(Failure) -> Bool {
+    let stored = properties[key]
+    guard let versions = condition.versions, !versions.contains(stored?.version ?? 0) else {
+      return true
+    }
+    switch condition.keep {
+    case .new: return true
+    case .old: return false
+    case nil: throw .propertyMoved(stored, expected: versions)
+    }
+  }
+
+  private mutating func set(_ key: String, _ value: JSON) {
+    let stored = properties[key]
+    // By spelling: 2.0 and 2 are two values here.
+    guard stored?.value.serialized() != value.serialized() else { return }
+    let version = (stored?.version ?? floor) + 1
+    properties[key] = Property(key: key, value: value, version: version)
+    written.insert(key)
+    removed.remove(key)
+  }
+
+  private mutating func remove(_ key: String) {
+    guard let stored = properties.removeValue(forKey: key) else { return }
+    floor = max(floor, stored.version)
+    removed.insert(key)
+    written.remove(key)
+  }
+
+  /// What breaks a rule in a flat object of properties.
+  static func faults(
+    in object: JSONObject,
+    stringLimit: Int,
+    allowsNull: Bool = false
+  ) -> [Fault] {
+    object.flatMap { key, value in
+      let pointer = "/" + JSONPointer.escaped(key)
+      return [keyFault(key, pointer), valueFault(value, pointer, stringLimit, allowsNull)]
+        .compactMap(\.self)
+    }
+  }
+
+  static func keyFault(_ key: String, _ pointer: String) -> Fault? {
+    guard !(1...keyLimit).contains(key.unicodeScalars.count) else { return nil }
+    return Fault(pointer, "key_length", "A key has 1 to \(keyLimit) characters.")
+  }
+
+  static func valueFault(
+    _ value: JSON,
+    _ pointer: String,
+    _ stringLimit: Int,
+    _ allowsNull: Bool = false
+  ) -> Fault? {
+    switch value {
+    case .bool, .number: nil
+    case .null where allowsNull: nil
+    case .string(let text):
+      text.unicodeScalars.count <= stringLimit
+        ? nil : Fault(pointer, "length", "A string has at most \(stringLimit) characters.")
+    default: Fault(pointer, "type", "A value is a string, a boolean or a number.")
+    }
+  }
+}

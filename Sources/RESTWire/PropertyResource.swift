@@ -1,0 +1,120 @@
+import Dossier
+import EventLoop
+import HTTP
+import JSON
+import Wiring
+
+/// `/v1/me/properties`.
+@EventLoop enum PropertyResource {
+  private nonisolated static let limit = 1_048_576
+
+  nonisolated static let routes: [Route] = [
+    Route(
+      .get,
+      "/v1/me/properties",
+      access: .user(scope: Scopes.readUser),
+      summary: "Read all properties"
+    ) { (call) async throws(Failure) in
+      response(try await Properties.read(of: call.caller, call.context))
+    },
+    bulk(.put, "Replace all properties", PropertyChange.replace),
+    bulk(.patch, "Set some properties; null removes one", PropertyChange.merge),
+    Route(
+      .delete,
+      "/v1/me/properties",
+      access: .user(scope: Scopes.updateMetadata),
+      summary: "Remove all properties"
+    ) { (call) async throws(Failure) in
+      response(try await Properties.apply(.removeAll, of: call.caller, call.context))
+    },
+    Route(
+      .get,
+      "/v1/me/properties/{key}",
+      access: .user(scope: Scopes.readUser),
+      summary: "Read a property and its version"
+    ) { (call) async throws(Failure) in
+      try one(call, await Properties.read(of: call.caller, call.context))
+    },
+    Route(
+      .put,
+      "/v1/me/properties/{key}",
+      access: .user(scope: Scopes.updateMetadata),
+      body: .json(limit: 16_384),
+      summary: "Set a property; If-Match and keep say what a conflict does"
+    ) { (call) async throws(Failure) in
+      guard let object = call.json.object, let value = object["value"], object.count == 1 else {
+        throw .invalid([Fault("", "members", "The body is an object with value alone.")])
+      }
+      let change = PropertyChange.set(call.key, to: value, try call.propertyCondition)
+      return try one(call, await Properties.apply(change, of: call.caller, call.context))
+    },
+    Route(
+      .delete,
+      "/v1/me/properties/{key}",
+      access: .user(scope: Scopes.updateMetadata),
+      summary: "Remove a property"
+    ) { (call) async throws(Failure) in
+      let change = PropertyChange.remove(call.key, try call.propertyCondition)
+      return response(try await Properties.apply(change, of: call.caller, call.context))
+    },
+  ]
+
+  private nonisolated static func bulk(
+    _ method: Method,
+    _ summary: String,
+    _ change: @escaping @Sendable (JSONObject) -> PropertyChange
+  ) -> Route {
+    Route(
+      method,
+      "/v1/me/properties",
+      access: .user(scope: Scopes.updateMetadata),
+      body: .json(limit: limit),
+      summary: summary
+    ) { (call) async throws(Failure) in
+      guard let object = call.json.object else {
+        throw .invalid([Fault("", "type", "The body must be an object.")])
+      }
+      return response(try await Properties.apply(change(object), of: call.caller, call.context))
+    }
+  }
+
+  /// All properties, as a flat object.
+  private static func response(_ properties: [Property]) -> Response {
+    var object = JSONObject()
+    for property in properties { object[property.key] = property.value }
+    return Response(.ok, json: JSON.object(object).serialized())
+  }
+
+  /// The property that the path names.
+  private static func one(_ call: Call, _ all: [Property]) throws(Failure) -> Response {
+    guard let property = all.first(where: { $0.key == call.key }) else { throw .notFound }
+    let body: JSON = [
+      "key": .string(property.key), "value": property.value,
+      "version": .number(JSONNumber(property.version)),
+    ]
+    return Response(.ok, json: body.serialized(), tag: EntityTag(property.version))
+  }
+}
+
+extension Call {
+  fileprivate var key: String { captures["key"] ?? "" }
+
+  /// The versions of `If-Match`, or none stored for `If-None-Match: *`, and the query's `keep`.
+  fileprivate var propertyCondition: PropertyCondition {
+    get throws(Failure) {
+      var keep: PropertyCondition.Keep?
+      if !request.query.isEmpty {
+        let parts = request.query.split(separator: "=", maxSplits: 1)
+        guard parts.count == 2, parts[0] == "keep",
+          let wish = PropertyCondition.Keep(rawValue: String(parts[1]))
+        else { throw .invalid([Fault("", "query", "The query may only be keep=new or keep=old.")]) }
+        keep = wish
+      }
+      switch (preconditions.match, preconditions.noneMatch) {
+      case (.versions(let versions), _): return PropertyCondition(versions: versions, keep: keep)
+      case (_, .any): return PropertyCondition(versions: [0], keep: keep)
+      default: return PropertyCondition(versions: nil, keep: keep)
+      }
+    }
+  }
+}
