@@ -22,6 +22,8 @@ create table users (
   picture text,
   -- Grows by one with each change of the columns above and of the blocking below.
   version bigint not null default 1,
+  -- The largest version of a property that was removed: a key that comes back goes on above it.
+  property_floor bigint not null default 0,
   blocked_at timestamptz,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),

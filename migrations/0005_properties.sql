@@ -1,4 +1,5 @@
--- The properties of a user: small values by key.
+-- The properties of a user: small values by key. Whoever changes them locks the user, so that
+-- there are never more than 100.
 
 -- migrate: up
 
@@ -17,11 +18,6 @@ create table properties (
       else jsonb_typeof(value::jsonb) in ('boolean', 'number') end)
 );
 
--- The largest version of a property that was removed: a key that comes back goes on above it.
--- Whoever changes properties locks the user, so that there are never more than 100.
-alter table users add column property_floor bigint not null default 0;
-
 -- migrate: down
 
-alter table users drop column property_floor;
 drop table properties;

@@ -53,6 +53,7 @@ CREATE TABLE public.users (
     zone text,
     picture text,
     version bigint DEFAULT 1 NOT NULL,
+    property_floor bigint DEFAULT 0 NOT NULL,
     blocked_at timestamp with time zone,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
@@ -82,6 +83,7 @@ CREATE FUNCTION public.caller(of_user text, of_session text) RETURNS SETOF publi
      u.zone,
      u.picture,
      u.version,
+     u.property_floor,
      u.blocked_at,
      u.created_at,
      u.updated_at,
@@ -382,6 +384,26 @@ CREATE TABLE public.passwords (
 
 
 --
+-- Name: properties; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.properties (
+    user_id public.object_id NOT NULL,
+    key text NOT NULL COLLATE pg_catalog."C",
+    value text NOT NULL,
+    version bigint NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT properties_key CHECK (((char_length(key) >= 1) AND (char_length(key) <= 128))),
+    CONSTRAINT properties_value CHECK (
+CASE jsonb_typeof((value)::jsonb)
+    WHEN 'string'::text THEN (char_length(((value)::jsonb #>> '{}'::text[])) <= 1024)
+    ELSE (jsonb_typeof((value)::jsonb) = ANY (ARRAY['boolean'::text, 'number'::text]))
+END)
+);
+
+
+--
 -- Name: signing_keys; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -530,6 +552,14 @@ ALTER TABLE ONLY public.passwords
 
 
 --
+-- Name: properties properties_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.properties
+    ADD CONSTRAINT properties_pkey PRIMARY KEY (user_id, key);
+
+
+--
 -- Name: sessions sessions_pkey; Type: CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -604,10 +634,24 @@ CREATE INDEX identity_subjects_by_user ON public.identity_subjects USING btree (
 
 
 --
+-- Name: mail_tokens_by_time; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX mail_tokens_by_time ON public.mail_tokens USING btree (expires_at);
+
+
+--
 -- Name: sessions_by_device; Type: INDEX; Schema: public; Owner: -
 --
 
 CREATE INDEX sessions_by_device ON public.sessions USING btree (device_id) WHERE (ended_at IS NULL);
+
+
+--
+-- Name: sessions_by_time; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX sessions_by_time ON public.sessions USING btree (LEAST(ended_at, expires_at));
 
 
 --
@@ -701,6 +745,14 @@ ALTER TABLE ONLY public.mail_tokens
 
 ALTER TABLE ONLY public.passwords
     ADD CONSTRAINT passwords_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(user_id) ON DELETE CASCADE;
+
+
+--
+-- Name: properties properties_user_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.properties
+    ADD CONSTRAINT properties_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(user_id) ON DELETE CASCADE;
 
 
 --

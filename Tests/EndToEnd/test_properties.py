@@ -1,0 +1,118 @@
+"""Properties: values, versions, conflicts and limits."""
+
+import unittest
+
+from cases import Case, in_parallel
+from deployment import JSON
+
+
+class Properties(Case):
+    PATH = "/v1/me/properties"
+
+    def setUp(self):
+        self.token = self.site.login()["access_token"]
+
+    def all(self):
+        return self.expect(self.site.get(self.PATH, token=self.token), 200)
+
+    def bulk(self, method, body):
+        return self.site.request(method, self.PATH, body, JSON, self.token)
+
+    def put(self, key, value, query="", **headers):
+        fields = {name.replace("_", "-"): text for name, text in headers.items()}
+        return self.site.request(
+            "PUT", f"{self.PATH}/{key}{query}", {"value": value}, {**JSON, **fields}, self.token)
+
+    def delete(self, key, **headers):
+        fields = {name.replace("_", "-"): text for name, text in headers.items()}
+        return self.site.request("DELETE", f"{self.PATH}/{key}", headers=fields, token=self.token)
+
+    def test_values_keep_their_type_and_spelling(self):
+        text = b'{"a":2.0,"b":1e2,"c":"\xc3\xbc","d":true,"e":-0,"f":"2"}'
+        self.expect(self.bulk("PUT", text), 200)
+        self.assertEqual(self.all().body, text)
+        self.assertEqual(self.site.get(self.PATH + "/a", token=self.token).body,
+                         b'{"key":"a","value":2.0,"version":1}')
+
+    def test_keys_are_replaced_merged_and_removed(self):
+        self.assertEqual(self.all().json, {})
+        self.assertEqual(self.bulk("PUT", {"a": 1, "b": 2}).json, {"a": 1, "b": 2})
+        self.assertEqual(self.bulk("PATCH", {"b": 3, "c": 4, "a": None}).json, {"b": 3, "c": 4})
+        self.assertEqual(self.bulk("PUT", {"c": 4}).json, {"c": 4})
+        self.assertEqual(self.put("d/e", "x").status, 404)
+        self.assertEqual(self.put("d%2Fe%20%C3%BC", "x").json["key"], "d/e \u00fc")
+        self.assertEqual(self.delete("c").json, {"d/e \u00fc": "x"})
+        self.expect(self.delete("c"), 404, "not_found")
+        self.expect(self.site.get(self.PATH + "/c", token=self.token), 404, "not_found")
+        answer = self.site.request("DELETE", self.PATH, token=self.token)
+        self.assertEqual(self.expect(answer, 200).json, {})
+
+    def test_versions_grow_by_one_and_are_never_used_again(self):
+        self.assertEqual(self.put("k", 1).version, 1)
+        self.assertEqual(self.put("k", 2).version, 2)
+        self.assertEqual(self.put("k", 2).version, 2)
+        self.assertEqual(self.put("k", 2.0).version, 3)
+        self.expect(self.delete("k"), 200)
+        self.assertEqual(self.put("k", 2).version, 4)
+        # Another's changes are none of this one's.
+        self.assertEqual(self.site.get(self.PATH + "/k", token=self.token).json["version"], 4)
+
+    def test_a_conflict_tells_both_versions_unless_the_caller_says_what_to_keep(self):
+        self.put("k", "one")
+        self.put("k", "two")
+        refused = self.expect(self.put("k", "mine", If_Match='"1"'), 409, "property_moved").json
+        self.assertEqual(
+            (refused["key"], refused["value"], refused["current_version"],
+             refused["expected_versions"]), ("k", "two", 2, [1]))
+        kept = self.expect(self.put("k", "mine", "?keep=old", If_Match='"1"'), 200)
+        self.assertEqual((kept.json["value"], kept.version), ("two", 2))
+        taken = self.expect(self.put("k", "mine", "?keep=new", If_Match='"1"'), 200)
+        self.assertEqual((taken.json["value"], taken.version), ("mine", 3))
+        self.expect(self.put("k", "mine too", If_Match='"3"'), 200)
+        self.expect(self.put("k", "new", If_None_Match="*"), 409, "property_moved")
+        self.expect(self.put("n", "new", If_None_Match="*"), 200)
+        self.expect(self.delete("k", If_Match='"1"'), 409, "property_moved")
+        self.expect(self.delete("k", If_Match='"4"'), 200)
+        self.expect(self.put("k", 1, "?keep=both"), 422, "invalid")
+        gone = self.expect(self.put("k", 1, If_Match='"4"'), 409, "property_moved").json
+        self.assertEqual((gone["value"], gone["current_version"]), (None, 0))
+
+    def test_what_breaks_a_rule_is_named_and_nothing_is_changed(self):
+        self.put("k", 1)
+        bad = {"": 1, "x" * 129: 1, "list": [], "object": {}, "null": None, "long": "x" * 129}
+        answer = self.expect(self.bulk("PUT", bad), 422, "invalid")
+        self.assertEqual({error["pointer"] for error in answer.json["errors"]},
+                         {f"/{key}" for key in bad})
+        self.expect(self.bulk("PATCH", {"a": 1, "b": []}), 422, "invalid")
+        self.expect(self.put("k", "x" * 129), 422, "invalid")
+        self.expect(self.put("k" * 129, 1), 422, "invalid")
+        self.expect(self.put("k", "\U0001f600" * 128), 200)
+        self.assertEqual(list(self.all().json), ["k"])
+        for body in ({}, {"value": 1, "x": 2}, []):
+            answer = self.site.request("PUT", self.PATH + "/k", body, JSON, self.token)
+            self.expect(answer, 422, "invalid")
+
+    def test_a_user_has_at_most_a_hundred_whoever_writes(self):
+        answers = in_parallel(
+            32, lambda writer: [self.put(f"w{writer}-{n}", n).status for n in range(5)])
+        statuses = sum(answers, [])
+        self.assertEqual((statuses.count(200), statuses.count(409)), (100, 60))
+        self.assertEqual(len(self.all().json), 100)
+        refused = self.expect(self.bulk("PATCH", {"one": 1}), 409, "property_limit")
+        self.assertEqual(refused.json["limit"], 100)
+        key = next(iter(self.all().json))
+        self.expect(self.bulk("PATCH", {"one": 1, key: None}), 200)
+
+    def test_an_app_chooses_the_length_of_strings(self):
+        self.site.sql("insert into apps (app_id, name, settings) values (new_object_id(), 'wordy', "
+                      "'{\"property_string_length\": 1024}')")
+        self.site.settle()
+        app = {**JSON, "Dossier-App": "wordy"}
+        token = self.site.request("POST", "/v1/login/anonymous", {}, app).json["access_token"]
+        for length, status in [(1024, 200), (1025, 422)]:
+            answer = self.site.request("PUT", self.PATH, {"k": "\u00fc" * length}, app, token)
+            self.expect(answer, status)
+
+
+if __name__ == "__main__":
+    unittest.main()
