@@ -384,6 +384,19 @@ CREATE TABLE public.passwords (
 
 
 --
+-- Name: pictures; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.pictures (
+    user_id public.object_id NOT NULL,
+    name text NOT NULL COLLATE pg_catalog."C",
+    body bytea,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+ALTER TABLE ONLY public.pictures ALTER COLUMN body SET STORAGE EXTERNAL;
+
+
+--
 -- Name: properties; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -549,6 +562,14 @@ ALTER TABLE ONLY public.mail_tokens
 
 ALTER TABLE ONLY public.passwords
     ADD CONSTRAINT passwords_pkey PRIMARY KEY (user_id);
+
+
+--
+-- Name: pictures pictures_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.pictures
+    ADD CONSTRAINT pictures_pkey PRIMARY KEY (user_id, name);
 
 
 --
@@ -745,6 +766,14 @@ ALTER TABLE ONLY public.mail_tokens
 
 ALTER TABLE ONLY public.passwords
     ADD CONSTRAINT passwords_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(user_id) ON DELETE CASCADE;
+
+
+--
+-- Name: pictures pictures_user_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.pictures
+    ADD CONSTRAINT pictures_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(user_id) ON DELETE CASCADE;
 
 
 --

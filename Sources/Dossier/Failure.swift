@@ -63,6 +63,8 @@ package enum Failure: Error {
   case patchTestFailed(pointer: String)
   /// The operation of a JSON Patch cannot be applied to the stored document.
   case patchNotApplicable(pointer: String, reason: String)
+  /// An upload is not taken as a picture.
+  case picture(PictureFailure)
   /// A stored document would grow over its limit, in bytes.
   case documentTooLarge(limit: Int)
   /// More is asked than can be done soon.

@@ -7,6 +7,11 @@ package struct MediaType: RawRepresentable, Hashable, Sendable {
 
   package static let json = MediaType(rawValue: "application/json")
   package static let mergePatch = MediaType(rawValue: "application/merge-patch+json")
+  package static let jpeg = MediaType(rawValue: "image/jpeg")
+  package static let png = MediaType(rawValue: "image/png")
+  package static let webp = MediaType(rawValue: "image/webp")
+  package static let heic = MediaType(rawValue: "image/heic")
+  package static let heif = MediaType(rawValue: "image/heif")
   package static let jsonPatch = MediaType(rawValue: "application/json-patch+json")
 
   /// Reads a `Content-Type`; nil when it is malformed or names another charset than UTF-8.

@@ -8,7 +8,7 @@ package struct RESTWire: Wire {
   package var routes: [Route] {
     Entrance.routes + Mailing.routes + ProfileResource.routes + DocumentResource.routes
       + PropertyResource.routes + IdentityResource.routes + SessionResource.routes
-      + DeviceResource.routes
+      + DeviceResource.routes + PictureResource.routes
   }
 
   package func response(to refusal: Refusal, request id: RequestID) -> Response {

@@ -43,7 +43,7 @@ import Wiring
       profile = try await Profile.apply(patch, if: condition, of: call.caller, in: call.store)
     case .mergePatch(let patch, _), .json(let patch, _):
       profile = try await Profile.merge(patch, if: condition, of: call.caller, in: call.store)
-    case .none: throw .unforeseen("a patch without a body")
+    case .none, .bytes: throw .unforeseen("a patch without a body")
     }
     return Response(.ok, json: profile.body, tag: EntityTag(profile.version))
   }
@@ -121,7 +121,7 @@ struct DocumentResource: Sendable {
       guard json.object != nil else { throw Self.notAnObject }
       change = .merge(bytes)
     case .jsonPatch(let patch): change = .patch(patch)
-    case .none: throw .unforeseen("a write without a body")
+    case .none, .bytes: throw .unforeseen("a write without a body")
     }
     let (written, isNew) = try await Documents.write(
       document,

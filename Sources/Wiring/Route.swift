@@ -61,11 +61,13 @@ package enum BodyRule: Sendable, Equatable {
   case json(limit: Int)
   /// A merge patch or a JSON Patch, of at most so many bytes.
   case patch(limit: Int)
+  /// Anything of these types, of at most so many bytes; nobody looks into it.
+  case bytes(limit: Int, types: [MediaType])
 
   package var limit: Int {
     switch self {
     case .none: 0
-    case .json(let limit), .patch(let limit): limit
+    case .json(let limit), .patch(let limit), .bytes(let limit, _): limit
     }
   }
 
@@ -74,6 +76,7 @@ package enum BodyRule: Sendable, Equatable {
     case .none: []
     case .json: [.json]
     case .patch: [.mergePatch, .jsonPatch]
+    case .bytes(_, let types): types
     }
   }
 }
@@ -84,4 +87,5 @@ package enum Body: Sendable {
   case json(JSON, bytes: [UInt8])
   case mergePatch(JSON, bytes: [UInt8])
   case jsonPatch(JSONPatch)
+  case bytes([UInt8])
 }

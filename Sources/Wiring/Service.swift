@@ -183,6 +183,7 @@ import JSON
       route.body.mediaTypes.contains(type)
     else { throw .mediaType(accepted: route.body.mediaTypes) }
     let bytes = try await source.body(limit: route.body.limit)
+    if case .bytes = route.body { return .bytes(bytes) }
     let json: JSON
     do throws(JSONError) {
       json = try JSON.parse(bytes)
@@ -246,6 +247,8 @@ extension Refusal {
   fileprivate var reason: String? {
     switch self {
     case .failure(.unforeseen(let reason)): reason
+    case .failure(.picture(.unforeseen(let reason))): reason
+    case .failure(.picture(.hostile(let signal))): "a picture ended its decoder by signal \(signal)"
     case .failure(.issuerUnavailable(let issuer, let reason)): "issuer \(issuer): \(reason)"
     default: nil
     }

@@ -20,6 +20,8 @@ struct Configuration: Sendable {
   let logsRequests: Bool
   let mail: MailRelaySettings
   let issuerSource: HTTPSourceSettings
+  let pictureProgram: String
+  let pictureFolder: String?
 
   struct ListenAddress: Sendable {
     let address: String
@@ -85,6 +87,13 @@ struct Configuration: Sendable {
       problems.append("log is \(log), not requests or errors")
     }
     mail = MailRelaySettings(Self.destination(text, &problems))
+    let program = text(.pictureProgram)
+    pictureProgram = program.isEmpty ? Self.sibling("dossier-pictures") : program
+    let folder = text(.pictureFolder)
+    pictureFolder = folder.isEmpty ? nil : folder
+    if !folder.isEmpty, access(folder, W_OK | X_OK) != 0 {
+      problems.append("picture_folder \(folder) is not a folder that can be written")
+    }
     var source = HTTPSourceSettings()
     let network = text(.issuerNetwork)
     source.allowsPrivateAddresses = network == "any"
@@ -98,6 +107,12 @@ struct Configuration: Sendable {
 }
 
 extension Configuration {
+  /// The path of a program that is installed beside this one.
+  private static func sibling(_ name: String) -> String {
+    let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+    return own.split(separator: "/").dropLast().map { "/\($0)" }.joined() + "/\(name)"
+  }
+
   private static func destination(
     _ text: (Setting) -> String,
     _ problems: inout [String]

@@ -22,6 +22,8 @@ enum Setting: String, CaseIterable {
   case mailPassword = "mail_password"
   case mailTLS = "mail_tls"
   case issuerNetwork = "issuer_network"
+  case pictureProgram = "picture_program"
+  case pictureFolder = "picture_folder"
 
   var environmentName: String { "DOSSIER_" + rawValue.uppercased() }
 
@@ -41,7 +43,7 @@ enum Setting: String, CaseIterable {
     case .connections: "512"
     case .drainSeconds: "30"
     case .log: "requests"
-    case .mail, .mailUser, .mailPassword: ""
+    case .mail, .mailUser, .mailPassword, .pictureProgram, .pictureFolder: ""
     case .mailTLS: "required"
     case .issuerNetwork: "public"
     }
@@ -67,6 +69,8 @@ enum Setting: String, CaseIterable {
     case .mailPassword: "password of mail_user"
     case .mailTLS: "of smtp://: required, or optional for a relay on the same machine"
     case .issuerNetwork: "where issuers' keys are fetched: public, or any (also plain http)"
+    case .pictureProgram: "path of dossier-pictures; empty is beside this program"
+    case .pictureFolder: "folder that nginx shows pictures from; empty keeps them in the database"
     case .log: "requests: a line for each; errors: only for what failed in the server"
     }
   }

@@ -67,6 +67,13 @@ import Wiring
     ]
     metrics = Metrics(board, slot: slot, routes: wires.flatMap(\.routes).map(\.name))
     report.metrics = metrics
+    let pictures = PictureStudio(
+      decoder: PictureDecoder(
+        program: configuration.pictureProgram,
+        pool: BlockingPool(name: "pictures", threads: 1, waiting: 8)
+      ),
+      shelf: PictureShelf(folder: configuration.pictureFolder, pool: outbound)
+    )
     service = Service(wires: wires, tokens: tokens) {
       Store(
         database: database,
@@ -74,7 +81,8 @@ import Wiring
         passwords: passwords,
         apps: apps,
         mailer: mailer,
-        external: external
+        external: external,
+        pictures: pictures
       )
     }
   }

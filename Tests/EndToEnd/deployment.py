@@ -58,7 +58,7 @@ class Answer:
 class Deployment:
     """Starts on construction; `stop` ends everything it started, by id."""
 
-    def __init__(self, workers=2, settings=()):
+    def __init__(self, workers=2, settings=(), picture_folder=False):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="dossier-test-", dir="/tmp"))
         self.folder.chmod(0o755)
         self.port = free_port()
@@ -79,6 +79,10 @@ class Deployment:
             self.set_app(failures_per_address=1_000_000)
             self.mail = self.folder / "mail"
             self.mail.mkdir()
+            self.pictures = self.folder / "pictures" if picture_folder else None
+            if picture_folder:
+                self.pictures.mkdir(mode=0o755)
+                settings = [*settings, ("DOSSIER_PICTURE_FOLDER", str(self.pictures))]
             self.environment = {
                 **{k: v for k, v in os.environ.items() if not k.startswith("DOSSIER_")},
                 "DOSSIER_DATABASE": self.conninfo("server"),
@@ -179,7 +183,7 @@ class Deployment:
         shutil.copy(ROOT / "deploy/nginx/dossier.fastcgi_params", self.folder)
         server = (ROOT / "deploy/nginx/dossier.conf").read_text()
         (self.folder / "dossier.conf").write_text(
-            server.replace("127.0.0.1:8080", f"127.0.0.1:{self.port}"))
+            self.with_pictures(server.replace("127.0.0.1:8080", f"127.0.0.1:{self.port}")))
         (self.folder / "nginx").mkdir()
         paths = "\n".join(
             f"{kind}_temp_path {self.folder}/nginx/{kind};"
@@ -200,6 +204,15 @@ class Deployment:
                 return probe.connect_ex(("127.0.0.1", self.port)) == 0
 
         wait_until(is_listening, what="nginx")
+
+    def with_pictures(self, server):
+        """The configuration with the part about the folder of pictures, if there is one."""
+        if not self.pictures:
+            return server
+        before, part = server.split("  # location /v1/pictures/ {")
+        part, after = part.split("  # }", 1)
+        part = part.replace("  #  ", "    ").replace("/var/lib/dossier/pictures", str(self.pictures))
+        return f"{before}  location /v1/pictures/ {{{part}  }}{after}"
 
     # Requests
 

@@ -11,6 +11,7 @@ package import Postgres
   package let apps: Apps
   package let mailer: Mailer
   package let external: ExternalTokens
+  package let pictures: PictureStudio
   package let meter = Meter()
 
   package init(
@@ -19,7 +20,8 @@ package import Postgres
     passwords: PasswordHasher,
     apps: Apps,
     mailer: Mailer,
-    external: ExternalTokens
+    external: ExternalTokens,
+    pictures: PictureStudio
   ) {
     self.database = database
     self.keys = keys
@@ -27,6 +29,7 @@ package import Postgres
     self.apps = apps
     self.mailer = mailer
     self.external = external
+    self.pictures = pictures
   }
 
   /// Runs a read of bounded cost, on the express lane.
@@ -46,6 +49,16 @@ package import Postgres
   ) async throws(Failure) -> [Row] {
     try await metered { () async throws(DatabaseError) in
       try await database.write(statement, repeat each values)
+    }
+  }
+
+  /// Runs a read that may take long, or has a large answer, on the search lane.
+  func search<Row, each Value>(
+    _ statement: Statement<Row, repeat each Value>,
+    _ values: repeat each Value
+  ) async throws(Failure) -> [Row] {
+    try await metered { () async throws(DatabaseError) in
+      try await database.search(statement, repeat each values)
     }
   }
 

@@ -17,6 +17,17 @@ struct StoredPassword: RowDecodable {
   }
 }
 
+/// What became of a deletion.
+struct DeletedUser: RowDecodable {
+  let isDeleted: Bool
+  let picture: String?
+
+  init(from row: Row) throws(DatabaseError) {
+    isDeleted = try row.bool(0)
+    picture = row.text(ifAny: 1)
+  }
+}
+
 package enum UsersQueries {
   /// Fails by `identity_subjects_taken` when the identity is another user's.
   ///
@@ -97,21 +108,23 @@ package enum UsersQueries {
     "update passwords set hash = $2 where user_id = $1"
   )
 
-  /// One row when the session counts: whether the version was one of those asked for.
-  static let delete = Statement<Bool, UserID, SessionID, String?, String?, VersionList?>(
+  /// One row when the session counts: whether the version was one of those asked for, and the name of
+  /// the user's picture.
+  static let delete = Statement<DeletedUser, UserID, SessionID, String?, String?, VersionList?>(
     "users.delete",
     """
     with c as (select user_id, app_id from caller($1, $2)), deleted as (
       delete from users u using c
       where u.user_id = c.user_id and ($5::bigint[] is null or u.version = any ($5::bigint[]))
-      returning u.user_id, u.app_id
+      returning u.user_id, u.app_id, u.picture
     ), subjects as (
       delete from identity_subjects i using deleted d where i.user_id = d.user_id
     ), fact as (
       insert into audit (user_id, event_id, app_id, action, actor, session_id, address, agent)
       select user_id, new_object_id(), app_id, 'user_delete', 'user', $2, $3::inet, $4 from deleted
     )
-    select deleted.user_id is not null from c left join deleted on true
+    select deleted.user_id is not null, substr(deleted.picture, length('/v1/pictures/') + 1)
+    from c left join deleted on true
     """
   )
 
@@ -128,4 +141,5 @@ package enum AllQueries {
     + UsersQueries.all + PasswordQueries.all + EmailQueries.all + MailTokenQueries.all
     + IdentitiesQueries.all + IssuerQueries.all + APIKeyQueries.all + ProfileQueries.all
     + PropertyQueries.all + DocumentsQueries.all
+    + PictureQueries.all
 }

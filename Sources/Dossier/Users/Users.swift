@@ -148,9 +148,11 @@ package enum Users {
       context.origin.agent,
       condition.oneOf.map(VersionList.init)
     )
-    guard let isDeleted = rows.first else { throw .unauthenticated(.sessionEnded) }
-    guard !isDeleted else { return }
-    throw .versionMoved(current: try await Profile.read(of: caller, in: context.store).version)
+    guard let row = rows.first else { throw .unauthenticated(.sessionEnded) }
+    guard row.isDeleted else {
+      throw .versionMoved(current: try await Profile.read(of: caller, in: context.store).version)
+    }
+    await context.store.pictures.shelf.forget(row.picture)
   }
 }
 

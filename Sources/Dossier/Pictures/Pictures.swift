@@ -1,0 +1,142 @@
+package import EventLoop
+import FoundationEssentials
+import PictureContract
+package import Postgres
+
+/// The picture of a user.
+package enum Pictures {
+  /// A picture on its way to whoever has its URL.
+  package struct Shown: Sendable {
+    package let type: String
+    package let bytes: [UInt8]
+  }
+
+  /// The most that an upload may have, in bytes.
+  package static let limit = PictureLimits.input
+
+  /// Takes a file as the caller's new picture, in the place of the one before.
+  ///
+  /// - Returns: the profile as it is then.
+  /// - Throws: `.picture`, after which the old picture stays; `.unauthenticated`, `.overloaded`,
+  ///   `.unavailable`.
+  @EventLoop package static func set(
+    _ file: [UInt8],
+    of caller: Caller,
+    _ context: Context
+  ) async throws(Failure) -> StoredDocument {
+    let picture: Picture
+    do throws(PictureFailure) {
+      picture = try await context.store.pictures.decoder.decode(file)
+    } catch {
+      throw .picture(error)
+    }
+    let secret = Data((0..<16).map { _ in UInt8.random(in: .min ... .max) }).base64URL
+    let suffix = picture.type == .jpeg ? "jpg" : "png"
+    let name = "\(caller.user)-\(secret).\(suffix)"
+    let shelf = context.store.pictures.shelf
+    let body = try await shelf.keep(picture.bytes, as: name)
+    let replaced: String?
+    do throws(Failure) {
+      replaced = try await write(name, body, of: caller, context)
+    } catch {
+      await shelf.forget(name)
+      throw error
+    }
+    await shelf.forget(replaced)
+    return try await Profile.read(of: caller, in: context.store)
+  }
+
+  /// Takes the caller's picture away.
+  ///
+  /// - Throws: `.notFound` when there is none, `.unauthenticated`, `.unavailable`.
+  @EventLoop package static func remove(
+    of caller: Caller,
+    _ context: Context
+  ) async throws(Failure) {
+    guard let replaced = try await write(nil, nil, of: caller, context) else { throw .notFound }
+    await context.store.pictures.shelf.forget(replaced)
+  }
+
+  /// Returns the name of the picture before.
+  @EventLoop private static func write(
+    _ name: String?,
+    _ body: BinaryBytes?,
+    of caller: Caller,
+    _ context: Context
+  ) async throws(Failure) -> String? {
+    let rows = try await context.store.write(
+      PictureQueries.replace,
+      caller.user,
+      caller.session,
+      name,
+      body
+    )
+    guard let row = rows.first else { throw .unauthenticated(.sessionEnded) }
+    return row.name
+  }
+
+  /// The picture of that name, for anybody.
+  ///
+  /// - Throws: `.notFound`, also for one in the operator's folder, which the web server shows;
+  ///   `.overloaded`, `.unavailable`.
+  @EventLoop package static func show(
+    _ name: String,
+    in store: Store
+  ) async throws(Failure) -> Shown {
+    guard let user = UserID(name.prefix(24)), name.utf8.count <= 64 else { throw .notFound }
+    // On the search lane: pictures are large, and must not hold up profiles.
+    let rows = try await store.search(PictureQueries.show, user, name)
+    guard let body = rows.first else { throw .notFound }
+    let type: PictureType = name.hasSuffix(".png") ? .png : .jpeg
+    return Shown(type: type.rawValue, bytes: body.bytes)
+  }
+}
+
+/// What a worker needs for pictures.
+@EventLoop package struct PictureStudio: Sendable {
+  let decoder: PictureDecoder
+  let shelf: PictureShelf
+
+  package init(decoder: PictureDecoder, shelf: PictureShelf) {
+    self.decoder = decoder
+    self.shelf = shelf
+  }
+}
+
+/// The picture that was replaced, if there was one.
+struct ReplacedPicture: RowDecodable {
+  let name: String?
+  init(from row: Row) throws(DatabaseError) { name = row.text(ifAny: 0) }
+}
+
+struct PictureBody: RowDecodable {
+  let bytes: [UInt8]
+  init(from row: Row) throws(DatabaseError) { bytes = try row.binary(0) }
+}
+
+package enum PictureQueries {
+  /// One row when the session counts.
+  static let replace = Statement<ReplacedPicture, UserID, SessionID, String?, BinaryBytes?>(
+    "pictures.replace",
+    """
+    with c as (select user_id from caller($1, $2)), old as (
+      delete from pictures p using c where p.user_id = c.user_id returning p.name
+    ), new as (
+      insert into pictures (user_id, name, body)
+      select c.user_id, $3::text, $4::bytea from c where $3::text is not null
+    ), changed as (
+      update users u set picture = '/v1/pictures/' || $3::text, version = u.version + 1,
+        updated_at = now()
+      from c where u.user_id = c.user_id and ($3::text is not null or u.picture is not null)
+    )
+    select (select min(name) from old) from c
+    """
+  )
+
+  static let show = Statement<PictureBody, UserID, String>(
+    "pictures.show",
+    "select body from pictures where user_id = $1 and name = $2 and body is not null"
+  )
+
+  package static let all: [any PreparedStatement] = [replace, show]
+}
