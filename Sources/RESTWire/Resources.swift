@@ -29,6 +29,16 @@ import Wiring
       summary: "Delete the user and all its data",
       delete
     ),
+    Route(
+      .get,
+      "/v1/me/export",
+      access: .user(scope: Scopes.readUser),
+      summary: "Everything that is stored about the user, as one JSON document"
+    ) { (call) async throws(Failure) in
+      var response = Response(.ok, json: try await Export.all(of: call.caller, call.context))
+      response.add(.contentDisposition, "attachment; filename=\"export.json\"")
+      return response
+    },
   ]
 
   static func read(_ call: Call) async throws(Failure) -> Response {
@@ -64,6 +74,7 @@ struct DocumentResource: Sendable {
 
   static var routes: [Route] {
     let customData = DocumentResource(.customData)
+    let appMetadata = DocumentResource(.appMetadata)
     return DocumentResource(.metadata).routes("/v1/me/metadata", "the metadata")
       + customData.routes("/v1/me/custom-data", "the custom data") + [
         Route(
@@ -72,7 +83,18 @@ struct DocumentResource: Sendable {
           access: .user(scope: Scopes.updateMetadata),
           summary: "Delete the custom data",
           customData.delete
-        )
+        ),
+        Route(
+          .get,
+          "/v1/me/app-metadata",
+          access: .user(scope: Scopes.readUser),
+          summary: "Read the app metadata, where the app lets users do that"
+        ) { (call) async throws(Failure) in
+          guard try call.context.app.settings.flag(.appMetadataReadable) else {
+            throw .forbidden(scope: Scopes.readAppMetadata)
+          }
+          return try await appMetadata.read(call)
+        },
       ]
   }
 

@@ -137,6 +137,9 @@ class API(Case):
         ("POST", "/v1/me/identities"):
             ({"provider": "password", "email": "a@b.c", "password": "correct horse"}, JSON),
         ("POST", "/v1/me/api-keys"): ({"name": "x"}, JSON),
+        ("PATCH", "/v1/me/properties"): ({"a": 1}, JSON),
+        ("PUT", "/v1/me/properties/x"): ({"value": 1}, JSON),
+        ("PUT", "/v1/me/picture"): (b"x", {"Content-Type": "image/png"}),
         ("PATCH", f"/v1/me/api-keys/{'0' * 24}"): ({"disabled": True}, JSON),
     }
 
@@ -219,6 +222,53 @@ class API(Case):
             != "0"]
         self.assertEqual(left, ["audit"])
         self.expect(self.register("gone@example.com"), 201)
+
+    # What is exported of each table that holds a user's rows.
+    EXPORTED = {
+        "api_keys": "api_keys", "audit": "audit", "device_users": "devices",
+        "documents": "documents", "identities": "identities", "identity_subjects": "identities",
+        "mail_tokens": "mails", "passwords": "password", "pictures": "pictures",
+        "properties": "properties", "sessions": "sessions",
+        "unconfirmed_emails": "unconfirmed_emails", "users": "profile"}
+
+    def test_a_user_exports_all_that_is_stored_of_it_and_no_secrets(self):
+        grant = self.expect(self.register("export@example.com"), 201).json
+        token = grant["access_token"]
+        self.site.request("PUT", "/v1/me/metadata", {"a": 2.0}, JSON, token)
+        self.site.request("PUT", "/v1/me/properties", {"p": 1}, JSON, token)
+        key = self.post("/v1/me/api-keys", {"name": "cron"}, token=token).json["key"]
+        answer = self.expect(self.site.get("/v1/me/export", token=token), 200)
+        self.assertIn("attachment", answer.headers["Content-Disposition"])
+        export = answer.json
+        self.assertEqual(export["profile"]["email"], "export@example.com")
+        self.assertEqual(export["documents"]["metadata"]["body"], {"a": 2.0})
+        self.assertEqual(export["properties"]["p"]["value"], 1)
+        self.assertEqual([event["action"] for event in export["audit"]], ["login", "link"])
+        self.assertEqual(len(export["sessions"]), 1)
+        tables = self.site.sql(
+            "select c.table_name from information_schema.columns c join information_schema.tables t "
+            "using (table_schema, table_name) where c.column_name = 'user_id' "
+            "and t.table_type = 'BASE TABLE' and c.table_schema = 'public'").split()
+        self.assertEqual(set(tables), set(self.EXPORTED))
+        self.assertLessEqual(set(self.EXPORTED.values()), set(export))
+        for secret in [key, grant["refresh_token"], grant["device_secret"], "hash", "salt"]:
+            self.assertNotIn(secret, answer.body.decode())
+
+    def test_app_metadata_is_read_where_the_app_allows_it(self):
+        grant = self.site.login()
+        path, token = "/v1/me/app-metadata", grant["access_token"]
+        self.assertEqual(self.expect(self.site.get(path, token=token), 200).json, {})
+        self.site.sql("insert into documents (user_id, class, body, version) values "
+                      f"('{grant['user_id']}', 'app_metadata', '{{\"plan\": \"pro\"}}', 1)")
+        self.assertEqual(self.site.get(path, token=token).json, {"plan": "pro"})
+        for method in ["PUT", "PATCH", "DELETE"]:
+            self.expect(self.site.request(method, path, "{}", JSON, token), 405)
+        self.site.sql("insert into apps (app_id, name, settings) values (new_object_id(), 'secretive', "
+                      "'{\"app_metadata_readable\": false}')")
+        self.site.settle()
+        app = {**JSON, "Dossier-App": "secretive"}
+        token = self.site.request("POST", "/v1/login/anonymous", {}, app).json["access_token"]
+        self.expect(self.site.get(path, headers=app, token=token), 403, "insufficient_scope")
 
     # Documents
 

@@ -18,6 +18,7 @@ package enum AppSetting: String, CaseIterable, Sendable {
   case failureMinutes = "failure_minutes"
   case apiKeysPerUser = "api_keys_per_user"
   case propertyStringLength = "property_string_length"
+  case appMetadataReadable = "app_metadata_readable"
   case auditDays = "audit_days"
   case mailFrom = "mail_from"
   case mailFromName = "mail_from_name"
@@ -40,6 +41,7 @@ package enum AppSetting: String, CaseIterable, Sendable {
     switch self {
     case .anonymous, .password, .jwt, .apiKey: .flag(true)
     case .emailConfirmationRequired: .flag(false)
+    case .appMetadataReadable: .flag(true)
     // NIST SP 800-63B section 5.1.1.2 asks for at least 8.
     case .passwordMinLength: .number(8...128, 8)
     case .accessTokenSeconds: .number(60...86_400, 1_800)
@@ -84,6 +86,7 @@ package enum AppSetting: String, CaseIterable, Sendable {
     case .failureMinutes: "minutes after which failures count anew"
     case .apiKeysPerUser: "API keys a user may have"
     case .propertyStringLength: "characters of a property's string"
+    case .appMetadataReadable: "whether users may read their app metadata"
     case .auditDays: "days after which facts of the audit trail are removed"
     case .mailFrom: "address that mail comes from"
     case .mailFromName: "name beside it"
@@ -102,7 +105,7 @@ package struct AppSettings: Sendable {
   /// Reads what passed `changed` before it was stored.
   init(stored: [UInt8]) { chosen = (try? JSON.parse(stored))?.object ?? JSONObject() }
 
-  func flag(_ setting: AppSetting) -> Bool {
+  package func flag(_ setting: AppSetting) -> Bool {
     guard case .flag(let usual) = setting.rule else { return false }
     return chosen[setting.rawValue]?.bool ?? usual
   }

@@ -24,6 +24,8 @@ package enum Pictures {
     of caller: Caller,
     _ context: Context
   ) async throws(Failure) -> StoredDocument {
+    // Before the work: a token of an ended session is good for none.
+    try await context.requireSession(of: caller)
     let picture: Picture
     do throws(PictureFailure) {
       picture = try await context.store.pictures.decoder.decode(file)

@@ -141,5 +141,5 @@ package enum AllQueries {
     + UsersQueries.all + PasswordQueries.all + EmailQueries.all + MailTokenQueries.all
     + IdentitiesQueries.all + IssuerQueries.all + APIKeyQueries.all + ProfileQueries.all
     + PropertyQueries.all + DocumentsQueries.all
-    + PictureQueries.all
+    + PictureQueries.all + ExportQueries.all
 }

@@ -1,0 +1,77 @@
+import EventLoop
+package import Postgres
+
+/// Everything that Dossier holds about a user.
+package enum Export {
+  /// The caller's data as one JSON object; no secrets, not even hashed.
+  ///
+  /// - Throws: `.unauthenticated`, `.overloaded`, `.unavailable`.
+  @EventLoop package static func all(
+    of caller: Caller,
+    _ context: Context
+  ) async throws(Failure) -> [UInt8] {
+    let rows = try await context.store.search(ExportQueries.everything, caller.user, caller.session)
+    guard let row = rows.first else { throw .unauthenticated(.sessionEnded) }
+    return row.bytes
+  }
+}
+
+package enum ExportQueries {
+  /// One row when the session counts.
+  ///
+  /// A test compares the tables that hold a user's rows with those that are read here.
+  static let everything = Statement<JSONText, UserID, SessionID>(
+    "export.everything",
+    """
+    select json_build_object(
+      'exported_at', now(),
+      'profile', profile_of(c)::json,
+      'last_login_at', c.last_login_at, 'login_count', c.login_count,
+      'identities', (select coalesce(json_agg(json_build_object(
+          'id', identity_id, 'provider', provider, 'subject', subject, 'profile', profile,
+          'created_at', created_at) order by created_at), '[]')
+        from identities t where t.user_id = c.user_id),
+      'unconfirmed_emails', (select coalesce(json_agg(json_build_object(
+          'email', email_key, 'created_at', created_at) order by created_at), '[]')
+        from unconfirmed_emails t where t.user_id = c.user_id),
+      'mails', (select coalesce(json_agg(json_build_object(
+          'purpose', purpose, 'email', email, 'expires_at', expires_at)), '[]')
+        from mail_tokens t where t.user_id = c.user_id),
+      'password', (select json_build_object('changed_at', changed_at)
+        from passwords t where t.user_id = c.user_id),
+      'api_keys', (select coalesce(json_agg(json_build_object(
+          'id', key_id, 'name', name, 'disabled_at', disabled_at, 'created_at', created_at,
+          'last_used_at', last_used_at) order by created_at), '[]')
+        from api_keys t where t.user_id = c.user_id),
+      'devices', (select coalesce(json_agg(json_build_object(
+          'device_id', t.device_id, 'chosen_at', t.chosen_at, 'created_at', d.created_at,
+          'last_seen_at', d.last_seen_at) order by t.chosen_at), '[]')
+        from device_users t left join devices d on d.device_id = t.device_id
+        where t.user_id = c.user_id),
+      'sessions', (select coalesce(json_agg(json_build_object(
+          'id', session_id, 'device_id', device_id, 'provider', provider, 'scope', scope,
+          'address', host(address), 'agent', agent, 'created_at', created_at,
+          'refreshed_at', refreshed_at, 'expires_at', expires_at, 'ended_at', ended_at,
+          'end_reason', end_reason) order by created_at), '[]')
+        from sessions t where t.user_id = c.user_id),
+      'documents', (select coalesce(json_object_agg(class, json_build_object(
+          'body', body, 'version', version, 'updated_at', updated_at) order by class), '{}')
+        from documents t where t.user_id = c.user_id and deleted_at is null),
+      'properties', (select coalesce(json_object_agg(key, json_build_object(
+          'value', value::json, 'version', version, 'updated_at', updated_at) order by key), '{}')
+        from properties t where t.user_id = c.user_id),
+      'pictures', (select coalesce(json_agg(json_build_object(
+          'path', '/v1/pictures/' || name, 'created_at', created_at)), '[]')
+        from pictures t where t.user_id = c.user_id),
+      'audit', (select coalesce(json_agg(json_build_object(
+          'id', event_id, 'at', at, 'action', action, 'actor', actor, 'session_id', session_id,
+          'device_id', device_id, 'address', host(address), 'agent', agent, 'detail', detail)
+          order by event_id), '[]')
+        from audit t where t.user_id = c.user_id)
+    )::text
+    from caller($1, $2) c
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [everything]
+}
