@@ -39,16 +39,24 @@ struct AuditEvent {
     in transaction: Transaction,
     _ context: Context
   ) async throws(DatabaseError) {
+    try await record(in: transaction, app: context.app.id, from: context.origin)
+  }
+
+  @EventLoop func record(
+    in transaction: Transaction,
+    app: AppID,
+    from origin: Origin
+  ) async throws(DatabaseError) {
     _ = try await transaction.run(
       AuditQueries.record,
-      user?.text ?? context.app.id.text,
-      context.app.id,
+      user?.text ?? app.text,
+      app,
       action,
       actor,
       session,
       device,
-      context.origin.address,
-      context.origin.agent,
+      origin.address,
+      origin.agent,
       TextBytes(detail.serialized())
     )
   }
@@ -132,17 +140,22 @@ package enum AuditQueries {
     """
   )
 
-  /// Removes a batch of what is older than its app keeps; as many rows as were removed.
+  /// Removes a batch of what is older than its app keeps; how many rows it removed.
+  ///
+  /// Served by `audit_by_app`. The deployment's own trail, under the app of zeros, is kept for the
+  /// usual time.
   package static let expire = Statement<Int>(
     "audit.expire",
     """
     with old as (
-      select a.user_id, a.event_id from apps p
+      select a.user_id, a.event_id
+      from (select app_id::text, settings from apps union all select repeat('0', 24), '{}') p
       cross join lateral (
         select user_id, event_id from audit a
-        where a.app_id = p.app_id
-          and a.at < now() - coalesce((p.settings ->> 'audit_days')::bigint, 365) * interval '1 day'
-        order by a.at limit 1000
+        where a.app_id = p.app_id and a.event_id < lpad(to_hex(extract(epoch from now()
+          - coalesce((p.settings ->> 'audit_days')::bigint, 365) * interval '1 day')::bigint),
+          8, '0')
+        order by a.event_id limit 1000
       ) a
     ), removed as (
       delete from audit a using old where a.user_id = old.user_id and a.event_id = old.event_id

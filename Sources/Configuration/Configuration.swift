@@ -1,0 +1,131 @@
+package import Dossier
+import FoundationEssentials
+package import Glibc
+package import Outbound
+
+/// What is in force, read once.
+package struct Configuration: Sendable {
+  package let database: String
+  package let masterKey: [UInt8]
+  package let issuer: String
+  package let app: String
+  package let workers: Int
+  package let socketDirectory: String
+  package let socketMode: mode_t
+  package let socketGroup: gid_t?
+  package let listen: ListenAddress?
+  package let exclusiveConnections: Int
+  package let hashingThreads: Int
+  package let hashingCost: HashingCost
+  package let connections: Int
+  package let drain: Duration
+  package let logsRequests: Bool
+  package let mail: MailRelaySettings
+  package let issuerSource: HTTPSourceSettings
+
+  package struct ListenAddress: Sendable {
+    package let address: String
+    package let port: UInt16
+  }
+
+  /// - Throws: `ConfigurationError` with everything that is wrong, not just the first.
+  package init(_ values: SettingValues) throws(ConfigurationError) {
+    var problems = values.problems
+    let cores = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+
+    func text(_ setting: Setting) -> String {
+      if let value = values[setting]?.value { return value }
+      problems.append("\(setting.rawValue) is not set: \(setting.meaning)")
+      return ""
+    }
+    func number(_ setting: Setting, _ range: ClosedRange<Int>) -> Int {
+      let value = text(setting)
+      guard let number = Int(value), range.contains(number) else {
+        problems.append("\(setting.rawValue) is \(value), and must be a number in \(range)")
+        return range.lowerBound
+      }
+      return number
+    }
+
+    database = text(.database)
+    let key = text(.masterKey)
+    masterKey = Data(base64Encoded: key).map(Array.init) ?? []
+    if !key.isEmpty, masterKey.count < 32 {
+      problems.append("master_key must be at least 32 bytes in base64; openssl rand -base64 32")
+    }
+    issuer = text(.issuer)
+    app = text(.app)
+    let asked = number(.workers, 0...256)
+    workers = asked == 0 ? cores : asked
+    socketDirectory = text(.socketDirectory)
+    let mode = text(.socketMode)
+    socketMode = mode_t(mode, radix: 8) ?? 0
+    if socketMode == 0 || socketMode > 0o777 {
+      problems.append("socket_mode is \(mode), not octal")
+    }
+    let group = text(.socketGroup)
+    socketGroup = group.isEmpty ? nil : getgrnam(group)?.pointee.gr_gid
+    if !group.isEmpty, socketGroup == nil {
+      problems.append("socket_group \(group) is not a group")
+    }
+    let address = text(.listen)
+    let parts = address.split(separator: ":")
+    if parts.count == 2, let port = UInt16(parts[1]) {
+      listen = ListenAddress(address: String(parts[0]), port: port)
+    } else {
+      listen = nil
+      if !address.isEmpty { problems.append("listen is \(address), and must be address:port") }
+    }
+    exclusiveConnections = number(.exclusiveConnections, 1...64)
+    let threads = number(.hashingThreads, 0...64)
+    hashingThreads = threads == 0 ? max(1, cores / 2) : threads
+    let (least, most) = (HashingCost.least, HashingCost.most)
+    hashingCost = HashingCost(
+      memory: number(.argon2Memory, least.memory...most.memory),
+      passes: number(.argon2Passes, least.passes...most.passes)
+    )
+    connections = number(.connections, 1...900)
+    drain = .seconds(number(.drainSeconds, 1...3_600))
+    let log = text(.log)
+    logsRequests = log == "requests"
+    if log != "requests", log != "errors" {
+      problems.append("log is \(log), not requests or errors")
+    }
+    mail = MailRelaySettings(Self.destination(text, &problems))
+    var source = HTTPSourceSettings()
+    let network = text(.issuerNetwork)
+    source.allowsPrivateAddresses = network == "any"
+    source.allowsPlainHTTP = network == "any"
+    issuerSource = source
+    if network != "any", network != "public" {
+      problems.append("issuer_network is \(network), not public or any")
+    }
+    guard problems.isEmpty else { throw ConfigurationError(problems: problems) }
+  }
+}
+
+extension Configuration {
+  private static func destination(
+    _ text: (Setting) -> String,
+    _ problems: inout [String]
+  ) -> MailRelaySettings.Destination {
+    let mail = text(.mail)
+    guard mail.contains("://") else { return mail.isEmpty ? .none : .folder(mail) }
+    var relay = SMTPRelay(url: mail)
+    let user = text(.mailUser)
+    if !user.isEmpty { (relay.user, relay.password) = (user, text(.mailPassword)) }
+    let tls = text(.mailTLS)
+    relay.startTLS = tls == "optional" ? .optional : .required
+    if tls != "optional", tls != "required" {
+      problems.append("mail_tls is \(tls), not required or optional")
+    }
+    return .relay(relay)
+  }
+}
+
+package struct ConfigurationError: Error, CustomStringConvertible {
+  package let problems: [String]
+  package var description: String {
+    "the configuration is not usable:\n" + problems.map { "  - \($0)" }.joined(separator: "\n")
+  }
+}
