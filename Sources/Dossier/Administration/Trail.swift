@@ -9,6 +9,7 @@ extension Audit {
   ///   - user: whose.
   ///   - app: of which.
   ///   - cursor: the `next` of the page before; nil for the first page.
+  ///   - count: from 1 to `pageSize`.
   ///   - administrator: who asks.
   /// - Returns: facts with `id, at, action, actor, session_id, device_id, address, agent, detail`.
   /// - Throws: `.notFound` when there never was such a user, `.unavailable`.
@@ -16,9 +17,16 @@ extension Audit {
     of user: UserID,
     in app: AppID,
     before cursor: EventID?,
+    count: Int = pageSize,
     for administrator: Administrator
   ) async throws(Failure) -> Page<EventID> {
-    let rows = try await administrator.store.read(TrailQueries.user, user, app, cursor, pageSize)
+    let rows = try await administrator.store.read(
+      TrailQueries.user,
+      user,
+      app,
+      cursor,
+      min(max(count, 1), pageSize)
+    )
     guard let page = rows.first else { throw .notFound }
     return page
   }
