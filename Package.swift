@@ -69,10 +69,26 @@ let package = Package(
       dependencies: ["Dossier", "EventLoop", "HTTP", "JSON", "Wiring"],
       swiftSettings: house
     ),
+    .target(
+      name: "Configuration",
+      dependencies: [
+        "Dossier", "Outbound", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      swiftSettings: house
+    ),
+    .executableTarget(
+      name: "dossier",
+      dependencies: [
+        "CLinux", "Configuration", "Dossier", "EventLoop", "JSON", "Outbound", "Postgres",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      swiftSettings: house
+    ),
     .executableTarget(
       name: "dossierd",
       dependencies: [
-        "CLinux", "Dossier", "EventLoop", "FastCGI", "HTTP", "JSON", "Outbound", "Postgres",
+        "CLinux", "Configuration", "Dossier", "EventLoop", "FastCGI", "HTTP", "JSON", "Outbound",
+        "Postgres",
         "RESTWire",
         "Wiring",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),

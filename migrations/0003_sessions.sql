@@ -73,8 +73,8 @@ create table audit (
   primary key (user_id, event_id)
 );
 
--- Retention removes by time.
-create index audit_by_time on audit (at);
+-- An app's trail, and its retention: ids begin with their second.
+create index audit_by_app on audit (app_id, event_id);
 
 -- The user of a session that counts; no row when it has ended or its user is blocked. Inlined by
 -- the planner, so that every statement of a caller checks the session in its one round trip.

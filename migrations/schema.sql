@@ -620,10 +620,10 @@ CREATE INDEX app_hosts_by_app ON public.app_hosts USING btree (app_id);
 
 
 --
--- Name: audit_by_time; Type: INDEX; Schema: public; Owner: -
+-- Name: audit_by_app; Type: INDEX; Schema: public; Owner: -
 --
 
-CREATE INDEX audit_by_time ON public.audit USING btree (at);
+CREATE INDEX audit_by_app ON public.audit USING btree (app_id, event_id);
 
 
 --

@@ -7,7 +7,9 @@ import Postgres
 package enum Failure: Error {
   /// No token, or one that is malformed, expired, of another issuer, or of a session that ended.
   case unauthenticated(TokenFault)
-  /// The token lacks the scope that the route asks for.
+  /// No key of a client, or one that was deleted, disabled, or is of another app.
+  case unknownClient
+  /// The token, or the client, lacks the scope that the route asks for.
   case forbidden(scope: String)
   /// Members of the input that break a rule, each with its place.
   case invalid([Fault])
@@ -15,6 +17,12 @@ package enum Failure: Error {
   case notFound
   /// There is no app of that name.
   case unknownApp
+  /// There is an app of that name already.
+  case appExists
+  /// The host name is another app's.
+  case hostTaken
+  /// The app has an issuer of that name already.
+  case issuerExists
   /// The email address has been confirmed by another user of the app.
   case emailTaken
   /// The identity belongs to another user of the app.
@@ -107,6 +115,9 @@ extension Failure {
     switch (error.state, error.constraint) {
     case (.uniqueViolation, "identity_subjects_taken"): self = .identityTaken
     case (.uniqueViolation, "passwords_pkey"): self = .identityExists
+    case (.uniqueViolation, "apps_name_key"): self = .appExists
+    case (.uniqueViolation, "app_hosts_pkey"): self = .hostTaken
+    case (.uniqueViolation, "issuers_pkey"): self = .issuerExists
     case (.checkViolation, "documents_size"): self = .documentTooLarge(limit: 0)
     // The user was deleted between the reading of the session and the write.
     case (.foreignKeyViolation, _): self = .unauthenticated(.sessionEnded)

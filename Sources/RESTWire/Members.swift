@@ -32,6 +32,32 @@ struct Members {
     value(name, "true or false", \.bool) ?? false
   }
 
+  mutating func object(_ name: String) -> JSONObject {
+    value(name, "an object", \.object) ?? JSONObject()
+  }
+
+  mutating func strings(_ name: String) -> [String] {
+    value(name, "an array of strings", Self.strings) ?? []
+  }
+
+  /// A string that must be there, or null.
+  mutating func stringOrNull(_ name: String) -> String? {
+    object[name] == .null ? nil : string(name)
+  }
+
+  /// Any value that must be there.
+  mutating func json(_ name: String) -> JSON { value(name, "a value") { $0 } ?? .null }
+
+  func has(_ name: String) -> Bool { object[name] != nil }
+
+  private static func strings(_ json: JSON) -> [String]? {
+    guard let array = json.array else { return nil }
+    let strings = array.compactMap(\.string)
+    return strings.count == array.count ? strings : nil
+  }
+
+  mutating func refuse(_ fault: Fault) { faults.append(fault) }
+
   private mutating func value<Value>(
     _ name: String,
     _ kind: String,

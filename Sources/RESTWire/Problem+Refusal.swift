@@ -55,10 +55,24 @@ extension Problem {
       self.init(
         .forbidden,
         "insufficient_scope",
-        "The access token does not allow this.",
+        "The token or the client does not allow this.",
         detail: "The route asks for the scope \(scope)."
       )
       fields = [(.authenticate, "Bearer error=\"insufficient_scope\", scope=\"\(scope)\"")]
+    case .unknownClient:
+      self.init(
+        .unauthorized,
+        "client_unknown",
+        "The route asks for the key of a client.",
+        detail: "Keys are dck_…; of clients of this app, or of the operator, that are not disabled."
+      )
+      fields = [(.authenticate, "Bearer")]
+    case .appExists:
+      self.init(.conflict, "app_exists", "There is an app of that name.")
+    case .hostTaken:
+      self.init(.conflict, "host_taken", "A host belongs to another app.")
+    case .issuerExists:
+      self.init(.conflict, "issuer_exists", "The app has an issuer of that name.")
     case .invalid(let faults):
       self.init(.unprocessable, "invalid", "The input breaks a rule.")
       errors = faults.map { ($0.pointer, $0.code, $0.detail) }

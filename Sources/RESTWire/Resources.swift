@@ -168,7 +168,7 @@ struct DocumentResource: Sendable {
 
 extension Call {
   /// What the preconditions of a write ask of the stored version.
-  fileprivate var condition: VersionCondition {
+  var condition: VersionCondition {
     get throws(Failure) {
       var condition = VersionCondition()
       switch preconditions.match {
@@ -189,7 +189,7 @@ extension Call {
   }
 
   /// The answer to a read, with what its preconditions make of it.
-  fileprivate func response(with stored: StoredDocument) throws(Failure) -> Response {
+  func response(with stored: StoredDocument) throws(Failure) -> Response {
     if preconditions.match != .absent, !preconditions.match.matches(stored.version) {
       throw .versionMoved(current: stored.version)
     }

@@ -34,26 +34,45 @@ extension Route {
 
   package var store: Store { asker.store }
 
-  /// The body of a route that reads JSON.
+  /// Who administers, on a route whose access is a program's.
+  package var administrator: Administrator {
+    get throws(Failure) {
+      guard let client = asker.client else { throw .unknownClient }
+      return Administrator(.client(client.id), store: store, origin: request.origin)
+    }
+  }
+
+  /// The body of a route that reads JSON, or a merge patch alone.
   package var json: JSON {
-    if case .json(let json, _) = body { return json }
-    return .null
+    switch body {
+    case .json(let json, _), .mergePatch(let json, _): json
+    case .none, .jsonPatch, .bytes: .null
+    }
   }
 }
 
 /// Who asks which app.
 @EventLoop package struct Asker {
   package let store: Store
-  /// Nil on the server's own routes.
+  /// Nil on the server's own routes, and on the operator's when the app named is none.
   package let context: Context?
   package let caller: Caller?
   /// Whether the client holds its device in a cookie, or wants to.
   package let usesCookie: Bool
+  /// The program that asks.
+  package let client: Client?
 
-  init(store: Store, context: Context? = nil, caller: Caller? = nil, usesCookie: Bool = false) {
+  init(
+    store: Store,
+    context: Context? = nil,
+    caller: Caller? = nil,
+    usesCookie: Bool = false,
+    client: Client? = nil
+  ) {
     self.store = store
     self.context = context
     self.caller = caller
     self.usesCookie = usesCookie
+    self.client = client
   }
 }

@@ -39,6 +39,10 @@ package enum Access: Sendable, Equatable {
   case user(scope: String)
   /// Whoever proves to be a device.
   case device
+  /// A program, by the key of a client of the app with this scope, or of the operator's.
+  case client(scope: String)
+  /// A program, by the key of a client of the operator's.
+  case `operator`
   /// Programs on this machine.
   case loopback
 }
@@ -49,6 +53,8 @@ extension Access: CustomStringConvertible {
     case .open: "open"
     case .user(let scope): "user \(scope)"
     case .device: "device"
+    case .client(let scope): "client \(scope)"
+    case .operator: "operator"
     case .loopback: "loopback"
     }
   }
@@ -61,13 +67,15 @@ package enum BodyRule: Sendable, Equatable {
   case json(limit: Int)
   /// A merge patch or a JSON Patch, of at most so many bytes.
   case patch(limit: Int)
+  /// A merge patch, also by the name of plain JSON, of at most so many bytes.
+  case mergePatch(limit: Int)
   /// Anything of these types, of at most so many bytes; nobody looks into it.
   case bytes(limit: Int, types: [MediaType])
 
   package var limit: Int {
     switch self {
     case .none: 0
-    case .json(let limit), .patch(let limit), .bytes(let limit, _): limit
+    case .json(let limit), .patch(let limit), .mergePatch(let limit), .bytes(let limit, _): limit
     }
   }
 
@@ -76,6 +84,7 @@ package enum BodyRule: Sendable, Equatable {
     case .none: []
     case .json: [.json]
     case .patch: [.mergePatch, .jsonPatch]
+    case .mergePatch: [.mergePatch, .json]
     case .bytes(_, let types): types
     }
   }

@@ -34,6 +34,8 @@ import JSON
     /// Nil when no route was found.
     package let route: Route?
     package let user: UserID?
+    /// The program that asked.
+    package let client: ClientID?
     package let databaseNanoseconds: UInt64
     /// For the operator only.
     package let error: String?
@@ -57,7 +59,14 @@ import JSON
   }
 
   private func outcome(_ response: Response) -> Outcome {
-    Outcome(response: response, route: nil, user: nil, databaseNanoseconds: 0, error: nil)
+    Outcome(
+      response: response,
+      route: nil,
+      user: nil,
+      client: nil,
+      databaseNanoseconds: 0,
+      error: nil
+    )
   }
 
   /// Tells the methods of a path, and a browser whether a page may use them.
@@ -109,6 +118,7 @@ import JSON
       response: response,
       route: route,
       user: asker.caller?.user,
+      client: asker.client?.id,
       databaseNanoseconds: asker.store.meter.databaseNanoseconds,
       error: reason
     )
@@ -132,11 +142,12 @@ import JSON
       return
     }
     do throws(Failure) {
+      if try await identifyProgram(request, route, &asker) { return }
       let app = try await store.apps.app(named: request.field(.app), host: request.field(.host))
       var context = Context(app: app, store: store, tokens: tokens, origin: request.origin)
       asker = Asker(store: store, context: context)
       switch route.access {
-      case .loopback: break
+      case .loopback, .client, .operator: break
       case .user(let scope):
         let caller = try await tokens.caller(of: request.bearerToken, app: app.id)
         guard caller.scopes.contains(scope) else { throw .forbidden(scope: scope) }
@@ -149,6 +160,44 @@ import JSON
     } catch {
       throw .failure(error)
     }
+  }
+
+  /// Finds which program asks; returns whether the route is for programs.
+  ///
+  /// The database is asked each time: a client that was disabled is refused at once.
+  private func identifyProgram(
+    _ request: Request,
+    _ route: Route,
+    _ asker: inout Asker
+  ) async throws(Failure) -> Bool {
+    let store = asker.store
+    let scope: String?
+    switch route.access {
+    case .client(let name): scope = name
+    case .operator: scope = nil
+    default: return false
+    }
+    guard case .token(let key) = BearerToken(request.field(.authorization)) else {
+      throw .unknownClient
+    }
+    let client = try await Clients.client(by: key, in: store)
+    asker = Asker(store: store, client: client)
+    guard let scope else {
+      guard client.isOperator else { throw .forbidden(scope: "operator") }
+      // Not every route of the operator is about an app, and those make the first one.
+      let app = try? await store.apps.app(named: request.field(.app), host: request.field(.host))
+      let context = app.map {
+        Context(app: $0, store: store, tokens: tokens, origin: request.origin)
+      }
+      asker = Asker(store: store, context: context, client: client)
+      return true
+    }
+    let app = try await store.apps.app(named: request.field(.app), host: request.field(.host))
+    guard client.belongs(to: app.id) else { throw .unknownClient }
+    let context = Context(app: app, store: store, tokens: tokens, origin: request.origin)
+    asker = Asker(store: store, context: context, client: client)
+    guard client.mayUse(scope) else { throw .forbidden(scope: scope) }
+    return true
   }
 
   /// Finds the proof of a device; returns whether it is, or is to be, in a cookie.
@@ -229,7 +278,7 @@ package enum DeviceCookie {
 }
 
 extension Request {
-  fileprivate var origin: Origin { Origin(address: address, agent: field(.userAgent)) }
+  var origin: Origin { Origin(address: address, agent: field(.userAgent)) }
 
   fileprivate var bearerToken: String {
     get throws(Failure) {

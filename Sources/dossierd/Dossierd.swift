@@ -1,6 +1,6 @@
 import ArgumentParser
+import Configuration
 import EventLoop
-import FoundationEssentials
 import Glibc
 import RESTWire
 import Wiring
@@ -15,44 +15,15 @@ struct Dossierd: ParsableCommand {
   )
 }
 
-/// What all commands take.
-struct Options: ParsableArguments {
-  @Option(name: .long, help: "A file of settings, name = value a line.")
-  var config: String?
-
-  @Option(
-    name: .customLong("set"),
-    help: ArgumentHelp(
-      "A setting, over the environment (DOSSIER_NAME) and the file.",
-      valueName: "name=value"
-    )
-  )
-  var settings: [String] = []
-
-  var values: SettingValues {
-    let environment = ProcessInfo.processInfo.environment
-    return SettingValues(flags: settings, environment: environment, file: config)
-  }
-
+extension ConfigurationOptions {
+  /// What is in force; exit code 78 is EX_CONFIG: starting again will not help.
   func configuration() throws -> Configuration {
     do throws(ConfigurationError) {
       return try Configuration(values)
     } catch {
-      throw Self.failure(error.description)
+      Log.write("error", error.description)
+      throw ExitCode(78)
     }
-  }
-
-  /// The same words for a process that is started.
-  var arguments: [String] {
-    (config.map { ["--config", $0] } ?? []) + settings.flatMap { ["--set", $0] }
-  }
-}
-
-extension Options {
-  /// Exit code 78 is EX_CONFIG: starting again will not help.
-  static func failure(_ message: String) -> any Error {
-    Log.write("error", message)
-    return ExitCode(78)
   }
 }
 
@@ -65,7 +36,7 @@ struct Run: ParsableCommand {
       its sockets from systemd where that gives any, one for each worker.
       """
   )
-  @OptionGroup var options: Options
+  @OptionGroup var options: ConfigurationOptions
 
   func run() throws {
     let configuration = try options.configuration()
@@ -79,7 +50,7 @@ struct WorkerCommand: ParsableCommand {
     abstract: "Answer requests on the listening socket that is descriptor 0.",
     discussion: "What `run` starts; also for spawn-fcgi."
   )
-  @OptionGroup var options: Options
+  @OptionGroup var options: ConfigurationOptions
 
   @Option(help: .hidden)
   var slot: Int?
@@ -94,7 +65,7 @@ struct Config: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Print the settings in force and where each comes from."
   )
-  @OptionGroup var options: Options
+  @OptionGroup var options: ConfigurationOptions
 
   func run() throws {
     print(options.values.listing)
@@ -118,7 +89,7 @@ struct Upstream: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Print the upstream block for nginx."
   )
-  @OptionGroup var options: Options
+  @OptionGroup var options: ConfigurationOptions
 
   func run() throws {
     let configuration = try options.configuration()

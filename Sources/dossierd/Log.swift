@@ -32,6 +32,7 @@ enum Log {
       ("bytes", .number(JSONNumber(bytes))),
     ]
     if let user = outcome.user { members.append(("user", .string(user.text))) }
+    if let client = outcome.client { members.append(("client", .string(client.text))) }
     if let error = outcome.error { members.append(("error", .string(error))) }
     line(members)
   }

@@ -1,5 +1,6 @@
 import CLinux
 import FoundationEssentials
+import Configuration
 import Glibc
 
 /// Where a worker listens.

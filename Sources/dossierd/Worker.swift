@@ -1,4 +1,5 @@
 import CLinux
+import Configuration
 import Dossier
 import EventLoop
 import FastCGI
@@ -50,7 +51,8 @@ import Wiring
     self.database = database
     let keys = Keyring(master: MasterKey(configuration.masterKey), database: database)
     let passwords = PasswordHasher(
-      pool: BlockingPool(name: "passwords", threads: configuration.hashingThreads, waiting: 32)
+      pool: BlockingPool(name: "passwords", threads: configuration.hashingThreads, waiting: 32),
+      cost: configuration.hashingCost
     )
     let apps = Apps(database: database, fallback: configuration.app)
     let outbound = BlockingPool(name: "outbound", threads: 2, waiting: 64)

@@ -129,6 +129,11 @@ package struct AppSettings: Sendable {
 
   package var allowsSwitching: Bool { text(.switching) == "allow" }
 
+  /// The names of those that are not left to their defaults, in the order of all.
+  var chosenNames: [String] {
+    AppSetting.allCases.map(\.rawValue).filter { chosen[$0] != nil }
+  }
+
   package func allows(origin: String) -> Bool { list(.allowedOrigins).contains(origin) }
 
   /// Every setting with its value in force.
@@ -159,6 +164,20 @@ package struct AppSettings: Sendable {
 }
 
 extension AppSetting {
+  /// Reads a value as somebody types it: `null` for the default, JSON where it is JSON of the
+  /// setting's type, any other text as it is.
+  package func value(of text: String) -> JSON {
+    guard let json = try? JSON.parse(Array(text.utf8)) else { return .string(text) }
+    let isFit =
+      switch rule {
+      case .flag: json.bool != nil
+      case .number: json.number != nil
+      case .choice, .text, .address: json.string != nil
+      case .origins: json.array != nil
+      }
+    return isFit || json == .null ? json : .string(text)
+  }
+
   /// Code and detail of what is wrong with a value; nil when nothing is.
   fileprivate func fault(_ value: JSON) -> (String, String)? {
     switch rule {

@@ -12,6 +12,8 @@ package import Postgres
   private var load: Task<Result<Void, Failure>, Never>?
   /// How long a change of an app may go unnoticed, in nanoseconds.
   private static let age: UInt64 = 5_000_000_000
+  /// How long an app that is not known is taken for none, in nanoseconds.
+  private static let patience: UInt64 = 1_000_000_000
 
   /// - Parameters:
   ///   - database: is read when it is first needed.
@@ -32,6 +34,10 @@ package import Postgres
       try await reload().value.get()
     }
     if let name {
+      if let app = byName[name] { return app }
+      // Perhaps it has just been made; those who ask for any name make us look once a second.
+      guard let loadedAt, EventLoop.now() - loadedAt > Self.patience else { throw .unknownApp }
+      try await reload().value.get()
       guard let app = byName[name] else { throw .unknownApp }
       return app
     }

@@ -39,16 +39,24 @@ struct AuditEvent {
     in transaction: Transaction,
     _ context: Context
   ) async throws(DatabaseError) {
+    try await record(in: transaction, app: context.app.id, from: context.origin)
+  }
+
+  @EventLoop func record(
+    in transaction: Transaction,
+    app: AppID,
+    from origin: Origin
+  ) async throws(DatabaseError) {
     _ = try await transaction.run(
       AuditQueries.record,
-      user?.text ?? context.app.id.text,
-      context.app.id,
+      user?.text ?? app.text,
+      app,
       action,
       actor,
       session,
       device,
-      context.origin.address,
-      context.origin.agent,
+      origin.address,
+      origin.agent,
       TextBytes(detail.serialized())
     )
   }

@@ -22,6 +22,11 @@ package struct StoredDocument: Sendable {
   /// JSON text, as the database wrote it.
   package let body: [UInt8]
   package let version: Int
+
+  package init(body: [UInt8], version: Int) {
+    self.body = body
+    self.version = version
+  }
 }
 
 /// What must hold of the stored version before a write.

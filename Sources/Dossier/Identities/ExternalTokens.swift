@@ -150,16 +150,24 @@ package import Postgres
     return keys
   }
 
+  /// Whether a key set has a key that can verify tokens.
+  nonisolated static func canVerify(by set: JSON) async -> Bool {
+    for key in set["keys"]?.array ?? [] where await add(key, to: JWTKeyCollection()) { return true }
+    return false
+  }
+
   /// The keys of a set that can verify; others in it, also symmetric ones, are passed over.
   private static func collection(_ jwks: [UInt8]) async -> JWTKeyCollection {
     let collection = JWTKeyCollection()
-    for key in (try? JSON.parse(jwks))?["keys"]?.array ?? [] {
-      guard key["kty"]?.string != "oct", key["use"]?.string ?? "sig" == "sig",
-        let jwk = try? JSONDecoder().decode(JWK.self, from: Data(key.serialized()))
-      else { continue }
-      _ = try? await collection.add(jwk: jwk)
-    }
+    for key in (try? JSON.parse(jwks))?["keys"]?.array ?? [] { _ = await add(key, to: collection) }
     return collection
+  }
+
+  private nonisolated static func add(_ key: JSON, to collection: JWTKeyCollection) async -> Bool {
+    guard key["kty"]?.string != "oct", key["use"]?.string ?? "sig" == "sig",
+      let jwk = try? JSONDecoder().decode(JWK.self, from: Data(key.serialized()))
+    else { return false }
+    return (try? await collection.add(jwk: jwk)) != nil
   }
 }
 

@@ -12,11 +12,14 @@ package import Postgres
   let master: MasterKey
   private let database: Database
   private var signers: [AppID: Signer] = [:]
-  private var verifiers: [String: any JWTAlgorithm] = [:]
+  private var verifiers: [AppID: [String: any JWTAlgorithm]] = [:]
   private var lastLoad: [AppID: UInt64] = [:]
   private var loads: [AppID: Task<Result<Void, Failure>, Never>] = [:]
-  /// A token with an unknown key makes us look for new keys, not more often than this.
+  /// A token with an unknown key makes us look for new keys, not more often than this, in
+  /// nanoseconds; less than the time that a key is there before it signs.
   private static let loadInterval: UInt64 = 5_000_000_000
+  /// How long a rotation may go unnoticed, in nanoseconds.
+  private static let age: UInt64 = 20_000_000_000
 
   struct Signer {
     let keyID: String
@@ -30,7 +33,10 @@ package import Postgres
 
   /// The key that signs now.
   func signer(for app: AppID) async throws(Failure) -> Signer {
-    if let signer = signers[app] { return signer }
+    if let signer = signers[app] {
+      refresh(app)
+      return signer
+    }
     try await load(app)
     if signers[app] == nil {
       try await create(for: app)
@@ -42,10 +48,19 @@ package import Postgres
 
   /// The key of a token that claims to be of `app`; nil when the app has no such key.
   func verifier(keyID: String, app: AppID) async throws(Failure) -> (any JWTAlgorithm)? {
-    if let verifier = verifiers["\(app) \(keyID)"] { return verifier }
+    if let verifier = verifiers[app]?[keyID] {
+      refresh(app)
+      return verifier
+    }
     if let last = lastLoad[app], EventLoop.now() - last < Self.loadInterval { return nil }
     try await load(app)
-    return verifiers["\(app) \(keyID)"]
+    return verifiers[app]?[keyID]
+  }
+
+  /// Looks for a rotation, now and then; what is known serves on meanwhile.
+  private func refresh(_ app: AppID) {
+    guard loads[app] == nil, EventLoop.now() - (lastLoad[app] ?? 0) > Self.age else { return }
+    EventLoop.task { [self] in try? await load(app) }
   }
 
   /// Loads the keys of an app; callers that come meanwhile wait for the same load.
@@ -74,43 +89,43 @@ package import Postgres
     } catch {
       throw Failure(error)
     }
+    // What is in no row any more has retired.
+    var found: [String: any JWTAlgorithm] = [:]
     for row in rows {
-      do {
-        let secret = try master.opened(row.sealed, as: "\(app) \(row.keyID)")
-        let collection = JWTKeyCollection()
-        let kid = JWKIdentifier(string: row.keyID)
-        await collection.add(
-          ecdsa: try ES256PrivateKey(
-            backing: P256.Signing.PrivateKey(rawRepresentation: secret)
-          ),
-          kid: kid
-        )
-        // Asked of the collection's actor once; from here on signing and verifying are plain calls.
-        let algorithm = try await collection.getKey(for: kid)
-        verifiers["\(app) \(row.keyID)"] = algorithm
-        if row.isCurrent { signers[app] = Signer(keyID: row.keyID, algorithm: algorithm) }
-      } catch {
-        throw .unforeseen("signing key \(row.keyID) cannot be opened with this master key")
-      }
+      let algorithm =
+        if let known = verifiers[app]?[row.keyID] { known } else { try await opened(row, app) }
+      found[row.keyID] = algorithm
+      if row.signs { signers[app] = Signer(keyID: row.keyID, algorithm: algorithm) }
+    }
+    verifiers[app] = found
+  }
+
+  private func opened(_ row: SigningKeyRow, _ app: AppID) async throws(Failure) -> any JWTAlgorithm
+  {
+    do {
+      let secret = try master.opened(row.sealed, as: "\(app) \(row.keyID)")
+      let collection = JWTKeyCollection()
+      let kid = JWKIdentifier(string: row.keyID)
+      await collection.add(
+        ecdsa: try ES256PrivateKey(backing: P256.Signing.PrivateKey(rawRepresentation: secret)),
+        kid: kid
+      )
+      // Asked of the collection's actor once; from here on signing and verifying are plain calls.
+      return try await collection.getKey(for: kid)
+    } catch {
+      throw .unforeseen("signing key \(row.keyID) cannot be opened with this master key")
     }
   }
 
   private func create(for app: AppID) async throws(Failure) {
-    let key = P256.Signing.PrivateKey()
-    let keyID = SessionID().text
-    let sealed: [UInt8]
-    do {
-      sealed = try master.sealed(Array(key.rawRepresentation), as: "\(app) \(keyID)")
-    } catch {
-      throw .unforeseen("a signing key cannot be sealed")
-    }
+    let key = try NewSigningKey(for: app, master)
     do throws(DatabaseError) {
       _ = try await database.write(
         KeyringQueries.create,
         app,
-        keyID,
-        BinaryBytes(Array(key.publicKey.x963Representation)),
-        BinaryBytes(sealed)
+        key.id,
+        key.publicKey,
+        key.sealed
       )
     } catch {
       throw Failure(error)
@@ -118,35 +133,60 @@ package import Postgres
   }
 }
 
+/// A key that is about to be an app's.
+struct NewSigningKey {
+  let id = SessionID().text
+  let publicKey: BinaryBytes
+  let sealed: BinaryBytes
+
+  init(for app: AppID, _ master: MasterKey) throws(Failure) {
+    let key = P256.Signing.PrivateKey()
+    publicKey = BinaryBytes(Array(key.publicKey.x963Representation))
+    do {
+      sealed = BinaryBytes(try master.sealed(Array(key.rawRepresentation), as: "\(app) \(id)"))
+    } catch {
+      throw .unforeseen("a signing key cannot be sealed")
+    }
+  }
+}
+
 private struct SigningKeyRow: RowDecodable {
   let keyID: String
   let sealed: [UInt8]
-  let isCurrent: Bool
+  let signs: Bool
 
   init(from row: Row) throws(DatabaseError) {
     keyID = try row.text(0)
     sealed = try row.binary(1)
-    isCurrent = try row.bool(2)
+    signs = try row.bool(2)
   }
 }
 
 package enum KeyringQueries {
   /// Served by the primary key.
+  ///
+  /// The newest key signs that has been there for 30 seconds: by then any worker that is shown a
+  /// token of it either knows the key or may look for it, as it does not within 5 seconds of its
+  /// last look. Of keys that are all newer the first one signs.
   fileprivate static let load = Statement<SigningKeyRow, AppID>(
     "keyring.load",
     """
-    select key_id, private_key, retires_at is null from signing_keys
-    where app_id = $1 and purpose = 'access' and (retires_at is null or retires_at > now())
+    select k.key_id, k.private_key, row_number() over (
+      order by s.is_known desc, case when s.is_known then k.created_at end desc, k.created_at,
+        k.key_id) = 1
+    from signing_keys k
+    cross join lateral (select k.created_at <= now() - interval '30 seconds') s (is_known)
+    where k.app_id = $1 and k.purpose = 'access' and (k.retires_at is null or k.retires_at > now())
     """
   )
 
-  /// Does nothing when another worker was first.
-  fileprivate static let create = Statement<NoRow, AppID, String, BinaryBytes, BinaryBytes>(
+  /// No row when another was first.
+  static let create = Statement<String, AppID, String, BinaryBytes, BinaryBytes>(
     "keyring.create",
     """
     insert into signing_keys (app_id, key_id, purpose, algorithm, public_key, private_key)
     values ($1, $2, 'access', 'ES256', $3, $4)
-    on conflict do nothing
+    on conflict do nothing returning key_id
     """
   )
 

@@ -10,23 +10,22 @@ package import EventLoop
   /// A hash of no password, to spend the same time on users that do not exist.
   private var decoy: String?
 
-  /// 19 MiB and 2 passes, one lane.
-  ///
-  /// - Source: OWASP Password Storage Cheat Sheet, first choice of Argon2id parameters.
-  private nonisolated static let memory = 19_456 * 1_024
-  private nonisolated static let passes: UInt64 = 2
+  private let cost: HashingCost
 
-  /// - Parameter pool: as many threads as cores may be spent on hashing.
-  package init(pool: BlockingPool) {
+  /// - Parameters:
+  ///   - pool: as many threads as cores may be spent on hashing.
+  ///   - cost: of new hashes; one made at another cost is made anew when its user logs in.
+  package init(pool: BlockingPool, cost: HashingCost = .least) {
     precondition(sodium_init() >= 0, "libsodium cannot be initialised")
     self.pool = pool
+    self.cost = cost
   }
 
   /// Hashes a new password, in the PHC string format.
   ///
   /// - Throws: `.overloaded` when the queue is full.
   func hash(_ password: String) async throws(Failure) -> String {
-    let hash = try await run { Self.hash(password) }
+    let hash = try await run { [cost] in cost.hash(password) }
     guard let hash else { throw .unforeseen("no memory for Argon2id") }
     return hash
   }
@@ -48,10 +47,9 @@ package import EventLoop
       stored = try await self.hash("")
       decoy = stored
     }
-    let outcome = try await run { () -> (isRight: Bool, renewed: String?) in
+    let outcome = try await run { [cost] () -> (isRight: Bool, renewed: String?) in
       guard Self.isRight(password, stored) else { return (false, nil) }
-      let isOutdated = crypto_pwhash_str_needs_rehash(stored, Self.passes, Self.memory) != 0
-      return (true, isOutdated ? Self.hash(password) : nil)
+      return (true, cost.isCost(of: stored) ? nil : cost.hash(password))
     }
     return hash == nil ? (false, nil) : outcome
   }
@@ -63,21 +61,6 @@ package import EventLoop
       return try await pool.run(work)
     } catch {
       throw .overloaded(retryAfter: 1)
-    }
-  }
-
-  private nonisolated static func hash(_ password: String) -> String? {
-    withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(crypto_pwhash_STRBYTES)) { text in
-      guard let start = text.baseAddress else { return nil }
-      let code = crypto_pwhash_str_alg(
-        start,
-        password,
-        UInt64(password.utf8.count),
-        passes,
-        memory,
-        crypto_pwhash_ALG_ARGON2ID13
-      )
-      return code == 0 ? String(cString: start) : nil
     }
   }
 

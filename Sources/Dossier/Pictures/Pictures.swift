@@ -1,4 +1,4 @@
-package import EventLoop
+import EventLoop
 import FoundationEssentials
 import PictureContract
 package import Postgres
@@ -91,17 +91,6 @@ package enum Pictures {
     guard let body = rows.first else { throw .notFound }
     let type: PictureType = name.hasSuffix(".png") ? .png : .jpeg
     return Shown(type: type.rawValue, bytes: body.bytes)
-  }
-}
-
-/// What a worker needs for pictures.
-@EventLoop package struct PictureStudio: Sendable {
-  let decoder: PictureDecoder
-  let shelf: PictureShelf
-
-  package init(decoder: PictureDecoder, shelf: PictureShelf) {
-    self.decoder = decoder
-    self.shelf = shelf
   }
 }
 

@@ -13,7 +13,6 @@ package struct Caller: Sendable {
 package struct Scopes: Sendable, Equatable {
   package static let readUser = "read:current_user"
   package static let updateMetadata = "update:current_user_metadata"
-  package static let readAppMetadata = "read:users_app_metadata"
   package static let updateIdentities = "update:current_user_identities"
   /// What a user's own session may do.
   package static let user = Scopes("\(readUser) \(updateMetadata) \(updateIdentities)")

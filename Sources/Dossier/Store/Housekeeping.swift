@@ -29,16 +29,21 @@ package enum HousekeepingQueries {
   static let batch = 1_000
 
   /// Facts that their app does not keep any longer.
+  ///
+  /// Served by `audit_by_app`. The deployment's own trail, under the app of zeros, is kept for the
+  /// usual time.
   private static let audit = Statement<Int>(
     "housekeeping.audit",
     """
     with old as (
-      select a.user_id, a.event_id from apps p
+      select a.user_id, a.event_id
+      from (select app_id::text, settings from apps union all select repeat('0', 24), '{}') p
       cross join lateral (
         select user_id, event_id from audit a
-        where a.app_id = p.app_id
-          and a.at < now() - coalesce((p.settings ->> 'audit_days')::bigint, 365) * interval '1 day'
-        order by a.at limit 1000
+        where a.app_id = p.app_id and a.event_id < lpad(to_hex(extract(epoch from now()
+          - coalesce((p.settings ->> 'audit_days')::bigint, 365) * interval '1 day')::bigint),
+          8, '0')
+        order by a.event_id limit 1000
       ) a
     ), removed as (
       delete from audit a using old where a.user_id = old.user_id and a.event_id = old.event_id

@@ -135,11 +135,13 @@ package enum UsersQueries {
 
 /// Every statement of the domain, for the test that prepares them all.
 package enum AllQueries {
-  package static let statements =
-    AppsQueries.statements + KeyringQueries.all + CallerQueries.all + HousekeepingQueries.all
-    + SessionsQueries.all + AuditQueries.all + DevicesQueries.all + FailureQueries.all
-    + UsersQueries.all + PasswordQueries.all + EmailQueries.all + MailTokenQueries.all
-    + IdentitiesQueries.all + IssuerQueries.all + APIKeyQueries.all + ProfileQueries.all
-    + PropertyQueries.all + DocumentsQueries.all
-    + PictureQueries.all + ExportQueries.all
+  package static let statements = [
+    AppsQueries.statements, KeyringQueries.all, CallerQueries.all, HousekeepingQueries.all,
+    SessionsQueries.all, AuditQueries.all, DevicesQueries.all, FailureQueries.all,
+    UsersQueries.all, PasswordQueries.all, EmailQueries.all, MailTokenQueries.all,
+    IdentitiesQueries.all, IssuerQueries.all, APIKeyQueries.all, ProfileQueries.all,
+    PropertyQueries.all, DocumentsQueries.all, PictureQueries.all, ExportQueries.all,
+    AppsAdministrationQueries.all, ClientQueries.all, IssuerAdministrationQueries.all,
+    SigningKeyQueries.all, UsersAdministrationQueries.all, TrailQueries.all,
+  ].flatMap(\.self)
 }

@@ -1,35 +1,37 @@
+package import Dossier
 import FoundationEssentials
-import Glibc
-import Outbound
+package import Glibc
+package import Outbound
 
 /// What is in force, read once.
-struct Configuration: Sendable {
-  let database: String
-  let masterKey: [UInt8]
-  let issuer: String
-  let app: String
-  let workers: Int
-  let socketDirectory: String
-  let socketMode: mode_t
-  let socketGroup: gid_t?
-  let listen: ListenAddress?
-  let exclusiveConnections: Int
-  let hashingThreads: Int
-  let connections: Int
-  let drain: Duration
-  let logsRequests: Bool
-  let mail: MailRelaySettings
-  let issuerSource: HTTPSourceSettings
-  let pictureProgram: String
-  let pictureFolder: String?
+package struct Configuration: Sendable {
+  package let database: String
+  package let masterKey: [UInt8]
+  package let issuer: String
+  package let app: String
+  package let workers: Int
+  package let socketDirectory: String
+  package let socketMode: mode_t
+  package let socketGroup: gid_t?
+  package let listen: ListenAddress?
+  package let exclusiveConnections: Int
+  package let hashingThreads: Int
+  package let hashingCost: HashingCost
+  package let connections: Int
+  package let drain: Duration
+  package let logsRequests: Bool
+  package let mail: MailRelaySettings
+  package let issuerSource: HTTPSourceSettings
+  package let pictureProgram: String
+  package let pictureFolder: String?
 
-  struct ListenAddress: Sendable {
-    let address: String
-    let port: UInt16
+  package struct ListenAddress: Sendable {
+    package let address: String
+    package let port: UInt16
   }
 
   /// - Throws: `ConfigurationError` with everything that is wrong, not just the first.
-  init(_ values: SettingValues) throws(ConfigurationError) {
+  package init(_ values: SettingValues) throws(ConfigurationError) {
     var problems = values.problems
     let cores = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
 
@@ -79,6 +81,11 @@ struct Configuration: Sendable {
     exclusiveConnections = number(.exclusiveConnections, 1...64)
     let threads = number(.hashingThreads, 0...64)
     hashingThreads = threads == 0 ? max(1, cores / 2) : threads
+    let (least, most) = (HashingCost.least, HashingCost.most)
+    hashingCost = HashingCost(
+      memory: number(.argon2Memory, least.memory...most.memory),
+      passes: number(.argon2Passes, least.passes...most.passes)
+    )
     connections = number(.connections, 1...900)
     drain = .seconds(number(.drainSeconds, 1...3_600))
     let log = text(.log)
@@ -131,101 +138,9 @@ extension Configuration {
   }
 }
 
-struct ConfigurationError: Error, CustomStringConvertible {
-  let problems: [String]
-  var description: String {
+package struct ConfigurationError: Error, CustomStringConvertible {
+  package let problems: [String]
+  package var description: String {
     "the configuration is not usable:\n" + problems.map { "  - \($0)" }.joined(separator: "\n")
-  }
-}
-
-/// The settings by name, each with where it came from: a flag, the environment or the file.
-struct SettingValues {
-  private var values: [Setting: (value: String, source: String)] = [:]
-  private(set) var problems: [String] = []
-
-  /// - Parameters:
-  ///   - flags: `name=value`.
-  ///   - environment: of the process; `DOSSIER_…`, and `DOSSIER_…_FILE` for what a file holds.
-  ///   - file: path of a configuration file.
-  init(flags: [String], environment: [String: String], file: String?) {
-    for setting in Setting.allCases {
-      if let value = setting.defaultValue { values[setting] = (value, "default") }
-    }
-    if let file { readFile(file) }
-    readEnvironment(environment)
-    for flag in flags { assign(flag, from: "--set") }
-  }
-
-  subscript(_ setting: Setting) -> (value: String, source: String)? { values[setting] }
-
-  private mutating func readFile(_ path: String) {
-    guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
-      problems.append("the file \(path) cannot be read")
-      return
-    }
-    for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
-    {
-      let line = line.trimmed
-      if line.isEmpty || line.hasPrefix("#") { continue }
-      assign(line, from: "\(path):\(index + 1)")
-    }
-  }
-
-  private mutating func assign(_ text: String, from source: String) {
-    let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-    guard parts.count == 2 else {
-      problems.append("\(source): \(text) is not name = value")
-      return
-    }
-    guard let setting = Setting(rawValue: parts[0].trimmed) else {
-      problems.append("\(source): there is no setting \(parts[0].trimmed)")
-      return
-    }
-    values[setting] = (parts[1].trimmed, source)
-  }
-
-  private mutating func readEnvironment(_ environment: [String: String]) {
-    for (name, value) in environment.sorted(by: { $0.key < $1.key })
-    where name.hasPrefix("DOSSIER_") && !name.hasPrefix("DOSSIER_MIGRATE_") {
-      let isFile = name.hasSuffix("_FILE")
-      let plain = isFile ? String(name.dropLast(5)) : name
-      guard let setting = Setting.allCases.first(where: { $0.environmentName == plain }) else {
-        problems.append("environment: there is no setting \(name)")
-        continue
-      }
-      if !isFile {
-        values[setting] = (value, name)
-      } else if let text = try? String(contentsOfFile: value, encoding: .utf8) {
-        values[setting] = (text[...].trimmed, "\(name) (\(value))")
-      } else {
-        problems.append("\(name): the file \(value) cannot be read")
-      }
-    }
-  }
-
-  /// What is in force and whence, a line each, secrets hidden.
-  var listing: String {
-    Setting.allCases.map { setting in
-      guard let (value, source) = values[setting] else { return "# \(setting.rawValue) is not set" }
-      return "\(setting.rawValue) = \(Self.shown(setting, value))    # \(source)"
-    }.joined(separator: "\n")
-  }
-
-  private static func shown(_ setting: Setting, _ value: String) -> String {
-    switch setting {
-    case .masterKey: "********"
-    case .mailPassword where !value.isEmpty: "********"
-    // A connection string may have a password in either of its forms.
-    case .database where value.contains("password") || value.contains("://"): "********"
-    default: value
-    }
-  }
-}
-
-extension Substring {
-  fileprivate var trimmed: String {
-    let start = drop(while: \.isWhitespace)
-    guard let last = start.lastIndex(where: { !$0.isWhitespace }) else { return "" }
-    return String(start[...last])
   }
 }

@@ -1,8 +1,10 @@
+import Dossier
+
 /// Everything that can be configured.
 ///
 /// `socket_directory` is `--set socket_directory=…` as a flag, `DOSSIER_SOCKET_DIRECTORY` in the
 /// environment and `socket_directory = …` in the file.
-enum Setting: String, CaseIterable {
+package enum Setting: String, CaseIterable {
   case database
   case masterKey = "master_key"
   case issuer
@@ -14,6 +16,8 @@ enum Setting: String, CaseIterable {
   case listen
   case exclusiveConnections = "exclusive_connections"
   case hashingThreads = "hashing_threads"
+  case argon2Memory = "argon2_memory"
+  case argon2Passes = "argon2_passes"
   case connections
   case drainSeconds = "drain_seconds"
   case log
@@ -25,10 +29,10 @@ enum Setting: String, CaseIterable {
   case pictureProgram = "picture_program"
   case pictureFolder = "picture_folder"
 
-  var environmentName: String { "DOSSIER_" + rawValue.uppercased() }
+  package var environmentName: String { "DOSSIER_" + rawValue.uppercased() }
 
   /// Nil for what the operator must say.
-  var defaultValue: String? {
+  package var defaultValue: String? {
     switch self {
     case .database, .masterKey: nil
     case .issuer: "http://127.0.0.1:8080"
@@ -40,6 +44,8 @@ enum Setting: String, CaseIterable {
     case .listen: ""
     case .exclusiveConnections: "4"
     case .hashingThreads: "0"
+    case .argon2Memory: String(HashingCost.least.memory)
+    case .argon2Passes: String(HashingCost.least.passes)
     case .connections: "512"
     case .drainSeconds: "30"
     case .log: "requests"
@@ -49,7 +55,7 @@ enum Setting: String, CaseIterable {
     }
   }
 
-  var meaning: String {
+  package var meaning: String {
     switch self {
     case .database: "connection string of PostgreSQL, as libpq takes it"
     case .masterKey: "secret of 32 bytes or more, in base64"
@@ -62,6 +68,8 @@ enum Setting: String, CaseIterable {
     case .listen: "address:port of the first worker, the next ones following, instead of sockets"
     case .exclusiveConnections: "connections of a worker for writes"
     case .hashingThreads: "threads of a worker for passwords; 0 is half the cores, at least one"
+    case .argon2Memory: "KiB that a hash of a password takes; `dossier calibrate` proposes both"
+    case .argon2Passes: "passes over that memory; other hashes are made anew at login"
     case .connections: "connections of nginx to a worker at once"
     case .drainSeconds: "how long a worker may take to end"
     case .mail: "where mail goes: smtp://host:port, smtps://host:port, a folder's path, or nowhere"

@@ -1,0 +1,106 @@
+package import EventLoop
+import JSON
+package import Postgres
+
+/// Who administers: for the audit trail.
+package enum Actor: Sendable, Equatable {
+  /// The command line.
+  case `operator`
+  /// A program with a key.
+  case client(ClientID)
+
+  package var text: String {
+    switch self {
+    case .operator: "operator"
+    case .client(let id): "client:\(id)"
+    }
+  }
+}
+
+/// Somebody who administers, and what it is done on.
+@EventLoop package struct Administrator: Sendable {
+  package nonisolated let actor: Actor
+  package let store: Store
+  package nonisolated let origin: Origin
+
+  package init(_ actor: Actor, store: Store, origin: Origin) {
+    self.actor = actor
+    self.store = store
+    self.origin = origin
+  }
+
+  func transaction<Outcome>(
+    _ body: @EventLoop (Transaction) async throws(DatabaseError) -> Outcome
+  ) async throws(Failure) -> Outcome {
+    try await store.transaction(body)
+  }
+
+  /// Records an act in the transaction that does it.
+  ///
+  /// - Parameters:
+  ///   - action: as for `AuditEvent`.
+  ///   - user: whom it is about; nil when it is about the app.
+  ///   - app: of which it is; `AppID.deployment` when it is about none.
+  ///   - detail: what else there is to tell; no secrets, no addresses of mail.
+  ///   - transaction: of the act.
+  /// - Throws: what the database says.
+  func record(
+    _ action: String,
+    of user: UserID? = nil,
+    app: AppID,
+    detail: JSON = [:],
+    in transaction: Transaction
+  ) async throws(DatabaseError) {
+    try await AuditEvent(action, of: user, by: actor.text, detail: detail).record(
+      in: transaction,
+      app: app,
+      from: origin
+    )
+  }
+}
+
+extension AppID {
+  /// Stands for the deployment in the audit trail, where an act is about no app.
+  package static let deployment = AppID(trusted: String(repeating: "0", count: 24))
+}
+
+/// The names by which an operator tells things apart.
+enum OperatorName {
+  /// What is wrong with the name of an app or an issuer, which is also part of a path.
+  static func fault(in name: String, at pointer: String) -> Fault? {
+    let bytes = Array(name.utf8)
+    let isFit =
+      (1...63).contains(bytes.count) && bytes.first != UInt8(ascii: "-")
+      && bytes.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+          UInt8(ascii: "-"):
+          true
+        default: false
+        }
+      }
+    guard !isFit else { return nil }
+    return Fault(pointer, "name", "A name is 1 to 63 of a-z, 0-9 and -, and does not begin with -.")
+  }
+
+  /// What is wrong with a label that people read.
+  static func labelFault(in label: String, at pointer: String) -> Fault? {
+    let isFit =
+      (1...100).contains(label.unicodeScalars.count)
+      && label.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+    return isFit ? nil : Fault(pointer, "length", "A name has 1 to 100 characters in one line.")
+  }
+}
+
+/// A page of a list, and where the next one goes on.
+package struct Page<ID: Identifier>: RowDecodable {
+  /// A JSON array.
+  package let items: [UInt8]
+  /// Nil when this is the last.
+  package let next: ID?
+
+  package init(from row: Row) throws(DatabaseError) {
+    items = try row.bytes(0)
+    next = row.text(ifAny: 1).map(ID.init(trusted:))
+  }
+}

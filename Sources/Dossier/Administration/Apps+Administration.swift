@@ -1,0 +1,215 @@
+import EventLoop
+package import JSON
+package import Postgres
+
+/// What is to become of an app.
+package struct AppChange: Sendable {
+  /// A merge patch of the settings: null puts one back to its default.
+  package var settings = JSONObject()
+  package var hosts = HostChange.none
+
+  package enum HostChange: Sendable {
+    case none
+    case set([String])
+    case add([String])
+    case remove([String])
+  }
+
+  package init() {}
+}
+
+/// An app as those who administer it see it.
+package struct AppRecord: RowDecodable {
+  package let id: AppID
+  package let name: String
+  package let version: Int
+  package let hosts: [String]
+  private let settings: AppSettings
+  private let times: (created: String, updated: String)
+
+  package init(from row: Row) throws(DatabaseError) {
+    let app = try App(from: row)
+    (id, name, version, hosts, settings) = (app.id, app.name, app.version, app.hosts, app.settings)
+    times = (try row.text(5), try row.text(6))
+  }
+
+  /// `id, name, hosts, settings, chosen, version, created_at, updated_at`; `settings` are those in
+  /// force, `chosen` the names of those that are not left to their defaults.
+  package var json: JSON {
+    [
+      "id": .string(id.text), "name": .string(name), "hosts": .array(hosts.map(JSON.string)),
+      "settings": .object(settings.json), "chosen": .array(settings.chosenNames.map(JSON.string)),
+      "version": .number(JSONNumber(version)), "created_at": .string(times.created),
+      "updated_at": .string(times.updated),
+    ]
+  }
+}
+
+extension Apps {
+  /// Makes an app, with all settings at their defaults.
+  ///
+  /// Workers know it when they next read the apps: at once when it is asked for by name.
+  /// - Parameters:
+  ///   - name: 1 to 63 of a-z, 0-9 and `-`; it cannot be changed.
+  ///   - administrator: who makes it.
+  /// - Returns: the app.
+  /// - Throws: `.invalid`, `.appExists`, `.unavailable`.
+  package static func create(
+    _ name: String,
+    by administrator: Administrator
+  ) async throws(Failure) -> AppRecord {
+    if let fault = OperatorName.fault(in: name, at: "/name") { throw .invalid([fault]) }
+    let id = AppID()
+    return try await administrator.transaction { transaction async throws(DatabaseError) in
+      let made = try await transaction.run(AppsAdministrationQueries.create, id, name)
+      try await administrator.record(
+        "app_create",
+        app: id,
+        detail: ["name": .string(name)],
+        in: transaction
+      )
+      return made
+    }.first.orUnforeseen("an app that was made")
+  }
+
+  /// All apps by name: `id, name, hosts, version, created_at` each, as a JSON array.
+  package static func list(for administrator: Administrator) async throws(Failure) -> [UInt8] {
+    try await administrator.store.read(AppsAdministrationQueries.list).first?.bytes ?? []
+  }
+
+  /// - Throws: `.unknownApp`, `.unavailable`.
+  package static func record(
+    of name: String,
+    for administrator: Administrator
+  ) async throws(Failure) -> AppRecord {
+    let rows = try await administrator.store.read(AppsAdministrationQueries.find, name)
+    guard let app = rows.first else { throw .unknownApp }
+    return app
+  }
+
+  /// Changes settings and hosts; the version grows by one also when nothing became different.
+  ///
+  /// Workers go by it within some 10 seconds.
+  /// - Throws: `.invalid` with pointers from the root of a body with `settings` and `hosts`;
+  ///   `.hostTaken`, `.versionMoved`, `.unknownApp`, `.unavailable`.
+  package static func change(
+    _ name: String,
+    _ change: AppChange,
+    if condition: VersionCondition,
+    by administrator: Administrator
+  ) async throws(Failure) -> AppRecord {
+    let faults = AppSettings.faults(in: change.settings, at: "/settings") + change.hosts.faults
+    guard faults.isEmpty else { throw .invalid(faults) }
+    let outcome = try await administrator.transaction { transaction async throws(DatabaseError) in
+      guard let before = try await transaction.run(AppsAdministrationQueries.lock, name).first
+      else {
+        return ChangeOutcome.unknown
+      }
+      if let versions = condition.oneOf, !versions.contains(before.version) {
+        return .moved(before.version)
+      }
+      let hosts = change.hosts.applied(to: before.hosts)
+      _ = try await transaction.run(
+        AppsAdministrationQueries.change,
+        before.id,
+        TextBytes(JSON.object(change.settings).serialized()),
+        TextBytes(JSON.array(hosts.map(JSON.string)).serialized())
+      )
+      try await administrator.record(
+        "app_change",
+        app: before.id,
+        detail: change.audited(hosts),
+        in: transaction
+      )
+      let after = try await transaction.run(AppsAdministrationQueries.find, name)
+      return after.first.map(ChangeOutcome.changed) ?? .unknown
+    }
+    switch outcome {
+    case .changed(let app): return app
+    case .moved(let version): throw .versionMoved(current: version)
+    case .unknown: throw .unknownApp
+    }
+  }
+
+  private enum ChangeOutcome {
+    case changed(AppRecord)
+    case moved(Int)
+    case unknown
+  }
+}
+
+extension AppChange {
+  /// Longer values, such as the texts of mails, are only named in the audit trail.
+  private static let auditedLength = 200
+
+  fileprivate func audited(_ newHosts: [String]) -> JSON {
+    var detail = JSONObject()
+    var shown = JSONObject()
+    for (name, value) in settings {
+      shown[name] = value.serialized().count <= Self.auditedLength ? value : "…"
+    }
+    if shown.count > 0 { detail["settings"] = .object(shown) }
+    if case .none = hosts { return .object(detail) }
+    detail["hosts"] = .array(newHosts.map(JSON.string))
+    return .object(detail)
+  }
+}
+
+extension AppChange.HostChange {
+  private var named: [String] {
+    switch self {
+    case .none: []
+    case .set(let hosts), .add(let hosts), .remove(let hosts): hosts
+    }
+  }
+
+  fileprivate func applied(to hosts: [String]) -> [String] {
+    switch self {
+    case .none: hosts
+    case .set(let new): new
+    case .add(let new): hosts + new.filter { !hosts.contains($0) }
+    case .remove(let old): hosts.filter { !old.contains($0) }
+    }
+  }
+
+  /// 100: an app with more is better chosen by `Dossier-App`.
+  private static let limit = 100
+
+  fileprivate var faults: [Fault] {
+    guard named.count <= Self.limit else {
+      return [Fault("/hosts", "length", "An app has at most \(Self.limit) hosts.")]
+    }
+    return named.enumerated().compactMap { index, host in
+      Self.isHost(host)
+        ? nil
+        : Fault(
+          "/hosts/\(index)",
+          "host",
+          "A host is a name or address in lower case, without a port, as nginx's $host has it."
+        )
+    }
+  }
+
+  /// - Source: RFC 9110 section 4.2.3, RFC 3986 section 3.2.2; what no host can have is refused.
+  private static func isHost(_ host: String) -> Bool {
+    let bytes = Array(host.utf8)
+    let isAddress = bytes.first == UInt8(ascii: "[") && bytes.last == UInt8(ascii: "]")
+    return (1...253).contains(bytes.count)
+      && (isAddress ? bytes.dropFirst().dropLast() : bytes[...]).allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+          UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
+          true
+        default: isAddress && byte == UInt8(ascii: ":")
+        }
+      }
+  }
+}
+
+extension Optional {
+  /// For rows that a statement cannot but return.
+  func orUnforeseen(_ what: String) throws(Failure) -> Wrapped {
+    guard let self else { throw .unforeseen("no row for \(what)") }
+    return self
+  }
+}

@@ -1,0 +1,217 @@
+import EventLoop
+package import JSON
+package import Postgres
+
+/// An issuer that an app is to take tokens of.
+package struct IssuerDescription: Sendable {
+  /// Tells the app's issuers apart; users who came by it have the provider `jwt:` and this.
+  package let name: String
+  /// The `iss` of its tokens.
+  package let issuer: String
+  /// What must be in the `aud` of its tokens.
+  package let audience: String
+  package let keys: Keys
+  /// Members of the profile, each with the claim it is taken from where that is not the usual one.
+  package let claims: [String: String]
+
+  package enum Keys: Sendable {
+    /// `https://…`; fetched when it is needed, and again as its server says.
+    case url(String)
+    /// A JSON Web Key Set with public keys.
+    case set(JSON)
+    /// Shared with the issuer, for HS256, HS384 and HS512.
+    case secret([UInt8])
+  }
+
+  package init(
+    name: String,
+    issuer: String,
+    audience: String,
+    keys: Keys,
+    claims: [String: String] = [:]
+  ) {
+    self.name = name
+    self.issuer = issuer
+    self.audience = audience
+    self.keys = keys
+    self.claims = claims
+  }
+}
+
+/// Those whose JWTs are a way into an app.
+package enum Issuers {
+  /// Adds an issuer to an app; its tokens are taken at once.
+  ///
+  /// - Parameters:
+  ///   - issuer: at most 1,024 characters for `issuer` and `audience`, 64 KiB for a key set.
+  ///   - app: the name of the app.
+  ///   - administrator: who adds it.
+  /// - Throws: `.invalid`, `.issuerExists`, `.unknownApp`, `.unavailable`.
+  @EventLoop package static func add(
+    _ issuer: IssuerDescription,
+    to app: String,
+    by administrator: Administrator
+  ) async throws(Failure) {
+    let faults = await issuer.faults()
+    guard faults.isEmpty else { throw .invalid(faults) }
+    let id = try await Apps.record(of: app, for: administrator).id
+    var (url, set, sealed): (String?, TextBytes?, BinaryBytes?) = (nil, nil, nil)
+    switch issuer.keys {
+    case .url(let text): url = text
+    case .set(let json): set = TextBytes(json.serialized())
+    case .secret(let secret):
+      let master = administrator.store.keys.master
+      guard let bytes = try? master.sealed(secret, as: "issuer \(id) \(issuer.name)") else {
+        throw .unforeseen("the secret of an issuer cannot be sealed")
+      }
+      sealed = BinaryBytes(bytes)
+    }
+    var claims = JSONObject()
+    for (member, claim) in issuer.claims { claims[member] = .string(claim) }
+    let mapping = TextBytes(JSON.object(claims).serialized())
+    try await administrator.transaction { transaction async throws(DatabaseError) in
+      _ = try await transaction.run(
+        IssuerAdministrationQueries.add,
+        id,
+        issuer.name,
+        issuer.issuer,
+        issuer.audience,
+        url,
+        set,
+        sealed,
+        mapping
+      )
+      try await administrator.record(
+        "issuer_add",
+        app: id,
+        detail: ["name": .string(issuer.name), "issuer": .string(issuer.issuer)],
+        in: transaction
+      )
+    }
+  }
+
+  /// The issuers of an app by name, without secrets: `name, issuer, audience, keys, jwks_url,
+  /// claims, created_at` each, as a JSON array; `keys` is `url`, `set` or `secret`.
+  ///
+  /// - Throws: `.unknownApp`, `.unavailable`.
+  @EventLoop package static func list(
+    of app: String,
+    for administrator: Administrator
+  ) async throws(Failure) -> [UInt8] {
+    let rows = try await administrator.store.read(IssuerAdministrationQueries.list, app)
+    guard let row = rows.first else { throw .unknownApp }
+    return row.bytes
+  }
+
+  /// Removes an issuer: its users stay, and its tokens are no way in any more.
+  ///
+  /// - Throws: `.notFound`, `.unknownApp`, `.unavailable`.
+  @EventLoop package static func remove(
+    _ name: String,
+    from app: String,
+    by administrator: Administrator
+  ) async throws(Failure) {
+    let id = try await Apps.record(of: app, for: administrator).id
+    let isFound = try await administrator.transaction { transaction async throws(DatabaseError) in
+      let removed = try await transaction.run(IssuerAdministrationQueries.remove, id, name)
+      guard !removed.isEmpty else { return false }
+      try await administrator.record(
+        "issuer_remove",
+        app: id,
+        detail: ["name": .string(name)],
+        in: transaction
+      )
+      return true
+    }
+    guard isFound else { throw .notFound }
+  }
+}
+
+extension IssuerDescription {
+  fileprivate func faults() async -> [Fault] {
+    var faults: [Fault] = []
+    if let fault = OperatorName.fault(in: name, at: "/name") { faults.append(fault) }
+    for (pointer, text) in [("/issuer", issuer), ("/audience", audience)]
+    where !(1...1_024).contains(text.unicodeScalars.count) {
+      faults.append(Fault(pointer, "length", "This member has 1 to 1024 characters."))
+    }
+    for (member, claim) in claims {
+      let pointer = "/claims/\(JSONPointer.escaped(member))"
+      if Issuer.usualMapping[member] == nil {
+        let all = Issuer.usualMapping.keys.sorted().joined(separator: ", ")
+        faults.append(Fault(pointer, "unknown_member", "Claims can be taken for \(all)."))
+      } else if !(1...200).contains(claim.unicodeScalars.count) {
+        faults.append(Fault(pointer, "length", "A claim's name has 1 to 200 characters."))
+      }
+    }
+    if let fault = await keys.fault() { faults.append(fault) }
+    return faults
+  }
+}
+
+extension IssuerDescription.Keys {
+  /// In bytes: room for a hundred RSA keys.
+  private static let longestSet = 65_536
+  /// In bytes: a key is as long as its hash at least (RFC 7518 section 3.2).
+  private static let secretLengths = 32...1_024
+
+  fileprivate func fault() async -> Fault? {
+    switch self {
+    case .url(let url):
+      let isFit =
+        (url.hasPrefix("https://") || url.hasPrefix("http://")) && url.utf8.count <= 2_048
+        && url.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f }
+      return isFit
+        ? nil : Fault("/jwks_url", "url", "The keys are at a URL in ASCII, https://… .")
+    case .set(let json):
+      guard json.serialized().count <= Self.longestSet else {
+        return Fault("/jwks", "length", "A key set has at most \(Self.longestSet) bytes.")
+      }
+      let keys = json["keys"]?.array ?? []
+      // What is not to leave the issuer: RSA and elliptic curves call it d, symmetric keys k.
+      guard keys.allSatisfy({ $0["d"] == nil && $0["k"] == nil }) else {
+        return Fault("/jwks", "private_key", "The key set holds a key that is not public.")
+      }
+      return await ExternalTokens.canVerify(by: json)
+        ? nil : Fault("/jwks", "no_key", "The key set has no key in `keys` that can verify.")
+    case .secret(let secret):
+      return Self.secretLengths.contains(secret.count)
+        ? nil : Fault("/secret", "length", "A shared secret has 32 to 1024 bytes.")
+    }
+  }
+}
+
+package enum IssuerAdministrationQueries {
+  /// Fails by `issuers_pkey` when the app has one of that name.
+  static let add = Statement<
+    NoRow, AppID, String, String, String, String?, TextBytes?, BinaryBytes?, TextBytes
+  >(
+    "issuers.add",
+    """
+    insert into issuers (app_id, name, issuer, audience, jwks_url, jwks, secret, claims)
+    values ($1, $2, $3, $4, $5, $6::jsonb, $7, $8::jsonb)
+    """
+  )
+
+  /// One row when there is such an app.
+  static let list = Statement<JSONText, String>(
+    "issuers.list",
+    """
+    select (select coalesce(json_agg(json_build_object(
+        'name', i.name, 'issuer', i.issuer, 'audience', i.audience,
+        'keys', case when i.jwks_url is not null then 'url' when i.jwks is not null then 'set'
+          else 'secret' end,
+        'jwks_url', i.jwks_url, 'claims', i.claims, 'created_at', i.created_at)
+        order by i.name), '[]')
+      from issuers i where i.app_id = a.app_id)::text
+    from apps a where a.name = $1
+    """
+  )
+
+  static let remove = Statement<String, AppID, String>(
+    "issuers.remove",
+    "delete from issuers where app_id = $1 and name = $2 returning name"
+  )
+
+  package static let all: [any PreparedStatement] = [add, list, remove]
+}

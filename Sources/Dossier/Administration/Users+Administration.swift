@@ -1,0 +1,192 @@
+import EventLoop
+import JSON
+import Postgres
+
+/// What others than the user do with it.
+extension Users {
+  /// How many users a page has at most.
+  package static let pageSize = 100
+
+  /// Users of an app as their profiles, the oldest first.
+  ///
+  /// - Parameters:
+  ///   - app: whose users.
+  ///   - cursor: the `next` of the page before; nil for the first page.
+  ///   - count: from 1 to `pageSize`.
+  ///   - administrator: who asks.
+  /// - Returns: the profiles.
+  /// - Throws: `.unavailable`.
+  @EventLoop package static func page(
+    of app: AppID,
+    after cursor: UserID? = nil,
+    count: Int = pageSize,
+    for administrator: Administrator
+  ) async throws(Failure) -> Page<UserID> {
+    let rows = try await administrator.store.read(
+      UsersAdministrationQueries.page,
+      app,
+      cursor,
+      min(max(count, 1), pageSize)
+    )
+    return try rows.first.orUnforeseen("a page of users")
+  }
+
+  /// The profile, as the user reads it.
+  ///
+  /// - Throws: `.notFound`, `.unavailable`.
+  @EventLoop package static func profile(
+    of user: UserID,
+    in app: AppID,
+    for administrator: Administrator
+  ) async throws(Failure) -> StoredDocument {
+    let rows = try await administrator.store.read(UsersAdministrationQueries.profile, user, app)
+    guard let profile = rows.first?.document else { throw .notFound }
+    return profile
+  }
+
+  /// The profile with `last_login_at, login_count, identities, sessions`, as a JSON object.
+  ///
+  /// - Throws: `.notFound`, `.unavailable`.
+  @EventLoop package static func details(
+    of user: UserID,
+    in app: AppID,
+    for administrator: Administrator
+  ) async throws(Failure) -> [UInt8] {
+    let rows = try await administrator.store.read(UsersAdministrationQueries.details, user, app)
+    guard let row = rows.first else { throw .notFound }
+    return row.bytes
+  }
+
+  /// Whose an address is: the one who has confirmed it; without one those who claim it by a
+  /// password, or whom an issuer calls so, at most 10.
+  @EventLoop package static func holders(
+    of email: String,
+    in app: AppID,
+    for administrator: Administrator
+  ) async throws(Failure) -> [UserID] {
+    let rows = try await administrator.store.read(UsersAdministrationQueries.holders, app, email)
+    return rows.map(UserID.init(trusted:))
+  }
+
+  /// Blocks a user, whose sessions end, or unblocks it; nothing happens where it is so already.
+  ///
+  /// - Returns: the profile.
+  /// - Throws: `.notFound`, `.versionMoved`, `.unavailable`.
+  @EventLoop package static func setBlocked(
+    _ isBlocked: Bool,
+    _ user: UserID,
+    of app: AppID,
+    if condition: VersionCondition = VersionCondition(),
+    by administrator: Administrator
+  ) async throws(Failure) -> StoredDocument {
+    let action = isBlocked ? "user_block" : "user_unblock"
+    try await change(user, of: app, if: condition, administrator) {
+      (transaction, found) async throws(DatabaseError) in
+      guard found.isBlocked != isBlocked else { return }
+      _ = try await transaction.run(UsersAdministrationQueries.setBlocked, user, isBlocked)
+      if isBlocked { try await endSessions(of: user, "blocked", administrator, in: transaction) }
+      try await administrator.record(action, of: user, app: app, in: transaction)
+    }
+    return try await profile(of: user, in: app, for: administrator)
+  }
+
+  /// Ends all sessions of a user.
+  ///
+  /// - Throws: `.notFound`, `.unavailable`.
+  @EventLoop package static func logout(
+    _ user: UserID,
+    of app: AppID,
+    by administrator: Administrator
+  ) async throws(Failure) {
+    try await change(user, of: app, administrator) { (transaction, _) async throws(DatabaseError) in
+      try await endSessions(of: user, "ended", administrator, in: transaction)
+      try await administrator.record("user_logout", of: user, app: app, in: transaction)
+    }
+  }
+
+  /// Deletes a user with all that is stored of it; the audit trail keeps that it was.
+  ///
+  /// - Throws: `.notFound`, `.versionMoved`, `.unavailable`.
+  @EventLoop package static func delete(
+    _ user: UserID,
+    of app: AppID,
+    if condition: VersionCondition = VersionCondition(),
+    by administrator: Administrator
+  ) async throws(Failure) {
+    var picture: String?
+    try await change(user, of: app, if: condition, administrator) {
+      (transaction, _) async throws(DatabaseError) in
+      picture = try await transaction.run(UsersAdministrationQueries.delete, user).first?.name
+      try await administrator.record("user_delete", of: user, app: app, in: transaction)
+    }
+    await administrator.store.pictures.shelf.forget(picture)
+  }
+
+  /// Takes the address of a user's password for proved, as if the user had confirmed it.
+  ///
+  /// - Throws: `.notFound` also for a user without such an address, `.emailTaken` when another has
+  ///   confirmed it, `.unavailable`.
+  @EventLoop package static func confirmEmail(
+    of user: UserID,
+    in app: AppID,
+    by administrator: Administrator
+  ) async throws(Failure) {
+    var hasAddress = true
+    do throws(Failure) {
+      try await change(user, of: app, administrator) {
+        (transaction, found) async throws(DatabaseError) in
+        guard let email = found.email else {
+          hasAddress = false
+          return
+        }
+        // Those who claim the address follow one another.
+        _ = try await transaction.run(UsersAdministrationQueries.lockClaims, app, email)
+        let isNew = try await transaction.run(EmailQueries.confirm, user, app, email).first
+        hasAddress = isNew != nil
+        guard isNew == true else { return }
+        try await administrator.record("email_confirm", of: user, app: app, in: transaction)
+      }
+    } catch .identityTaken {
+      throw .emailTaken
+    }
+    guard hasAddress else { throw .notFound }
+  }
+
+  @EventLoop private static func endSessions(
+    of user: UserID,
+    _ reason: String,
+    _ administrator: Administrator,
+    in transaction: Transaction
+  ) async throws(DatabaseError) {
+    _ = try await transaction.run(
+      SessionsQueries.end,
+      user,
+      nil,
+      nil,
+      reason,
+      administrator.actor.text,
+      administrator.origin.address,
+      administrator.origin.agent
+    )
+  }
+
+  /// Does `body` on a user that is there, in the version asked for, with its row locked.
+  @EventLoop private static func change(
+    _ user: UserID,
+    of app: AppID,
+    if condition: VersionCondition = VersionCondition(),
+    _ administrator: Administrator,
+    _ body: @EventLoop (Transaction, LockedUser) async throws(DatabaseError) -> Void
+  ) async throws(Failure) {
+    let outcome = try await administrator.transaction { transaction async throws(DatabaseError) in
+      let rows = try await transaction.run(UsersAdministrationQueries.lock, user, app)
+      guard let found = rows.first else { return LockedUser?.none }
+      if condition.oneOf?.contains(found.version) != false { try await body(transaction, found) }
+      return found
+    }
+    guard let found = outcome else { throw .notFound }
+    if condition.oneOf?.contains(found.version) == false {
+      throw .versionMoved(current: found.version)
+    }
+  }
+}

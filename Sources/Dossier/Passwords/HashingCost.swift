@@ -1,0 +1,81 @@
+internal import CSodium
+import EventLoop
+
+/// What a hash of a password costs: parameters of Argon2id with one lane.
+package struct HashingCost: Sendable, Equatable {
+  /// In KiB.
+  package let memory: Int
+  package let passes: Int
+
+  package init(memory: Int, passes: Int) {
+    self.memory = memory
+    self.passes = passes
+  }
+
+  /// 19 MiB and 2 passes.
+  ///
+  /// - Source: OWASP Password Storage Cheat Sheet, first choice of Argon2id parameters.
+  package static let least = HashingCost(memory: 19_456, passes: 2)
+  /// 4 GiB and 1,000 passes: beyond is a slip of the pen.
+  package static let most = HashingCost(memory: 4_194_304, passes: 1_000)
+
+  /// How long one hash takes on this machine: the median of three, after one that is not counted.
+  ///
+  /// Holds up its thread.
+  /// - Returns: nil when there is not so much memory.
+  package func measured() -> Duration? {
+    guard sodium_init() >= 0, hash("calibration") != nil else { return nil }
+    let times = (0..<3).map { _ in
+      let start = EventLoop.now()
+      _ = hash("calibration")
+      return EventLoop.now() - start
+    }
+    return .nanoseconds(times.sorted()[1])
+  }
+
+  /// The cost whose hash takes about `target` on this machine.
+  ///
+  /// Memory first, up to `memoryLimit` KiB, since memory is what an attacker's hardware lacks; then
+  /// passes. Never less than `least`, however long that takes.
+  /// - Source: RFC 9106 section 4.
+  package static func calibrated(for target: Duration, memoryLimit: Int) -> HashingCost {
+    guard let floor = least.measured(), floor < target else { return least }
+    let room = target / floor
+    let memory = min(Int(Double(least.memory) * room), max(memoryLimit, least.memory))
+    var cost = HashingCost(memory: memory / 1_024 * 1_024, passes: least.passes)
+    if cost.memory < least.memory { cost = least }
+    // Time is nearly linear in both: two corrections come within a few percent.
+    for _ in 0..<2 {
+      guard let time = cost.measured() else { return least }
+      let rest = target / time
+      if memory == memoryLimit {
+        let passes = Int((Double(cost.passes) * rest).rounded())
+        cost = HashingCost(memory: cost.memory, passes: max(passes, least.passes))
+      } else {
+        let corrected = min(Int(Double(cost.memory) * rest), memoryLimit) / 1_024 * 1_024
+        cost = HashingCost(memory: max(corrected, least.memory), passes: least.passes)
+      }
+    }
+    return cost
+  }
+
+  func hash(_ password: String) -> String? {
+    withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(crypto_pwhash_STRBYTES)) { text in
+      guard let start = text.baseAddress else { return nil }
+      let code = crypto_pwhash_str_alg(
+        start,
+        password,
+        UInt64(password.utf8.count),
+        UInt64(passes),
+        memory * 1_024,
+        crypto_pwhash_ALG_ARGON2ID13
+      )
+      return code == 0 ? String(cString: start) : nil
+    }
+  }
+
+  /// Whether a stored hash was made at this cost.
+  func isCost(of hash: String) -> Bool {
+    crypto_pwhash_str_needs_rehash(hash, UInt64(passes), memory * 1_024) == 0
+  }
+}

@@ -1,0 +1,74 @@
+import Dossier
+import EventLoop
+import HTTP
+import JSON
+import Wiring
+
+/// `/v1/apps`, for the operator.
+@EventLoop enum AppResource {
+  nonisolated static let routes: [Route] = [
+    Route(.get, "/v1/apps", access: .operator, summary: "List the apps") {
+      (call) async throws(Failure) in
+      Response(.ok, json: try await Apps.list(for: call.administrator))
+    },
+    Route(
+      .post,
+      "/v1/apps",
+      access: .operator,
+      body: .json(limit: 1_024),
+      summary: "Make an app"
+    ) { (call) async throws(Failure) in
+      let app = try await Apps.create(call.strings("name")[0], by: call.administrator)
+      var response = Self.response(.created, app)
+      response.add(.location, "/v1/apps/\(app.name)")
+      return response
+    },
+    Route(
+      .get,
+      "/v1/apps/{name}",
+      access: .operator,
+      summary: "Read an app with its hosts and the settings in force"
+    ) { (call) async throws(Failure) in
+      let app = try await Apps.record(of: call.name, for: call.administrator)
+      return try call.response(
+        with: StoredDocument(body: app.json.serialized(), version: app.version)
+      )
+    },
+    Route(
+      .patch,
+      "/v1/apps/{name}",
+      access: .operator,
+      body: .mergePatch(limit: 131_072),
+      summary: "Change settings and hosts of an app; null puts a setting back to its default",
+      patch
+    ),
+  ]
+
+  private static func patch(_ call: Call) async throws(Failure) -> Response {
+    var members = try Members(call.json, known: ["settings", "hosts"])
+    var change = AppChange()
+    if members.has("settings") { change.settings = members.object("settings") }
+    if call.json["hosts"] == .null {
+      change.hosts = .set([])
+    } else if members.has("hosts") {
+      change.hosts = .set(members.strings("hosts"))
+    }
+    try members.check()
+    let app = try await Apps.change(
+      call.name,
+      change,
+      if: call.condition,
+      by: call.administrator
+    )
+    return response(.ok, app)
+  }
+
+  private static func response(_ status: Status, _ app: AppRecord) -> Response {
+    Response(status, json: app.json.serialized(), tag: EntityTag(app.version))
+  }
+}
+
+extension Call {
+  /// The name in the path.
+  var name: String { captures["name"] ?? "" }
+}

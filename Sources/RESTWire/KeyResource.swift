@@ -1,0 +1,25 @@
+import Dossier
+import EventLoop
+import HTTP
+import Wiring
+
+/// `/v1/keys`, for the operator: the signing keys of an app.
+@EventLoop enum KeyResource {
+  nonisolated static let routes: [Route] = [
+    Route(.get, "/v1/keys", access: .operator, summary: "List the signing keys of the app", list),
+    Route(
+      .post,
+      "/v1/keys/rotate",
+      access: .operator,
+      summary: "Make a new signing key; tokens of those before stay good"
+    ) { (call) async throws(Failure) in
+      try await SigningKeys.rotate(of: call.context.app.name, by: call.administrator)
+      return try await list(call)
+    },
+  ]
+
+  private static func list(_ call: Call) async throws(Failure) -> Response {
+    let keys = try await SigningKeys.list(of: call.context.app.name, for: call.administrator)
+    return Response(.ok, json: keys)
+  }
+}

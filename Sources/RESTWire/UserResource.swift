@@ -1,0 +1,65 @@
+import Dossier
+import EventLoop
+import HTTP
+import JSON
+import Wiring
+
+/// `/v1/users`, for programs.
+@EventLoop enum UserResource {
+  nonisolated static let routes: [Route] = [
+    Route(
+      .get,
+      "/v1/users/{id}",
+      access: .client(scope: Scopes.readUsers),
+      summary: "Read a user's profile"
+    ) { (call) async throws(Failure) in
+      let profile = try await Users.profile(
+        of: call.captured("id"),
+        in: call.context.app.id,
+        for: call.administrator
+      )
+      return try call.response(with: profile)
+    },
+    Route(
+      .patch,
+      "/v1/users/{id}",
+      access: .client(scope: Scopes.updateUsers),
+      body: .mergePatch(limit: 16_384),
+      summary: "Block a user, or unblock it",
+      patch
+    ),
+    Route(
+      .get,
+      "/v1/users/{id}/audit",
+      access: .client(scope: Scopes.readUserLogs),
+      summary: "Read what was done to a user, the newest first"
+    ) { (call) async throws(Failure) in
+      let user: UserID = try call.captured("id")
+      let page = try await Audit.page(
+        of: user,
+        in: call.context.app.id,
+        before: call.cursor(),
+        for: call.administrator
+      )
+      var response = Response(.ok, json: page.items)
+      if let next = page.next {
+        response.add(.link, "</v1/users/\(user)/audit?cursor=\(next)>; rel=\"next\"")
+      }
+      return response
+    },
+  ]
+
+  private static func patch(_ call: Call) async throws(Failure) -> Response {
+    var members = try Members(call.json, known: ["blocked"])
+    let isBlocked = members.flag("blocked")
+    try members.check()
+    let profile = try await Users.setBlocked(
+      isBlocked,
+      call.captured("id"),
+      of: call.context.app.id,
+      if: call.condition,
+      by: call.administrator
+    )
+    return Response(.ok, json: profile.body, tag: EntityTag(profile.version))
+  }
+}

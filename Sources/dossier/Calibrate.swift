@@ -1,0 +1,53 @@
+import ArgumentParser
+import Dossier
+import JSON
+
+struct Calibrate: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Proposes how much a hash of a password should cost on this machine.",
+    discussion: """
+      Measures Argon2id, best while nothing else runs, and prints settings for dossierd. More \
+      memory is better than more passes; a worker needs it for each of its hashing_threads. Hashes \
+      made at another cost are made anew when their users log in.
+      """
+  )
+  @OptionGroup var output: OutputOptions
+
+  @Option(help: ArgumentHelp("How long one hash may take, from 10.", valueName: "milliseconds"))
+  var target = 100
+
+  @Option(help: ArgumentHelp("How much memory one hash may take.", valueName: "KiB"))
+  var maxMemory = 262_144
+
+  func validate() throws {
+    guard (10...60_000).contains(target) else {
+      throw ValidationError("--target takes 10 to 60000 milliseconds.")
+    }
+    let memory = HashingCost.least.memory...HashingCost.most.memory
+    guard memory.contains(maxMemory) else {
+      throw ValidationError("--max-memory takes \(memory.lowerBound) to \(memory.upperBound) KiB.")
+    }
+  }
+
+  func run() throws {
+    let cost = HashingCost.calibrated(for: .milliseconds(target), memoryLimit: maxMemory)
+    guard let time = cost.measured() else { end(["there is not so much memory"], .unforeseen) }
+    let microseconds = max(1, Int(time / .microseconds(1)))
+    switch output.output {
+    case .json:
+      let value: JSON = [
+        "argon2_memory": .number(JSONNumber(cost.memory)),
+        "argon2_passes": .number(JSONNumber(cost.passes)),
+        "microseconds": .number(JSONNumber(microseconds)),
+      ]
+      write(value.text + "\n", to: 1)
+    case .table:
+      write("argon2_memory = \(cost.memory)\nargon2_passes = \(cost.passes)\n", to: 1)
+      let rate = 1_000_000 / microseconds
+      say("a hash takes \(microseconds / 1_000) ms; a thread makes \(rate) a second")
+    }
+    if cost == .least, microseconds > target * 1_000 {
+      say("the least that is safe takes longer than \(target) ms here")
+    }
+  }
+}

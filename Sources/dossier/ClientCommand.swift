@@ -1,0 +1,126 @@
+import ArgumentParser
+import Dossier
+import EventLoop
+import JSON
+
+struct ClientCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "client",
+    abstract: "Programs that call with a key.",
+    subcommands: [Create.self, List.self, Disable.self, Enable.self, Delete.self]
+  )
+
+  struct Create: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Makes a client; its key is shown this once.",
+      discussion: "Scopes: \(Scopes.management.joined(separator: " "))"
+    )
+    @OptionGroup var common: CommonOptions
+
+    @Option(help: "The app that it is of.")
+    var app: String?
+
+    @Option(name: .customLong("scope"), help: "What it may do; may be given several times.")
+    var scopes: [String] = []
+
+    @Flag(name: .customLong("operator"), help: "Of no app: it may do everything in all of them.")
+    var isOperator = false
+
+    @Argument(help: "What people call it.")
+    var name: String
+
+    func validate() throws {
+      guard isOperator == (app == nil) else {
+        throw ValidationError("Give either --app or --operator.")
+      }
+    }
+
+    func run() throws {
+      common.run { session async throws(CommandFailure) in
+        let made = try await session.doing { administrator async throws(Failure) in
+          try await Clients.create(name, app: app, scopes: scopes, by: administrator)
+        }
+        return Outcome(
+          ["id": .string(made.id.text), "name": .string(name), "key": .string(made.key)],
+          remark: "the key is not shown again"
+        )
+      }
+    }
+  }
+
+  struct List: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Lists clients.")
+    @OptionGroup var common: CommonOptions
+
+    @Option(help: "Only those of this app.")
+    var app: String?
+
+    func run() throws {
+      common.run { session async throws(CommandFailure) in
+        if let app { _ = try await session.app(app) }
+        return Outcome(
+          try await session.doing { administrator async throws(Failure) in
+            try await Clients.list(of: app, for: administrator)
+          },
+          columns: ["id", "app", "name", "disabled", "created_at", "scopes"]
+        )
+      }
+    }
+  }
+
+  struct Disable: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Disables a client; its next call is refused."
+    )
+    @OptionGroup var client: ClientArgument
+
+    func run() throws {
+      client.run { id, administrator async throws(Failure) in
+        try await Clients.setDisabled(true, id, by: administrator)
+      }
+    }
+  }
+
+  struct Enable: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Enables a client again.")
+    @OptionGroup var client: ClientArgument
+
+    func run() throws {
+      client.run { id, administrator async throws(Failure) in
+        try await Clients.setDisabled(false, id, by: administrator)
+      }
+    }
+  }
+
+  struct Delete: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Deletes a client; its next call is refused."
+    )
+    @OptionGroup var client: ClientArgument
+
+    func run() throws {
+      client.run { id, administrator async throws(Failure) in
+        try await Clients.delete(id, by: administrator)
+      }
+    }
+  }
+}
+
+struct ClientArgument: ParsableArguments {
+  @OptionGroup var common: CommonOptions
+
+  @Argument(help: "The client's id.")
+  var id: String
+
+  func run(
+    _ act: @escaping @EventLoop @Sendable (ClientID, Administrator) async throws(Failure) -> Void
+  ) -> Never {
+    common.run { session async throws(CommandFailure) in
+      try await session.doing { administrator async throws(Failure) in
+        guard let id = ClientID(id) else { throw .notFound }
+        try await act(id, administrator)
+      }
+      return Outcome(["id": .string(id)])
+    }
+  }
+}

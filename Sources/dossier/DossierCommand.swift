@@ -1,0 +1,22 @@
+import ArgumentParser
+
+/// The command line of whoever runs a deployment.
+@main struct DossierCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "dossier",
+    abstract: "Administers apps, clients, issuers, signing keys and users.",
+    discussion: """
+      Works on the database, by the settings of dossierd (DOSSIER_DATABASE, DOSSIER_MASTER_KEY or \
+      DOSSIER_MASTER_KEY_FILE, --config, --set), also while no server runs. What it does is in the \
+      audit trail, as done by the operator. Results go to standard output, all else to standard \
+      error.
+
+      Exit codes:
+      \(ExitStatus.table)
+      """,
+    subcommands: [
+      AppCommand.self, ClientCommand.self, IssuerCommand.self, KeyCommand.self, UserCommand.self,
+      AuditCommand.self, Calibrate.self,
+    ]
+  )
+}

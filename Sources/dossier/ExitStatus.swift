@@ -1,0 +1,104 @@
+import Dossier
+
+/// Every way in which `dossier` can end.
+///
+/// Numbers are never reused: scripts depend on them.
+enum ExitStatus: Int32, CaseIterable, Sendable {
+  case success = 0
+  case unforeseen = 1
+  case notFound = 10
+  case conflict = 11
+  case invalid = 12
+  case versionMoved = 13
+  case ambiguous = 14
+  case cannotConnect = 15
+  case overloaded = 16
+  case files = 21
+  case usage = 64
+  case configuration = 78
+
+  /// One line for the help.
+  var meaning: String {
+    switch self {
+    case .success: "done"
+    case .unforeseen: "something went wrong that is not in this list"
+    case .notFound: "there is no such app, user, client or issuer"
+    case .conflict: "a name, host or address is taken"
+    case .invalid: "the input breaks a rule, which is told with its place"
+    case .versionMoved: "the version is not the one of --if-version"
+    case .ambiguous: "several users claim the address: name one by its id"
+    case .cannotConnect: "no connection to the database"
+    case .overloaded: "the database had no time; run it again"
+    case .files: "a file could not be read"
+    case .usage: "wrong arguments"
+    case .configuration: "the settings are not usable"
+    }
+  }
+
+  /// The table for the help.
+  static var table: String {
+    allCases.map { status in
+      "  " + (status.rawValue < 10 ? " " : "") + "\(status.rawValue)  \(status.meaning)"
+    }.joined(separator: "\n")
+  }
+}
+
+/// Why a command ends without what was asked for.
+enum CommandFailure: Error {
+  case refused(Failure)
+  /// Users that claim one address.
+  case ambiguous([UserID])
+  /// What is wrong with a file.
+  case file(String, ExitStatus)
+
+  var status: ExitStatus {
+    switch self {
+    case .refused(let failure): failure.status
+    case .ambiguous: .ambiguous
+    case .file(_, let status): status
+    }
+  }
+
+  var words: String {
+    switch self {
+    case .refused(let failure): failure.words
+    case .ambiguous(let users):
+      "several users claim this address; name one by its id: "
+        + users.map(\.text).joined(separator: ", ")
+    case .file(let reason, _): reason
+    }
+  }
+}
+
+extension Failure {
+  fileprivate var status: ExitStatus {
+    switch self {
+    case .notFound, .unknownApp: .notFound
+    case .appExists, .hostTaken, .issuerExists, .emailTaken, .identityTaken: .conflict
+    case .invalid: .invalid
+    case .versionMoved: .versionMoved
+    case .unavailable: .cannotConnect
+    case .overloaded: .overloaded
+    default: .unforeseen
+    }
+  }
+
+  /// What this command can run into; the rest is of users and their clients.
+  fileprivate var words: String {
+    switch self {
+    case .notFound: "there is no such thing"
+    case .unknownApp: "there is no such app"
+    case .appExists: "there is an app of that name"
+    case .hostTaken: "a host belongs to another app"
+    case .issuerExists: "the app has an issuer of that name"
+    case .emailTaken: "another user has confirmed this address"
+    case .invalid(let faults):
+      faults.map { "\($0.pointer): \($0.detail) (\($0.code))" }.joined(separator: "\n")
+    case .versionMoved(let current): "the version is \(current)"
+    case .unavailable: "PostgreSQL cannot be reached"
+    case .overloaded: "the database is busy"
+    case .unforeseen(let reason): reason
+    default: "\(self)"
+    }
+  }
+}

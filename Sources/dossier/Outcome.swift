@@ -1,0 +1,106 @@
+import ArgumentParser
+import JSON
+
+/// How results are printed.
+struct OutputOptions: ParsableArguments {
+  @Option(help: "How results are printed: table, for people, or json, for programs.")
+  var output = OutputFormat.table
+}
+
+enum OutputFormat: String, ExpressibleByArgument, CaseIterable, Sendable {
+  case table
+  case json
+}
+
+/// What a command has to show.
+struct Outcome: Sendable {
+  private let value: JSON
+  /// Of a list; all members when nil.
+  private let columns: [String]?
+  /// A line on standard error, beside the result.
+  let remark: String?
+
+  init(_ value: JSON, columns: [String]? = nil, remark: String? = nil) {
+    self.value = value
+    self.columns = columns
+    self.remark = remark
+  }
+
+  /// Takes JSON as the database wrote it.
+  init(_ bytes: [UInt8], columns: [String]? = nil, remark: String? = nil) {
+    self.init((try? JSON.parse(bytes)) ?? .null, columns: columns, remark: remark)
+  }
+
+  func text(_ format: OutputFormat) -> String {
+    switch format {
+    case .json: value.text + "\n"
+    case .table: Table.text(value, columns: columns)
+    }
+  }
+}
+
+/// JSON in columns of text.
+enum Table {
+  /// A list of objects as a table; an object as a line a member, with its lists behind.
+  static func text(_ value: JSON, columns: [String]? = nil) -> String {
+    if let rows = value.array { return list(rows, columns) }
+    guard let object = value.object else { return "" }
+    var lines: [[String]] = []
+    var lists = ""
+    for (name, member) in object {
+      if let inner = member.object, inner.count > 0 {
+        lines += inner.map { ["\(name).\($0.key)", cell($0.value)] }
+      } else if let rows = member.array, rows.contains(where: { $0.object != nil }) {
+        lists += "\n\(name)\n" + list(rows, nil)
+      } else {
+        lines.append([name, cell(member)])
+      }
+    }
+    return aligned(lines) + lists
+  }
+
+  private static func list(_ rows: [JSON], _ columns: [String]?) -> String {
+    let columns = columns ?? rows.first?.object?.keys ?? []
+    guard !rows.isEmpty else { return "" }
+    return aligned([columns] + rows.map { row in columns.map { cell(row[$0] ?? .null) } })
+  }
+
+  private static func cell(_ value: JSON) -> String {
+    switch value {
+    case .null: "-"
+    case .string(let text): visible(text)
+    case .number(let number): number.text
+    case .bool(let flag): flag ? "true" : "false"
+    case .array(let elements) where elements.allSatisfy({ $0.string != nil }):
+      elements.isEmpty ? "-" : elements.map(cell).joined(separator: " ")
+    case .array, .object: visible(value.text)
+    }
+  }
+
+  /// Without what a terminal would obey: some of it comes from users.
+  private static func visible(_ text: String) -> String {
+    let scalars = text.unicodeScalars.map { scalar -> Unicode.Scalar in
+      if scalar == "\n" { return "⏎" }
+      switch scalar.properties.generalCategory {
+      case .control, .format, .lineSeparator, .paragraphSeparator: return "\u{fffd}"
+      default: return scalar
+      }
+    }
+    return String(String.UnicodeScalarView(scalars))
+  }
+
+  private static func aligned(_ rows: [[String]]) -> String {
+    let count = rows.first?.count ?? 0
+    let widths = (0..<count).map { column in rows.map { $0[column].count }.max() ?? 0 }
+    return rows.map { row in
+      var line = ""
+      for (column, cell) in row.enumerated() {
+        line += cell
+        if column < count - 1 {
+          line += String(repeating: " ", count: widths[column] - cell.count + 2)
+        }
+      }
+      return line + "\n"
+    }.joined()
+  }
+}

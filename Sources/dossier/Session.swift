@@ -1,0 +1,134 @@
+import ArgumentParser
+import Configuration
+import Dossier
+import EventLoop
+import FoundationEssentials
+import Glibc
+import Outbound
+import Postgres
+
+/// What all commands take that work on the database.
+struct CommonOptions: ParsableArguments {
+  @OptionGroup var settings: ConfigurationOptions
+  @OptionGroup var output: OutputOptions
+
+  /// Runs `body` on the loop, prints its outcome and ends the process.
+  func run(
+    _ body: @escaping @EventLoop @Sendable (Session) async throws(CommandFailure) -> Outcome
+  ) -> Never {
+    let configuration: Configuration
+    do throws(ConfigurationError) {
+      configuration = try Configuration(settings.values)
+    } catch {
+      end([error.description], .configuration)
+    }
+    let format = output.output
+    EventLoop.task {
+      let session = Session(configuration)
+      do throws(CommandFailure) {
+        let outcome = try await body(session)
+        write(outcome.text(format), to: 1)
+        if let remark = outcome.remark { say(remark) }
+        end([], .success)
+      } catch {
+        end([error.words, session.connectionFailure].compactMap(\.self), error.status)
+      }
+    }
+    EventLoop.reactor.run()
+    end([], .unforeseen)
+  }
+}
+
+/// What the commands take that are about one app.
+struct AppOptions: ParsableArguments {
+  @OptionGroup var common: CommonOptions
+
+  @Option(help: "The app; without it the one of the setting app.")
+  var app: String?
+}
+
+/// The operator at work on the database.
+@EventLoop final class Session {
+  let administrator: Administrator
+  /// The name of the app of those who name none.
+  let usualApp: String
+  private let database: Database
+
+  init(_ configuration: Configuration) {
+    database = Database(
+      DatabaseSettings(conninfo: configuration.database, applicationName: "dossier")
+    )
+    database.start()
+    let keys = Keyring(master: MasterKey(configuration.masterKey), database: database)
+    let pool = BlockingPool(name: "outbound", threads: 1, waiting: 1)
+    let store = Store(
+      database: database,
+      keys: keys,
+      passwords: PasswordHasher(pool: pool, cost: configuration.hashingCost),
+      apps: Apps(database: database, fallback: configuration.app),
+      mailer: Mailer(relay: nil) { _ in },
+      external: ExternalTokens(database: database, source: HTTPSource(pool: pool), keys: keys),
+      pictures: PictureStudio(
+        decoder: PictureDecoder(program: configuration.pictureProgram, pool: pool),
+        shelf: PictureShelf(folder: configuration.pictureFolder, pool: pool)
+      )
+    )
+    // For the trail: who it was of those that may use the command line.
+    let person = ProcessInfo.processInfo.userName
+    let origin = Origin(address: nil, agent: "dossier (\(person))")
+    administrator = Administrator(.operator, store: store, origin: origin)
+    usualApp = configuration.app
+  }
+
+  /// Why PostgreSQL cannot be reached; nil when it can.
+  var connectionFailure: String? { database.lastFailure?.description }
+
+  /// Does what can be refused.
+  func doing<Result>(
+    _ body: @EventLoop (Administrator) async throws(Failure) -> Result
+  ) async throws(CommandFailure) -> Result {
+    do throws(Failure) {
+      return try await body(administrator)
+    } catch {
+      throw .refused(error)
+    }
+  }
+
+  /// The id of an app by its name.
+  func app(_ name: String?) async throws(CommandFailure) -> AppID {
+    let name = name ?? usualApp
+    return try await doing { administrator async throws(Failure) in
+      try await Apps.record(of: name, for: administrator).id
+    }
+  }
+
+  /// The user that an id or an address names.
+  func user(_ name: String, in app: AppID) async throws(CommandFailure) -> UserID {
+    if let id = UserID(name) { return id }
+    let holders = try await doing { administrator async throws(Failure) in
+      try await Users.holders(of: name, in: app, for: administrator)
+    }
+    guard holders.count < 2 else { throw .ambiguous(holders) }
+    guard let holder = holders.first else { throw .refused(.notFound) }
+    return holder
+  }
+}
+
+/// Ends the process with what went wrong.
+func end(_ reasons: [String], _ status: ExitStatus) -> Never {
+  for reason in reasons { say(reason) }
+  exit(status.rawValue)
+}
+
+/// A line for whoever watches.
+func say(_ line: String) { write("dossier: \(line)\n", to: 2) }
+
+/// Writes all of it, or what the reader takes.
+func write(_ text: String, to descriptor: Int32) {
+  var bytes = Array(text.utf8)[...]
+  while !bytes.isEmpty {
+    let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+    guard count > 0 || errno == EINTR else { return }
+    bytes = bytes.dropFirst(max(0, count))
+  }
+}

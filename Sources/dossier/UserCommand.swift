@@ -1,0 +1,149 @@
+import ArgumentParser
+import Dossier
+import EventLoop
+import JSON
+
+struct UserCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "user",
+    abstract: "Users of an app, by id or by address of mail.",
+    subcommands: [
+      List.self, Show.self, Block.self, Unblock.self, Confirm.self, Logout.self, Delete.self,
+    ]
+  )
+
+  struct List: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Lists users, the oldest first.")
+    @OptionGroup var options: AppOptions
+
+    @Option(help: "The id of the user after whom the list goes on.")
+    var after: String?
+
+    @Option(help: ArgumentHelp("How many at most, from 1 to 100.", valueName: "number"))
+    var count = Users.pageSize
+
+    func validate() throws {
+      guard (1...Users.pageSize).contains(count) else {
+        throw ValidationError("--count takes a number from 1 to \(Users.pageSize).")
+      }
+      guard after.map({ UserID($0) != nil }) != false else {
+        throw ValidationError("--after takes an id.")
+      }
+    }
+
+    func run() throws {
+      options.common.run { session async throws(CommandFailure) in
+        let app = try await session.app(options.app)
+        let cursor = after.flatMap { UserID($0) }
+        let page = try await session.doing { administrator async throws(Failure) in
+          try await Users.page(of: app, after: cursor, count: count, for: administrator)
+        }
+        return Outcome(
+          page.items,
+          columns: ["id", "email", "email_verified", "anonymous", "blocked", "created_at"],
+          remark: page.next.map { "there may be more: --after \($0)" }
+        )
+      }
+    }
+  }
+
+  struct Show: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Shows a user with its identities and sessions."
+    )
+    @OptionGroup var user: UserArgument
+
+    func run() throws {
+      user.run { id, app, administrator async throws(Failure) in
+        Outcome(try await Users.details(of: id, in: app, for: administrator))
+      }
+    }
+  }
+
+  struct Block: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Blocks a user: its sessions end, and it cannot log in."
+    )
+    @OptionGroup var user: UserArgument
+
+    func run() throws {
+      user.run { id, app, administrator async throws(Failure) in
+        Outcome(try await Users.setBlocked(true, id, of: app, by: administrator).body)
+      }
+    }
+  }
+
+  struct Unblock: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Lets a user log in again.")
+    @OptionGroup var user: UserArgument
+
+    func run() throws {
+      user.run { id, app, administrator async throws(Failure) in
+        Outcome(try await Users.setBlocked(false, id, of: app, by: administrator).body)
+      }
+    }
+  }
+
+  struct Confirm: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Takes the address of a user's password for proved.",
+      discussion: "Others who claimed the address lose it."
+    )
+    @OptionGroup var user: UserArgument
+
+    func run() throws {
+      user.run { id, app, administrator async throws(Failure) in
+        try await Users.confirmEmail(of: id, in: app, by: administrator)
+        return Outcome(try await Users.profile(of: id, in: app, for: administrator).body)
+      }
+    }
+  }
+
+  struct Logout: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Ends all sessions of a user.")
+    @OptionGroup var user: UserArgument
+
+    func run() throws {
+      user.run { id, app, administrator async throws(Failure) in
+        try await Users.logout(id, of: app, by: administrator)
+        return Outcome(["id": .string(id.text)])
+      }
+    }
+  }
+
+  struct Delete: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Deletes a user with all its data, at once."
+    )
+    @OptionGroup var user: UserArgument
+
+    func run() throws {
+      user.run { id, app, administrator async throws(Failure) in
+        try await Users.delete(id, of: app, by: administrator)
+        return Outcome(["id": .string(id.text)])
+      }
+    }
+  }
+}
+
+struct UserArgument: ParsableArguments {
+  @OptionGroup var options: AppOptions
+
+  @Argument(help: "The user's id, or the address of mail that it has confirmed or alone claims.")
+  var user: String
+
+  /// What is done to one user of an app.
+  typealias Verb =
+    @EventLoop @Sendable (UserID, AppID, Administrator) async throws(Failure) ->
+    Outcome
+
+  func run(_ verb: @escaping Verb) -> Never {
+    options.common.run { session async throws(CommandFailure) in
+      let app = try await session.app(options.app)
+      let id = try await session.user(user, in: app)
+      return try await session.doing { administrator async throws(Failure) in
+        try await verb(id, app, administrator)
+      }
+    }
+  }
+}
