@@ -76,14 +76,18 @@ create table audit (
 -- An app's trail, and its retention: ids begin with their second.
 create index audit_by_app on audit (app_id, event_id);
 
--- The user of a session that counts; no row when it has ended or its user is blocked. Inlined by
--- the planner, so that every statement of a caller checks the session in its one round trip.
-create function caller(of_user text, of_session text) returns setof users
+-- The user that a call is about. By the authority of a session: no row when it has ended or its user
+-- is blocked. By that of an app, `app:` and its id, for its programs: no row when it is another
+-- app's. Inlined by the planner, so that every statement checks it in its one round trip.
+create function caller(of_user text, authority text) returns setof users
   language sql stable parallel safe rows 1
 begin atomic
-  select u.* from sessions s join users u on u.user_id = s.user_id
-  where s.user_id = of_user and s.session_id = of_session
-    and s.ended_at is null and s.expires_at > now() and u.blocked_at is null;
+  select u.* from users u
+  where u.user_id = of_user and case when authority like 'app:%' then authority = 'app:' || u.app_id
+    else u.blocked_at is null and exists (
+      select from sessions s
+      where s.user_id = of_user and s.session_id = authority and s.ended_at is null
+        and s.expires_at > now()) end;
 end;
 
 -- The users of a device: which session there counts, if any, and who is active. When users may not

@@ -6,68 +6,76 @@ import Wiring
 
 /// `/v1/me/identities` and `/v1/me/api-keys`.
 @EventLoop enum IdentityResource {
-  nonisolated static let routes: [Route] = [
-    Route(
-      .get,
-      "/v1/me/identities",
-      access: .user(scope: Scopes.readUser),
-      summary: "List the identities"
-    ) { (call) async throws(Failure) in
-      Response(.ok, json: try await Identities.list(of: call.caller, call.context))
-    },
-    Route(
-      .post,
-      "/v1/me/identities",
-      access: .user(scope: Scopes.updateIdentities),
-      body: .json(limit: 20_000),
-      summary: "Link an identity: a password, a token of an issuer, or a new API key",
-      link
-    ),
-    Route(
-      .delete,
-      "/v1/me/identities/{id}",
-      access: .user(scope: Scopes.updateIdentities),
-      summary: "Unlink an identity; not the last one",
-      unlink
-    ),
-    Route(
-      .get,
-      "/v1/me/api-keys",
-      access: .user(scope: Scopes.readUser),
-      summary: "List the API keys"
-    ) { (call) async throws(Failure) in
-      Response(.ok, json: try await APIKeys.list(of: call.caller, call.context))
-    },
-    Route(
-      .post,
-      "/v1/me/api-keys",
-      access: .user(scope: Scopes.updateIdentities),
-      body: .json(limit: 1_024),
-      summary: "Make an API key, which is shown this once"
-    ) { (call) async throws(Failure) in
-      try await makeKey(call.strings("name")[0], call)
-    },
-    Route(
-      .patch,
-      "/v1/me/api-keys/{id}",
-      access: .user(scope: Scopes.updateIdentities),
-      body: .json(limit: 1_024),
-      summary: "Disable an API key, or enable it again"
-    ) { (call) async throws(Failure) in
-      var members = try Members(call.json, known: ["disabled"])
-      let isDisabled = members.flag("disabled")
-      try members.check()
-      try await APIKeys.setDisabled(isDisabled, call.captured("id"), of: call.caller, call.context)
-      return Response(.noContent)
-    },
-    Route(
-      .delete,
-      "/v1/me/api-keys/{id}",
-      access: .user(scope: Scopes.updateIdentities),
-      summary: "Delete an API key",
-      unlink
-    ),
-  ]
+  nonisolated static let routes =
+    [Side.ownAccess, .programs].flatMap(routes) + [
+      Route(
+        .post,
+        "/v1/me/identities",
+        access: .user(scope: Scopes.updateIdentities),
+        body: .json(limit: 20_000),
+        summary: "Link an identity: a password, a token of an issuer, or a new API key",
+        link
+      ),
+      Route(
+        .get,
+        "/v1/me/api-keys",
+        access: .user(scope: Scopes.readUser),
+        summary: "List the API keys"
+      ) { (call) async throws(Failure) in
+        Response(.ok, json: try await APIKeys.list(of: call.caller, call.context))
+      },
+      Route(
+        .post,
+        "/v1/me/api-keys",
+        access: .user(scope: Scopes.updateIdentities),
+        body: .json(limit: 1_024),
+        summary: "Make an API key, which is shown this once"
+      ) { (call) async throws(Failure) in
+        try await makeKey(call.strings("name")[0], call)
+      },
+      Route(
+        .patch,
+        "/v1/me/api-keys/{identity}",
+        access: .user(scope: Scopes.updateIdentities),
+        body: .json(limit: 1_024),
+        summary: "Disable an API key, or enable it again"
+      ) { (call) async throws(Failure) in
+        var members = try Members(call.json, known: ["disabled"])
+        let isDisabled = members.flag("disabled")
+        try members.check()
+        try await APIKeys.setDisabled(
+          isDisabled,
+          call.captured("identity"),
+          of: call.caller,
+          call.context
+        )
+        return Response(.noContent)
+      },
+      Route(
+        .delete,
+        "/v1/me/api-keys/{identity}",
+        access: .user(scope: Scopes.updateIdentities),
+        summary: "Delete an API key",
+        unlink
+      ),
+    ]
+
+  private nonisolated static func routes(_ side: Side) -> [Route] {
+    let pattern = "\(side.prefix)/identities"
+    return [
+      Route(.get, pattern, access: side.read, summary: "List the identities") {
+        (call) async throws(Failure) in
+        Response(.ok, json: try await Identities.list(of: call.caller, call.context))
+      },
+      Route(
+        .delete,
+        "\(pattern)/{identity}",
+        access: side.write,
+        summary: "Unlink an identity; not the last one",
+        unlink
+      ),
+    ]
+  }
 
   private static func link(_ call: Call) async throws(Failure) -> Response {
     switch call.json["provider"]?.string {
@@ -86,7 +94,7 @@ import Wiring
   }
 
   private static func unlink(_ call: Call) async throws(Failure) -> Response {
-    try await Identities.unlink(call.captured("id"), from: call.caller, call.context)
+    try await Identities.unlink(call.captured("identity"), from: call.caller, call.context)
     return Response(.noContent)
   }
 

@@ -5,36 +5,42 @@ import Wiring
 
 /// `/v1/me/picture` and `/v1/pictures`.
 @EventLoop enum PictureResource {
-  nonisolated static let routes: [Route] = [
-    Route(
-      .put,
-      "/v1/me/picture",
-      access: .user(scope: Scopes.updateMetadata),
-      body: .bytes(limit: Pictures.limit, types: [.jpeg, .png, .webp, .heic, .heif]),
-      summary: "Upload the picture"
-    ) { (call) async throws(Failure) in
-      guard case .bytes(let file) = call.body else { throw .unforeseen("a picture without a body") }
-      let profile = try await Pictures.set(file, of: call.caller, call.context)
-      return Response(.ok, json: profile.body, tag: EntityTag(profile.version))
-    },
-    Route(
-      .delete,
-      "/v1/me/picture",
-      access: .user(scope: Scopes.updateMetadata),
-      summary: "Remove the picture"
-    ) { (call) async throws(Failure) in
-      try await Pictures.remove(of: call.caller, call.context)
-      return Response(.noContent)
-    },
-    Route(.get, "/v1/pictures/{name}", access: .open, summary: "Show a picture") {
-      (call) async throws(Failure) in
-      let picture = try await Pictures.show(call.captures["name"] ?? "", in: call.store)
-      var response = Response(.ok)
-      response.body = picture.bytes
-      response.add(.contentType, picture.type)
-      // Another picture has another URL.
-      response.add(.cacheControl, "public, max-age=31536000, immutable")
-      return response
-    },
-  ]
+  nonisolated static let routes =
+    [Side.own, .programs].flatMap(routes) + [
+      Route(.get, "/v1/pictures/{name}", access: .open, summary: "Show a picture") {
+        (call) async throws(Failure) in
+        let picture = try await Pictures.show(call.captures["name"] ?? "", in: call.store)
+        var response = Response(.ok)
+        response.body = picture.bytes
+        response.add(.contentType, picture.type)
+        // Another picture has another URL.
+        response.add(.cacheControl, "public, max-age=31536000, immutable")
+        return response
+      }
+    ]
+
+  private nonisolated static func routes(_ side: Side) -> [Route] {
+    [
+      Route(
+        .put,
+        "\(side.prefix)/picture",
+        access: side.write,
+        body: .bytes(limit: Pictures.limit, types: [.jpeg, .png, .webp, .heic, .heif]),
+        summary: "Upload the picture"
+      ) { (call) async throws(Failure) in
+        guard case .bytes(let file) = call.body else {
+          throw .unforeseen("a picture without a body")
+        }
+        let profile = try await Pictures.set(file, of: call.caller, call.context)
+        try await Audit.recordChange(of: "picture", by: call.caller, call.context)
+        return Response(.ok, json: profile.body, tag: EntityTag(profile.version))
+      },
+      Route(.delete, "\(side.prefix)/picture", access: side.write, summary: "Remove the picture") {
+        (call) async throws(Failure) in
+        try await Pictures.remove(of: call.caller, call.context)
+        try await Audit.recordChange(of: "picture", by: call.caller, call.context)
+        return Response(.noContent)
+      },
+    ]
+  }
 }

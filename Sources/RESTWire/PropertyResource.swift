@@ -8,74 +8,89 @@ import Wiring
 @EventLoop enum PropertyResource {
   private nonisolated static let limit = 1_048_576
 
-  nonisolated static let routes: [Route] = [
-    Route(
-      .get,
-      "/v1/me/properties",
-      access: .user(scope: Scopes.readUser),
-      summary: "Read all properties"
-    ) { (call) async throws(Failure) in
-      response(try await Properties.read(of: call.caller, call.context))
-    },
-    bulk(.put, "Replace all properties", PropertyChange.replace),
-    bulk(.patch, "Set some properties; null removes one", PropertyChange.merge),
-    Route(
-      .delete,
-      "/v1/me/properties",
-      access: .user(scope: Scopes.updateMetadata),
-      summary: "Remove all properties"
-    ) { (call) async throws(Failure) in
-      response(try await Properties.apply(.removeAll, of: call.caller, call.context))
-    },
-    Route(
-      .get,
-      "/v1/me/properties/{key}",
-      access: .user(scope: Scopes.readUser),
-      summary: "Read a property and its version"
-    ) { (call) async throws(Failure) in
-      try one(call, await Properties.read(of: call.caller, call.context))
-    },
-    Route(
-      .put,
-      "/v1/me/properties/{key}",
-      access: .user(scope: Scopes.updateMetadata),
-      body: .json(limit: 16_384),
-      summary: "Set a property; If-Match and keep say what a conflict does"
-    ) { (call) async throws(Failure) in
-      guard let object = call.json.object, let value = object["value"], object.count == 1 else {
-        throw .invalid([Fault("", "members", "The body is an object with value alone.")])
-      }
-      let change = PropertyChange.set(call.key, to: value, try call.propertyCondition)
-      return try one(call, await Properties.apply(change, of: call.caller, call.context))
-    },
-    Route(
-      .delete,
-      "/v1/me/properties/{key}",
-      access: .user(scope: Scopes.updateMetadata),
-      summary: "Remove a property"
-    ) { (call) async throws(Failure) in
-      let change = PropertyChange.remove(call.key, try call.propertyCondition)
-      return response(try await Properties.apply(change, of: call.caller, call.context))
-    },
-  ]
+  nonisolated static let routes = [Side.own, .programs].flatMap(routes)
+
+  private nonisolated static func routes(_ side: Side) -> [Route] {
+    let pattern = "\(side.prefix)/properties"
+    return [
+      Route(
+        .get,
+        pattern,
+        access: side.read,
+        summary: "Read all properties"
+      ) { (call) async throws(Failure) in
+        response(try await Properties.read(of: call.caller, call.context))
+      },
+      bulk(.put, side, "Replace all properties", PropertyChange.replace),
+      bulk(.patch, side, "Set some properties; null removes one", PropertyChange.merge),
+      Route(
+        .delete,
+        pattern,
+        access: side.write,
+        summary: "Remove all properties"
+      ) { (call) async throws(Failure) in
+        response(try await apply(.removeAll, call))
+      },
+      Route(
+        .get,
+        "\(pattern)/{key}",
+        access: side.read,
+        summary: "Read a property and its version"
+      ) { (call) async throws(Failure) in
+        try one(call, await Properties.read(of: call.caller, call.context))
+      },
+      Route(
+        .put,
+        "\(pattern)/{key}",
+        access: side.write,
+        body: .json(limit: 16_384),
+        summary: "Set a property; If-Match and keep say what a conflict does"
+      ) { (call) async throws(Failure) in
+        guard let object = call.json.object, let value = object["value"], object.count == 1 else {
+          throw .invalid([Fault("", "members", "The body is an object with value alone.")])
+        }
+        let change = PropertyChange.set(call.key, to: value, try call.propertyCondition)
+        return try one(call, await apply(change, call))
+      },
+      Route(
+        .delete,
+        "\(pattern)/{key}",
+        access: side.write,
+        summary: "Remove a property"
+      ) { (call) async throws(Failure) in
+        let change = PropertyChange.remove(call.key, try call.propertyCondition)
+        return response(try await apply(change, call))
+      },
+    ]
+  }
 
   private nonisolated static func bulk(
     _ method: Method,
+    _ side: Side,
     _ summary: String,
     _ change: @escaping @Sendable (JSONObject) -> PropertyChange
   ) -> Route {
     Route(
       method,
-      "/v1/me/properties",
-      access: .user(scope: Scopes.updateMetadata),
+      "\(side.prefix)/properties",
+      access: side.write,
       body: .json(limit: limit),
       summary: summary
     ) { (call) async throws(Failure) in
       guard let object = call.json.object else {
         throw .invalid([Fault("", "type", "The body must be an object.")])
       }
-      return response(try await Properties.apply(change(object), of: call.caller, call.context))
+      return response(try await apply(change(object), call))
     }
+  }
+
+  private static func apply(
+    _ change: PropertyChange,
+    _ call: Call
+  ) async throws(Failure) -> [Property] {
+    let properties = try await Properties.apply(change, of: call.caller, call.context)
+    try await Audit.recordChange(of: "properties", by: call.caller, call.context)
+    return properties
   }
 
   /// All properties, as a flat object.

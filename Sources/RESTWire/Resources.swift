@@ -6,40 +6,43 @@ import Wiring
 
 /// `/v1/me`.
 @EventLoop enum ProfileResource {
-  nonisolated static let routes: [Route] = [
-    Route(
-      .get,
-      "/v1/me",
-      access: .user(scope: Scopes.readUser),
-      summary: "Read the profile",
-      read
-    ),
-    Route(
-      .patch,
-      "/v1/me",
-      access: .user(scope: Scopes.updateMetadata),
-      body: .patch(limit: 16_384),
-      summary: "Change the profile",
-      patch
-    ),
-    Route(
-      .delete,
-      "/v1/me",
-      access: .user(scope: Scopes.updateMetadata),
-      summary: "Delete the user and all its data",
-      delete
-    ),
-    Route(
-      .get,
-      "/v1/me/export",
-      access: .user(scope: Scopes.readUser),
-      summary: "Everything that is stored about the user, as one JSON document"
-    ) { (call) async throws(Failure) in
-      var response = Response(.ok, json: try await Export.all(of: call.caller, call.context))
-      response.add(.contentDisposition, "attachment; filename=\"export.json\"")
-      return response
-    },
-  ]
+  nonisolated static let routes: [Route] =
+    [
+      Route(
+        .get,
+        "/v1/me",
+        access: .user(scope: Scopes.readUser),
+        summary: "Read the profile",
+        read
+      ),
+      Route(
+        .patch,
+        "/v1/me",
+        access: .user(scope: Scopes.updateMetadata),
+        body: .patch(limit: 16_384),
+        summary: "Change the profile",
+        patch
+      ),
+      Route(
+        .delete,
+        "/v1/me",
+        access: .user(scope: Scopes.updateMetadata),
+        summary: "Delete the user and all its data",
+        delete
+      ),
+    ]
+    + [Side.own, .programs].map { side in
+      Route(
+        .get,
+        "\(side.prefix)/export",
+        access: side.read,
+        summary: "Everything that is stored about the user, as one JSON document"
+      ) { (call) async throws(Failure) in
+        var response = Response(.ok, json: try await Export.all(of: call.caller, call.context))
+        response.add(.contentDisposition, "attachment; filename=\"export.json\"")
+        return response
+      }
+    }
 
   static func read(_ call: Call) async throws(Failure) -> Response {
     try call.response(with: await Profile.read(of: call.caller, in: call.store))
@@ -55,6 +58,7 @@ import Wiring
       profile = try await Profile.merge(patch, if: condition, of: call.caller, in: call.store)
     case .none, .bytes: throw .unforeseen("a patch without a body")
     }
+    try await Audit.recordChange(of: "profile", by: call.caller, call.context)
     return Response(.ok, json: profile.body, tag: EntityTag(profile.version))
   }
 
@@ -73,17 +77,11 @@ struct DocumentResource: Sendable {
   private let document: DocumentClass
 
   static var routes: [Route] {
-    let customData = DocumentResource(.customData)
+    let metadata = DocumentResource(.metadata)
     let appMetadata = DocumentResource(.appMetadata)
-    return DocumentResource(.metadata).routes("/v1/me/metadata", "the metadata")
-      + customData.routes("/v1/me/custom-data", "the custom data") + [
-        Route(
-          .delete,
-          "/v1/me/custom-data",
-          access: .user(scope: Scopes.updateMetadata),
-          summary: "Delete the custom data",
-          customData.delete
-        ),
+    let customData = DocumentResource(.customData)
+    return [Side.own, .programs].flatMap { metadata.routes($0) + customData.routes($0) }
+      + appMetadata.routes(.programsAppMetadata) + [
         Route(
           .get,
           "/v1/me/app-metadata",
@@ -94,37 +92,45 @@ struct DocumentResource: Sendable {
             throw .forbidden(scope: Scopes.readAppMetadata)
           }
           return try await appMetadata.read(call)
-        },
+        }
       ]
+  }
+
+  /// As paths and people call it.
+  private var path: String {
+    switch document {
+    case .metadata: "metadata"
+    case .appMetadata: "app-metadata"
+    case .customData: "custom-data"
+    }
   }
 
   init(_ document: DocumentClass) { self.document = document }
 
-  private func routes(_ pattern: String, _ name: String) -> [Route] {
-    [
-      Route(
-        .get,
-        pattern,
-        access: .user(scope: Scopes.readUser),
-        summary: "Read \(name)",
-        read
-      ),
+  private func routes(_ side: Side) -> [Route] {
+    let pattern = "\(side.prefix)/\(path)"
+    let routes = [
+      Route(.get, pattern, access: side.read, summary: "Read the \(path)", read),
       Route(
         .put,
         pattern,
-        access: .user(scope: Scopes.updateMetadata),
+        access: side.write,
         body: .json(limit: document.limit),
-        summary: "Replace \(name)",
+        summary: "Replace the \(path)",
         write
       ),
       Route(
         .patch,
         pattern,
-        access: .user(scope: Scopes.updateMetadata),
+        access: side.write,
         body: .patch(limit: document.limit),
-        summary: "Change \(name)",
+        summary: "Change the \(path)",
         write
       ),
+    ]
+    guard !document.isAlwaysThere else { return routes }
+    return routes + [
+      Route(.delete, pattern, access: side.write, summary: "Delete the \(path)", delete)
     ]
   }
 
@@ -152,12 +158,14 @@ struct DocumentResource: Sendable {
       of: call.caller,
       in: call.store
     )
+    try await Audit.recordChange(of: path, by: call.caller, call.context)
     let status: Status = isNew && !document.isAlwaysThere ? .created : .ok
     return Response(status, json: written.body, tag: EntityTag(written.version))
   }
 
   @EventLoop func delete(_ call: Call) async throws(Failure) -> Response {
     try await Documents.delete(document, if: call.condition, of: call.caller, in: call.store)
+    try await Audit.recordChange(of: path, by: call.caller, call.context)
     return Response(.noContent)
   }
 

@@ -5,48 +5,44 @@ import Wiring
 
 /// `/v1/me/sessions` and `/v1/me/audit`.
 @EventLoop enum SessionResource {
-  nonisolated static let routes: [Route] = [
-    Route(
-      .get,
-      "/v1/me/sessions",
-      access: .user(scope: Scopes.readUser),
-      summary: "List the sessions that count"
-    ) { (call) async throws(Failure) in
-      Response(.ok, json: try await Sessions.list(of: call.caller, call.context))
-    },
-    Route(
-      .delete,
-      "/v1/me/sessions",
-      access: .user(scope: Scopes.updateIdentities),
-      summary: "End all other sessions"
-    ) { (call) async throws(Failure) in
-      try await Sessions.end(nil, by: call.caller, call.context)
-      return Response(.noContent)
-    },
-    Route(
-      .delete,
-      "/v1/me/sessions/{id}",
-      access: .user(scope: Scopes.updateIdentities),
-      summary: "End a session"
-    ) { (call) async throws(Failure) in
-      try await Sessions.end(call.captured("id"), by: call.caller, call.context)
-      return Response(.noContent)
-    },
-    Route(
-      .get,
-      "/v1/me/audit",
-      access: .user(scope: Scopes.readUser),
-      summary: "Read what was done to the user, the newest first"
-    ) { (call) async throws(Failure) in
-      let cursor: EventID? = try call.cursor()
-      let page = try await Audit.page(of: call.caller, before: cursor, call.context)
-      var response = Response(.ok, json: page.events)
-      if let next = page.next {
-        response.add(.link, "</v1/me/audit?cursor=\(next)>; rel=\"next\"")
+  nonisolated static let routes =
+    [Side.ownAccess, .programs].flatMap(routes) + [
+      Route(
+        .get,
+        "/v1/me/audit",
+        access: .user(scope: Scopes.readUser),
+        summary: "Read what was done to the user, the newest first"
+      ) { (call) async throws(Failure) in
+        let cursor: EventID? = try call.cursor()
+        let page = try await Audit.page(of: call.caller, before: cursor, call.context)
+        var response = Response(.ok, json: page.events)
+        if let next = page.next {
+          response.add(.link, "</v1/me/audit?cursor=\(next)>; rel=\"next\"")
+        }
+        return response
       }
-      return response
-    },
-  ]
+    ]
+
+  private nonisolated static func routes(_ side: Side) -> [Route] {
+    let pattern = "\(side.prefix)/sessions"
+    return [
+      Route(.get, pattern, access: side.read, summary: "List the sessions that count") {
+        (call) async throws(Failure) in
+        Response(.ok, json: try await Sessions.list(of: call.caller, call.context))
+      },
+      Route(.delete, pattern, access: side.write, summary: "End all sessions but the caller's own")
+      {
+        (call) async throws(Failure) in
+        try await Sessions.end(nil, by: call.caller, call.context)
+        return Response(.noContent)
+      },
+      Route(.delete, "\(pattern)/{session}", access: side.write, summary: "End a session") {
+        (call) async throws(Failure) in
+        try await Sessions.end(call.captured("session"), by: call.caller, call.context)
+        return Response(.noContent)
+      },
+    ]
+  }
 }
 
 extension Call {

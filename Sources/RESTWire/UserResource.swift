@@ -9,12 +9,12 @@ import Wiring
   nonisolated static let routes: [Route] = [
     Route(
       .get,
-      "/v1/users/{id}",
+      "/v1/users/{user}",
       access: .client(scope: Scopes.readUsers),
       summary: "Read a user's profile"
     ) { (call) async throws(Failure) in
       let profile = try await Users.profile(
-        of: call.captured("id"),
+        of: call.captured("user"),
         in: call.context.app.id,
         for: call.administrator
       )
@@ -22,19 +22,33 @@ import Wiring
     },
     Route(
       .patch,
-      "/v1/users/{id}",
+      "/v1/users/{user}",
       access: .client(scope: Scopes.updateUsers),
       body: .mergePatch(limit: 16_384),
-      summary: "Block a user, or unblock it",
+      summary: "Change a user's profile, or block or unblock it",
       patch
     ),
     Route(
+      .delete,
+      "/v1/users/{user}",
+      access: .client(scope: Scopes.deleteUsers),
+      summary: "Delete a user and all its data"
+    ) { (call) async throws(Failure) in
+      try await Users.delete(
+        call.captured("user"),
+        of: call.context.app.id,
+        if: call.condition,
+        by: call.administrator
+      )
+      return Response(.noContent)
+    },
+    Route(
       .get,
-      "/v1/users/{id}/audit",
+      "/v1/users/{user}/audit",
       access: .client(scope: Scopes.readUserLogs),
       summary: "Read what was done to a user, the newest first"
     ) { (call) async throws(Failure) in
-      let user: UserID = try call.captured("id")
+      let user: UserID = try call.captured("user")
       let page = try await Audit.page(
         of: user,
         in: call.context.app.id,
@@ -50,12 +64,13 @@ import Wiring
   ]
 
   private static func patch(_ call: Call) async throws(Failure) -> Response {
+    guard call.json["blocked"] != nil else { return try await ProfileResource.patch(call) }
     var members = try Members(call.json, known: ["blocked"])
     let isBlocked = members.flag("blocked")
     try members.check()
     let profile = try await Users.setBlocked(
       isBlocked,
-      call.captured("id"),
+      call.captured("user"),
       of: call.context.app.id,
       if: call.condition,
       by: call.administrator

@@ -16,11 +16,13 @@ extension Route {
   package let preconditions: Preconditions
   package let asker: Asker
 
-  /// Who calls, on a route whose access is a user's.
+  /// Whose data the call is about: the user's who calls, or on a program's route that of `{user}`.
   package var caller: Caller {
     get throws(Failure) {
-      guard let caller = asker.caller else { throw .unauthenticated(.missing) }
-      return caller
+      if let caller = asker.caller { return caller }
+      guard let client = asker.client else { throw .unauthenticated(.missing) }
+      guard let user = captures["user"].flatMap({ UserID($0) }) else { throw .notFound }
+      return Caller(.client(client.id), on: user, of: try context.app.id)
     }
   }
 

@@ -1,5 +1,6 @@
 """What clients see, through nginx."""
 
+import re
 import subprocess
 import unittest
 
@@ -99,7 +100,7 @@ class API(Case):
         for line in listing.splitlines():
             name, found, _ = line.split("\t")
             method, path = name.split(" ")
-            path = path.replace("{id}", "0" * 24).replace("{key}", "x")
+            path = re.sub(r"\{\w+\}", "0" * 24, path.replace("{key}", "x"))
             if found.split(" ")[0] == access:
                 reads = {"POST": JSON, "PUT": JSON, "PATCH": MERGE}.get(method, {})
                 yield method, path, "{}" if reads else None, reads, found

@@ -104,3 +104,22 @@ package struct Page<ID: Identifier>: RowDecodable {
     next = row.text(ifAny: 1).map(ID.init(trusted:))
   }
 }
+
+extension Audit {
+  /// Records that a program has changed a user's data; what a user does with its own is no fact.
+  ///
+  /// - Throws: `.unavailable`.
+  @EventLoop package static func recordChange(
+    of what: String,
+    by caller: Caller,
+    _ context: Context
+  ) async throws(Failure) {
+    guard case .program = caller.authority else { return }
+    try await AuditEvent(
+      "data_change",
+      of: caller.user,
+      by: caller.actor,
+      detail: ["what": .string(what)]
+    ).record(context)
+  }
+}

@@ -84,11 +84,11 @@ package enum Audit {
     let rows = try await context.store.read(
       AuditQueries.page,
       caller.user,
-      caller.session,
+      caller.authority,
       cursor,
       pageSize
     )
-    guard let page = rows.first else { throw .unauthenticated(.sessionEnded) }
+    guard let page = rows.first else { throw caller.gone }
     return page
   }
 }
@@ -121,7 +121,7 @@ package enum AuditQueries {
   /// One row when the session counts.
   ///
   /// Served by the primary key: ids sort by time.
-  static let page = Statement<AuditPage, UserID, SessionID, EventID?, Int>(
+  static let page = Statement<AuditPage, UserID, Authority, EventID?, Int>(
     "audit.page",
     """
     select coalesce(json_agg(json_build_object(

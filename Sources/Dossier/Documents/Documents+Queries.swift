@@ -36,7 +36,7 @@ package enum DocumentsQueries {
   /// One row when the session counts.
   ///
   /// Served by the primary keys of three tables.
-  static let read = Statement<DocumentRow, UserID, SessionID, DocumentClass>(
+  static let read = Statement<DocumentRow, UserID, Authority, DocumentClass>(
     "documents.read",
     """
     select d.body::text, d.version
@@ -50,7 +50,7 @@ package enum DocumentsQueries {
   /// One row when the session counts, with nulls when the condition did not hold. The row's lock
   /// makes writers follow one another, and the condition is tested on what the one before left.
   static let write = Statement<
-    WrittenDocumentRow, UserID, SessionID, DocumentClass, TextBytes, Bool, VersionList?, Bool,
+    WrittenDocumentRow, UserID, Authority, DocumentClass, TextBytes, Bool, VersionList?, Bool,
     Bool, Bool
   >(
     "documents.write",
@@ -81,7 +81,7 @@ package enum DocumentsQueries {
   )
 
   /// One row when the session counts: whether the document was there, in a version asked for.
-  static let delete = Statement<Bool, UserID, SessionID, DocumentClass, VersionList?>(
+  static let delete = Statement<Bool, UserID, Authority, DocumentClass, VersionList?>(
     "documents.delete",
     """
     with c as (select user_id from caller($1, $2)), deleted as (

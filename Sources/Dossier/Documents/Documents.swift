@@ -63,8 +63,8 @@ package enum Documents {
     of caller: Caller,
     in store: Store
   ) async throws(Failure) -> StoredDocument {
-    let rows = try await store.read(DocumentsQueries.read, caller.user, caller.session, document)
-    guard let row = rows.first else { throw .unauthenticated(.sessionEnded) }
+    let rows = try await store.read(DocumentsQueries.read, caller.user, caller.authority, document)
+    guard let row = rows.first else { throw caller.gone }
     if let stored = row.document { return stored }
     guard document.isAlwaysThere else { throw .notFound }
     return StoredDocument(body: Array("{}".utf8), version: 0)
@@ -111,7 +111,7 @@ package enum Documents {
       rows = try await store.write(
         DocumentsQueries.write,
         caller.user,
-        caller.session,
+        caller.authority,
         document,
         TextBytes(body),
         isMerge,
@@ -123,10 +123,10 @@ package enum Documents {
     } catch .documentTooLarge {
       throw .documentTooLarge(limit: document.limit)
     }
-    guard let row = rows.first else { throw .unauthenticated(.sessionEnded) }
+    guard let row = rows.first else { throw caller.gone }
     if let written = row.document { return (written, row.isNew) }
     // The statement's view may be older than the version that stood in the way: look again.
-    let current = try await store.read(DocumentsQueries.read, caller.user, caller.session, document)
+    let current = try await store.read(DocumentsQueries.read, caller.user, caller.authority, document)
     let version = current.first?.document?.version ?? 0
     throw .versionMoved(current: version)
   }
@@ -204,11 +204,11 @@ package enum Documents {
     let rows = try await store.write(
       DocumentsQueries.delete,
       caller.user,
-      caller.session,
+      caller.authority,
       document,
       condition.oneOf.map(VersionList.init)
     )
-    guard let isDeleted = rows.first else { throw .unauthenticated(.sessionEnded) }
+    guard let isDeleted = rows.first else { throw caller.gone }
     guard !isDeleted else { return }
     let current = try await read(document, of: caller, in: store)
     throw .versionMoved(current: current.version)

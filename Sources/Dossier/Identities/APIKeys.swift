@@ -34,7 +34,7 @@ package enum APIKeys {
       let locked = try await transaction.run(
         IdentitiesQueries.lock,
         caller.user,
-        caller.session
+        caller.authority
       )
       guard !locked.isEmpty else { return Bool?.none }
       let made = try await transaction.run(
@@ -50,7 +50,7 @@ package enum APIKeys {
       try await Identities.recordLink("api-key", of: caller, in: transaction, context)
       return true
     }
-    guard let isMade = outcome else { throw .unauthenticated(.sessionEnded) }
+    guard let isMade = outcome else { throw caller.gone }
     guard isMade else { throw .tooManyAPIKeys(limit: limit) }
     return Made(id: id, key: key.text(master))
   }
@@ -62,8 +62,8 @@ package enum APIKeys {
     of caller: Caller,
     _ context: Context
   ) async throws(Failure) -> [UInt8] {
-    let rows = try await context.store.read(APIKeyQueries.list, caller.user, caller.session)
-    guard let row = rows.first else { throw .unauthenticated(.sessionEnded) }
+    let rows = try await context.store.read(APIKeyQueries.list, caller.user, caller.authority)
+    guard let row = rows.first else { throw caller.gone }
     return row.bytes
   }
 
@@ -79,11 +79,11 @@ package enum APIKeys {
     let rows = try await context.store.write(
       APIKeyQueries.setDisabled,
       caller.user,
-      caller.session,
+      caller.authority,
       key,
       isDisabled
     )
-    guard let isFound = rows.first else { throw .unauthenticated(.sessionEnded) }
+    guard let isFound = rows.first else { throw caller.gone }
     guard isFound else { throw .notFound }
   }
 
@@ -141,7 +141,7 @@ package enum APIKeyQueries {
     """
   )
 
-  static let list = Statement<JSONText, UserID, SessionID>(
+  static let list = Statement<JSONText, UserID, Authority>(
     "api_keys.list",
     """
     select (select coalesce(json_agg(json_build_object(
@@ -153,7 +153,7 @@ package enum APIKeyQueries {
     """
   )
 
-  static let setDisabled = Statement<Bool, UserID, SessionID, APIKeyID, Bool>(
+  static let setDisabled = Statement<Bool, UserID, Authority, APIKeyID, Bool>(
     "api_keys.set_disabled",
     """
     with c as (select user_id from caller($1, $2)), changed as (

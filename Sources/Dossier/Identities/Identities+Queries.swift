@@ -13,7 +13,7 @@ struct IdentityHolder: RowDecodable {
 
 package enum IdentitiesQueries {
   /// One row when the session counts.
-  static let list = Statement<JSONText, UserID, SessionID>(
+  static let list = Statement<JSONText, UserID, Authority>(
     "identities.list",
     """
     select (select coalesce(json_agg(json_build_object(
@@ -37,7 +37,7 @@ package enum IdentitiesQueries {
   /// One row when the session counts: whether the address was not confirmed by another.
   ///
   /// Fails by `passwords_pkey` when the user has a password.
-  static let linkPassword = Statement<Bool, UserID, SessionID, IdentityID, String, String>(
+  static let linkPassword = Statement<Bool, UserID, Authority, IdentityID, String, String>(
     "identities.link_password",
     """
     with c as (select user_id, app_id from caller($1, $2)), free as (
@@ -68,7 +68,7 @@ package enum IdentitiesQueries {
   /// One row when the session counts.
   ///
   /// Fails by `identity_subjects_taken` when it is another's.
-  static let linkSubject = Statement<String, UserID, SessionID, IdentityID, String, String>(
+  static let linkSubject = Statement<String, UserID, Authority, IdentityID, String, String>(
     "identities.link_subject",
     """
     with c as (select user_id, app_id from caller($1, $2)), placeholder as (
@@ -88,13 +88,12 @@ package enum IdentitiesQueries {
   )
 
   /// Locks the caller; no row when its session does not count.
-  static let lock = Statement<String, UserID, SessionID>(
+  static let lock = Statement<String, UserID, Authority>(
     "identities.lock",
     """
-    select u.user_id from users u join sessions s on s.user_id = u.user_id
-    where u.user_id = $1 and s.session_id = $2 and s.ended_at is null and s.expires_at > now()
-      and u.blocked_at is null
-    for update of u
+    select u.user_id from users u
+    where u.user_id = $1 and exists (select from caller($1, $2))
+    for no key update of u
     """
   )
 

@@ -11,8 +11,8 @@ package enum Identities {
     of caller: Caller,
     _ context: Context
   ) async throws(Failure) -> [UInt8] {
-    let rows = try await context.store.read(IdentitiesQueries.list, caller.user, caller.session)
-    guard let row = rows.first else { throw .unauthenticated(.sessionEnded) }
+    let rows = try await context.store.read(IdentitiesQueries.list, caller.user, caller.authority)
+    guard let row = rows.first else { throw caller.gone }
     return row.bytes
   }
 
@@ -36,7 +36,7 @@ package enum Identities {
       let linked = try await transaction.run(
         IdentitiesQueries.linkPassword,
         caller.user,
-        caller.session,
+        caller.authority,
         IdentityID(),
         credentials.email,
         hash
@@ -46,7 +46,7 @@ package enum Identities {
       try await recordLink("password", of: caller, in: transaction, context)
       return true
     }
-    guard let isLinked = outcome else { throw .unauthenticated(.sessionEnded) }
+    guard let isLinked = outcome else { throw caller.gone }
     guard isLinked else { throw .identityTaken }
     mail.send()
   }
@@ -74,7 +74,7 @@ package enum Identities {
       let linked = try await transaction.run(
         IdentitiesQueries.linkSubject,
         caller.user,
-        caller.session,
+        caller.authority,
         IdentityID(),
         external.provider,
         external.subject
@@ -83,7 +83,7 @@ package enum Identities {
       try await recordLink(external.provider, of: caller, in: transaction, context)
       return true
     }
-    guard isLinked else { throw .unauthenticated(.sessionEnded) }
+    guard isLinked else { throw caller.gone }
   }
 
   /// Takes an identity away from the caller.
@@ -100,7 +100,7 @@ package enum Identities {
       let locked = try await transaction.run(
         IdentitiesQueries.lock,
         caller.user,
-        caller.session
+        caller.authority
       )
       guard !locked.isEmpty else { return UnlinkOutcome.sessionEnded }
       let found = try await transaction.run(IdentitiesQueries.others, caller.user, identity)
@@ -110,6 +110,7 @@ package enum Identities {
       try await AuditEvent(
         "unlink",
         of: caller.user,
+        by: caller.actor,
         session: caller.session,
         device: caller.device,
         detail: ["provider": .string(provider.first ?? "")]
@@ -118,7 +119,7 @@ package enum Identities {
     }
     switch outcome {
     case .unlinked: break
-    case .sessionEnded: throw .unauthenticated(.sessionEnded)
+    case .sessionEnded: throw caller.gone
     case .notFound: throw .notFound
     case .last: throw .lastIdentity
     }
@@ -135,6 +136,7 @@ package enum Identities {
     try await AuditEvent(
       "link",
       of: caller.user,
+      by: caller.actor,
       session: caller.session,
       device: caller.device,
       detail: ["provider": .string(provider)]

@@ -69,11 +69,11 @@ package enum Pictures {
     let rows = try await context.store.write(
       PictureQueries.replace,
       caller.user,
-      caller.session,
+      caller.authority,
       name,
       body
     )
-    guard let row = rows.first else { throw .unauthenticated(.sessionEnded) }
+    guard let row = rows.first else { throw caller.gone }
     return row.name
   }
 
@@ -107,7 +107,7 @@ struct PictureBody: RowDecodable {
 
 package enum PictureQueries {
   /// One row when the session counts.
-  static let replace = Statement<ReplacedPicture, UserID, SessionID, String?, BinaryBytes?>(
+  static let replace = Statement<ReplacedPicture, UserID, Authority, String?, BinaryBytes?>(
     "pictures.replace",
     """
     with c as (select user_id from caller($1, $2)), old as (

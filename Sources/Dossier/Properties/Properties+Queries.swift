@@ -18,7 +18,7 @@ package enum PropertyQueries {
   /// One row at least when the session counts.
   ///
   /// Served by the primary key.
-  static let read = Statement<PropertyRow, UserID, SessionID>(
+  static let read = Statement<PropertyRow, UserID, Authority>(
     "properties.read",
     """
     select p.key, p.value, p.version
@@ -27,12 +27,11 @@ package enum PropertyQueries {
   )
 
   /// Locks the caller's properties; no row when its session does not count.
-  static let lock = Statement<Int, UserID, SessionID>(
+  static let lock = Statement<Int, UserID, Authority>(
     "properties.lock",
     """
-    select u.property_floor from users u join sessions s on s.user_id = u.user_id
-    where u.user_id = $1 and s.session_id = $2 and s.ended_at is null and s.expires_at > now()
-      and u.blocked_at is null
+    select u.property_floor from users u
+    where u.user_id = $1 and exists (select from caller($1, $2))
     for no key update of u
     """
   )

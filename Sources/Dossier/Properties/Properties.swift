@@ -11,8 +11,8 @@ package enum Properties {
     of caller: Caller,
     _ context: Context
   ) async throws(Failure) -> [Property] {
-    let rows = try await context.store.read(PropertyQueries.read, caller.user, caller.session)
-    guard !rows.isEmpty else { throw .unauthenticated(.sessionEnded) }
+    let rows = try await context.store.read(PropertyQueries.read, caller.user, caller.authority)
+    guard !rows.isEmpty else { throw caller.gone }
     return rows.compactMap(\.property)
   }
 
@@ -30,9 +30,9 @@ package enum Properties {
     let faults = faults(in: change, context.app.settings.number(.propertyStringLength))
     guard faults.isEmpty else { throw .invalid(faults) }
     let outcome = try await context.store.transaction { transaction async throws(DatabaseError) in
-      let locked = try await transaction.run(PropertyQueries.lock, caller.user, caller.session)
+      let locked = try await transaction.run(PropertyQueries.lock, caller.user, caller.authority)
       guard let floor = locked.first else {
-        return Result<[Property], Failure>.failure(.unauthenticated(.sessionEnded))
+        return Result<[Property], Failure>.failure(caller.gone)
       }
       let stored = try await transaction.run(PropertyQueries.stored, caller.user)
       var set = PropertySet(stored.compactMap(\.property), floor: floor)

@@ -24,8 +24,8 @@ internal import JWTKit
     let claims = Claims(
       iss: issuer,
       sub: caller.user.text,
-      sid: caller.session.text,
-      did: caller.device.text,
+      sid: caller.session?.text ?? "",
+      did: caller.device?.text ?? "",
       app: caller.app.text,
       scope: caller.scopes.text,
       iat: now,

@@ -1,12 +1,62 @@
-/// Who calls: what a verified access token says.
+import Postgres
+
+/// Whose data a call is about, and by what right it is made.
 ///
-/// Whether the session still counts is for the statement to check that does the call's work.
+/// Whether that right still counts is for the statement to check that does the call's work.
 package struct Caller: Sendable {
   package let user: UserID
-  package let session: SessionID
-  package let device: DeviceID
+  package let authority: Authority
   package let app: AppID
   package let scopes: Scopes
+  /// For the audit trail.
+  let actor: String
+
+  /// The user itself, as a verified access token says.
+  init(user: UserID, session: SessionID, device: DeviceID, app: AppID, scopes: Scopes) {
+    self.user = user
+    authority = .session(session, device)
+    self.app = app
+    self.scopes = scopes
+    actor = "user"
+  }
+
+  /// A program of the app, which works on the data of any of its users, blocked ones too.
+  package init(_ program: Actor, on user: UserID, of app: AppID) {
+    self.user = user
+    authority = .program(app)
+    self.app = app
+    scopes = Scopes("")
+    actor = program.text
+  }
+
+  var session: SessionID? {
+    if case .session(let session, _) = authority { session } else { nil }
+  }
+
+  var device: DeviceID? {
+    if case .session(_, let device) = authority { device } else { nil }
+  }
+
+  /// What it means that there is no such user, or that the right does not count.
+  var gone: Failure {
+    switch authority {
+    case .session: .unauthenticated(.sessionEnded)
+    case .program: .notFound
+    }
+  }
+}
+
+/// The second argument of the function `caller` in the database.
+package enum Authority: Sendable, Bindable {
+  case session(SessionID, DeviceID)
+  case program(AppID)
+
+  package func appendText(to bytes: inout [UInt8]) -> Bool {
+    switch self {
+    case .session(let session, _): session.text.appendText(to: &bytes)
+    case .program(let app): "app:\(app)".appendText(to: &bytes)
+    }
+  }
 }
 
 /// What a token allows, by OAuth's names.

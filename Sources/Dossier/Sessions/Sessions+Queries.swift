@@ -114,7 +114,7 @@ package enum SessionsQueries {
   )
 
   /// The caller's sessions that count, the newest first; one row when the caller's does.
-  static let list = Statement<JSONText, UserID, SessionID>(
+  static let list = Statement<JSONText, UserID, Authority>(
     "sessions.list",
     """
     select (select coalesce(json_agg(json_build_object(

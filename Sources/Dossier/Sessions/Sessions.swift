@@ -103,9 +103,9 @@ package enum Sessions {
     _ caller: Caller,
     _ context: Context
   ) async throws(Failure) {
-    guard try await end(caller.session, of: caller.user, "logout", context) else {
-      throw .unauthenticated(.sessionEnded)
-    }
+    guard let session = caller.session,
+      try await end(session, of: caller.user, "logout", context)
+    else { throw caller.gone }
   }
 
   /// Returns whether there was a session to end.
@@ -136,8 +136,8 @@ package enum Sessions {
     of caller: Caller,
     _ context: Context
   ) async throws(Failure) -> [UInt8] {
-    let rows = try await context.store.read(SessionsQueries.list, caller.user, caller.session)
-    guard let row = rows.first else { throw .unauthenticated(.sessionEnded) }
+    let rows = try await context.store.read(SessionsQueries.list, caller.user, caller.authority)
+    guard let row = rows.first else { throw caller.gone }
     return row.bytes
   }
 
@@ -156,7 +156,7 @@ package enum Sessions {
       session,
       session == nil ? caller.session : nil,
       "ended",
-      "user",
+      caller.actor,
       context.origin.address,
       context.origin.agent
     )

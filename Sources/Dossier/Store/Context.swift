@@ -28,15 +28,15 @@ package import Postgres
   ///
   /// - Throws: `.unauthenticated`, `.unavailable`.
   func requireSession(of caller: Caller) async throws(Failure) {
-    guard try await !store.read(CallerQueries.live, caller.user, caller.session).isEmpty else {
-      throw .unauthenticated(.sessionEnded)
+    guard try await !store.read(CallerQueries.live, caller.user, caller.authority).isEmpty else {
+      throw caller.gone
     }
   }
 }
 
 package enum CallerQueries {
   /// One row when the session counts.
-  static let live = Statement<String, UserID, SessionID>(
+  static let live = Statement<String, UserID, Authority>(
     "caller.live",
     "select user_id from caller($1, $2)"
   )

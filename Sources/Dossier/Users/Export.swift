@@ -10,8 +10,8 @@ package enum Export {
     of caller: Caller,
     _ context: Context
   ) async throws(Failure) -> [UInt8] {
-    let rows = try await context.store.search(ExportQueries.everything, caller.user, caller.session)
-    guard let row = rows.first else { throw .unauthenticated(.sessionEnded) }
+    let rows = try await context.store.search(ExportQueries.everything, caller.user, caller.authority)
+    guard let row = rows.first else { throw caller.gone }
     return row.bytes
   }
 }
@@ -20,7 +20,7 @@ package enum ExportQueries {
   /// One row when the session counts.
   ///
   /// A test compares the tables that hold a user's rows with those that are read here.
-  static let everything = Statement<JSONText, UserID, SessionID>(
+  static let everything = Statement<JSONText, UserID, Authority>(
     "export.everything",
     """
     select json_build_object(

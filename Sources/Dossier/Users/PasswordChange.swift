@@ -17,8 +17,8 @@ extension Users {
     }
     let guarding = FailureGuard("password", on: caller.user.text, context)
     try await guarding.attempt()
-    let rows = try await context.store.read(PasswordQueries.own, caller.user, caller.session)
-    guard let row = rows.first else { throw .unauthenticated(.sessionEnded) }
+    let rows = try await context.store.read(PasswordQueries.own, caller.user, caller.authority)
+    guard let row = rows.first else { throw caller.gone }
     let (isRight, _) = try await context.store.passwords.verify(current, against: row.hash)
     guard isRight else { throw .wrongCredentials }
     let hash = try await context.store.passwords.hash(new)
@@ -52,7 +52,7 @@ struct OwnPassword: RowDecodable {
 }
 
 package enum PasswordQueries {
-  static let own = Statement<OwnPassword, UserID, SessionID>(
+  static let own = Statement<OwnPassword, UserID, Authority>(
     "passwords.own",
     "select p.hash from caller($1, $2) c left join passwords p on p.user_id = c.user_id"
   )

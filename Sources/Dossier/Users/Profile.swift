@@ -1,13 +1,13 @@
-import EventLoop
+package import EventLoop
 package import JSON
 package import Postgres
 
 /// The profile: what an app shows of a user.
-package enum Profile {
+@EventLoop package enum Profile {
   /// The members that a user may change, with how many characters each may have.
   ///
   /// The others of `GET /v1/me` are told, not asked.
-  package static let editable: [String: Int] = [
+  package nonisolated static let editable: [String: Int] = [
     "name": 300, "given_name": 150, "family_name": 150, "nickname": 150, "phone": 32,
     "locale": 35, "zone": 64,
   ]
@@ -15,13 +15,13 @@ package enum Profile {
   /// Reads the caller's profile.
   ///
   /// - Throws: `.unauthenticated`, `.unavailable`.
-  @EventLoop package static func read(
+  package static func read(
     of caller: Caller,
     in store: Store
   ) async throws(Failure) -> StoredDocument {
-    guard let row = try await store.read(ProfileQueries.read, caller.user, caller.session).first,
+    guard let row = try await store.read(ProfileQueries.read, caller.user, caller.authority).first,
       let profile = row.document
-    else { throw .unauthenticated(.sessionEnded) }
+    else { throw caller.gone }
     return profile
   }
 
@@ -29,7 +29,7 @@ package enum Profile {
   ///
   /// - Throws: `.invalid` with a pointer for each member that is unknown, not the user's to change,
   ///   of a wrong type or too long; `.versionMoved`, `.unauthenticated`, `.unavailable`.
-  @EventLoop package static func merge(
+  package static func merge(
     _ patch: JSON,
     if condition: VersionCondition,
     of caller: Caller,
@@ -43,11 +43,11 @@ package enum Profile {
     let rows = try await store.write(
       ProfileQueries.merge,
       caller.user,
-      caller.session,
+      caller.authority,
       TextBytes(patch.serialized()),
       condition.oneOf.map(VersionList.init)
     )
-    guard let row = rows.first else { throw .unauthenticated(.sessionEnded) }
+    guard let row = rows.first else { throw caller.gone }
     if let written = row.document { return written }
     throw .versionMoved(current: try await read(of: caller, in: store).version)
   }
@@ -55,7 +55,7 @@ package enum Profile {
   /// Changes members of the profile by a JSON Patch, on the version that was read.
   ///
   /// - Throws: as `merge`, and `.patchTestFailed`, `.patchNotApplicable`.
-  @EventLoop package static func apply(
+  package static func apply(
     _ patch: JSONPatch,
     if condition: VersionCondition,
     of caller: Caller,
@@ -83,7 +83,7 @@ package enum Profile {
   }
 
   /// The merge patch that makes `after` of `before`.
-  private static func difference(_ before: JSON, _ after: JSON) -> JSON {
+  private nonisolated static func difference(_ before: JSON, _ after: JSON) -> JSON {
     var patch = JSONObject()
     for (name, value) in before.object ?? JSONObject() where after[name] != value {
       patch[name] = after[name] ?? .null
@@ -94,7 +94,7 @@ package enum Profile {
     return .object(patch)
   }
 
-  static func fault(_ name: String, _ value: JSON) -> Fault? {
+  nonisolated static func fault(_ name: String, _ value: JSON) -> Fault? {
     let pointer = "/" + JSONPointer.escaped(name)
     guard let limit = editable[name] else {
       return Fault(pointer, "unknown_member", "This member is unknown, or not yours to change.")
@@ -115,7 +115,7 @@ package enum Profile {
     return nil
   }
 
-  private static func isE164(_ text: String) -> Bool {
+  private nonisolated static func isE164(_ text: String) -> Bool {
     let digits = text.utf8.dropFirst()
     return text.utf8.first == UInt8(ascii: "+") && (7...15).contains(digits.count)
       && digits.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
@@ -126,13 +126,13 @@ package enum ProfileQueries {
   /// One row when the session counts.
   ///
   /// Served by the primary keys of sessions and users.
-  static let read = Statement<DocumentRow, UserID, SessionID>(
+  static let read = Statement<DocumentRow, UserID, Authority>(
     "profile.read",
     "select profile_of(c), c.version from caller($1, $2) c"
   )
 
   /// One row when the session counts, with nulls when the version was none of those asked for.
-  static let merge = Statement<DocumentRow, UserID, SessionID, TextBytes, VersionList?>(
+  static let merge = Statement<DocumentRow, UserID, Authority, TextBytes, VersionList?>(
     "profile.merge",
     """
     with c as (select user_id from caller($1, $2)), changed as (

@@ -110,7 +110,7 @@ package enum UsersQueries {
 
   /// One row when the session counts: whether the version was one of those asked for, and the name of
   /// the user's picture.
-  static let delete = Statement<DeletedUser, UserID, SessionID, String?, String?, VersionList?>(
+  static let delete = Statement<DeletedUser, UserID, Authority, String?, String?, VersionList?>(
     "users.delete",
     """
     with c as (select user_id, app_id from caller($1, $2)), deleted as (

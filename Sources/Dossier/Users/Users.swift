@@ -143,12 +143,12 @@ package enum Users {
     let rows = try await context.store.write(
       UsersQueries.delete,
       caller.user,
-      caller.session,
+      caller.authority,
       context.origin.address,
       context.origin.agent,
       condition.oneOf.map(VersionList.init)
     )
-    guard let row = rows.first else { throw .unauthenticated(.sessionEnded) }
+    guard let row = rows.first else { throw caller.gone }
     guard row.isDeleted else {
       throw .versionMoved(current: try await Profile.read(of: caller, in: context.store).version)
     }
