@@ -86,7 +86,7 @@ extension Failure {
   /// What this command can run into; the rest is of users and their clients.
   fileprivate var words: String {
     switch self {
-    case .notFound: "there is no such thing"
+    case .notFound: "there is no such user, client or issuer, or nothing of it to confirm"
     case .unknownApp: "there is no such app"
     case .appExists: "there is an app of that name"
     case .hostTaken: "a host belongs to another app"

@@ -116,7 +116,7 @@ struct AppOptions: ParsableArguments {
 
 /// Ends the process with what went wrong.
 func end(_ reasons: [String], _ status: ExitStatus) -> Never {
-  for reason in reasons { say(reason) }
+  for line in reasons.joined(separator: "\n").split(separator: "\n") { say(String(line)) }
   exit(status.rawValue)
 }
 

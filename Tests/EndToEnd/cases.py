@@ -50,6 +50,19 @@ class Case(unittest.TestCase):
         return self.site.get(f"/v1/me{path}", token=grant["access_token"], **options)
 
 
+class Administration(Case):
+    """Tests that use the operator's command line."""
+
+    def refused(self, status, *arguments, words="", **options):
+        run = self.site.dossier(*arguments, check=False, **options)
+        self.assertEqual(run.returncode, status, run.stdout + run.stderr)
+        self.assertIn(words, run.stderr)
+        self.assertEqual(run.stdout, "")
+
+    def trail(self, *arguments):
+        return self.site.dossier("audit", *arguments)
+
+
 def in_parallel(count, body):
     """Runs `body(0)` … on threads that start together; returns what they returned."""
     barrier = threading.Barrier(count)

@@ -164,6 +164,26 @@ class Deployment:
         wait_until(lambda: len(tokens()) >= count, what=f"{count} mails to {address}")
         return tokens()[-1]
 
+    def dossier(self, *arguments, check=True, output="json", **environment):
+        """Runs the command line; what it printed, read as JSON unless it failed."""
+        arguments = [str(argument) for argument in arguments]
+        end = arguments.index("--") if "--" in arguments else len(arguments)
+        arguments[end:end] = ["--output", output]
+        run = subprocess.run(
+            [BUILD / "dossier", *arguments], capture_output=True, text=True,
+            env={**self.environment, **environment}, timeout=20)
+        if not check:
+            return run
+        assert run.returncode == 0, run.stdout + run.stderr
+        return json.loads(run.stdout) if output == "json" else run.stdout
+
+    SCOPES = ["read:users", "update:users", "delete:users", "create:users",
+              "read:users_app_metadata", "update:users_app_metadata", "read:logs_users"]
+
+    def client(self, *arguments):
+        """Makes a client; its id and key."""
+        return self.dossier("client", "create", "test", *arguments)
+
     # dossierd and nginx
 
     def start_dossierd(self):

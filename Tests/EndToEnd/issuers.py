@@ -1,7 +1,6 @@
 """Issuers of tokens, with keys that openssl makes and a server that shows them."""
 
 import base64
-import hashlib
 import hmac
 import http.server
 import json
@@ -24,7 +23,8 @@ def claims(subject, issuer="https://issuer.example.com", audience="app", **other
 
 def secret_token(payload, secret, algorithm="HS256"):
     head = f"{encode({'alg': algorithm, 'typ': 'JWT'})}.{encode(payload)}"
-    return f"{head}.{encode(hmac.digest(secret, head.encode(), hashlib.sha256))}"
+    digest = f"sha{algorithm[2:]}"
+    return f"{head}.{encode(hmac.digest(secret, head.encode(), digest))}"
 
 
 class Key:

@@ -100,7 +100,8 @@ class API(Case):
         for line in listing.splitlines():
             name, found, _ = line.split("\t")
             method, path = name.split(" ")
-            path = re.sub(r"\{\w+\}", "0" * 24, path.replace("{key}", "x"))
+            path = re.sub(r"\{(key|name)\}", "x", path)
+            path = re.sub(r"\{\w+\}", "0" * 24, path)
             if found.split(" ")[0] == access:
                 reads = {"POST": JSON, "PUT": JSON, "PATCH": MERGE}.get(method, {})
                 yield method, path, "{}" if reads else None, reads, found
@@ -156,6 +157,57 @@ class API(Case):
                     self.expect(answer, 401, "device_unknown")
             count += 1
         self.assertEqual(count, 4)
+
+    def test_every_route_of_a_program_refuses_those_without_its_key(self):
+        key, user = self.site.client("--operator"), self.site.login()
+        disabled, deleted = self.site.client("--operator"), self.site.client("--operator")
+        self.site.dossier("client", "disable", disabled["id"])
+        self.site.dossier("client", "delete", deleted["id"])
+        self.site.dossier("app", "create", "another")
+        other = self.site.client(
+            "--app", "another", *(f"--scope={scope}" for scope in self.site.SCOPES))
+        key = key["key"]
+        unknown = [None, "x", key[:-1] + ("A" if key[-1] != "A" else "B"), "drt_" + key[4:],
+                   user["access_token"], user["refresh_token"], user["device_secret"],
+                   disabled["key"], deleted["key"]]
+        counts = []
+        for access in ["client", "operator"]:
+            counts.append(0)
+            for method, path, body, headers, found in self.routes(access):
+                counts[-1] += 1
+                for token in unknown:
+                    with self.subTest(route=f"{method} {path}", token=token):
+                        answer = self.site.request(method, path, body, headers, token)
+                        self.expect(answer, 401, "client_unknown")
+                        self.assertEqual(answer.headers["WWW-Authenticate"], "Bearer")
+                with self.subTest(route=f"{method} {path}", client="of another app"):
+                    answer = self.site.request(method, path, body, headers, other["key"])
+                    if access == "client":
+                        self.expect(answer, 401, "client_unknown")
+                    else:
+                        self.expect(answer, 403, "insufficient_scope")
+                scope = found.split(" ")[-1]
+                rest = [f"--scope={name}" for name in self.site.SCOPES if name != scope]
+                poor = self.site.client("--app", "default", *rest)["key"]
+                with self.subTest(route=f"{method} {path}", client="without the scope"):
+                    answer = self.site.request(method, path, body, headers, poor)
+                    self.expect(answer, 403, "insufficient_scope")
+                    self.assertIn(f'scope="{scope}"', answer.headers["WWW-Authenticate"])
+        self.assertGreaterEqual(counts[0], 3)
+        self.assertGreaterEqual(counts[1], 13)
+
+    def test_every_route_has_an_access_that_is_tested(self):
+        listing = subprocess.run(
+            [BUILD / "dossierd", "routes"], check=True, capture_output=True, text=True).stdout
+        found = {line.split("\t")[1].split(" ")[0] for line in listing.splitlines()}
+        self.assertEqual(found, {"open", "user", "device", "client", "operator"})
+
+    def test_a_key_is_no_token_of_a_user(self):
+        key = self.site.client("--operator")["key"]
+        for method, path, body, headers, _ in self.routes("user"):
+            with self.subTest(route=f"{method} {path}"):
+                answer = self.site.request(method, path, body, headers, key)
+                self.expect(answer, 401, "token_invalid")
 
     def test_a_token_without_the_scope_is_refused(self):
         grant = self.site.login()

@@ -19,7 +19,7 @@ package struct IssuerDescription: Sendable {
     case url(String)
     /// A JSON Web Key Set with public keys.
     case set(JSON)
-    /// Shared with the issuer, for HS256, HS384 and HS512.
+    /// Shared with the issuer, for HS256; of 48 bytes or more also for HS384, of 64 for HS512.
     case secret([UInt8])
   }
 
@@ -172,7 +172,7 @@ extension IssuerDescription.Keys {
       guard keys.allSatisfy({ $0["d"] == nil && $0["k"] == nil }) else {
         return Fault("/jwks", "private_key", "The key set holds a key that is not public.")
       }
-      return await ExternalTokens.canVerify(by: json)
+      return await IssuerKeys.canVerify(by: json)
         ? nil : Fault("/jwks", "no_key", "The key set has no key in `keys` that can verify.")
     case .secret(let secret):
       return Self.secretLengths.contains(secret.count)

@@ -1,3 +1,4 @@
+import JSON
 package import Postgres
 
 /// A user whose row is locked.
@@ -10,6 +11,20 @@ struct LockedUser: RowDecodable {
     version = try row.int(0)
     isBlocked = try row.bool(1)
     email = row.text(ifAny: 2)
+  }
+}
+
+/// A profile with what else there is to tell of the user.
+struct UserDetails: RowDecodable {
+  let json: JSON
+
+  init(from row: Row) throws(DatabaseError) {
+    var all = JSONObject()
+    for column in [0, 1] {
+      let part = try? JSON.parse(try row.bytes(column))
+      for (name, value) in part?.object ?? JSONObject() { all[name] = value }
+    }
+    json = .object(all)
   }
 }
 
@@ -33,22 +48,23 @@ package enum UsersAdministrationQueries {
     "select profile_of(u), u.version from users u where u.user_id = $1 and u.app_id = $2"
   )
 
-  static let details = Statement<JSONText, UserID, AppID>(
+  /// What a profile does not have.
+  static let details = Statement<UserDetails, UserID, AppID>(
     "users.details",
     """
-    select (profile_of(u)::jsonb || jsonb_build_object(
+    select profile_of(u), json_build_object(
       'last_login_at', u.last_login_at, 'login_count', u.login_count,
-      'identities', (select coalesce(jsonb_agg(jsonb_build_object(
+      'identities', (select coalesce(json_agg(json_build_object(
           'id', i.identity_id, 'provider', i.provider, 'subject', i.subject,
           'created_at', i.created_at) order by i.created_at, i.identity_id), '[]')
         from identities i where i.user_id = u.user_id),
-      'sessions', (select coalesce(jsonb_agg(jsonb_build_object(
+      'sessions', (select coalesce(json_agg(json_build_object(
           'id', s.session_id, 'device_id', s.device_id, 'provider', s.provider,
           'address', host(s.address), 'agent', s.agent, 'created_at', s.created_at,
           'refreshed_at', s.refreshed_at, 'expires_at', s.expires_at)
           order by s.created_at desc, s.session_id), '[]')
         from sessions s
-        where s.user_id = u.user_id and s.ended_at is null and s.expires_at > now())))::text
+        where s.user_id = u.user_id and s.ended_at is null and s.expires_at > now()))::text
     from users u where u.user_id = $1 and u.app_id = $2
     """
   )

@@ -1,5 +1,5 @@
 import EventLoop
-import JSON
+package import JSON
 import Postgres
 
 /// What others than the user do with it.
@@ -44,17 +44,17 @@ extension Users {
     return profile
   }
 
-  /// The profile with `last_login_at, login_count, identities, sessions`, as a JSON object.
+  /// The profile with `last_login_at, login_count, identities, sessions`.
   ///
   /// - Throws: `.notFound`, `.unavailable`.
   @EventLoop package static func details(
     of user: UserID,
     in app: AppID,
     for administrator: Administrator
-  ) async throws(Failure) -> [UInt8] {
+  ) async throws(Failure) -> JSON {
     let rows = try await administrator.store.read(UsersAdministrationQueries.details, user, app)
     guard let row = rows.first else { throw .notFound }
-    return row.bytes
+    return row.json
   }
 
   /// Whose an address is: the one who has confirmed it; without one those who claim it by a

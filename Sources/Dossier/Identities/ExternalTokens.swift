@@ -11,7 +11,7 @@ package import Postgres
   private let database: Database
   private let source: HTTPSource
   private let master: MasterKey
-  private var known: [String: IssuerKeys] = [:]
+  private var known: [String: KnownKeys] = [:]
 
   /// How far the issuer's clock and ours may be apart, in seconds.
   private static let leeway = 60
@@ -36,8 +36,8 @@ package import Postgres
     let profile: JSONObject
   }
 
-  private struct IssuerKeys {
-    let collection: JWTKeyCollection
+  private struct KnownKeys {
+    let keys: IssuerKeys
     let source: [UInt8]
     let fetchedAt: UInt64
     let expires: UInt64
@@ -93,13 +93,13 @@ package import Postgres
   ) async throws(Failure) -> Bool {
     let name = "\(app) \(issuer.name)"
     var keys = try await keys(of: issuer, name, atLeast: 0)
-    if (try? await keys.collection.verify(token, as: ExternalClaims.self)) != nil { return true }
+    if await keys.keys.verify(token) { return true }
     // Perhaps signed by a key that is newer than what we have.
     guard issuer.jwksURL != nil, EventLoop.now() - keys.fetchedAt > Self.interval else {
       return false
     }
     keys = try await self.keys(of: issuer, name, atLeast: EventLoop.now() - Self.interval)
-    return (try? await keys.collection.verify(token, as: ExternalClaims.self)) != nil
+    return await keys.keys.verify(token)
   }
 
   /// The keys of an issuer, which must have been fetched at `atLeast` of the monotonic clock.
@@ -107,7 +107,7 @@ package import Postgres
     of issuer: Issuer,
     _ name: String,
     atLeast: UInt64
-  ) async throws(Failure) -> IssuerKeys {
+  ) async throws(Failure) -> KnownKeys {
     let now = EventLoop.now()
     let stated = issuer.statedKeys
     if let found = known[name], found.source == stated, found.expires > now,
@@ -115,16 +115,13 @@ package import Postgres
     {
       return found
     }
-    let collection: JWTKeyCollection
+    let keys: IssuerKeys
     var lifetime = Self.usualLifetime
     if let secret = issuer.secret {
       guard let opened = try? master.opened(secret, as: "issuer \(name)") else {
         throw .unforeseen("the secret of issuer \(issuer.name) was sealed with another master key")
       }
-      collection = JWTKeyCollection()
-      for digest in [DigestAlgorithm.sha256, .sha384, .sha512] {
-        await collection.add(hmac: HMACKey(from: Data(opened)), digestAlgorithm: digest)
-      }
+      keys = .secret(opened)
     } else if let url = issuer.jwksURL {
       let document: HTTPDocument
       do throws(FetchError) {
@@ -135,44 +132,24 @@ package import Postgres
         throw .issuerUnavailable(issuer.name, "\(error)")
       }
       lifetime = document.lifetime ?? lifetime
-      collection = await Self.collection(document.body)
+      keys = await IssuerKeys(set: try? JSON.parse(document.body))
     } else {
-      collection = await Self.collection(issuer.jwks ?? [])
+      keys = await IssuerKeys(set: try? JSON.parse(issuer.jwks ?? []))
     }
     lifetime = min(max(lifetime, Self.lifetimes.lowerBound), Self.lifetimes.upperBound)
-    let keys = IssuerKeys(
-      collection: collection,
+    let found = KnownKeys(
+      keys: keys,
       source: stated,
       fetchedAt: now,
       expires: now + UInt64(lifetime.components.seconds) * 1_000_000_000
     )
-    known[name] = keys
-    return keys
-  }
-
-  /// Whether a key set has a key that can verify tokens.
-  nonisolated static func canVerify(by set: JSON) async -> Bool {
-    for key in set["keys"]?.array ?? [] where await add(key, to: JWTKeyCollection()) { return true }
-    return false
-  }
-
-  /// The keys of a set that can verify; others in it, also symmetric ones, are passed over.
-  private static func collection(_ jwks: [UInt8]) async -> JWTKeyCollection {
-    let collection = JWTKeyCollection()
-    for key in (try? JSON.parse(jwks))?["keys"]?.array ?? [] { _ = await add(key, to: collection) }
-    return collection
-  }
-
-  private nonisolated static func add(_ key: JSON, to collection: JWTKeyCollection) async -> Bool {
-    guard key["kty"]?.string != "oct", key["use"]?.string ?? "sig" == "sig",
-      let jwk = try? JSONDecoder().decode(JWK.self, from: Data(key.serialized()))
-    else { return false }
-    return (try? await collection.add(jwk: jwk)) != nil
+    known[name] = found
+    return found
   }
 }
 
 /// The claims that every token must have.
-private struct ExternalClaims: JWTPayload {
+struct ExternalClaims: JWTPayload {
   let iss: String
   let sub: String
   let aud: AudienceClaim

@@ -1,0 +1,397 @@
+"""The operator's command line."""
+
+import base64
+import json
+import re
+import signal
+import subprocess
+import time
+import unittest
+
+from cases import Administration, in_parallel
+from deployment import BUILD, JSON, wait_until
+from issuers import Key, claims, secret_token
+
+
+def key_of(grant):
+    """The id of the key that signed an access token."""
+    head = grant["access_token"].split(".")[0]
+    return json.loads(base64.urlsafe_b64decode(head + "=="))["kid"]
+
+
+class Commands(Administration):
+    # Apps
+
+    def test_an_app_is_made_shown_listed_and_set(self):
+        made = self.site.dossier("app", "create", "shop")
+        self.assertEqual((made["name"], made["version"], made["hosts"]), ("shop", 1, []))
+        self.refused(11, "app", "create", "shop", words="there is an app of that name")
+        for name in ["", "Shop", "-shop", "a b", "x" * 64]:
+            self.refused(12, "app", "create", "--", name)
+        changed = self.site.dossier(
+            "app", "set", "shop", "switching=reauthenticate", "session_days=30", "password=false",
+            'allowed_origins=["https://a.example"]', "mail_from_name=12", "mail_from=a@b.example")
+        self.assertEqual(changed["version"], 2)
+        for name, value in {
+            "switching": "reauthenticate", "session_days": 30, "password": False, "anonymous": True,
+            "allowed_origins": ["https://a.example"], "mail_from_name": "12",
+        }.items():
+            self.assertEqual(changed["settings"][name], value)
+        self.assertEqual(
+            changed["chosen"], ["password", "session_days", "switching", "allowed_origins",
+                                "mail_from", "mail_from_name"])
+        back = self.site.dossier("app", "set", "shop", "session_days=null", "mail_from_name=null")
+        self.assertEqual(
+            (back["settings"]["session_days"], back["settings"]["mail_from_name"], back["version"]),
+            (60, "Dossier", 3))
+        self.assertEqual(self.site.dossier("app", "show", "shop"), back)
+        self.assertIn("shop", [app["name"] for app in self.site.dossier("app", "list")])
+        table = self.site.dossier("app", "show", "shop", output="table")
+        self.assertRegex(table, r"(?m)^settings\.switching +reauthenticate$")
+        self.refused(10, "app", "show", "nope", words="no such app")
+        actions = [(fact["action"], fact["actor"]) for fact in self.trail("--app", "shop")]
+        self.assertEqual(actions, [("app_change", "operator")] * 2 + [("app_create", "operator")])
+
+    def test_a_wrong_setting_is_named_with_its_rule_and_nothing_is_changed(self):
+        self.site.dossier("app", "create", "strict")
+        run = self.site.dossier(
+            "app", "set", "strict", "session_days=many", "session_days2=1", "anonymous=yes",
+            "switching=sometimes", "allowed_origins=https://a.example", "mail_from=nobody",
+            "password_min_length=7", "confirm_subject=", "jwt=false", check=False)
+        self.assertEqual(run.returncode, 12)
+        for words in ["/settings/session_days: This setting is a whole number in 1...3650. (range)",
+                      "/settings/session_days2: There is no such setting. (unknown_member)",
+                      "/settings/anonymous: ", "/settings/switching: ", "/settings/mail_from: ",
+                      "/settings/allowed_origins: ", "/settings/password_min_length: ",
+                      "/settings/confirm_subject: "]:
+            self.assertIn(words, run.stderr)
+        self.assertEqual(self.site.dossier("app", "show", "strict")["version"], 1)
+        self.refused(64, "app", "set", "strict", "session_days")
+        self.refused(13, "app", "set", "strict", "jwt=false", "--if-version", "2",
+                     words="the version is 1")
+        self.site.dossier("app", "set", "strict", "jwt=false", "--if-version", "1")
+
+    def test_hosts_are_set_added_and_removed(self):
+        for name in ["one", "two"]:
+            self.site.dossier("app", "create", name)
+
+        def hosts(verb, *names):
+            return self.site.dossier("app", "host", verb, "one", *names)["hosts"]
+
+        self.assertEqual(hosts("add", "b.example", "a.example"), ["a.example", "b.example"])
+        self.assertEqual(hosts("add", "a.example", "[::1]"), ["[::1]", "a.example", "b.example"])
+        self.assertEqual(hosts("remove", "b.example", "x.example"), ["[::1]", "a.example"])
+        self.assertEqual(hosts("set", "c.example"), ["c.example"])
+        self.refused(11, "app", "host", "add", "two", "c.example", words="another app")
+        for host in ["A.example", "a.example:80", "a b", ""]:
+            self.refused(12, "app", "host", "add", "two", host, words="/hosts/0")
+        self.site.settle()
+        login = self.site.request("POST", "/v1/login/anonymous", {}, {**JSON, "Host": "c.example"})
+        user = self.expect(login, 200).json["user_id"]
+        self.assertEqual(
+            [row["id"] for row in self.site.dossier("user", "list", "--app", "one")], [user])
+        self.assertEqual(hosts("set"), [])
+
+    def test_settings_take_effect_and_an_app_serves_as_soon_as_it_is_there(self):
+        self.site.dossier("app", "create", "quick")
+        app = {"Dossier-App": "quick"}
+        time.sleep(1.1)
+        self.expect(self.post("/v1/login/anonymous", {}, headers=app), 200)
+        self.site.dossier("app", "set", "quick", "anonymous=false", "access_token_seconds=90")
+        self.site.settle()
+        refused = self.post("/v1/login/anonymous", {}, headers=app)
+        self.expect(refused, 403, "way_in_closed")
+        self.assertEqual(
+            self.expect(self.register("q@example.com", headers=app), 201).json["expires_in"], 90)
+        self.expect(self.post("/v1/login/anonymous", {}), 200)
+
+    # Clients
+
+    def test_a_client_is_shown_once_listed_disabled_and_deleted(self):
+        made = self.site.client("--app", "default", "--scope", "read:users")
+        listed = self.site.dossier("client", "list", "--app", "default")
+        mine = next(row for row in listed if row["id"] == made["id"])
+        self.assertEqual(
+            (mine["app"], mine["scopes"], mine["disabled"]), ("default", ["read:users"], False))
+        self.assertNotIn(made["key"], str(listed) + self.site.sql("select clients::text from clients"))
+        user = self.site.login()["user_id"]
+
+        def read():
+            return self.site.get(f"/v1/users/{user}", token=made["key"])
+
+        self.expect(read(), 200)
+        self.site.dossier("client", "disable", made["id"])
+        self.expect(read(), 401, "client_unknown")
+        self.site.dossier("client", "enable", made["id"])
+        self.expect(read(), 200)
+        self.site.dossier("client", "delete", made["id"])
+        self.expect(read(), 401, "client_unknown")
+        self.refused(10, "client", "delete", made["id"])
+        self.refused(10, "client", "disable", "x")
+        actions = [fact["action"] for fact in self.trail("--app", "default")
+                   if fact["detail"].get("client_id") == made["id"]]
+        self.assertEqual(
+            actions, ["client_delete", "client_enable", "client_disable", "client_create"])
+
+    def test_what_a_client_may_be(self):
+        self.refused(64, "client", "create", "x", words="either --app or --operator")
+        self.refused(64, "client", "create", "x", "--app", "default", "--operator")
+        self.refused(12, "client", "create", "x", "--app", "default", words="at least one scope")
+        self.refused(12, "client", "create", "x", "--app", "default", "--scope", "read:all",
+                     words="/scopes/0")
+        self.refused(12, "client", "create", "x", "--operator", "--scope", "read:users")
+        self.refused(12, "client", "create", "", "--operator", words="/name")
+        self.refused(10, "client", "create", "x", "--app", "nope", "--scope", "read:users")
+        self.refused(10, "client", "list", "--app", "nope")
+        made = self.site.client("--operator")
+        fact = next(fact for fact in self.trail() if fact["detail"].get("client_id") == made["id"])
+        self.assertEqual((fact["app"], fact["user_id"], fact["actor"]), (None, None, "operator"))
+        self.assertRegex(fact["agent"], r"^dossier \(.+\)$")
+
+    # Issuers
+
+    def login_jwt(self, token):
+        return self.post("/v1/login/jwt", {"token": token})
+
+    def add_issuer(self, name, *keys):
+        return self.site.dossier(
+            "issuer", "add", name, "--issuer", "https://issuer.example.com", "--audience", name,
+            *keys, "--claim", "nickname=handle")
+
+    def test_an_issuer_with_keys_from_a_file(self):
+        key = Key(self.site.folder, "filed")
+        path = self.site.folder / "keys.json"
+        path.write_text(json.dumps({"keys": [key.jwk]}))
+        self.add_issuer("filed", "--jwks-file", path)
+        token = key.token(claims("sub", audience="filed", handle="ada", nickname="x"))
+        grant = self.expect(self.login_jwt(token), 200).json
+        self.assertEqual(self.me(grant).json["nickname"], "ada")
+        self.refused(11, "issuer", "add", "filed", "--issuer", "x", "--audience", "x",
+                     "--jwks-file", path)
+        listed = {row["name"]: row for row in self.site.dossier("issuer", "list")}
+        self.assertEqual(listed["filed"]["keys"], "set")
+        self.assertEqual(listed["filed"]["claims"], {"nickname": "handle"})
+        self.site.dossier("issuer", "remove", "filed")
+        self.expect(self.login_jwt(token), 401, "external_token_invalid")
+        self.expect(self.me(grant), 200)
+        self.refused(10, "issuer", "remove", "filed")
+
+    def test_an_issuer_with_a_shared_secret(self):
+        secret = b"a secret that has more than 32 bytes"
+        path = self.site.folder / "secret"
+        path.write_bytes(secret + b"\n")
+        self.add_issuer("shared", "--secret-file", path)
+        for _ in range(4):
+            token = secret_token(claims("sub", audience="shared", handle="ada"), secret)
+            self.expect(self.login_jwt(token), 200)
+        for wrong, algorithm in [(secret + b"!", "HS256"), (secret, "HS384"), (secret, "HS512")]:
+            token = secret_token(claims("sub", audience="shared"), wrong, algorithm)
+            self.expect(self.login_jwt(token), 401, "external_token_invalid")
+        path.write_bytes(secret * 2)
+        self.add_issuer("longer", "--secret-file", path)
+        for algorithm in ["HS256", "HS384", "HS512"]:
+            token = secret_token(claims("sub", audience="longer"), secret * 2, algorithm)
+            self.expect(self.login_jwt(token), 200)
+        everything = self.site.sql("select issuers::text from issuers") + str(self.trail())
+        self.assertNotIn("more than 32", everything + str(self.site.dossier("issuer", "list")))
+        self.assertNotIn(secret.hex(), everything)
+
+    def test_what_an_issuer_may_be(self):
+        path = self.site.folder / "bad.json"
+
+        def refused(status, *keys, name="bad", words=""):
+            self.refused(status, "issuer", "add", "--issuer", "x", "--audience", "x", *keys, "--",
+                         name, words=words)
+
+        refused(64, words="one of --jwks-url")
+        refused(64, "--jwks-url", "https://x", "--secret-file", path)
+        refused(21, "--jwks-file", path, words="cannot be read")
+        for text, words in {
+            "{": "is not JSON at byte 1", "[]": "/jwks", '{"keys": []}': "no_key",
+            '{"keys": [{"kty": "oct", "k": "c2VjcmV0"}]}': "private_key",
+            '{"keys": [{"kty": "RSA", "n": "AQAB", "e": "AQAB", "d": "AQAB"}]}': "private_key",
+        }.items():
+            path.write_text(text)
+            refused(12, "--jwks-file", path, words=words)
+        path.write_text("too short\n")
+        refused(12, "--secret-file", path, words="32 to 1024 bytes")
+        refused(12, "--jwks-url", "ftp://x", words="/jwks_url")
+        refused(12, "--jwks-url", "https://x", "--claim", "id=sub", words="/claims/id")
+        refused(12, "--jwks-url", "https://x", name="Bad", words="/name")
+        refused(10, "--jwks-url", "https://x", "--app", "nope", words="no such app")
+
+    # Users
+
+    def test_users_are_listed_in_pages_and_shown(self):
+        self.site.dossier("app", "create", "pages")
+        app = {"Dossier-App": "pages"}
+        time.sleep(1.1)
+        ids = [self.expect(self.post("/v1/login/anonymous", {}, headers=app), 200).json["user_id"]
+               for _ in range(5)]
+        first = self.site.dossier("user", "list", "--app", "pages", "--count", "3", check=False)
+        self.assertEqual([user["id"] for user in json.loads(first.stdout)], sorted(ids)[:3])
+        cursor = re.search("--after ([0-9a-f]{24})", first.stderr)[1]
+        rest = self.site.dossier("user", "list", "--app", "pages", "--after", cursor)
+        self.assertEqual([user["id"] for user in rest], sorted(ids)[3:])
+        shown = self.site.dossier("user", "show", ids[0], "--app", "pages")
+        self.assertEqual((shown["anonymous"], shown["login_count"]), (True, 1))
+        self.assertEqual([row["provider"] for row in shown["identities"]], ["anonymous"])
+        self.assertEqual(len(shown["sessions"]), 1)
+        self.refused(10, "user", "show", ids[0])
+        self.refused(64, "user", "list", "--count", "0")
+        self.refused(64, "user", "list", "--after", "x")
+
+    def test_a_user_is_blocked_unblocked_and_logged_out(self):
+        grant = self.confirmed("ada@example.com")
+        blocked = self.site.dossier("user", "block", "ADA@example.com")
+        self.assertEqual((blocked["id"], blocked["blocked"]), (grant["user_id"], True))
+        self.expect(self.me(grant), 401, "session_ended")
+        self.expect(self.login("ada@example.com"), 401, "wrong_credentials")
+        self.site.dossier("user", "block", grant["user_id"])
+        self.assertFalse(self.site.dossier("user", "unblock", "ada@example.com")["blocked"])
+        # The sessions have ended for good.
+        self.expect(self.me(grant), 401, "session_ended")
+        again = self.expect(self.login("ada@example.com"), 200).json
+        self.site.dossier("user", "logout", "ada@example.com")
+        self.expect(self.me(again), 401, "session_ended")
+        self.expect(self.refresh(again), 401, "refresh_token_invalid")
+        facts = [(fact["action"], fact["actor"]) for fact in
+                 self.trail("--user", "ada@example.com") if fact["actor"] == "operator"]
+        self.assertEqual(
+            sorted(facts), [("session_end", "operator")] * 2 + [("user_block", "operator"),
+                            ("user_logout", "operator"), ("user_unblock", "operator")])
+
+    def test_an_address_is_confirmed_and_its_rivals_lose_it(self):
+        rival = self.expect(self.register("claimed@example.com", "a rivals password"), 201).json
+        grant = self.expect(self.register("claimed@example.com"), 201).json
+        self.refused(14, "user", "confirm", "claimed@example.com", words=rival["user_id"])
+        confirmed = self.site.dossier("user", "confirm", grant["user_id"])
+        self.assertEqual(
+            (confirmed["email"], confirmed["email_verified"]), ("claimed@example.com", True))
+        self.expect(self.login("claimed@example.com", "a rivals password"), 401)
+        self.expect(self.login("claimed@example.com"), 200)
+        self.site.dossier("user", "confirm", "claimed@example.com")
+        count = [fact["action"] for fact in self.trail("--user", grant["user_id"])]
+        self.assertEqual(count.count("email_confirm"), 1)
+        self.refused(10, "user", "confirm", rival["user_id"])
+        self.refused(10, "user", "confirm", "0" * 24)
+
+    def test_a_user_is_deleted_and_its_trail_stays(self):
+        grant = self.confirmed("gone@example.com")
+        self.site.dossier("user", "delete", "gone@example.com")
+        self.expect(self.me(grant), 401, "session_ended")
+        self.refused(10, "user", "show", grant["user_id"])
+        fact = self.trail("--user", grant["user_id"])[0]
+        self.assertEqual((fact["action"], fact["actor"]), ("user_delete", "operator"))
+        self.expect(self.register("gone@example.com"), 201)
+        self.refused(10, "user", "delete", grant["user_id"])
+        self.refused(10, "audit", "--user", "0" * 24)
+
+    def test_the_trail_has_pages(self):
+        first = self.site.dossier("audit", "--count", "2", check=False)
+        cursor = re.search("--before ([0-9a-f]{24})", first.stderr)[1]
+        second = self.trail("--count", "2", "--before", cursor)
+        ids = [fact["id"] for fact in json.loads(first.stdout) + second]
+        self.assertEqual(ids, sorted(set(ids), reverse=True))
+        self.refused(64, "audit", "--before", "x")
+        self.refused(10, "audit", "--app", "nope")
+
+    # The program
+
+    def test_what_is_wrong_with_the_settings_is_told_at_once(self):
+        self.refused(78, "app", "list", "--set", "nope=1", words="no setting nope",
+                     DOSSIER_MASTER_KEY="")
+        self.refused(15, "app", "list", "--set", "database=host=/nowhere",
+                     words="PostgreSQL cannot be reached")
+        help = subprocess.run([BUILD / "dossier", "--help"], capture_output=True, text=True).stdout
+        for status in [0, 1, 10, 11, 12, 13, 14, 15, 16, 21, 64, 78]:
+            self.assertRegex(help, rf"(?m)^ +{status}  \w")
+
+    def test_calibration_proposes_what_the_server_takes(self):
+        run = subprocess.run(
+            [BUILD / "dossier", "calibrate", "--target", "20", "--output", "json"],
+            capture_output=True, text=True, check=True, env={})
+        proposed = json.loads(run.stdout)
+        self.assertGreaterEqual(proposed["argon2_memory"], 19_456)
+        self.assertGreaterEqual(proposed["argon2_passes"], 2)
+        settings = [f"--set={name}={proposed[name]}" for name in ["argon2_memory", "argon2_passes"]]
+        subprocess.run([BUILD / "dossierd", "config", *settings], check=True,
+                       env=self.site.environment, capture_output=True)
+        weak = subprocess.run([BUILD / "dossierd", "config", "--set=argon2_memory=8192"],
+                              env=self.site.environment, capture_output=True, text=True)
+        self.assertEqual(weak.returncode, 78)
+        self.assertIn("argon2_memory is 8192", weak.stdout)
+
+
+class Costs(Administration):
+    def restart(self, **settings):
+        self.site.supervisor.send_signal(signal.SIGTERM)
+        self.site.supervisor.wait(40)
+        self.site.environment.update(settings)
+        self.site.start_dossierd()
+        wait_until(lambda: self.site.get("/readyz").status == 200, what="readiness")
+
+    def test_a_hash_of_another_cost_is_made_anew_at_login(self):
+        self.expect(self.register("ada@example.com"), 201)
+        self.assertIn("$m=19456,t=2,p=1$", self.site.sql("select hash from passwords"))
+        self.restart(DOSSIER_ARGON2_PASSES="3", DOSSIER_ARGON2_MEMORY="20480")
+        self.expect(self.login("ada@example.com", "wrong horse"), 401)
+        self.assertIn("$m=19456,t=2,p=1$", self.site.sql("select hash from passwords"))
+        for _ in range(2):
+            self.expect(self.login("ada@example.com"), 200)
+            self.assertIn("$m=20480,t=3,p=1$", self.site.sql("select hash from passwords"))
+
+
+class Rotation(Administration):
+    def test_a_new_key_signs_soon_and_nobody_is_logged_out(self):
+        users = [self.site.login() for _ in range(6)]
+        old = self.site.dossier("key", "list")[0]["id"]
+        self.assertEqual({key_of(user) for user in users}, {old})
+        keys = self.site.dossier("key", "rotate")
+        new = keys[0]["id"]
+        self.assertEqual([(key["id"], key["current"]) for key in keys], [(new, True), (old, False)])
+        self.assertIsNone(keys[0]["retires_at"])
+        self.assertNotIn("private", str(keys))
+        # All look at it before it signs, which is 30 s after it was made: not in this test.
+        for _ in range(4):
+            self.assertEqual(key_of(self.site.login()), old)
+        time.sleep(6)
+        self.site.sql("update signing_keys set created_at = created_at - interval '30 seconds'")
+        deadline = time.monotonic() + 30
+        signed = set()
+        while len(signed) < 12 and time.monotonic() < deadline:
+            fresh = self.expect(self.refresh(users[0]), 200).json
+            users[0] = {**users[0], **fresh}
+            if key_of(fresh) == new:
+                signed.add(fresh["access_token"])
+            # Of whichever key, whichever worker is asked.
+            for user in users:
+                for _ in range(2):
+                    self.expect(self.me(user), 200)
+            time.sleep(0.2)
+        self.assertEqual(len(signed), 12)
+        # When its time has passed the old key is no key any more; sessions go on.
+        self.site.sql("update signing_keys set retires_at = now() where retires_at is not null")
+        self.site.supervisor.send_signal(signal.SIGHUP)
+        wait_until(lambda: self.me(users[1]).status == 401, seconds=40, what="retirement")
+        for user in users[1:]:
+            fresh = self.expect(self.refresh(user), 200).json
+            self.assertEqual(key_of(fresh), new)
+            self.expect(self.me(fresh), 200)
+        self.assertEqual([key["id"] for key in self.site.dossier("key", "list")], [new])
+        fact = next(fact for fact in self.trail() if fact["action"] == "key_rotate")
+        self.assertEqual((fact["app"], fact["detail"]), ("default", {"key_id": new}))
+
+    def test_rotations_at_once_leave_one_current_key(self):
+        self.site.dossier("app", "create", "busy")
+        key = self.site.client("--operator")["key"]
+        time.sleep(1.1)
+        answers = in_parallel(8, lambda _: self.site.request(
+            "POST", "/v1/keys/rotate", headers={"Dossier-App": "busy"}, token=key))
+        self.assertEqual({answer.status for answer in answers}, {200})
+        keys = self.site.dossier("key", "list", "--app", "busy")
+        self.assertEqual([key["current"] for key in keys], [True] + [False] * 7)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,188 @@
+"""The routes of programs: the operator's tools and the back ends of apps."""
+
+import time
+import unittest
+
+from cases import Administration
+from deployment import JSON, MERGE
+from issuers import Key, claims, secret_token
+
+
+class Routes(Administration):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.operator = cls.site.client("--operator")
+
+    def ask(self, method, path, body=None, headers=None, key=None, app=None):
+        media = {} if body is None else MERGE if method == "PATCH" else JSON
+        headers = {**media, **(headers or {}), **({"Dossier-App": app} if app else {})}
+        return self.site.request(method, path, body, headers, key or self.operator["key"])
+
+    def test_apps(self):
+        made = self.expect(self.ask("POST", "/v1/apps", {"name": "web"}), 201)
+        self.assertEqual((made.headers["Location"], made.version), ("/v1/apps/web", 1))
+        self.expect(self.ask("POST", "/v1/apps", {"name": "web"}), 409, "app_exists")
+        self.expect(self.ask("POST", "/v1/apps", {"name": "W"}), 422, "invalid")
+        self.expect(self.ask("POST", "/v1/apps", {}), 422, "invalid")
+        shown = self.expect(self.ask("GET", "/v1/apps/web"), 200)
+        self.assertEqual(shown.json, made.json)
+        self.expect(self.ask("GET", "/v1/apps/web", headers={"If-None-Match": '"1"'}), 304)
+        self.expect(self.ask("GET", "/v1/apps/nope"), 404, "app_not_found")
+        patch = {"settings": {"session_days": 3, "switching": None}, "hosts": ["web.example"]}
+        changed = self.expect(
+            self.ask("PATCH", "/v1/apps/web", patch, {"If-Match": '"1"'}), 200)
+        self.assertEqual(
+            (changed.version, changed.json["hosts"], changed.json["settings"]["session_days"]),
+            (2, ["web.example"], 3))
+        stale = self.ask("PATCH", "/v1/apps/web", patch, {"If-Match": '"1"'})
+        self.assertEqual(self.expect(stale, 412, "version_moved").json["current_version"], 2)
+        wrong = self.ask("PATCH", "/v1/apps/web",
+                         {"settings": {"session_days": "x", "a/b": 1}, "hosts": [7], "name": "x"})
+        self.assertEqual(
+            {error["pointer"] for error in self.expect(wrong, 422, "invalid").json["errors"]},
+            {"/hosts", "/name"})
+        wrong = self.ask("PATCH", "/v1/apps/web", {"settings": {"session_days": "x", "a/b": 1}})
+        self.assertEqual(
+            {error["pointer"] for error in self.expect(wrong, 422, "invalid").json["errors"]},
+            {"/settings/session_days", "/settings/a~1b"})
+        taken = self.ask("PATCH", "/v1/apps/default", {"hosts": ["web.example"]})
+        self.expect(taken, 409, "host_taken")
+        self.expect(self.ask("PATCH", "/v1/apps/nope", {}), 404, "app_not_found")
+        back = self.expect(
+            self.ask("PATCH", "/v1/apps/web", {"settings": {"session_days": None}, "hosts": None}),
+            200).json
+        self.assertEqual((back["settings"]["session_days"], back["hosts"]), (60, []))
+        self.assertEqual([app["name"] for app in self.expect(self.ask("GET", "/v1/apps"), 200).json
+                          if app["name"] in ("default", "web")], ["default", "web"])
+        actors = {fact["actor"] for fact in self.trail("--app", "web")}
+        self.assertEqual(actors, {f"client:{self.operator['id']}"})
+        # The operator need not name an app that there is.
+        self.expect(self.ask("GET", "/v1/apps", app="nope"), 200)
+        self.expect(self.ask("GET", "/v1/keys", app="nope"), 404, "app_not_found")
+
+    def test_clients(self):
+        body = {"name": "back end", "app": "default", "scopes": ["read:users", "update:users"]}
+        made = self.expect(self.ask("POST", "/v1/clients", body), 201).json
+        self.assertTrue(made["key"].startswith("dck_"))
+        path = f"/v1/clients/{made['id']}"
+        listed = self.expect(self.ask("GET", "/v1/clients"), 200)
+        self.assertNotIn(made["key"], listed.body.decode())
+        mine = next(row for row in listed.json if row["id"] == made["id"])
+        self.assertEqual((mine["app"], mine["scopes"]), ("default", body["scopes"]))
+        user = f"/v1/users/{self.site.login()['user_id']}"
+        self.expect(self.ask("GET", user, key=made["key"]), 200)
+        self.expect(self.ask("PATCH", path, {"disabled": True}), 204)
+        self.expect(self.ask("GET", user, key=made["key"]), 401, "client_unknown")
+        self.expect(self.ask("PATCH", path, {"disabled": False}), 204)
+        self.expect(self.ask("GET", user, key=made["key"]), 200)
+        self.expect(self.ask("DELETE", path), 204)
+        self.expect(self.ask("GET", user, key=made["key"]), 401, "client_unknown")
+        self.expect(self.ask("DELETE", path), 404, "not_found")
+        self.expect(self.ask("PATCH", path, {"disabled": True}), 404, "not_found")
+        self.expect(self.ask("PATCH", "/v1/clients/x", {"disabled": True}), 404, "not_found")
+        self.expect(self.ask("PATCH", path, {}), 422, "invalid")
+        # Who forgets the app does not get a client that may do everything.
+        self.expect(self.ask("POST", "/v1/clients", {"name": "x"}), 422, "invalid")
+        second = self.expect(
+            self.ask("POST", "/v1/clients", {"name": "x", "app": None}), 201).json
+        self.expect(self.ask("GET", "/v1/apps", key=second["key"]), 200)
+        for wrong in [{**body, "app": 7}, {**body, "scopes": "read:users"}, {**body, "scopes": []},
+                      {**body, "scopes": ["all"]}, {**body, "app": None}]:
+            self.expect(self.ask("POST", "/v1/clients", wrong), 422, "invalid")
+        self.expect(self.ask("POST", "/v1/clients", {**body, "app": "nope"}), 404, "app_not_found")
+
+    def test_keys(self):
+        self.site.login()
+        before = self.expect(self.ask("GET", "/v1/keys"), 200).json
+        after = self.expect(self.ask("POST", "/v1/keys/rotate"), 200).json
+        self.assertEqual(len(after), len(before) + 1)
+        self.assertEqual([key["current"] for key in after], [True] + [False] * len(before))
+        self.assertEqual(
+            set(after[0]), {"id", "purpose", "algorithm", "current", "created_at", "retires_at"})
+
+    def test_issuers(self):
+        key = Key(self.site.folder, "routed")
+        secret = "a secret that has more than 32 bytes"
+        common = {"issuer": "https://issuer.example.com"}
+        for name, keys in {"set": {"jwks": {"keys": [key.jwk]}}, "shared": {"secret": secret},
+                           "url": {"jwks_url": "https://issuer.example.com/jwks"}}.items():
+            body = {"name": name, "audience": name, **common, **keys, "claims": {"name": "title"}}
+            made = self.expect(self.ask("POST", "/v1/issuers", body), 201)
+            self.assertEqual(made.headers["Location"], f"/v1/issuers/{name}")
+            self.expect(self.ask("POST", "/v1/issuers", body), 409, "issuer_exists")
+        listed = self.expect(self.ask("GET", "/v1/issuers"), 200)
+        self.assertEqual([(row["name"], row["keys"]) for row in listed.json],
+                         [("set", "set"), ("shared", "secret"), ("url", "url")])
+        self.assertNotIn(secret, listed.body.decode())
+        for token in [key.token(claims("s", audience="set")),
+                      secret_token(claims("s", audience="shared"), secret.encode())]:
+            self.expect(self.post("/v1/login/jwt", {"token": token}), 200)
+        for change in [{"secret": "x"}, {"secret": None}, {"jwks_url": "https://x"}, {"x": 1},
+                       {"claims": {"id": "x"}}, {"claims": {"name": 1}}, {"name": "A b"}]:
+            body = {"name": "wrong", "audience": "x", **common, "secret": secret, **change}
+            self.expect(self.ask("POST", "/v1/issuers", body), 422, "invalid")
+        for name in ["set", "shared", "url"]:
+            self.expect(self.ask("DELETE", f"/v1/issuers/{name}"), 204)
+        self.expect(self.ask("DELETE", "/v1/issuers/set"), 404, "not_found")
+
+    def test_users(self):
+        back_end = self.site.client(
+            "--app", "default", "--scope", "read:users", "--scope", "update:users", "--scope",
+            "read:logs_users")
+        grant = self.confirmed("ada@example.com")
+        path = f"/v1/users/{grant['user_id']}"
+
+        def ask(method, path=path, body=None, **options):
+            return self.ask(method, path, body, key=back_end["key"], **options)
+
+        self.assertEqual(self.expect(ask("GET"), 200).json, self.me(grant).json)
+        version = ask("GET").version
+        self.expect(ask("GET", headers={"If-None-Match": f'"{version}"'}), 304)
+        stale = ask("PATCH", body={"blocked": True}, headers={"If-Match": '"99"'})
+        self.expect(stale, 412, "version_moved")
+        blocked = self.expect(ask("PATCH", body={"blocked": True}), 200)
+        self.assertEqual((blocked.json["blocked"], blocked.version), (True, version + 1))
+        self.expect(self.me(grant), 401, "session_ended")
+        same = self.expect(ask("PATCH", body={"blocked": True}), 200)
+        self.assertEqual(same.version, version + 1)
+        self.expect(ask("PATCH", body={"blocked": False}), 200)
+        self.expect(self.login("ada@example.com"), 200)
+        for wrong in [{}, {"blocked": "yes"}, {"name": "x", "blocked": True}]:
+            self.expect(ask("PATCH", body=wrong), 422, "invalid")
+        events = self.expect(ask("GET", f"{path}/audit"), 200).json
+        self.assertLessEqual(
+            {("user_block", f"client:{back_end['id']}"), ("user_unblock", f"client:{back_end['id']}"),
+             ("login", "user")}, {(event["action"], event["actor"]) for event in events})
+        self.site.sql(
+            "insert into audit (user_id, event_id, app_id, action, actor) select "
+            f"'{grant['user_id']}', lpad(to_hex(g), 24, '0'), app_id, 'x', 'user' "
+            "from apps, generate_series(1, 120) g where name = 'default'")
+        first = self.expect(ask("GET", f"{path}/audit"), 200)
+        link = first.headers["Link"]
+        rest = self.expect(ask("GET", link[1:link.index(">")]), 200)
+        self.assertEqual(len(first.json), 100)
+        self.assertNotIn("Link", rest.headers)
+        self.assertEqual(
+            len({event["id"] for event in first.json + rest.json}), len(events) + 120)
+        for nobody in ["0" * 24, "x"]:
+            for method, body, rest in [("GET", None, ""), ("PATCH", {"blocked": True}, ""),
+                                       ("GET", None, "/audit")]:
+                answer = ask(method, f"/v1/users/{nobody}{rest}", body)
+                self.expect(answer, 404, "not_found")
+        # A user of another app is nobody here; the operator is at home in both.
+        self.site.dossier("app", "create", "elsewhere")
+        time.sleep(1.1)
+        other = self.post("/v1/login/anonymous", {}, headers={"Dossier-App": "elsewhere"})
+        path = f"/v1/users/{self.expect(other, 200).json['user_id']}"
+        self.expect(ask("GET", path), 404, "not_found")
+        self.expect(ask("GET", path, app="elsewhere"), 401, "client_unknown")
+        self.expect(self.ask("GET", path), 404, "not_found")
+        self.expect(self.ask("GET", path, app="elsewhere"), 200)
+        self.expect(self.ask("GET", path, app="nowhere"), 404, "app_not_found")
+        line = next(line for line in self.site.logged() if line.get("client") == back_end["id"])
+        self.assertEqual(line["route"], "GET /v1/users/{id}")
+
+
+if __name__ == "__main__":
+    unittest.main()
