@@ -25,6 +25,7 @@ let package = Package(
     .systemLibrary(name: "CFastCGI"),
     .systemLibrary(name: "CSodium", pkgConfig: "libsodium"),
     .systemLibrary(name: "CPostgres", pkgConfig: "libpq"),
+    .systemLibrary(name: "CPCRE2", pkgConfig: "libpcre2-8"),
     .target(name: "EventLoop", dependencies: ["CLinux"], swiftSettings: pointers),
     .target(
       name: "FastCGI",
@@ -39,6 +40,7 @@ let package = Package(
       swiftSettings: pointers
     ),
     .target(name: "JSON", swiftSettings: house),
+    .target(name: "Operators", dependencies: ["CPCRE2", "JSON"], swiftSettings: pointers),
     .target(name: "HTTP", swiftSettings: house),
     .target(
       name: "Dossier",
@@ -100,6 +102,11 @@ let package = Package(
       swiftSettings: house
     ),
     .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: house),
+    .testTarget(
+      name: "OperatorsTests",
+      dependencies: ["JSON", "Operators"],
+      swiftSettings: house
+    ),
     .testTarget(name: "HTTPTests", dependencies: ["HTTP"], swiftSettings: house),
     .testTarget(
       name: "PostgresTests",
