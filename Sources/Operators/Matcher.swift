@@ -103,8 +103,10 @@ struct Matcher {
     }
   }
 
-  /// nil when the two are not compared: values of different ranks are not, but that null stands
-  /// for nothing too, and all are between the least and the greatest key. NaN is only like NaN.
+  /// How a value compares with an operand; nil when it does not.
+  ///
+  /// Values of different ranks are not compared, but null stands for nothing too, and all are
+  /// between the least and the greatest key. NaN is only like NaN.
   private mutating func order(
     of value: BSON?,
     to operand: Operand

@@ -15,6 +15,7 @@ package struct OperatorError: Error, Equatable {
     case maxTimeExpired = 50
     case dollarPrefixedFieldName = 52
     case invalidIDField = 53
+    case notSingleValueField = 54
     case emptyFieldName = 56
     case immutableField = 66
     case documentTooLarge = 10334
@@ -35,6 +36,7 @@ package struct OperatorError: Error, Equatable {
       case .maxTimeExpired: "MaxTimeMSExpired"
       case .dollarPrefixedFieldName: "DollarPrefixedFieldName"
       case .invalidIDField: "InvalidIdField"
+      case .notSingleValueField: "NotSingleValueField"
       case .emptyFieldName: "EmptyFieldName"
       case .immutableField: "ImmutableField"
       case .documentTooLarge: "BSONObjectTooLarge"

@@ -12,12 +12,15 @@ internal import CPCRE2
   /// Never changed after `init`: PCRE2 matches with one code in any number of threads.
   private nonisolated(unsafe) let code: OpaquePointer
 
-  /// In bytes. PCRE2 bounds what a pattern compiles to by 64 KiB, and its nesting by 250.
+  /// Bytes of a pattern; PCRE2 bounds what it compiles to by 64 KiB, and its nesting by 250.
   private static let lengthLimit = 4_096
   /// Kibibytes for backtracking.
   private static let heapLimit: UInt32 = 4_096
 
-  /// - Parameter pointer: to the pattern, for errors.
+  /// - Parameters:
+  ///   - source: the pattern.
+  ///   - options: of `imsx`, in any order.
+  ///   - pointer: to the pattern, for errors.
   /// - Throws: `.invalidRegex` or `.invalidRegexOptions`.
   init(_ source: String, options: String, pointer: String) throws(OperatorError) {
     var flags = PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C

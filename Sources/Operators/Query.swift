@@ -93,6 +93,9 @@ struct ValueList: Sendable {
     ranks = Set(values.map(\.kind.rank))
   }
 
+  /// The value when there is but one thing in the list.
+  var onlyValue: BSON? { values.count == 1 && patterns.isEmpty ? values.first?.value : nil }
+
   var hasNull: Bool { ranks.contains(BSON.Kind.null.rank) }
 
   func contains(_ value: BSON, _ budget: inout Budget) throws(OperatorError) -> Bool {

@@ -44,7 +44,6 @@ struct QueryParser {
     for (index, element) in elements.enumerated() {
       path.append(String(index))
       guard let document = element.document else { throw error("A query is an object.") }
-      try count()
       parts.append(try query(document))
       path.removeLast()
     }
@@ -52,14 +51,14 @@ struct QueryParser {
   }
 
   /// The condition on one field: operators, or the value that it must have.
-  private mutating func field(
+  mutating func field(
     _ steps: [FieldName],
     _ operand: BSON
   ) throws(OperatorError) -> Predicate {
-    try count()
     if case .document(let document) = operand, document.isExpression {
       return try operators(steps, document)
     }
+    try count()
     if case .regularExpression = operand { return .field(steps, .pattern(try pattern(operand))) }
     return .field(steps, .equal(try self.operand(operand, isRegexAllowed: true)))
   }
@@ -182,7 +181,6 @@ struct QueryParser {
     let isElementMatch = elements[0].document?.fields.first?.name.text == "$elemMatch"
     for (index, element) in elements.enumerated() {
       path.append(String(index))
-      try count()
       if let document = element.document, document.isExpression {
         guard isElementMatch, document.names == ["$elemMatch"] else {
           throw error("$all takes values, or only $elemMatch.")

@@ -1,0 +1,128 @@
+import JSON
+import Operators
+import Testing
+
+/// What hostile input may cost: an error, not the time or the memory of the worker.
+@Suite struct BoundsTests {
+  private func refusal(_ body: () throws -> Void) -> OperatorError.Code? {
+    do { try body() } catch let error as OperatorError { return error.code } catch {}
+    return nil
+  }
+
+  @Test(arguments: [
+    "(a+)+$", "(a|a)*[bc]", "(.*)(.*)(.*)(.*)(.*)[xy]", #"^(\\w+\\s?)*[$%]"#,
+    "((a{0,9}){0,9}){0,9}[bc]",
+  ])
+  func `a pattern that backtracks is given up`(pattern: String) throws {
+    let query = try Query(try json(#"{"a":{"$regex":"\#(pattern)"}}"#))
+    let text = String(repeating: "a", count: 2_000) + "!"
+    let many = (0..<200).map { _ in #""\#(text)""# }.joined(separator: ",")
+    let document = try document(#"{"a":[\#(many)]}"#)
+    #expect(refusal { _ = try query.matches(document) } == .maxTimeExpired)
+  }
+
+  @Test func `an honest pattern finds its match in a long text`() throws {
+    let query = try Query(try json(#"{"a":{"$regex":"foo.*bar","$options":"s"}}"#))
+    let text = String(repeating: "lorem ipsum ", count: 20_000)
+    #expect(try query.matches(document(#"{"a":"\#(text)foo\#(text)bar"}"#)))
+    #expect(try !query.matches(document(#"{"a":"\#(text)foo\#(text)"}"#)))
+  }
+
+  @Test(arguments: ["(((a{1000}){1000}){1000})", String(repeating: "(", count: 300), "a{70000}"])
+  func `a pattern that would compile to too much is refused`(pattern: String) throws {
+    #expect(refusal { _ = try Query(json(#"{"a":{"$regex":"\#(pattern)"}}"#)) } == .invalidRegex)
+  }
+
+  @Test func `patterns, conditions, paths and filters have limits`() throws {
+    let long = String(repeating: "a", count: 4_097)
+    #expect(refusal { _ = try Query(json(#"{"a":{"$regex":"\#(long)"}}"#)) } == .invalidRegex)
+    let patterns = (0..<65).map { #"{"f\#($0)":{"$regex":"a"}}"# }.joined(separator: ",")
+    #expect(refusal { _ = try Query(json(#"{"$and":[\#(patterns)]}"#)) } == .badValue)
+    let fields = { (count: Int) in (0..<count).map { #""f\#($0)":1"# }.joined(separator: ",") }
+    _ = try Query(json("{\(fields(1_000))}"))
+    #expect(refusal { _ = try Query(json("{\(fields(1_001))}")) } == .badValue)
+    _ = try Update(json(#"{"$set":{\#(fields(1_000))}}"#))
+    #expect(refusal { _ = try Update(json(#"{"$set":{\#(fields(1_001))}}"#)) } == .badValue)
+    let filters = try (0..<65).map { try json(#"{"i\#($0)":1}"#) }
+    #expect(
+      refusal { _ = try Update(json(#"{"$set":{"a":1}}"#), arrayFilters: filters) } == .badValue
+    )
+  }
+
+  @Test func `neither paths nor results are deeper than 64`() throws {
+    let path = { (parts: Int) in Array(repeating: "a", count: parts).joined(separator: ".") }
+    let deepest = try applying(#"{"$set":{"\#(path(64))":1}}"#, to: "{}")
+    _ = try JSON.parse(Array(deepest.text.utf8))
+    #expect(refusal { _ = try applying(#"{"$set":{"\#(path(65))":1}}"#, to: "{}") } == .overflow)
+    #expect(refusal { _ = try applying(#"{"$set":{"\#(path(64))":[]}}"#, to: "{}") } == .overflow)
+    // A value that is stored in a wrapper is deeper by it.
+    let long = #"{"$numberLong":"1"}"#
+    #expect(
+      refusal { _ = try applying(#"{"$set":{"\#(path(64))":\#(long)}}"#, to: "{}") } == .overflow
+    )
+    #expect(refusal { _ = try Query(json(#"{"\#(path(65))":1}"#)) } == .overflow)
+    let nested = { (levels: Int) in
+      (0..<levels).reduce(["a": 1] as JSON) { query, _ in ["$and": [query]] }
+    }
+    _ = try Query(nested(31))
+    #expect(refusal { _ = try Query(nested(32)) } == .overflow)
+  }
+
+  @Test func `a path of numbers is not read in exponentially many ways`() throws {
+    let nested = (0..<31).reduce("0") { value, _ in #"[{"0":\#(value)}]"# }
+    let path = Array(repeating: "0", count: 50).joined(separator: ".")
+    let query = try Query(json(#"{"a.\#(path)":1}"#))
+    let document = try document(#"{"a":\#(nested)}"#)
+    #expect(refusal { _ = try query.matches(document) } == .maxTimeExpired)
+  }
+
+  @Test func `one value is not written to every element without bound`() throws {
+    let array = Array(repeating: "0", count: 20_000).joined(separator: ",")
+    let value = String(repeating: "x", count: 10_000)
+    #expect(
+      refusal {
+        _ = try applying(#"{"$set":{"a.$[]":"\#(value)"}}"#, to: #"{"a":[\#(array)]}"#)
+      } == .documentTooLarge
+    )
+    let paths = (0..<100).map { #""f\#($0).1400000":1"# }.joined(separator: ",")
+    let arrays = (0..<100).map { #""f\#($0)":[]"# }.joined(separator: ",")
+    #expect(
+      refusal { _ = try applying(#"{"$set":{\#(paths)}}"#, to: "{\(arrays)}") }
+        == .documentTooLarge
+    )
+  }
+
+  @Test func `many conditions on many elements are given up`() throws {
+    let elements = (0..<50_000).map(String.init).joined(separator: ",")
+    let values = (100_000..<101_000).map(String.init).joined(separator: ",")
+    let document = try document(#"{"a":[\#(elements)]}"#)
+    let either = (100_000..<100_900).map { #"{"a":\#($0)}"# }.joined(separator: ",")
+    let query = try Query(json(#"{"$or":[\#(either)]}"#))
+    #expect(refusal { _ = try query.matches(document) } == .maxTimeExpired)
+    // A list is looked up, not walked.
+    #expect(try !Query(json(#"{"a":{"$in":[\#(values)]}}"#)).matches(document))
+  }
+
+  @Test func `large arrays are changed in one pass`() throws {
+    let elements = (0..<100_000).map(String.init).joined(separator: ",")
+    let text = #"{"a":[\#(elements)]}"#
+    let pulled = try applying(#"{"$pullAll":{"a":[\#(elements)]}}"#, to: text)
+    #expect(pulled.text == #"{"a":[]}"#)
+    let added = try applying(#"{"$addToSet":{"a":{"$each":[\#(elements)]}}}"#, to: text)
+    #expect(!added.isModified)
+    let changed = try applying(#"{"$inc":{"a.$[]":1}}"#, to: text)
+    #expect(changed.text.hasPrefix(#"{"a":[1,2,3,"#))
+    let pushed = try applying(
+      #"{"$push":{"a":{"$each":[\#(elements)],"$sort":-1,"$slice":3}}}"#,
+      to: #"{"a":[7]}"#
+    )
+    #expect(pushed.text == #"{"a":[99999,99998,99997]}"#)
+  }
+
+  @Test func `wide objects are changed in one pass`() throws {
+    let fields = (0..<50_000).map { #""f\#($0)":0"# }.joined(separator: ",")
+    let paths = (0..<1_000).map { #""f\#($0)":1"# }.joined(separator: ",")
+    let outcome = try applying(#"{"$unset":{\#(paths)}}"#, to: "{\(fields)}")
+    #expect(outcome.text.hasPrefix(#"{"f1000":0,"#))
+  }
+}
