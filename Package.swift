@@ -25,7 +25,6 @@ let package = Package(
     .systemLibrary(name: "CFastCGI"),
     .systemLibrary(name: "CSodium", pkgConfig: "libsodium"),
     .systemLibrary(name: "CPostgres", pkgConfig: "libpq"),
-    .systemLibrary(name: "CPCRE2", pkgConfig: "libpcre2-8"),
     .target(name: "EventLoop", dependencies: ["CLinux"], swiftSettings: pointers),
     .target(
       name: "FastCGI",
@@ -40,7 +39,7 @@ let package = Package(
       swiftSettings: pointers
     ),
     .target(name: "JSON", swiftSettings: house),
-    .target(name: "Operators", dependencies: ["CPCRE2", "JSON"], swiftSettings: pointers),
+    .target(name: "Operators", dependencies: ["JSON"], swiftSettings: house),
     .target(name: "HTTP", swiftSettings: house),
     .target(
       name: "Dossier",

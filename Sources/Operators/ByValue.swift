@@ -17,7 +17,7 @@ struct ByValue: Hashable, Sendable {
     case .double(let number): hash(number.value, into: &hasher)
     case .decimal(let number): hash(number.double, into: &hasher)
     case .string(let text), .symbol(let text), .objectID(let text), .javascript(let text, _):
-      for byte in text.utf8 { hasher.combine(byte) }
+      hasher.combine(text)
     case .document(let document):
       for field in document.fields {
         hasher.combine(field.name)
@@ -28,8 +28,7 @@ struct ByValue: Hashable, Sendable {
     case .bool(let flag): hasher.combine(flag)
     case .date(let milliseconds): hasher.combine(milliseconds)
     case .timestamp(let seconds, _): hasher.combine(seconds)
-    case .regularExpression(let text, _), .dbPointer(_, let text):
-      for byte in text.utf8 { hasher.combine(byte) }
+    case .regularExpression(let text, _), .dbPointer(_, let text): hasher.combine(text)
     case .undefined, .null, .minKey, .maxKey: break
     }
   }

@@ -21,9 +21,8 @@ struct FieldName: Hashable, Comparable, Sendable {
     first.text.utf8.elementsEqual(second.text.utf8)
   }
 
-  func hash(into hasher: inout Hasher) {
-    for byte in text.utf8 { hasher.combine(byte) }
-  }
+  /// That of the string: names with the same bytes are equal strings too.
+  func hash(into hasher: inout Hasher) { hasher.combine(text) }
 
   static func < (first: FieldName, second: FieldName) -> Bool {
     switch (first.index, second.index) {

@@ -120,6 +120,7 @@ struct Matcher {
       default: return nil
       }
     }
+    if case .decimal = value { try budget.spend(value.weight) }
     try budget.spend(operand.weight)
     let order = BSON.compare(value, operand.value)
     return order != .same && (value.isNaN || operand.value.isNaN) ? nil : order

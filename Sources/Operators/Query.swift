@@ -106,11 +106,13 @@ struct ValueList: Sendable {
 }
 
 extension BSON {
-  /// How many values there are in this one, itself included.
+  /// The steps that comparing this value takes: about one for each value in it.
   var weight: Int {
     switch self {
     case .document(let document): document.fields.reduce(1) { $0 + $1.value.weight }
     case .array(let elements): elements.reduce(1) { $0 + $1.weight }
+    // Digits are compared one by one.
+    case .decimal: 16
     default: 1
     }
   }

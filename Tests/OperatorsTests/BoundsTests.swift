@@ -11,24 +11,30 @@ import Testing
 
   @Test(arguments: [
     "(a+)+$", "(a|a)*[bc]", "(.*)(.*)(.*)(.*)(.*)[xy]", #"^(\\w+\\s?)*[$%]"#,
-    "((a{0,9}){0,9}){0,9}[bc]",
+    "((a{0,9}){0,9}){0,9}[bc]", "[a-z]*[0-9]",
   ])
-  func `a pattern that backtracks is given up`(pattern: String) throws {
+  func `what makes others backtrack is matched in one pass`(pattern: String) throws {
     let query = try Query(try json(#"{"a":{"$regex":"\#(pattern)"}}"#))
-    let text = String(repeating: "a", count: 2_000) + "!"
-    let many = (0..<200).map { _ in #""\#(text)""# }.joined(separator: ",")
-    let document = try document(#"{"a":[\#(many)]}"#)
-    #expect(refusal { _ = try query.matches(document) } == .maxTimeExpired)
+    let text = String(repeating: "a", count: 200) + "!"
+    #expect(try !query.matches(try document(#"{"a":"\#(text)"}"#)))
+  }
+
+  @Test func `a large pattern on a large text is given up`() throws {
+    let query = try Query(try json(#"{"a":{"$regex":"(a?){2000}b"}}"#))
+    let text = String(repeating: "a", count: 20_000)
+    #expect(refusal { _ = try query.matches(document(#"{"a":"\#(text)"}"#)) } == .maxTimeExpired)
   }
 
   @Test func `an honest pattern finds its match in a long text`() throws {
     let query = try Query(try json(#"{"a":{"$regex":"foo.*bar","$options":"s"}}"#))
-    let text = String(repeating: "lorem ipsum ", count: 20_000)
+    let text = String(repeating: "lorem ipsum ", count: 10_000)
     #expect(try query.matches(document(#"{"a":"\#(text)foo\#(text)bar"}"#)))
     #expect(try !query.matches(document(#"{"a":"\#(text)foo\#(text)"}"#)))
   }
 
-  @Test(arguments: ["(((a{1000}){1000}){1000})", String(repeating: "(", count: 300), "a{70000}"])
+  @Test(arguments: [
+    "(((a{1000}){1000}){1000})", "(((a{0}){9999}){9999})", "a{70000}", "a{2}{2}{2}{2}{2}",
+  ])
   func `a pattern that would compile to too much is refused`(pattern: String) throws {
     #expect(refusal { _ = try Query(json(#"{"a":{"$regex":"\#(pattern)"}}"#)) } == .invalidRegex)
   }
@@ -104,7 +110,7 @@ import Testing
   }
 
   @Test func `large arrays are changed in one pass`() throws {
-    let elements = (0..<100_000).map(String.init).joined(separator: ",")
+    let elements = (0..<40_000).map(String.init).joined(separator: ",")
     let text = #"{"a":[\#(elements)]}"#
     let pulled = try applying(#"{"$pullAll":{"a":[\#(elements)]}}"#, to: text)
     #expect(pulled.text == #"{"a":[]}"#)
@@ -116,7 +122,7 @@ import Testing
       #"{"$push":{"a":{"$each":[\#(elements)],"$sort":-1,"$slice":3}}}"#,
       to: #"{"a":[7]}"#
     )
-    #expect(pushed.text == #"{"a":[99999,99998,99997]}"#)
+    #expect(pushed.text == #"{"a":[39999,39998,39997]}"#)
   }
 
   @Test func `wide objects are changed in one pass`() throws {

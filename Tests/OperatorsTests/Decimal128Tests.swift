@@ -65,7 +65,7 @@ import Testing
   @Test(arguments: [
     (0.1, "0.1"), (1.0, "1.0"), (1.0 / 3, "0.333333333333333"), (1e300, "1E+300"),
     (2.0 / 3, "0.666666666666667"), (-0.0, "-0.0"), (.infinity, "Infinity"),
-    (9.999999999999999e22, "1.000000000000000E+23"),
+    (1.9999999999999998, "2.00000000000000"),
   ])
   func `doubles become decimals of 15 digits`(double: Double, decimal: String) {
     #expect(Decimal128(double).description == decimal)
