@@ -119,7 +119,7 @@ extension BSON {
 
   private static func compare(_ first: Decimal128, _ second: Decimal128) -> Order {
     guard first.kind == .finite, second.kind == .finite else {
-      return compare(first.double, second.double)
+      return Order(first.extent, second.extent)
     }
     if first.isZero || second.isZero || first.isNegative != second.isNegative {
       return Order(first.sign, second.sign)
@@ -150,4 +150,13 @@ extension BSON {
 
 extension Decimal128 {
   fileprivate var sign: Int { isZero ? 0 : isNegative ? -1 : 1 }
+
+  /// Where it is when another is not finite.
+  fileprivate var extent: Int {
+    switch kind {
+    case .nan: -2
+    case .infinity: isNegative ? -1 : 1
+    case .finite: 0
+    }
+  }
 }

@@ -87,11 +87,23 @@ struct Matcher {
     case .pattern(let pattern): return try matches(pattern, value)
     case .size(let count): return value?.array?.count == count
     case .element(let predicate, let isDocument):
-      for element in value?.array ?? [] where !isDocument || element.document != nil {
+      for element in value?.array ?? [] {
+        guard let element = isDocument ? try document(element) : element else { continue }
         if try holds(predicate, of: element) { return true }
       }
       return false
     }
+  }
+
+  /// What a query on documents sees in a value: an array has its indexes for names.
+  private mutating func document(_ value: BSON) throws(OperatorError) -> BSON? {
+    guard case .array(let elements) = value else { return value.document == nil ? nil : value }
+    try budget.spend(elements.count)
+    var document = BSONDocument()
+    for (index, element) in elements.enumerated() {
+      document.append(FieldName(String(index)), element)
+    }
+    return .document(document)
   }
 
   private mutating func matches(_ pattern: Pattern, _ value: BSON?) throws(OperatorError) -> Bool {

@@ -56,7 +56,7 @@ enum Test: Sendable {
   case type(Set<BSON.Kind>)
   case pattern(Pattern)
   case size(Int)
-  /// Some element of an array; with a query on documents, only of those that are.
+  /// Some element of an array; with a query on documents, only those that are, or are arrays.
   case element(Predicate, isDocument: Bool)
 
   /// Whether an array at the end of a path is tested element by element too.

@@ -138,8 +138,9 @@ import Testing
     #expect(try value(text) == .date(milliseconds))
   }
 
-  @Test func `every day from 1970 to 2400 follows the one before`() throws {
-    for day in stride(from: Int64(0), to: 157_054, by: 1) {
+  /// 29 days are no month, so that every day of the month is met.
+  @Test func `days from 1970 to 2400 read back`() throws {
+    for day in stride(from: Int64(0), to: 157_054, by: 29) {
       let date = BSON.date(day * 86_400_000)
       let isSame = try BSON(date.json(.relaxed)) == date
       if !isSame { Issue.record("day \(day): \(date.json(.relaxed).text)") }

@@ -136,7 +136,7 @@ struct Pattern: Sendable {
       run.add(0, program, place)
       if run.isMatch { return true }
       // A visit costs less than looking at a value.
-      try budget.spend(1 + run.takeVisits() / 4)
+      try budget.spend(1 + run.takeVisits() / 8)
       guard let scalar = current else { return false }
       before = scalar
       current = next
@@ -161,6 +161,7 @@ struct Pattern: Sendable {
       case .lineEnd: after == nil || after == "\n"
       case .wordBoundary: isBoundary
       case .noWordBoundary: !isBoundary
+      case .notBeforeNewline: after != "\n"
       }
     }
 

@@ -9,6 +9,7 @@ indirect enum PatternNode: Sendable {
   /// What is true of a place between two characters.
   enum Assertion: Sendable {
     case textStart, lineStart, textEnd, lastLineEnd, lineEnd, wordBoundary, noWordBoundary
+    case notBeforeNewline
   }
 }
 

@@ -11,11 +11,7 @@ extension PatternParser {
     case "N": return .one(.allButNewline)
     case "Q": return quoted()
     case "E": return .sequence([])
-    case "R":
-      return .alternatives([
-        .sequence([.one(ScalarSet([13...13])), .one(ScalarSet([10...10]))]),
-        .one(ScalarSet(Self.verticalSpace)),
-      ])
+    case "R": return Self.lineBreak
     default:
       if let ranges = Self.ranges(of: scalar) { return .one(ScalarSet(ranges)) }
       let value = try character(scalar).value
@@ -134,7 +130,14 @@ extension PatternParser {
     }
   }
 
-  static let verticalSpace: [ClosedRange<UInt32>] = [10...13, 0x85...0x85, 0x2028...0x2029]
+  /// A carriage return and a newline are one; they are not taken apart.
+  private static let lineBreak = PatternNode.alternatives([
+    .sequence([.one(ScalarSet([13...13])), .one(ScalarSet([10...10]))]),
+    .sequence([.one(ScalarSet([13...13])), .assertion(.notBeforeNewline)]),
+    .one(ScalarSet([10...12, 0x85...0x85, 0x2028...0x2029])),
+  ])
+
+  private static let verticalSpace: [ClosedRange<UInt32>] = [10...13, 0x85...0x85, 0x2028...0x2029]
 
   private static let horizontalSpace: [ClosedRange<UInt32>] = [
     9...9, 32...32, 0xa0...0xa0, 0x1680...0x1680, 0x180e...0x180e, 0x2000...0x200a,

@@ -87,6 +87,11 @@ struct PatternParser {
     case "$": return .assertion(options.isMultiline ? .lineEnd : .lastLineEnd)
     case "\\": return try escape()
     case "*", "+", "?": throw fault("There is nothing to repeat.")
+    case "{":
+      position -= 1
+      guard try counts() == nil else { throw fault("There is nothing to repeat.") }
+      position += 1
+      return literal(scalar)
     default: return literal(scalar)
     }
   }
