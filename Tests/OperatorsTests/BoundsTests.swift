@@ -1,12 +1,19 @@
 import JSON
-import Operators
 import Testing
+
+@testable import Operators
 
 /// What hostile input may cost: an error, not the time or the memory of the worker.
 @Suite struct BoundsTests {
   private func refusal(_ body: () throws -> Void) -> OperatorError.Code? {
     do { try body() } catch let error as OperatorError { return error.code } catch {}
     return nil
+  }
+
+  /// With a hundredth of the steps that a call has, which takes a hundredth of the time.
+  private func matches(_ query: String, _ text: String) throws -> Bool {
+    var budget = Budget(steps: Budget.defaultSteps / 100)
+    return try Query(json(query)).matches(.document(try document(text)), &budget)
   }
 
   @Test(arguments: [
@@ -20,14 +27,14 @@ import Testing
   }
 
   @Test func `a large pattern on a large text is given up`() throws {
-    let query = try Query(try json(#"{"a":{"$regex":"(a?){2000}b"}}"#))
-    let text = String(repeating: "a", count: 20_000)
-    #expect(refusal { _ = try query.matches(document(#"{"a":"\#(text)"}"#)) } == .maxTimeExpired)
+    let text = String(repeating: "a", count: 1_000)
+    let query = #"{"a":{"$regex":"(a?){1000}b"}}"#
+    #expect(refusal { _ = try matches(query, #"{"a":"\#(text)"}"#) } == .maxTimeExpired)
   }
 
   @Test func `an honest pattern finds its match in a long text`() throws {
     let query = try Query(try json(#"{"a":{"$regex":"foo.*bar","$options":"s"}}"#))
-    let text = String(repeating: "lorem ipsum ", count: 10_000)
+    let text = String(repeating: "lorem ipsum ", count: 2_000)
     #expect(try query.matches(document(#"{"a":"\#(text)foo\#(text)bar"}"#)))
     #expect(try !query.matches(document(#"{"a":"\#(text)foo\#(text)"}"#)))
   }
@@ -77,9 +84,8 @@ import Testing
   @Test func `a path of numbers is not read in exponentially many ways`() throws {
     let nested = (0..<31).reduce("0") { value, _ in #"[{"0":\#(value)}]"# }
     let path = Array(repeating: "0", count: 50).joined(separator: ".")
-    let query = try Query(json(#"{"a.\#(path)":1}"#))
-    let document = try document(#"{"a":\#(nested)}"#)
-    #expect(refusal { _ = try query.matches(document) } == .maxTimeExpired)
+    let query = #"{"a.\#(path)":1}"#
+    #expect(refusal { _ = try matches(query, #"{"a":\#(nested)}"#) } == .maxTimeExpired)
   }
 
   @Test func `one value is not written to every element without bound`() throws {
@@ -99,18 +105,17 @@ import Testing
   }
 
   @Test func `many conditions on many elements are given up`() throws {
-    let elements = (0..<50_000).map(String.init).joined(separator: ",")
-    let values = (100_000..<101_000).map(String.init).joined(separator: ",")
-    let document = try document(#"{"a":[\#(elements)]}"#)
-    let either = (100_000..<100_900).map { #"{"a":\#($0)}"# }.joined(separator: ",")
-    let query = try Query(json(#"{"$or":[\#(either)]}"#))
-    #expect(refusal { _ = try query.matches(document) } == .maxTimeExpired)
+    let elements = (0..<1_000).map(String.init).joined(separator: ",")
+    let text = #"{"a":[\#(elements)]}"#
+    let either = (2_000..<2_900).map { #"{"a":\#($0)}"# }.joined(separator: ",")
+    #expect(refusal { _ = try matches(#"{"$or":[\#(either)]}"#, text) } == .maxTimeExpired)
     // A list is looked up, not walked.
-    #expect(try !Query(json(#"{"a":{"$in":[\#(values)]}}"#)).matches(document))
+    let values = (2_000..<2_900).map(String.init).joined(separator: ",")
+    #expect(try !matches(#"{"a":{"$in":[\#(values)]}}"#, text))
   }
 
   @Test func `large arrays are changed in one pass`() throws {
-    let elements = (0..<40_000).map(String.init).joined(separator: ",")
+    let elements = (0..<10_000).map(String.init).joined(separator: ",")
     let text = #"{"a":[\#(elements)]}"#
     let pulled = try applying(#"{"$pullAll":{"a":[\#(elements)]}}"#, to: text)
     #expect(pulled.text == #"{"a":[]}"#)
@@ -122,11 +127,11 @@ import Testing
       #"{"$push":{"a":{"$each":[\#(elements)],"$sort":-1,"$slice":3}}}"#,
       to: #"{"a":[7]}"#
     )
-    #expect(pushed.text == #"{"a":[39999,39998,39997]}"#)
+    #expect(pushed.text == #"{"a":[9999,9998,9997]}"#)
   }
 
   @Test func `wide objects are changed in one pass`() throws {
-    let fields = (0..<50_000).map { #""f\#($0)":0"# }.joined(separator: ",")
+    let fields = (0..<10_000).map { #""f\#($0)":0"# }.joined(separator: ",")
     let paths = (0..<1_000).map { #""f\#($0)":1"# }.joined(separator: ",")
     let outcome = try applying(#"{"$unset":{\#(paths)}}"#, to: "{\(fields)}")
     #expect(outcome.text.hasPrefix(#"{"f1000":0,"#))
