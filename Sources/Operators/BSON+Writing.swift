@@ -8,8 +8,8 @@ package enum ExtendedJSONForm: Sendable {
   /// Numbers plain, and dates of the years 1970 to 9999 as text. A small `$numberLong` reads back
   /// as an int32.
   case relaxed
-  /// Relaxed where that reads back as the same type, else canonical. For storage: it loses nothing
-  /// and stays readable to clients that know JSON only.
+  /// Relaxed where that reads back as the same type, else canonical. For storage, also in `jsonb`:
+  /// it loses no type or digit and stays readable to clients that know JSON only.
   case stored
 }
 
@@ -79,11 +79,14 @@ extension BSON {
       let name = value.isNaN ? "NaN" : value < 0 ? "-Infinity" : "Infinity"
       return ["$numberDouble": .string(name)]
     }
-    if form == .canonical { return ["$numberDouble": .string(value.description)] }
-    return .number(JSONNumber(number.spelling ?? value.description))
+    let text = form == .relaxed ? number.spelling ?? value.description : number.storedText
+    guard form != .canonical, let text else {
+      return ["$numberDouble": .string(value.description)]
+    }
+    return .number(JSONNumber(text))
   }
 
-  /// About how long the value is as JSON, and never less than half of it.
+  /// About how long the value is as JSON; that escapes are longer is not counted.
   var size: Int {
     switch self {
     case .string(let text), .symbol(let text): text.utf8.count + 16
@@ -110,7 +113,7 @@ extension BSON {
     case .date(let value): CalendarDate.readable.contains(value) ? 1 : 2
     case .javascript(_, let scope): 1 + (scope.map { BSON.document($0).depth } ?? 0)
     case .int64(let value): Int32(exactly: value) == nil ? 0 : 1
-    case .double(let number): number.value.isFinite ? 0 : 1
+    case .double(let number): number.storedText == nil ? 1 : 0
     case .undefined, .objectID, .symbol, .decimal, .minKey, .maxKey: 1
     case .null, .bool, .string, .int32: 0
     }

@@ -96,6 +96,16 @@ package struct BSONDouble: Sendable, Equatable {
       && first.digits == second.digits
   }
 
+  /// The number as a store can keep it that spells numbers out, as `jsonb` does, and that reads
+  /// back as a double; nil when there is none, as for `1e300`.
+  var storedText: String? {
+    if let spelling, digits != nil || !spelling.utf8.contains(where: { $0 | 0x20 == 0x65 }) {
+      return spelling
+    }
+    let text = value.description
+    return value.isFinite && !text.utf8.contains(UInt8(ascii: "e")) ? text : nil
+  }
+
   /// Only when they say more than the double.
   private var digits: JSONNumber? {
     guard let spelling, JSONNumber(spelling) != JSONNumber(value.description) else { return nil }

@@ -1,3 +1,13 @@
+/// The order of fields that an update or a query finds in documents.
+package enum FieldOrder: Sendable {
+  /// As clients wrote them.
+  case written
+  /// As PostgreSQL's `jsonb` puts them: shorter names first, then by bytes. Values that are compared
+  /// with a document or put into it are brought into this order too; otherwise an object would
+  /// not be equal to itself once it was stored.
+  case stored
+}
+
 /// The fields of a document, in order; no name occurs twice.
 package struct BSONDocument: Sendable, Equatable {
   struct Field: Sendable, Equatable {
@@ -64,5 +74,32 @@ package struct BSONDocument: Sendable, Equatable {
     let rest = fields.enumerated().filter { !positions.contains($0.offset) }
     self = BSONDocument()
     for (_, field) in rest { append(field.name, field.value) }
+  }
+}
+
+extension BSON {
+  /// The value with the fields of all its objects in an order.
+  func ordered(_ order: FieldOrder) -> BSON {
+    switch (order, self) {
+    case (.stored, .document(let document)): .document(document.ordered(order))
+    case (.stored, .array(let elements)): .array(elements.map { $0.ordered(order) })
+    case (.stored, .javascript(let code, let scope?)):
+      .javascript(code, scope: scope.ordered(order))
+    default: self
+    }
+  }
+}
+
+extension BSONDocument {
+  func ordered(_ order: FieldOrder) -> BSONDocument {
+    guard order == .stored else { return self }
+    var document = BSONDocument()
+    let sorted = fields.sorted { first, second in
+      let (first, second) = (first.name.text.utf8, second.name.text.utf8)
+      return first.count == second.count
+        ? first.lexicographicallyPrecedes(second) : first.count < second.count
+    }
+    for field in sorted { document.append(field.name, field.value.ordered(order)) }
+    return document
   }
 }

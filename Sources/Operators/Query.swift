@@ -14,10 +14,13 @@ package struct Query: Sendable {
 
   /// Reads a query from Extended JSON.
   ///
+  /// - Parameters:
+  ///   - json: an object.
+  ///   - order: that of the documents which it will be asked about.
   /// - Throws: `.badValue`, `.failedToParse`, `.overflow` or a fault of a regular expression, with
   ///   the pointer to the operand.
-  package init(_ json: JSON) throws(OperatorError) {
-    var parser = QueryParser()
+  package init(_ json: JSON, order: FieldOrder = .written) throws(OperatorError) {
+    var parser = QueryParser(order)
     root = try parser.query(try BSONDocument(json))
   }
 

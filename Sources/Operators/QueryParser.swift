@@ -4,6 +4,7 @@ internal import JSON
 struct QueryParser {
   /// Tokens of the pointer to what is read.
   private var path: [String]
+  private let order: FieldOrder
   private var conditions = 0
   private var patterns = 0
 
@@ -12,7 +13,10 @@ struct QueryParser {
   /// A pattern may compile to 64 KiB.
   private static let patternLimit = 64
 
-  init(at path: [String] = []) { self.path = path }
+  init(_ order: FieldOrder, at path: [String] = []) {
+    self.order = order
+    self.path = path
+  }
 
   mutating func query(_ document: BSONDocument) throws(OperatorError) -> Predicate {
     var parts: [Predicate] = []
@@ -121,7 +125,7 @@ struct QueryParser {
     if case .regularExpression = value, !isRegexAllowed {
       throw error("A regular expression cannot be compared with.")
     }
-    return Operand(value)
+    return Operand(value.ordered(order))
   }
 
   private mutating func values(_ operand: BSON) throws(OperatorError) -> ValueList {

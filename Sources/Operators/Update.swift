@@ -17,7 +17,7 @@ package struct Update: Sendable {
 
   enum Content: Sendable {
     case operators(UpdateNode, renames: [Rename], filters: [String: Query])
-    case replacement(BSONDocument)
+    case replacement(BSONDocument, FieldOrder)
   }
 
   struct Rename: Sendable {
@@ -46,11 +46,13 @@ package struct Update: Sendable {
   ///   - json: an object whose names all begin with a dollar, or whose names all do not.
   ///   - arrayFilters: at most 64; each must be used.
   ///   - shape: the one that is wanted; nil takes either, as its first name tells.
+  ///   - order: that of the documents which it will change.
   /// - Throws: a fault of the update's form, with its pointer. At most 1,000 paths.
   package init(
     _ json: JSON,
     arrayFilters: [JSON] = [],
-    shape: Shape? = nil
+    shape: Shape? = nil,
+    order: FieldOrder = .written
   ) throws(OperatorError) {
     guard json.array == nil else {
       throw OperatorError(.failedToParse, "An update that is a pipeline is not offered.")
@@ -68,9 +70,9 @@ package struct Update: Sendable {
       )
     }
     if found == .operators || isEmpty {
-      content = try UpdateParser.operators(document, arrayFilters)
+      content = try UpdateParser.operators(document, arrayFilters, order)
     } else {
-      content = .replacement(try UpdateParser.replacement(document, arrayFilters))
+      content = .replacement(try UpdateParser.replacement(document, arrayFilters), order)
     }
   }
 
@@ -95,8 +97,8 @@ package struct Update: Sendable {
     let result: BSONDocument
     let isModified: Bool
     switch content {
-    case .replacement(let replacement):
-      result = replacement.keepingID(of: document)
+    case .replacement(let replacement, let order):
+      result = replacement.keepingID(of: document).ordered(order)
       isModified = result != document
     case .operators(let root, let renames, let filters):
       var updater = Updater(

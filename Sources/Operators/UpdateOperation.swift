@@ -39,16 +39,17 @@ enum UpdateOperation: Sendable {
 struct OperandParser {
   /// Tokens of the pointer: the operator and the path.
   let place: [String]
+  let order: FieldOrder
 
   func operation(_ name: String, _ operand: BSON) throws(OperatorError) -> UpdateOperation? {
     switch name {
-    case "$set": .set(operand)
-    case "$setOnInsert": .setOnInsert(operand)
+    case "$set": .set(operand.ordered(order))
+    case "$setOnInsert": .setOnInsert(operand.ordered(order))
     case "$unset": .unset
     case "$inc": .increment(try number(operand))
     case "$mul": .multiply(try number(operand))
-    case "$min": .minimum(operand)
-    case "$max": .maximum(operand)
+    case "$min": .minimum(operand.ordered(order))
+    case "$max": .maximum(operand.ordered(order))
     case "$currentDate": try currentDate(operand)
     case "$bit": .bits(try bits(operand))
     case "$push": .push(try push(operand))
@@ -99,15 +100,15 @@ struct OperandParser {
   }
 
   private func push(_ operand: BSON) throws(OperatorError) -> Push {
-    guard let document = operand.document else { return Push(elements: [operand]) }
+    guard let document = operand.document else { return Push(elements: [operand.ordered(order)]) }
     guard let each = document["$each"] else {
       guard !document.isExpression else {
         throw error("The clauses of $push need an $each.", .dollarPrefixedFieldName)
       }
-      return Push(elements: [operand])
+      return Push(elements: [operand.ordered(order)])
     }
     guard let elements = each.array else { throw error("$each takes an array.") }
-    var push = Push(elements: elements)
+    var push = Push(elements: elements.map { $0.ordered(order) })
     for field in document.fields {
       switch field.name.text {
       case "$each": break
@@ -150,13 +151,13 @@ struct OperandParser {
 
   private func addToSet(_ operand: BSON) throws(OperatorError) -> [BSON] {
     guard let document = operand.document, document.fields.first?.name.text == "$each" else {
-      return [operand]
+      return [operand.ordered(order)]
     }
     guard document.names.count == 1 else { throw error("$addToSet knows $each only.") }
     guard let elements = document["$each"]?.array else {
       throw error("$each takes an array.", .typeMismatch)
     }
-    return elements
+    return elements.map { $0.ordered(order) }
   }
 
   private func pop(_ operand: BSON) throws(OperatorError) -> UpdateOperation {
@@ -168,7 +169,7 @@ struct OperandParser {
   }
 
   private func pull(_ operand: BSON) throws(OperatorError) -> UpdateOperation.Pull {
-    var parser = QueryParser(at: place)
+    var parser = QueryParser(order, at: place)
     let element = [FieldName("")]
     switch operand {
     case .regularExpression: return .elements(Query(try parser.field(element, operand)))
@@ -178,13 +179,13 @@ struct OperandParser {
         return .elements(Query(try parser.operators(element, document)))
       }
       return .documents(Query(try parser.query(document)))
-    default: return .anyOf([ByValue(operand)])
+    default: return .anyOf([ByValue(operand.ordered(order))])
     }
   }
 
   private func pullAll(_ operand: BSON) throws(OperatorError) -> UpdateOperation.Pull {
     guard let elements = operand.array else { throw error("$pullAll takes an array.") }
-    return .anyOf(Set(elements.map { ByValue($0) }))
+    return .anyOf(Set(elements.map { ByValue($0.ordered(order)) }))
   }
 
   private var pointer: String { JSONPointer(tokens: place).description }

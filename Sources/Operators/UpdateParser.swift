@@ -6,19 +6,23 @@ struct UpdateParser {
   private static let pathLimit = 1_000
   private static let filterLimit = 64
 
+  private let order: FieldOrder
   private var root = UpdateNode.fields([:])
   private var renames: [Update.Rename] = []
   private var paths = 0
   /// Identifiers of the paths, with the pointer to one that has it.
   private var identifiers: [String: String] = [:]
 
+  private init(order: FieldOrder) { self.order = order }
+
   static func operators(
     _ document: BSONDocument,
-    _ arrayFilters: [JSON]
+    _ arrayFilters: [JSON],
+    _ order: FieldOrder
   ) throws(OperatorError) -> Update.Content {
-    var parser = UpdateParser()
+    var parser = UpdateParser(order: order)
     for field in document.fields { try parser.read(field) }
-    let filters = try Self.filters(arrayFilters)
+    let filters = try parser.filters(arrayFilters)
     for (identifier, pointer) in parser.identifiers where filters[identifier] == nil {
       throw OperatorError(
         .badValue,
@@ -91,7 +95,10 @@ struct UpdateParser {
       let path = try UpdatePath(change.name.text, pointer: pointer)
       if name == "$rename" {
         try rename(path, to: change.value, pointer)
-      } else if let operation = try OperandParser(place: place).operation(name, change.value) {
+        continue
+      }
+      let parser = OperandParser(place: place, order: order)
+      if let operation = try parser.operation(name, change.value) {
         try add(operation, at: path, pointer)
       }
     }
@@ -134,13 +141,13 @@ struct UpdateParser {
 
   // MARK: Array filters
 
-  private static func filters(
+  private func filters(
     _ arrayFilters: [JSON]
   ) throws(OperatorError) -> [String: (query: Query, pointer: String)] {
-    guard arrayFilters.count <= filterLimit else {
+    guard arrayFilters.count <= Self.filterLimit else {
       throw OperatorError(
         .badValue,
-        "An update may have \(filterLimit) array filters.",
+        "An update may have \(Self.filterLimit) array filters.",
         pointer: "/arrayFilters"
       )
     }
@@ -152,7 +159,7 @@ struct UpdateParser {
       guard let document = try reader.value(json).document else {
         throw OperatorError(.failedToParse, "An array filter is an object.", pointer: pointer)
       }
-      var parser = QueryParser(at: place)
+      var parser = QueryParser(order, at: place)
       let query = Query(try parser.query(document))
       let identifiers = Set(query.root.names)
       guard identifiers.count == 1, let identifier = identifiers.first else {

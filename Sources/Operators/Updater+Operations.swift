@@ -100,7 +100,8 @@ extension Updater {
     // A sort looks at each element about as often as the count has bits.
     if push.sort != nil {
       let count = new.count + push.elements.count
-      try spend(count * (Int.bitWidth - count.leadingZeroBitCount))
+      let weight = BSON.array(new).weight + BSON.array(push.elements).weight
+      try spend(weight * (Int.bitWidth - count.leadingZeroBitCount))
     }
     push.apply(to: &new)
     guard new != old else { return false }
@@ -115,6 +116,7 @@ extension Updater {
   ) throws(OperatorError) -> Bool {
     let old = try array(leaf, slot)
     var new = old ?? []
+    try spend(elements.count)
     var missing = Set(elements.map { ByValue($0) })
     for element in new { missing.remove(ByValue(element)) }
     for element in elements where missing.remove(ByValue(element)) != nil {

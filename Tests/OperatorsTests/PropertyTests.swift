@@ -26,7 +26,8 @@ import Testing
   }
 
   private static let scalars = [
-    "null", "true", "false", "0", "1", "2", "-3", "1.0", "2.5", #"{"$numberLong":"1"}"#,
+    "null", "true", "false", "0", "1", "2", "-3", "1.0", "2.5", "1e20", "-1e-9",
+    #"{"$numberLong":"1"}"#,
     #"{"$numberDecimal":"2.50"}"#, #"{"$numberDouble":"NaN"}"#, #""""#, #""x""#, #""xy""#,
     #"{"$oid":"0123456789abcdef01234567"}"#, #"{"$date":"2020-01-01T00:00:00Z"}"#,
     #"{"$regularExpression":{"pattern":"x","options":""}}"#, #"{"$minKey":1}"#,

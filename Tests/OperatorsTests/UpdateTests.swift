@@ -200,4 +200,42 @@ import Testing
     #expect(try Update(json("{}"), shape: .operators).shape == .operators)
     #expect(try Update(json("{}"), shape: .replacement).shape == .replacement)
   }
+
+  /// The documents are as jsonb gives them back.
+  @Test(arguments: [
+    (#"{"l":[{"id":1,"name":"x"}]}"#, #"{"$addToSet":{"l":{"name":"x","id":1}}}"#),
+    (#"{"l":[{"id":1,"name":"x"}]}"#, #"{"$set":{"l":[{"name":"x","id":1}]}}"#),
+    (#"{"l":{"id":1,"name":"x"}}"#, #"{"$max":{"l":{"name":"x","id":1}}}"#),
+    (#"{"b":{"id":1,"name":"x"},"_id":1}"#, #"{"_id":1,"b":{"name":"x","id":1}}"#),
+    (#"{"b":1,"_id":1}"#, #"{"b":1}"#),
+  ])
+  func `objects are equal to themselves once they were stored`(
+    document text: String,
+    update: String
+  ) throws {
+    let document = try document(text)
+    #expect(try !Update(json(update), order: .stored).apply(to: document, now: now).isModified)
+    #expect(try applying(update, to: text).isModified)
+  }
+
+  @Test func `what is stored in an order is found and removed`() throws {
+    let document = try document(#"{"l":[{"id":1,"name":"x"}]}"#)
+    let object = #"{"name":"x","id":1}"#
+    for update in [#"{"$pullAll":{"l":[\#(object)]}}"#, #"{"$pull":{"l":{"$in":[\#(object)]}}}"#] {
+      let outcome = try Update(json(update), order: .stored).apply(to: document, now: now)
+      #expect(outcome.document.json(.stored).text == #"{"l":[]}"#)
+    }
+    for query in [#"{"l":\#(object)}"#, #"{"l":{"$in":[\#(object)]}}"#] {
+      #expect(try Query(json(query), order: .stored).matches(document))
+      #expect(try !Query(json(query)).matches(document))
+    }
+    let pushed = try Update(
+      json(#"{"$push":{"l":{"$each":[\#(object)],"$sort":{"name":1,"id":-1}}}}"#),
+      order: .stored
+    )
+    .apply(to: document, now: now)
+    #expect(
+      pushed.document.json(.stored).text == #"{"l":[{"id":1,"name":"x"},{"id":1,"name":"x"}]}"#
+    )
+  }
 }

@@ -126,6 +126,7 @@ struct Pattern: Sendable {
   /// - Throws: `.maxTimeExpired`.
   /// - Complexity: O(*n* × *m*) of the text and the program.
   func matches(_ text: String, _ budget: inout Budget) throws(OperatorError) -> Bool {
+    try budget.spend(program.count / 64)
     var run = Run(count: program.count)
     var rest = text.unicodeScalars.makeIterator()
     var before: Unicode.Scalar?
