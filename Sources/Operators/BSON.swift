@@ -97,8 +97,9 @@ package struct BSONDouble: Sendable, Equatable {
   }
 
   /// The number as a store can keep it that spells numbers out, as `jsonb` does, and that reads
-  /// back as a double; nil when there is none, as for `1e300`.
+  /// back as the same double; nil when there is none, as for `1e300` and `-0.0`.
   var storedText: String? {
+    guard !value.isZero || value.sign == .plus else { return nil }
     if let spelling, digits != nil || !spelling.utf8.contains(where: { $0 | 0x20 == 0x65 }) {
       return spelling
     }

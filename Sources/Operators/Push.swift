@@ -22,7 +22,7 @@ struct Push: Sendable {
   /// Inserts, then sorts the whole, then cuts.
   func apply(to array: inout [BSON]) {
     let position = position ?? array.count
-    let index = position < 0 ? max(array.count + max(position, -array.count), 0) : position
+    let index = position < 0 ? max(array.count + position, 0) : position
     array.insert(contentsOf: elements, at: min(index, array.count))
     switch sort {
     case .values(let isAscending):

@@ -40,10 +40,8 @@ struct PatternParser {
   }
 
   private mutating func alternatives() throws(Fault) -> PatternNode {
-    let outer = options
     var branches = [try sequence()]
     while take("|") { branches.append(try sequence()) }
-    options = outer
     return branches.count == 1 ? branches[0] : .alternatives(branches)
   }
 
