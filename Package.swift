@@ -43,6 +43,7 @@ let package = Package(
     ),
     .target(name: "Outbound", dependencies: ["CCurl", "EventLoop"], swiftSettings: pointers),
     .target(name: "JSON", swiftSettings: house),
+    .target(name: "Operators", dependencies: ["JSON"], swiftSettings: house),
     .target(name: "HTTP", swiftSettings: house),
     .target(name: "PictureContract", swiftSettings: house),
     .executableTarget(
@@ -132,6 +133,11 @@ let package = Package(
       swiftSettings: house
     ),
     .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: house),
+    .testTarget(
+      name: "OperatorsTests",
+      dependencies: ["JSON", "Operators"],
+      swiftSettings: house
+    ),
     .testTarget(name: "HTTPTests", dependencies: ["HTTP"], swiftSettings: house),
     .testTarget(
       name: "PostgresTests",

@@ -1,0 +1,98 @@
+extension BSON {
+  /// The type of a value, by the number that `$type` takes.
+  enum Kind: Int, CaseIterable, Sendable {
+    case minKey = -1
+    case double = 1
+    case string, object, array, binary, undefined, objectID, bool, date, null, regex
+    case dbPointer, javascript, symbol, javascriptWithScope, int, timestamp, long, decimal
+    case maxKey = 127
+
+    /// Values of one rank are compared with each other; ranks come in this order.
+    ///
+    /// - Source: MongoDB manual, "Comparison and sort order".
+    var rank: Int {
+      switch self {
+      case .minKey: -1
+      case .undefined: Self.missingRank
+      case .null: 5
+      case .double, .int, .long, .decimal: 10
+      case .string, .symbol: 15
+      case .object: 20
+      case .array: 25
+      case .binary: 30
+      case .objectID: 35
+      case .bool: 40
+      case .date: 45
+      case .timestamp: 47
+      case .regex: 50
+      case .dbPointer: 55
+      case .javascript: 60
+      case .javascriptWithScope: 65
+      case .maxKey: 127
+      }
+    }
+
+    /// That of a field that is not there.
+    static let missingRank = 0
+
+    var isNumber: Bool { rank == Kind.int.rank }
+
+    /// The name that `$type` takes.
+    var alias: String {
+      switch self {
+      case .minKey: "minKey"
+      case .double: "double"
+      case .string: "string"
+      case .object: "object"
+      case .array: "array"
+      case .binary: "binData"
+      case .undefined: "undefined"
+      case .objectID: "objectId"
+      case .bool: "bool"
+      case .date: "date"
+      case .null: "null"
+      case .regex: "regex"
+      case .dbPointer: "dbPointer"
+      case .javascript: "javascript"
+      case .symbol: "symbol"
+      case .javascriptWithScope: "javascriptWithScope"
+      case .int: "int"
+      case .timestamp: "timestamp"
+      case .long: "long"
+      case .decimal: "decimal"
+      case .maxKey: "maxKey"
+      }
+    }
+
+    /// The kinds that an alias stands for; nil when there is no such alias.
+    static func named(_ alias: String) -> [Kind]? {
+      if alias == "number" { return allCases.filter(\.isNumber) }
+      return allCases.first { $0.alias == alias }.map { [$0] }
+    }
+  }
+
+  var kind: Kind {
+    switch self {
+    case .double: .double
+    case .string: .string
+    case .document: .object
+    case .array: .array
+    case .binary: .binary
+    case .undefined: .undefined
+    case .objectID: .objectID
+    case .bool: .bool
+    case .date: .date
+    case .null: .null
+    case .regularExpression: .regex
+    case .dbPointer: .dbPointer
+    case .javascript(_, let scope): scope == nil ? .javascript : .javascriptWithScope
+    case .symbol: .symbol
+    case .int32: .int
+    case .timestamp: .timestamp
+    case .int64: .long
+    case .decimal: .decimal
+    case .minKey: .minKey
+    case .maxKey: .maxKey
+    }
+  }
+}

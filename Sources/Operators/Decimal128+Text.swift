@@ -1,0 +1,84 @@
+/// Reading and writing decimals.
+extension Decimal128: CustomStringConvertible {
+  /// Reads the text of `$numberDecimal`; nil when it is none, or cannot be kept exactly.
+  package init?(_ text: String) {
+    var rest = Array(text.utf8)[...]
+    var isNegative = false
+    if let sign = rest.first, sign == UInt8(ascii: "-") || sign == UInt8(ascii: "+") {
+      isNegative = sign == UInt8(ascii: "-")
+      rest = rest.dropFirst()
+    }
+    switch String(decoding: rest, as: UTF8.self).lowercased() {
+    case "inf", "infinity":
+      self.init(.infinity, isNegative: isNegative)
+      return
+    case "nan":
+      self.init(.nan)
+      return
+    default: break
+    }
+    var digits: [UInt8] = []
+    var exponent = 0
+    var hasDigits = false
+    var isFraction = false
+    scan: while let byte = rest.popFirst() {
+      switch byte {
+      case UInt8(ascii: "0")...UInt8(ascii: "9"):
+        hasDigits = true
+        if !digits.isEmpty || byte != UInt8(ascii: "0") { digits.append(byte - UInt8(ascii: "0")) }
+        if isFraction { exponent -= 1 }
+      case UInt8(ascii: ".") where !isFraction: isFraction = true
+      case UInt8(ascii: "e"), UInt8(ascii: "E"):
+        // Eleven bytes hold every exponent that is of use.
+        guard !rest.isEmpty, rest.count <= 11,
+          let power = Int(String(decoding: rest, as: UTF8.self))
+        else { return nil }
+        exponent += power
+        break scan
+      default: return nil
+      }
+    }
+    guard hasDigits else { return nil }
+    // Zeros at the end may go where there are too many digits, or too small an exponent.
+    while digits.last == 0,
+      digits.count > Self.precision || exponent < Self.exponents.lowerBound
+    {
+      digits.removeLast()
+      exponent += 1
+    }
+    if digits.isEmpty { exponent = max(exponent, Self.exponents.lowerBound) }
+    guard digits.count <= Self.precision, exponent >= Self.exponents.lowerBound else { return nil }
+    self.init(isNegative: isNegative, digits: digits, exponent: exponent)
+    guard kind == .finite else { return nil }
+  }
+
+  package var description: String {
+    switch kind {
+    case .nan: return "NaN"
+    case .infinity: return isNegative ? "-Infinity" : "Infinity"
+    case .finite: break
+    }
+    let sign = isNegative ? "-" : ""
+    let text = digits.isEmpty ? "0" : String(decoding: digits.map { $0 + 48 }, as: UTF8.self)
+    let leading = exponent + text.utf8.count - 1
+    if exponent > 0 || leading < -6 {
+      let fraction = text.dropFirst()
+      let point = fraction.isEmpty ? "" : "."
+      return "\(sign)\(text.prefix(1))\(point)\(fraction)E\(leading < 0 ? "" : "+")\(leading)"
+    }
+    if exponent == 0 { return sign + text }
+    let whole = text.utf8.count + exponent
+    if whole > 0 { return "\(sign)\(text.prefix(whole)).\(text.dropFirst(whole))" }
+    return sign + "0." + String(repeating: "0", count: -whole) + text
+  }
+
+  /// The nearest double.
+  var double: Double {
+    switch kind {
+    case .nan: .nan
+    case .infinity: isNegative ? -.infinity : .infinity
+    // Numbers past the range of doubles read as infinity or zero.
+    case .finite: Double(description) ?? (exponent > 0 ? (isNegative ? -1 : 1) * .infinity : 0)
+    }
+  }
+}

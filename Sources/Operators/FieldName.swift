@@ -1,0 +1,49 @@
+internal import JSON
+
+/// The name of a field, or one part of a dotted path.
+///
+/// Names are equal when their bytes are, unlike Swift's strings. Numbers come in their order,
+/// before other names.
+struct FieldName: Hashable, Comparable, Sendable {
+  let text: String
+  /// What it means in an array: digits without a leading zero.
+  let index: Int?
+
+  init(_ text: some StringProtocol) {
+    self.text = String(text)
+    let isNumber =
+      text.utf8.allSatisfy { UInt8(ascii: "0") <= $0 && $0 <= UInt8(ascii: "9") }
+      && (text.utf8.count == 1 || text.utf8.first != UInt8(ascii: "0"))
+    index = isNumber ? Int(text) : nil
+  }
+
+  static func == (first: FieldName, second: FieldName) -> Bool {
+    first.text.utf8.elementsEqual(second.text.utf8)
+  }
+
+  /// That of the string: names with the same bytes are equal strings too.
+  func hash(into hasher: inout Hasher) { hasher.combine(text) }
+
+  static func < (first: FieldName, second: FieldName) -> Bool {
+    switch (first.index, second.index) {
+    case (let first?, let second?): first < second
+    case (.some, nil): true
+    case (nil, .some): false
+    case (nil, nil): first.text.utf8.lexicographicallyPrecedes(second.text.utf8)
+    }
+  }
+
+  var isDollarPrefixed: Bool { text.utf8.first == UInt8(ascii: "$") }
+
+  /// More parts than a document can be deep are of no use to anybody.
+  static let pathLimit = JSONLimits.standard.depth
+
+  /// The parts of a dotted path.
+  static func parts(of path: String, pointer: String) throws(OperatorError) -> [FieldName] {
+    let parts = path.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count <= pathLimit else {
+      throw OperatorError(.overflow, "A path may have \(pathLimit) parts.", pointer: pointer)
+    }
+    return parts.map { FieldName($0) }
+  }
+}

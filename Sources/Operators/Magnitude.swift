@@ -1,0 +1,55 @@
+/// A whole number of any size, as far as comparing a decimal with a double needs it.
+///
+/// Both become whole numbers by multiplication with powers of two and five; within the range of
+/// doubles these have at most about 2,500 bits.
+struct Magnitude {
+  /// Least significant first.
+  private var words: [UInt64]
+
+  private init(_ value: UInt64) { words = [value] }
+
+  private mutating func multiply(by factor: UInt64, adding addend: UInt64 = 0) {
+    var carry = addend
+    for position in words.indices {
+      let (high, low) = words[position].multipliedFullWidth(by: factor)
+      let (sum, overflow) = low.addingReportingOverflow(carry)
+      words[position] = sum
+      carry = high + (overflow ? 1 : 0)
+    }
+    if carry > 0 { words.append(carry) }
+  }
+
+  private mutating func multiply(byPowerOf base: UInt64, _ exponent: Int) {
+    var rest = max(exponent, 0)
+    while rest > 0 {
+      // 5 to the power of 27 is the largest that fits a word.
+      let step = min(rest, 27)
+      multiply(by: (0..<step).reduce(1) { power, _ in power * base })
+      rest -= step
+    }
+  }
+
+  private static func compare(_ first: Magnitude, _ second: Magnitude) -> Order {
+    let first = first.words.reversed().drop { $0 == 0 }
+    let second = second.words.reversed().drop { $0 == 0 }
+    guard first.count == second.count else { return Order(first.count, second.count) }
+    return zip(first, second).first { $0 != $1 }.map { Order($0, $1) } ?? .same
+  }
+
+  /// The first without its sign, which is not zero, against the second, which is not negative and
+  /// about as large.
+  static func compare(_ first: Decimal128, _ second: Double) -> Order {
+    guard second > 0 else { return .descending }
+    var decimal = Magnitude(0)
+    for digit in first.digits { decimal.multiply(by: 10, adding: UInt64(digit)) }
+    // A significand of 53 bits and the power of two that it is multiplied by.
+    let power = Int(second.exponent) - 52
+    var binary = Magnitude(UInt64(second.significand * 0x1p52))
+    let least = min(power, first.exponent)
+    decimal.multiply(byPowerOf: 2, first.exponent - least)
+    binary.multiply(byPowerOf: 2, power - least)
+    decimal.multiply(byPowerOf: 5, first.exponent)
+    binary.multiply(byPowerOf: 5, -first.exponent)
+    return compare(decimal, binary)
+  }
+}

@@ -1,0 +1,150 @@
+/// The evaluation of a predicate, within a budget.
+struct Matcher {
+  var budget: Budget
+
+  mutating func holds(_ predicate: Predicate, of value: BSON) throws(OperatorError) -> Bool {
+    try budget.spend(1)
+    switch predicate {
+    case .all(let parts):
+      for part in parts { guard try holds(part, of: value) else { return false } }
+      return true
+    case .any(let parts):
+      for part in parts where try holds(part, of: value) { return true }
+      return false
+    case .none(let parts):
+      for part in parts where try holds(part, of: value) { return false }
+      return true
+    case .field(let path, let test):
+      if path.isEmpty { return try passes(test, value) }
+      guard case .document(let document) = value else { return false }
+      return try reaches(path[...], in: document, test)
+    }
+  }
+
+  // MARK: Paths
+
+  /// Whether something that the path leads to passes the test; nothing at all is tested as nil.
+  private mutating func reaches(
+    _ path: ArraySlice<FieldName>,
+    in document: BSONDocument,
+    _ test: Test
+  ) throws(OperatorError) -> Bool {
+    try budget.spend(1)
+    guard let name = path.first, let value = document[name] else { return try passes(test, nil) }
+    let rest = path.dropFirst()
+    switch value {
+    case .array(let elements) where !rest.isEmpty: return try reaches(rest, in: elements, test)
+    case .document(let document) where !rest.isEmpty:
+      return try reaches(rest, in: document, test)
+    case .array(let elements) where test.expandsArrays:
+      for element in elements where try passes(test, element) { return true }
+      return try passes(test, value)
+    default: return try passes(test, rest.isEmpty ? value : nil)
+    }
+  }
+
+  /// Each document of an array takes the whole of the path; a number is an index besides.
+  private mutating func reaches(
+    _ path: ArraySlice<FieldName>,
+    in elements: [BSON],
+    _ test: Test
+  ) throws(OperatorError) -> Bool {
+    for element in elements {
+      try budget.spend(1)
+      if case .document(let document) = element, try reaches(path, in: document, test) {
+        return true
+      }
+    }
+    guard let index = path.first?.index, elements.indices.contains(index) else { return false }
+    let rest = path.dropFirst()
+    if rest.isEmpty { return try passes(test, elements[index]) }
+    switch elements[index] {
+    case .document(let document): return try reaches(rest, in: document, test)
+    case .array(let elements): return try reaches(rest, in: elements, test)
+    default: return false
+    }
+  }
+
+  // MARK: Tests
+
+  private mutating func passes(_ test: Test, _ value: BSON?) throws(OperatorError) -> Bool {
+    try budget.spend(1)
+    switch test {
+    case .equal(let operand): return try order(of: value, to: operand) == .same
+    case .less(let operand, let orEqual):
+      let order = try order(of: value, to: operand)
+      return order == .ascending || (orEqual && order == .same)
+    case .greater(let operand, let orEqual):
+      let order = try order(of: value, to: operand)
+      return order == .descending || (orEqual && order == .same)
+    case .oneOf(let list):
+      guard let value, value != .undefined else { return list.hasNull }
+      if try list.contains(value, &budget) { return true }
+      for pattern in list.patterns where try matches(pattern, value) { return true }
+      return false
+    case .exists: return value != nil
+    case .type(let kinds): return value.map { kinds.contains($0.kind) } ?? false
+    case .pattern(let pattern): return try matches(pattern, value)
+    case .size(let count): return value?.array?.count == count
+    case .element(let predicate, let isDocument):
+      for element in value?.array ?? [] {
+        guard let element = isDocument ? try document(element) : element else { continue }
+        if try holds(predicate, of: element) { return true }
+      }
+      return false
+    }
+  }
+
+  /// What a query on documents sees in a value: an array has its indexes for names.
+  private mutating func document(_ value: BSON) throws(OperatorError) -> BSON? {
+    guard case .array(let elements) = value else { return value.document == nil ? nil : value }
+    try budget.spend(elements.count)
+    var document = BSONDocument()
+    for (index, element) in elements.enumerated() {
+      document.append(FieldName(String(index)), element)
+    }
+    return .document(document)
+  }
+
+  private mutating func matches(_ pattern: Pattern, _ value: BSON?) throws(OperatorError) -> Bool {
+    switch value {
+    case .string(let text), .symbol(let text): try pattern.matches(text, &budget)
+    case .regularExpression(let source, let options):
+      source.utf8.elementsEqual(pattern.source.utf8) && options == pattern.options
+    default: false
+    }
+  }
+
+  /// How a value compares with an operand; nil when it does not.
+  ///
+  /// Values of different ranks are not compared, but null stands for nothing too, and all are
+  /// between the least and the greatest key. NaN is only like NaN.
+  private mutating func order(
+    of value: BSON?,
+    to operand: Operand
+  ) throws(OperatorError) -> Order? {
+    let rank = value?.kind.rank ?? BSON.Kind.missingRank
+    guard rank == operand.value.kind.rank, let value else {
+      switch operand.value {
+      case .null: return rank == BSON.Kind.missingRank ? .same : nil
+      case .minKey: return .descending
+      case .maxKey: return .ascending
+      default: return nil
+      }
+    }
+    if case .decimal = value { try budget.spend(value.weight) }
+    try budget.spend(operand.weight)
+    let order = BSON.compare(value, operand.value)
+    return order != .same && (value.isNaN || operand.value.isNaN) ? nil : order
+  }
+}
+
+extension BSON {
+  fileprivate var isNaN: Bool {
+    switch self {
+    case .double(let number): number.value.isNaN
+    case .decimal(let number): number.kind == .nan
+    default: false
+    }
+  }
+}

@@ -1,0 +1,222 @@
+/// A regular expression, compiled.
+///
+/// MongoDB's engine is PCRE, which backtracks: its limit of steps starts anew at every character,
+/// and it does not count the characters that one step runs over, so that a pattern as plain as
+/// `[a-z]*[0-9]` takes quadratic time. This one goes through a text once, with all the ways to
+/// match side by side; each costs a step of the budget. What cannot be matched so is refused.
+/// - Source: the syntax of `pcre2pattern(3)`; Ken Thompson, "Regular expression search algorithm",
+///   1968.
+struct Pattern: Sendable {
+  let source: String
+  /// Sorted, of `imsx`.
+  let options: String
+  private let program: [Instruction]
+
+  private enum Instruction: Sendable {
+    case one(ScalarSet)
+    case assertion(PatternNode.Assertion)
+    case split(Int, Int)
+    case jump(Int)
+    case match
+  }
+
+  /// Bytes of a pattern.
+  private static let lengthLimit = 4_096
+  /// Every one may be busy at every character.
+  private static let programLimit = 4_096
+
+  /// - Parameters:
+  ///   - source: the pattern.
+  ///   - options: of `imsx`, in any order; `u` is passed over, for Unicode is always on.
+  ///   - pointer: to the pattern, for errors.
+  /// - Throws: `.invalidRegex` or `.invalidRegexOptions`.
+  init(_ source: String, options: String, pointer: String) throws(OperatorError) {
+    var flags = PatternParser.Options()
+    for option in options.utf8 {
+      switch option {
+      case UInt8(ascii: "i"): flags.isCaseless = true
+      case UInt8(ascii: "m"): flags.isMultiline = true
+      case UInt8(ascii: "s"): flags.isDotAll = true
+      case UInt8(ascii: "x"): flags.isExtended = true
+      case UInt8(ascii: "u"): break
+      default:
+        throw OperatorError(
+          .invalidRegexOptions,
+          "The options of a regular expression are i, m, s and x.",
+          pointer: pointer
+        )
+      }
+    }
+    guard source.utf8.count <= Self.lengthLimit else {
+      throw OperatorError(
+        .invalidRegex,
+        "A regular expression may have \(Self.lengthLimit) bytes.",
+        pointer: pointer
+      )
+    }
+    do throws(PatternParser.Fault) {
+      var parser = PatternParser(source, flags)
+      var compiler = Compiler()
+      try compiler.add(try parser.pattern())
+      compiler.program.append(.match)
+      program = compiler.program
+    } catch {
+      throw OperatorError(
+        .invalidRegex,
+        "The regular expression is not taken, at byte \(error.offset). \(error.detail)",
+        pointer: pointer
+      )
+    }
+    self.source = source
+    self.options = String(options.sorted())
+  }
+
+  /// Translates nodes; counted ones are repeated in the program.
+  private struct Compiler {
+    var program: [Instruction] = []
+    /// Nodes that were translated: some yield no instruction.
+    private var work = 0
+
+    mutating func add(_ node: PatternNode) throws(PatternParser.Fault) {
+      work += 1
+      guard program.count < Pattern.programLimit, work < 4 * Pattern.programLimit else {
+        throw PatternParser.Fault(offset: 0, detail: "It is too large.")
+      }
+      switch node {
+      case .one(let set): program.append(.one(set))
+      case .assertion(let assertion): program.append(.assertion(assertion))
+      case .sequence(let parts): for part in parts { try add(part) }
+      case .alternatives(let branches):
+        var ends: [Int] = []
+        for branch in branches.dropLast() {
+          let split = program.count
+          program.append(.match)
+          try add(branch)
+          ends.append(program.count)
+          program.append(.match)
+          program[split] = .split(split + 1, program.count)
+        }
+        if let last = branches.last { try add(last) }
+        for end in ends { program[end] = .jump(program.count) }
+      case .repeated(let part, let minimum, let maximum):
+        for _ in 0..<minimum { try add(part) }
+        guard let maximum else {
+          let split = program.count
+          program.append(.match)
+          try add(part)
+          program.append(.jump(split))
+          program[split] = .split(split + 1, program.count)
+          return
+        }
+        var splits: [Int] = []
+        for _ in minimum..<maximum {
+          splits.append(program.count)
+          program.append(.match)
+          try add(part)
+        }
+        for split in splits { program[split] = .split(split + 1, program.count) }
+      }
+    }
+  }
+
+  // MARK: Matching
+
+  /// Whether the text holds a match.
+  ///
+  /// - Throws: `.maxTimeExpired`.
+  /// - Complexity: O(*n* × *m*) of the text and the program.
+  func matches(_ text: String, _ budget: inout Budget) throws(OperatorError) -> Bool {
+    try budget.spend(program.count / 64)
+    var run = Run(count: program.count)
+    var rest = text.unicodeScalars.makeIterator()
+    var before: Unicode.Scalar?
+    var current = rest.next()
+    var next = rest.next()
+    while true {
+      let place = Place(before: before, after: current, isLast: next == nil)
+      run.add(0, program, place)
+      if run.isMatch { return true }
+      // A visit costs less than looking at a value.
+      try budget.spend(1 + run.takeVisits() / 8)
+      guard let scalar = current else { return false }
+      before = scalar
+      current = next
+      next = rest.next()
+      run.advance(scalar, program, Place(before: before, after: current, isLast: next == nil))
+    }
+  }
+
+  /// A place between two characters.
+  private struct Place {
+    let before: Unicode.Scalar?
+    let after: Unicode.Scalar?
+    /// Whether `after` is the last.
+    let isLast: Bool
+
+    func allows(_ assertion: PatternNode.Assertion) -> Bool {
+      switch assertion {
+      case .textStart: before == nil
+      case .lineStart: before == nil || (before == "\n" && after != nil)
+      case .textEnd: after == nil
+      case .lastLineEnd: after == nil || (after == "\n" && isLast)
+      case .lineEnd: after == nil || after == "\n"
+      case .wordBoundary: isBoundary
+      case .noWordBoundary: !isBoundary
+      case .notBeforeNewline: after != "\n"
+      }
+    }
+
+    private var isBoundary: Bool {
+      (before.map(PatternParser.isWord) ?? false) != (after.map(PatternParser.isWord) ?? false)
+    }
+  }
+
+  /// The instructions that wait for a character, all at the same one.
+  private struct Run {
+    private(set) var isMatch = false
+    private var waiting: [Int] = []
+    private var stack: [Int] = []
+    /// When each instruction was last reached.
+    private var marks: [Int]
+    private var time = 1
+    private var visits = 0
+
+    init(count: Int) { marks = [Int](repeating: 0, count: count) }
+
+    /// Follows a way until it waits for a character.
+    mutating func add(_ start: Int, _ program: [Instruction], _ place: Place) {
+      stack.append(start)
+      while let index = stack.popLast() {
+        visits += 1
+        guard marks[index] != time else { continue }
+        marks[index] = time
+        switch program[index] {
+        case .one: waiting.append(index)
+        case .assertion(let assertion): if place.allows(assertion) { stack.append(index + 1) }
+        case .split(let first, let second):
+          stack.append(second)
+          stack.append(first)
+        case .jump(let target): stack.append(target)
+        case .match: isMatch = true
+        }
+      }
+    }
+
+    mutating func advance(_ scalar: Unicode.Scalar, _ program: [Instruction], _ place: Place) {
+      let reached = waiting
+      waiting.removeAll(keepingCapacity: true)
+      time += 1
+      for index in reached {
+        visits += 1
+        if case .one(let set) = program[index], set.contains(scalar) {
+          add(index + 1, program, place)
+        }
+      }
+    }
+
+    mutating func takeVisits() -> Int {
+      defer { visits = 0 }
+      return visits
+    }
+  }
+}

@@ -1,0 +1,83 @@
+/// A regular expression, as it was read.
+indirect enum PatternNode: Sendable {
+  case one(ScalarSet)
+  case assertion(Assertion)
+  case sequence([PatternNode])
+  case alternatives([PatternNode])
+  case repeated(PatternNode, Int, Int?)
+
+  /// What is true of a place between two characters.
+  enum Assertion: Sendable {
+    case textStart, lineStart, textEnd, lastLineEnd, lineEnd, wordBoundary, noWordBoundary
+    case notBeforeNewline
+  }
+}
+
+/// Characters that one place of a pattern takes.
+struct ScalarSet: Sendable {
+  /// Sorted, and apart from each other.
+  private let ranges: [ClosedRange<UInt32>]
+  private let isInverted: Bool
+  private let isCaseless: Bool
+
+  static let all = ScalarSet([], isInverted: true)
+  static let allButNewline = ScalarSet([10...10], isInverted: true)
+
+  init(_ ranges: [ClosedRange<UInt32>], isInverted: Bool = false, isCaseless: Bool = false) {
+    self.ranges = Self.merged(ranges)
+    self.isInverted = isInverted
+    self.isCaseless = isCaseless
+  }
+
+  private static func merged(_ ranges: [ClosedRange<UInt32>]) -> [ClosedRange<UInt32>] {
+    var merged: [ClosedRange<UInt32>] = []
+    for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) {
+      if let before = merged.last, range.lowerBound <= before.upperBound + 1 {
+        merged.removeLast()
+        merged.append(before.lowerBound...max(before.upperBound, range.upperBound))
+      } else {
+        merged.append(range)
+      }
+    }
+    return merged
+  }
+
+  /// All but these.
+  static func inverted(_ ranges: [ClosedRange<UInt32>]) -> [ClosedRange<UInt32>] {
+    var rest: [ClosedRange<UInt32>] = []
+    var next: UInt32 = 0
+    for range in merged(ranges) {
+      if range.lowerBound > next { rest.append(next...range.lowerBound - 1) }
+      next = range.upperBound + 1
+    }
+    if next <= 0x10ffff { rest.append(next...0x10ffff) }
+    return rest
+  }
+
+  /// - Complexity: O(log *n*) of the ranges.
+  func contains(_ scalar: Unicode.Scalar) -> Bool {
+    let isFound = has(scalar.value) || (isCaseless && hasOtherCase(of: scalar))
+    return isFound != isInverted
+  }
+
+  private func hasOtherCase(of scalar: Unicode.Scalar) -> Bool {
+    if scalar.isASCII {
+      return scalar.properties.isAlphabetic && has(scalar.value ^ 0x20)
+    }
+    let properties = scalar.properties
+    return [properties.lowercaseMapping, properties.uppercaseMapping].contains { mapping in
+      let scalars = mapping.unicodeScalars
+      return scalars.count == 1 && scalars.first.map { has($0.value) } == true
+    }
+  }
+
+  private func has(_ value: UInt32) -> Bool {
+    var low = 0
+    var high = ranges.count
+    while low < high {
+      let middle = (low + high) / 2
+      if ranges[middle].upperBound < value { low = middle + 1 } else { high = middle }
+    }
+    return low < ranges.count && ranges[low].lowerBound <= value
+  }
+}

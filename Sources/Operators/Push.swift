@@ -1,0 +1,58 @@
+/// The operand of `$push`.
+struct Push: Sendable {
+  let elements: [BSON]
+  /// Counted from the end when negative.
+  var position: Int?
+  var sort: Sort?
+  /// How many of the first, or of the last when negative.
+  var slice: Int?
+
+  init(elements: [BSON]) { self.elements = elements }
+
+  enum Sort: Sendable {
+    case values(isAscending: Bool)
+    case fields([Key])
+
+    struct Key: Sendable {
+      let path: [FieldName]
+      let isAscending: Bool
+    }
+  }
+
+  /// Inserts, then sorts the whole, then cuts.
+  func apply(to array: inout [BSON]) {
+    let position = position ?? array.count
+    let index = position < 0 ? max(array.count + position, 0) : position
+    array.insert(contentsOf: elements, at: min(index, array.count))
+    switch sort {
+    case .values(let isAscending):
+      array.sort { BSON.compare($0, $1) == (isAscending ? .ascending : .descending) }
+    case .fields(let keys): Self.sort(&array, by: keys)
+    case nil: break
+    }
+    guard let slice, slice.magnitude < UInt(array.count) else { return }
+    array = slice < 0 ? Array(array.suffix(-slice)) : Array(array.prefix(slice))
+  }
+
+  /// What has no such field counts as null.
+  private static func sort(_ array: inout [BSON], by keys: [Sort.Key]) {
+    let sorted = array.map { (keys: keys.map(\.path).map($0.keyValue(at:)), element: $0) }
+      .sorted { first, second in
+        for (position, key) in keys.enumerated() {
+          let order = BSON.compare(first.keys[position], second.keys[position])
+          if order != .same { return order == (key.isAscending ? .ascending : .descending) }
+        }
+        return false
+      }
+    array = sorted.map(\.element)
+  }
+}
+
+extension BSON {
+  /// What objects within each other lead to; arrays end the way.
+  fileprivate func keyValue(at path: [FieldName]) -> BSON {
+    var value: BSON? = self
+    for name in path { value = value?.document?[name] }
+    return value ?? .null
+  }
+}

@@ -1,0 +1,40 @@
+extension Query {
+  /// The document that an upsert begins with: the fields that the query wants to be equal to
+  /// something, also within `$and` and within `$or` and `$in` of one.
+  ///
+  /// - Throws: `.notSingleValueField` when the query says twice what a field is,
+  ///   `.emptyFieldName` for a path that cannot be made.
+  /// - Source: MongoDB manual, "db.collection.updateOne", "Upsert with dotted _id query".
+  package func insertion() throws(OperatorError) -> BSONDocument {
+    var tree = UpdateNode.fields([:])
+    for (path, value) in root.equalities {
+      let text = path.map(\.text).joined(separator: ".")
+      let parts = try UpdatePath(text, pointer: "").parts
+      let leaf = UpdateLeaf(operation: .set(value), path: text, pointer: "")
+      do throws(OperatorError) {
+        try tree.merge(UpdateNode(leaf, at: parts[...]), at: [])
+      } catch {
+        throw OperatorError(
+          .notSingleValueField,
+          "The query says twice what a field of the new document is.",
+          path: text
+        )
+      }
+    }
+    let update = Update(.operators(tree, renames: [], filters: [:]))
+    return try update.apply(to: BSONDocument(), now: 0).document
+  }
+}
+
+extension Predicate {
+  fileprivate var equalities: [([FieldName], BSON)] {
+    switch self {
+    case .all(let parts): parts.flatMap(\.equalities)
+    case .any(let parts): parts.count == 1 ? parts[0].equalities : []
+    case .none: []
+    case .field(let path, .equal(let operand)): [(path, operand.value)]
+    case .field(let path, .oneOf(let list)): list.onlyValue.map { [(path, $0)] } ?? []
+    case .field: []
+    }
+  }
+}

@@ -1,0 +1,122 @@
+package import JSON
+
+/// A condition on one document, in MongoDB's query language.
+///
+/// Operators: `$eq $ne $gt $gte $lt $lte $in $nin`, `$and $or $nor $not`, `$exists $type`,
+/// `$all $size $elemMatch`, `$regex` with `$options`; `$comment` is passed over. Others are refused.
+///
+/// Arrays and null mean what they do in MongoDB up to version 8: `{"a": null}` is also true of a
+/// document without `a` and of one whose `a` is undefined; `{"a.b": null}` is true where `a` is no
+/// object, and of an array only through one of its objects, so not of `[]` and `[1]`.
+/// - Source: MongoDB manual, "Query and projection operators".
+package struct Query: Sendable {
+  let root: Predicate
+
+  /// Reads a query from Extended JSON.
+  ///
+  /// - Parameters:
+  ///   - json: an object.
+  ///   - order: that of the documents which it will be asked about.
+  /// - Throws: `.badValue`, `.failedToParse`, `.overflow` or a fault of a regular expression, with
+  ///   the pointer to the operand.
+  package init(_ json: JSON, order: FieldOrder = .written) throws(OperatorError) {
+    var parser = QueryParser(order)
+    root = try parser.query(try BSONDocument(json))
+  }
+
+  init(_ root: Predicate) { self.root = root }
+
+  /// Whether the document meets the condition.
+  ///
+  /// - Throws: `.maxTimeExpired` when that takes more than a million steps.
+  package func matches(_ document: BSONDocument) throws(OperatorError) -> Bool {
+    var budget = Budget()
+    return try matches(.document(document), &budget)
+  }
+
+  func matches(_ value: BSON, _ budget: inout Budget) throws(OperatorError) -> Bool {
+    var matcher = Matcher(budget: budget)
+    defer { budget = matcher.budget }
+    return try matcher.holds(root, of: value)
+  }
+}
+
+indirect enum Predicate: Sendable {
+  case all([Predicate])
+  case any([Predicate])
+  case none([Predicate])
+  /// A test of what a path leads to; without a path, of the value itself.
+  case field([FieldName], Test)
+}
+
+/// A condition on one value.
+enum Test: Sendable {
+  case equal(Operand)
+  case less(Operand, orEqual: Bool)
+  case greater(Operand, orEqual: Bool)
+  case oneOf(ValueList)
+  case exists
+  case type(Set<BSON.Kind>)
+  case pattern(Pattern)
+  case size(Int)
+  /// Some element of an array; with a query on documents, only those that are, or are arrays.
+  case element(Predicate, isDocument: Bool)
+
+  /// Whether an array at the end of a path is tested element by element too.
+  var expandsArrays: Bool {
+    switch self {
+    case .exists, .size, .element: false
+    default: true
+    }
+  }
+}
+
+/// A value to compare with.
+struct Operand: Sendable {
+  let value: BSON
+  /// The steps that a comparison takes at most.
+  let weight: Int
+
+  init(_ value: BSON) {
+    self.value = value
+    weight = value.weight
+  }
+}
+
+/// The operand of `$in`.
+struct ValueList: Sendable {
+  let values: Set<ByValue>
+  let patterns: [Pattern]
+  /// Values of other ranks need not be looked up.
+  private let ranks: Set<Int>
+
+  init(_ values: [BSON], _ patterns: [Pattern]) {
+    self.values = Set(values.map { ByValue($0) })
+    self.patterns = patterns
+    ranks = Set(values.map(\.kind.rank))
+  }
+
+  /// The value when there is but one thing in the list.
+  var onlyValue: BSON? { values.count == 1 && patterns.isEmpty ? values.first?.value : nil }
+
+  var hasNull: Bool { ranks.contains(BSON.Kind.null.rank) }
+
+  func contains(_ value: BSON, _ budget: inout Budget) throws(OperatorError) -> Bool {
+    guard ranks.contains(value.kind.rank) else { return false }
+    try budget.spend(value.weight)
+    return values.contains(ByValue(value))
+  }
+}
+
+extension BSON {
+  /// The steps that comparing this value takes: about one for each value in it.
+  var weight: Int {
+    switch self {
+    case .document(let document): document.fields.reduce(1) { $0 + $1.value.weight }
+    case .array(let elements): elements.reduce(1) { $0 + $1.weight }
+    // Digits are compared one by one.
+    case .decimal: 16
+    default: 1
+    }
+  }
+}

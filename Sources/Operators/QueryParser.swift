@@ -1,0 +1,254 @@
+internal import JSON
+
+/// Reads a query; each function leaves the path as it found it.
+struct QueryParser {
+  /// Tokens of the pointer to what is read.
+  private var path: [String]
+  private let order: FieldOrder
+  private var conditions = 0
+  private var patterns = 0
+
+  /// More than any client has use for; bounds the work per value.
+  private static let conditionLimit = 1_000
+  /// A pattern may compile to 64 KiB.
+  private static let patternLimit = 64
+
+  init(_ order: FieldOrder, at path: [String] = []) {
+    self.order = order
+    self.path = path
+  }
+
+  mutating func query(_ document: BSONDocument) throws(OperatorError) -> Predicate {
+    var parts: [Predicate] = []
+    for field in document.fields {
+      let name = field.name.text
+      path.append(name)
+      switch name {
+      case "$and": parts.append(.all(try list(field.value)))
+      case "$or": parts.append(.any(try list(field.value)))
+      case "$nor": parts.append(.none(try list(field.value)))
+      case "$comment": break
+      default:
+        guard !field.name.isDollarPrefixed else {
+          throw error("There is no operator \(name) for a document.")
+        }
+        let steps = try FieldName.parts(of: name, pointer: pointer)
+        parts.append(try self.field(steps, field.value))
+      }
+      path.removeLast()
+    }
+    return parts.count == 1 ? parts[0] : .all(parts)
+  }
+
+  private mutating func list(_ operand: BSON) throws(OperatorError) -> [Predicate] {
+    guard let elements = operand.array, !elements.isEmpty else {
+      throw error("$and, $or and $nor take an array of queries that is not empty.")
+    }
+    var parts: [Predicate] = []
+    for (index, element) in elements.enumerated() {
+      path.append(String(index))
+      guard let document = element.document else { throw error("A query is an object.") }
+      parts.append(try query(document))
+      path.removeLast()
+    }
+    return parts
+  }
+
+  /// The condition on one field: operators, or the value that it must have.
+  mutating func field(
+    _ steps: [FieldName],
+    _ operand: BSON
+  ) throws(OperatorError) -> Predicate {
+    if case .document(let document) = operand, document.isExpression {
+      return try operators(steps, document)
+    }
+    try count()
+    if case .regularExpression = operand { return .field(steps, .pattern(try pattern(operand))) }
+    return .field(steps, .equal(try self.operand(operand, isRegexAllowed: true)))
+  }
+
+  /// Operators on one field; all must hold.
+  mutating func operators(
+    _ steps: [FieldName],
+    _ document: BSONDocument
+  ) throws(OperatorError) -> Predicate {
+    var parts: [Predicate] = []
+    for field in document.fields {
+      path.append(field.name.text)
+      if let part = try operation(steps, field, in: document) { parts.append(part) }
+      path.removeLast()
+    }
+    return parts.count == 1 ? parts[0] : .all(parts)
+  }
+
+  private mutating func operation(
+    _ steps: [FieldName],
+    _ field: BSONDocument.Field,
+    in document: BSONDocument
+  ) throws(OperatorError) -> Predicate? {
+    let value = field.value
+    try count()
+    switch field.name.text {
+    case "$eq": return .field(steps, .equal(try operand(value, isRegexAllowed: true)))
+    case "$ne": return .none([.field(steps, .equal(try operand(value)))])
+    case "$lt": return .field(steps, .less(try operand(value), orEqual: false))
+    case "$lte": return .field(steps, .less(try operand(value), orEqual: true))
+    case "$gt": return .field(steps, .greater(try operand(value), orEqual: false))
+    case "$gte": return .field(steps, .greater(try operand(value), orEqual: true))
+    case "$in": return .field(steps, .oneOf(try values(value)))
+    case "$nin": return .none([.field(steps, .oneOf(try values(value)))])
+    case "$exists":
+      return value.isTruthy ? .field(steps, .exists) : .none([.field(steps, .exists)])
+    case "$type": return .field(steps, .type(try kinds(value)))
+    case "$not": return .none([try negated(steps, value)])
+    case "$all": return try everyValue(steps, value)
+    case "$size":
+      guard let size = value.integer, size >= 0 else {
+        throw error("$size takes a whole number that is not negative.")
+      }
+      return .field(steps, .size(size))
+    case "$elemMatch": return .field(steps, try elementMatch(value))
+    case "$regex":
+      return .field(steps, .pattern(try pattern(value, options: document["$options"])))
+    case "$options":
+      guard document["$regex"] != nil else { throw error("$options needs a $regex.") }
+      return nil
+    default: throw error("There is no operator \(field.name.text) for a field.")
+    }
+  }
+
+  // MARK: Operands
+
+  private func operand(_ value: BSON, isRegexAllowed: Bool = false) throws(OperatorError) -> Operand
+  {
+    if case .undefined = value { throw error("Nothing can be compared with undefined.") }
+    if case .regularExpression = value, !isRegexAllowed {
+      throw error("A regular expression cannot be compared with.")
+    }
+    return Operand(value.ordered(order))
+  }
+
+  private mutating func values(_ operand: BSON) throws(OperatorError) -> ValueList {
+    guard let elements = operand.array else { throw error("$in and $nin take an array.") }
+    var values: [BSON] = []
+    var patterns: [Pattern] = []
+    for (index, element) in elements.enumerated() {
+      path.append(String(index))
+      if case .regularExpression = element {
+        patterns.append(try pattern(element))
+      } else {
+        if let document = element.document, document.isExpression {
+          throw error("$in and $nin take values, not operators.")
+        }
+        values.append(try self.operand(element).value)
+      }
+      path.removeLast()
+    }
+    return ValueList(values, patterns)
+  }
+
+  private func kinds(_ operand: BSON) throws(OperatorError) -> Set<BSON.Kind> {
+    let elements = operand.array ?? [operand]
+    guard !elements.isEmpty else { throw error("$type takes at least one type.", .failedToParse) }
+    var kinds: Set<BSON.Kind> = []
+    for element in elements {
+      if let named = element.string.flatMap({ BSON.Kind.named($0) }) {
+        kinds.formUnion(named)
+      } else if let kind = element.integer.flatMap({ BSON.Kind(rawValue: $0) }) {
+        kinds.insert(kind)
+      } else {
+        throw error("$type takes the names or the numbers of types.")
+      }
+    }
+    return kinds
+  }
+
+  private mutating func negated(
+    _ steps: [FieldName],
+    _ operand: BSON
+  ) throws(OperatorError) -> Predicate {
+    if case .regularExpression = operand { return .field(steps, .pattern(try pattern(operand))) }
+    guard let document = operand.document, document.isExpression else {
+      throw error("$not takes operators or a regular expression.")
+    }
+    return try operators(steps, document)
+  }
+
+  private mutating func everyValue(
+    _ steps: [FieldName],
+    _ operand: BSON
+  ) throws(OperatorError) -> Predicate {
+    guard let elements = operand.array else { throw error("$all takes an array.") }
+    // Of no value it is never true.
+    guard !elements.isEmpty else { return .any([]) }
+    var parts: [Predicate] = []
+    let isElementMatch = elements[0].document?.fields.first?.name.text == "$elemMatch"
+    for (index, element) in elements.enumerated() {
+      path.append(String(index))
+      if let document = element.document, document.isExpression {
+        guard isElementMatch, document.names == ["$elemMatch"] else {
+          throw error("$all takes values, or only $elemMatch.")
+        }
+        parts.append(try operators(steps, document))
+      } else {
+        guard !isElementMatch else { throw error("$all takes values, or only $elemMatch.") }
+        parts.append(try field(steps, element))
+      }
+      path.removeLast()
+    }
+    return .all(parts)
+  }
+
+  private mutating func elementMatch(_ operand: BSON) throws(OperatorError) -> Test {
+    guard let document = operand.document else { throw error("$elemMatch takes an object.") }
+    let isLogical = ["$and", "$or", "$nor"].contains(document.fields.first?.name.text)
+    if document.isExpression, !isLogical {
+      return .element(try operators([], document), isDocument: false)
+    }
+    return .element(try query(document), isDocument: true)
+  }
+
+  private mutating func pattern(
+    _ operand: BSON,
+    options: BSON? = nil
+  ) throws(OperatorError) -> Pattern {
+    patterns += 1
+    guard patterns <= Self.patternLimit else {
+      throw error("A query may have \(Self.patternLimit) regular expressions.")
+    }
+    guard options == nil || options?.string != nil else { throw error("$options is a string.") }
+    switch operand {
+    case .string(let source):
+      return try Pattern(source, options: options?.string ?? "", pointer: pointer)
+    case .regularExpression(let source, let own):
+      guard own.isEmpty || options == nil else {
+        throw error("The options are given twice.", .regexOptionsTwice)
+      }
+      return try Pattern(source, options: options?.string ?? own, pointer: pointer)
+    default: throw error("$regex takes a string or a regular expression.")
+    }
+  }
+
+  // MARK: Faults
+
+  private mutating func count() throws(OperatorError) {
+    conditions += 1
+    guard conditions <= Self.conditionLimit else {
+      throw error("A query may have \(Self.conditionLimit) conditions.")
+    }
+  }
+
+  private var pointer: String { JSONPointer(tokens: path).description }
+
+  private func error(_ detail: String, _ code: OperatorError.Code = .badValue) -> OperatorError {
+    OperatorError(code, detail, pointer: pointer)
+  }
+}
+
+extension BSONDocument {
+  /// Whether it holds operators: its first name begins with a dollar, and it is no reference.
+  var isExpression: Bool {
+    guard let name = fields.first?.name, name.isDollarPrefixed else { return false }
+    return !["$ref", "$id", "$db"].contains(name.text)
+  }
+}

@@ -1,0 +1,196 @@
+internal import JSON
+
+/// What is done at the end of a path.
+enum UpdateOperation: Sendable {
+  case set(BSON)
+  case setOnInsert(BSON)
+  case unset
+  /// At the target; the value is found before anything is changed.
+  case rename(from: [FieldName])
+  case increment(BSON)
+  case multiply(BSON)
+  case minimum(BSON)
+  case maximum(BSON)
+  case currentDate
+  case currentTimestamp
+  case bits([BitStep])
+  case push(Push)
+  case addToSet([BSON])
+  case popFirst
+  case popLast
+  case pull(Pull)
+
+  enum BitStep: Sendable {
+    case and(BSON)
+    case or(BSON)
+    case xor(BSON)
+  }
+
+  enum Pull: Sendable {
+    case anyOf(Set<ByValue>)
+    /// The element is the field without a name of a document.
+    case elements(Query)
+    /// Only of elements that are documents.
+    case documents(Query)
+  }
+}
+
+/// Reads the operand of one operator for one path.
+struct OperandParser {
+  /// Tokens of the pointer: the operator and the path.
+  let place: [String]
+  let order: FieldOrder
+
+  func operation(_ name: String, _ operand: BSON) throws(OperatorError) -> UpdateOperation? {
+    switch name {
+    case "$set": .set(operand.ordered(order))
+    case "$setOnInsert": .setOnInsert(operand.ordered(order))
+    case "$unset": .unset
+    case "$inc": .increment(try number(operand))
+    case "$mul": .multiply(try number(operand))
+    case "$min": .minimum(operand.ordered(order))
+    case "$max": .maximum(operand.ordered(order))
+    case "$currentDate": try currentDate(operand)
+    case "$bit": .bits(try bits(operand))
+    case "$push": .push(try push(operand))
+    case "$addToSet": .addToSet(try addToSet(operand))
+    case "$pop": try pop(operand)
+    case "$pull": .pull(try pull(operand))
+    case "$pullAll": .pull(try pullAll(operand))
+    default: nil
+    }
+  }
+
+  private func number(_ operand: BSON) throws(OperatorError) -> BSON {
+    guard operand.kind.isNumber else {
+      throw error("The operand must be a number.", .typeMismatch)
+    }
+    return operand
+  }
+
+  private func currentDate(_ operand: BSON) throws(OperatorError) -> UpdateOperation {
+    if case .bool = operand { return .currentDate }
+    guard let document = operand.document, document.names == ["$type"] else {
+      throw error("$currentDate takes a boolean or an object with $type.")
+    }
+    switch document["$type"]?.string {
+    case "date": return .currentDate
+    case "timestamp": return .currentTimestamp
+    default: throw error("The $type of $currentDate is date or timestamp.")
+    }
+  }
+
+  private func bits(_ operand: BSON) throws(OperatorError) -> [UpdateOperation.BitStep] {
+    guard let document = operand.document, !document.isEmpty else {
+      throw error("$bit takes an object with and, or or xor.")
+    }
+    var steps: [UpdateOperation.BitStep] = []
+    for field in document.fields {
+      guard field.value.int64 != nil else {
+        throw error("The operands of $bit are 32-bit or 64-bit integers.")
+      }
+      switch field.name.text {
+      case "and": steps.append(.and(field.value))
+      case "or": steps.append(.or(field.value))
+      case "xor": steps.append(.xor(field.value))
+      default: throw error("$bit knows and, or and xor.")
+      }
+    }
+    return steps
+  }
+
+  private func push(_ operand: BSON) throws(OperatorError) -> Push {
+    guard let document = operand.document else { return Push(elements: [operand.ordered(order)]) }
+    guard let each = document["$each"] else {
+      guard !document.isExpression else {
+        throw error("The clauses of $push need an $each.", .dollarPrefixedFieldName)
+      }
+      return Push(elements: [operand.ordered(order)])
+    }
+    guard let elements = each.array else { throw error("$each takes an array.") }
+    var push = Push(elements: elements.map { $0.ordered(order) })
+    for field in document.fields {
+      switch field.name.text {
+      case "$each": break
+      case "$position": push.position = try integer(field)
+      case "$slice": push.slice = try integer(field)
+      case "$sort": push.sort = try sort(field.value)
+      default: throw error("$push does not know \(field.name.text).")
+      }
+    }
+    return push
+  }
+
+  private func integer(_ field: BSONDocument.Field) throws(OperatorError) -> Int {
+    guard let value = field.value.integer else {
+      throw error("\(field.name.text) takes a whole number.")
+    }
+    return value
+  }
+
+  private func sort(_ operand: BSON) throws(OperatorError) -> Push.Sort {
+    guard let document = operand.document else {
+      return .values(isAscending: try direction(operand))
+    }
+    guard !document.isEmpty else { throw error("$sort takes at least one field.") }
+    var keys: [Push.Sort.Key] = []
+    for field in document.fields {
+      let path = try UpdatePath(field.name.text, pointer: pointer)
+      guard let names = path.names else { throw error("$sort takes paths of names.") }
+      keys.append(Push.Sort.Key(path: names, isAscending: try direction(field.value)))
+    }
+    return .fields(keys)
+  }
+
+  private func direction(_ operand: BSON) throws(OperatorError) -> Bool {
+    guard let direction = operand.integer, abs(direction) == 1 else {
+      throw error("The direction of $sort is 1 or -1.")
+    }
+    return direction == 1
+  }
+
+  private func addToSet(_ operand: BSON) throws(OperatorError) -> [BSON] {
+    guard let document = operand.document, document.fields.first?.name.text == "$each" else {
+      return [operand.ordered(order)]
+    }
+    guard document.names.count == 1 else { throw error("$addToSet knows $each only.") }
+    guard let elements = document["$each"]?.array else {
+      throw error("$each takes an array.", .typeMismatch)
+    }
+    return elements.map { $0.ordered(order) }
+  }
+
+  private func pop(_ operand: BSON) throws(OperatorError) -> UpdateOperation {
+    switch operand.integer {
+    case 1: return .popLast
+    case -1: return .popFirst
+    default: throw error("$pop takes 1 or -1.", .failedToParse)
+    }
+  }
+
+  private func pull(_ operand: BSON) throws(OperatorError) -> UpdateOperation.Pull {
+    var parser = QueryParser(order, at: place)
+    let element = [FieldName("")]
+    switch operand {
+    case .regularExpression: return .elements(Query(try parser.field(element, operand)))
+    case .document(let document):
+      let isLogical = ["$and", "$or", "$nor"].contains(document.fields.first?.name.text)
+      if document.isExpression, !isLogical {
+        return .elements(Query(try parser.operators(element, document)))
+      }
+      return .documents(Query(try parser.query(document)))
+    default: return .anyOf([ByValue(operand.ordered(order))])
+    }
+  }
+
+  private func pullAll(_ operand: BSON) throws(OperatorError) -> UpdateOperation.Pull {
+    guard let elements = operand.array else { throw error("$pullAll takes an array.") }
+    return .anyOf(Set(elements.map { ByValue($0.ordered(order)) }))
+  }
+
+  private var pointer: String { JSONPointer(tokens: place).description }
+
+  private func error(_ detail: String, _ code: OperatorError.Code = .badValue) -> OperatorError {
+    OperatorError(code, detail, pointer: pointer)
+  }
+}

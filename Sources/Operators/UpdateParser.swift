@@ -1,0 +1,200 @@
+internal import JSON
+
+/// Reads updates.
+struct UpdateParser {
+  /// Operators times paths; more than any client has use for.
+  private static let pathLimit = 1_000
+  private static let filterLimit = 64
+
+  private let order: FieldOrder
+  private var root = UpdateNode.fields([:])
+  private var renames: [Update.Rename] = []
+  private var paths = 0
+  /// Identifiers of the paths, with the pointer to one that has it.
+  private var identifiers: [String: String] = [:]
+
+  private init(order: FieldOrder) { self.order = order }
+
+  static func operators(
+    _ document: BSONDocument,
+    _ arrayFilters: [JSON],
+    _ order: FieldOrder
+  ) throws(OperatorError) -> Update.Content {
+    var parser = UpdateParser(order: order)
+    for field in document.fields { try parser.read(field) }
+    let filters = try parser.filters(arrayFilters)
+    for (identifier, pointer) in parser.identifiers where filters[identifier] == nil {
+      throw OperatorError(
+        .badValue,
+        "There is no array filter for the identifier \(identifier).",
+        pointer: pointer
+      )
+    }
+    for (identifier, filter) in filters where parser.identifiers[identifier] == nil {
+      throw OperatorError(
+        .failedToParse,
+        "The array filter for the identifier \(identifier) is not used.",
+        pointer: filter.pointer
+      )
+    }
+    return .operators(
+      parser.root,
+      renames: parser.renames,
+      filters: filters.mapValues(\.query)
+    )
+  }
+
+  static func replacement(
+    _ document: BSONDocument,
+    _ arrayFilters: [JSON]
+  ) throws(OperatorError) -> BSONDocument {
+    guard arrayFilters.isEmpty else {
+      throw OperatorError(
+        .failedToParse,
+        "A replacement has no array filters.",
+        pointer: "/arrayFilters"
+      )
+    }
+    if let field = document.fields.first(where: \.name.isDollarPrefixed) {
+      throw OperatorError(
+        .dollarPrefixedFieldName,
+        "The name \(field.name.text) begins with a dollar.",
+        pointer: JSONPointer(tokens: [field.name.text]).description
+      )
+    }
+    return document
+  }
+
+  // MARK: Operators
+
+  private static let names: Set<String> = [
+    "$set", "$setOnInsert", "$unset", "$inc", "$mul", "$min", "$max", "$rename", "$currentDate",
+    "$bit", "$push", "$addToSet", "$pop", "$pull", "$pullAll",
+  ]
+
+  private mutating func read(_ field: BSONDocument.Field) throws(OperatorError) {
+    let name = field.name.text
+    let pointer = JSONPointer(tokens: [name]).description
+    guard Self.names.contains(name) else {
+      throw OperatorError(.failedToParse, "There is no update operator \(name).", pointer: pointer)
+    }
+    guard let changes = field.value.document else {
+      throw OperatorError(.failedToParse, "\(name) takes an object of paths.", pointer: pointer)
+    }
+    for change in changes.fields {
+      paths += 1
+      guard paths <= Self.pathLimit else {
+        throw OperatorError(
+          .badValue,
+          "An update may have \(Self.pathLimit) paths.",
+          pointer: pointer
+        )
+      }
+      let place = [name, change.name.text]
+      let pointer = JSONPointer(tokens: place).description
+      let path = try UpdatePath(change.name.text, pointer: pointer)
+      if name == "$rename" {
+        try rename(path, to: change.value, pointer)
+        continue
+      }
+      let parser = OperandParser(place: place, order: order)
+      if let operation = try parser.operation(name, change.value) {
+        try add(operation, at: path, pointer)
+      }
+    }
+  }
+
+  private mutating func add(
+    _ operation: UpdateOperation,
+    at path: UpdatePath,
+    _ pointer: String
+  ) throws(OperatorError) {
+    let leaf = UpdateLeaf(operation: operation, path: path.text, pointer: pointer)
+    try root.merge(UpdateNode(leaf, at: path.parts[...]), at: [])
+    for case .filtered(let identifier) in path.parts { identifiers[identifier] = pointer }
+  }
+
+  private mutating func rename(
+    _ source: UpdatePath,
+    to operand: BSON,
+    _ pointer: String
+  ) throws(OperatorError) {
+    guard let text = operand.string else {
+      throw OperatorError(.badValue, "$rename takes the new path, a string.", pointer: pointer)
+    }
+    let target = try UpdatePath(text, pointer: pointer)
+    guard let from = source.names, let to = target.names else {
+      throw OperatorError(.badValue, "$rename takes paths of names.", pointer: pointer)
+    }
+    guard !from.starts(with: to), !to.starts(with: from) else {
+      throw OperatorError(
+        .badValue,
+        "The paths of $rename must differ, and neither lead through the other.",
+        pointer: pointer
+      )
+    }
+    try add(.unset, at: source, pointer)
+    try add(.rename(from: from), at: target, pointer)
+    let leaf = UpdateLeaf(operation: .rename(from: from), path: target.text, pointer: pointer)
+    renames.append(Update.Rename(source: from, target: to, leaf: leaf))
+  }
+
+  // MARK: Array filters
+
+  private func filters(
+    _ arrayFilters: [JSON]
+  ) throws(OperatorError) -> [String: (query: Query, pointer: String)] {
+    guard arrayFilters.count <= Self.filterLimit else {
+      throw OperatorError(
+        .badValue,
+        "An update may have \(Self.filterLimit) array filters.",
+        pointer: "/arrayFilters"
+      )
+    }
+    var filters: [String: (query: Query, pointer: String)] = [:]
+    for (index, json) in arrayFilters.enumerated() {
+      let place = ["arrayFilters", String(index)]
+      let pointer = JSONPointer(tokens: place).description
+      var reader = ExtendedJSONReader(at: place)
+      guard let document = try reader.value(json).document else {
+        throw OperatorError(.failedToParse, "An array filter is an object.", pointer: pointer)
+      }
+      var parser = QueryParser(order, at: place)
+      let query = Query(try parser.query(document))
+      let identifiers = Set(query.root.names)
+      guard identifiers.count == 1, let identifier = identifiers.first else {
+        throw OperatorError(
+          .failedToParse,
+          "An array filter is about one identifier.",
+          pointer: pointer
+        )
+      }
+      guard UpdatePath.isIdentifier(identifier.text) else {
+        throw OperatorError(
+          .badValue,
+          "An identifier is of letters and digits and begins with a small letter.",
+          pointer: pointer
+        )
+      }
+      guard filters[identifier.text] == nil else {
+        throw OperatorError(
+          .failedToParse,
+          "Two array filters are about \(identifier.text).",
+          pointer: pointer
+        )
+      }
+      filters[identifier.text] = (query, pointer)
+    }
+    return filters
+  }
+}
+
+extension Predicate {
+  /// The names that its paths begin with.
+  fileprivate var names: [FieldName] {
+    switch self {
+    case .all(let parts), .any(let parts), .none(let parts): parts.flatMap(\.names)
+    case .field(let path, _): path.first.map { [$0] } ?? []
+    }
+  }
+}

@@ -1,0 +1,95 @@
+/// A path that an update changes.
+struct UpdatePath: Sendable {
+  enum Part: Sendable {
+    case name(FieldName)
+    /// `$[]`, each element.
+    case all
+    /// `$[identifier]`, the elements that its array filter lets pass.
+    case filtered(String)
+  }
+
+  let text: String
+  let parts: [Part]
+
+  /// Reads a dotted path.
+  ///
+  /// - Parameters:
+  ///   - text: names, indexes, `$[]` and `$[identifier]`; not `$`, for what a query matched is not
+  ///     known here.
+  ///   - pointer: to the path, for errors.
+  /// - Throws: `.emptyFieldName`, `.dollarPrefixedFieldName`, `.badValue` or `.overflow`.
+  init(_ text: String, pointer: String) throws(OperatorError) {
+    self.text = text
+    var parts: [Part] = []
+    for name in try FieldName.parts(of: text, pointer: pointer) {
+      parts.append(try Self.part(name, isFirst: parts.isEmpty, pointer))
+    }
+    self.parts = parts
+  }
+
+  private static func part(
+    _ name: FieldName,
+    isFirst: Bool,
+    _ pointer: String
+  ) throws(OperatorError) -> Part {
+    let text = name.text
+    guard !text.isEmpty else {
+      throw OperatorError(.emptyFieldName, "A part of a path must not be empty.", pointer: pointer)
+    }
+    guard name.isDollarPrefixed else { return .name(name) }
+    guard text != "$" else {
+      throw OperatorError(
+        .badValue,
+        "The positional operator did not find the match needed from the query.",
+        pointer: pointer
+      )
+    }
+    if text.hasPrefix("$["), text.hasSuffix("]") {
+      guard !isFirst else {
+        throw OperatorError(.badValue, "A path must begin with a name.", pointer: pointer)
+      }
+      let identifier = String(text.dropFirst(2).dropLast())
+      if identifier.isEmpty { return .all }
+      guard isIdentifier(identifier) else {
+        throw OperatorError(
+          .badValue,
+          "An identifier is of letters and digits and begins with a small letter.",
+          pointer: pointer
+        )
+      }
+      return .filtered(identifier)
+    }
+    // The names of a reference are the only ones of their kind that may be reached.
+    guard !isFirst, ["$ref", "$id", "$db"].contains(text) else {
+      throw OperatorError(
+        .dollarPrefixedFieldName,
+        "The name \(text) begins with a dollar.",
+        pointer: pointer
+      )
+    }
+    return .name(name)
+  }
+
+  static func isIdentifier(_ text: String) -> Bool {
+    guard let first = text.utf8.first, UInt8(ascii: "a")...UInt8(ascii: "z") ~= first else {
+      return false
+    }
+    return text.utf8.allSatisfy { byte in
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"):
+        true
+      default: false
+      }
+    }
+  }
+
+  /// The names; nil when there is a positional part.
+  var names: [FieldName]? {
+    let names = parts.compactMap { part in
+      if case .name(let name) = part { return name }
+      return nil
+    }
+    return names.count == parts.count ? names : nil
+  }
+}

@@ -1,0 +1,139 @@
+import JSON
+import Testing
+
+@testable import Operators
+
+/// What hostile input may cost: an error, not the time or the memory of the worker.
+@Suite struct BoundsTests {
+  private func refusal(_ body: () throws -> Void) -> OperatorError.Code? {
+    do { try body() } catch let error as OperatorError { return error.code } catch {}
+    return nil
+  }
+
+  /// With a hundredth of the steps that a call has, which takes a hundredth of the time.
+  private func matches(_ query: String, _ text: String) throws -> Bool {
+    var budget = Budget(steps: Budget.defaultSteps / 100)
+    return try Query(json(query)).matches(.document(try document(text)), &budget)
+  }
+
+  @Test(arguments: [
+    "(a+)+$", "(a|a)*[bc]", "(.*)(.*)(.*)(.*)(.*)[xy]", #"^(\\w+\\s?)*[$%]"#,
+    "((a{0,9}){0,9}){0,9}[bc]", "[a-z]*[0-9]",
+  ])
+  func `what makes others backtrack is matched in one pass`(pattern: String) throws {
+    let query = try Query(try json(#"{"a":{"$regex":"\#(pattern)"}}"#))
+    let text = String(repeating: "a", count: 200) + "!"
+    #expect(try !query.matches(try document(#"{"a":"\#(text)"}"#)))
+  }
+
+  @Test func `a large pattern on a large text is given up`() throws {
+    let text = String(repeating: "a", count: 1_000)
+    let query = #"{"a":{"$regex":"(a?){1000}b"}}"#
+    #expect(refusal { _ = try matches(query, #"{"a":"\#(text)"}"#) } == .maxTimeExpired)
+  }
+
+  @Test func `an honest pattern finds its match in a long text`() throws {
+    let query = try Query(try json(#"{"a":{"$regex":"foo.*bar","$options":"s"}}"#))
+    let text = String(repeating: "lorem ipsum ", count: 2_000)
+    #expect(try query.matches(document(#"{"a":"\#(text)foo\#(text)bar"}"#)))
+    #expect(try !query.matches(document(#"{"a":"\#(text)foo\#(text)"}"#)))
+  }
+
+  @Test(arguments: [
+    "(((a{1000}){1000}){1000})", "(((a{0}){9999}){9999})", "a{70000}", "a{2}{2}{2}{2}{2}",
+  ])
+  func `a pattern that would compile to too much is refused`(pattern: String) throws {
+    #expect(refusal { _ = try Query(json(#"{"a":{"$regex":"\#(pattern)"}}"#)) } == .invalidRegex)
+  }
+
+  @Test func `patterns, conditions, paths and filters have limits`() throws {
+    let long = String(repeating: "a", count: 4_097)
+    #expect(refusal { _ = try Query(json(#"{"a":{"$regex":"\#(long)"}}"#)) } == .invalidRegex)
+    let patterns = (0..<65).map { #"{"f\#($0)":{"$regex":"a"}}"# }.joined(separator: ",")
+    #expect(refusal { _ = try Query(json(#"{"$and":[\#(patterns)]}"#)) } == .badValue)
+    let fields = { (count: Int) in (0..<count).map { #""f\#($0)":1"# }.joined(separator: ",") }
+    _ = try Query(json("{\(fields(1_000))}"))
+    #expect(refusal { _ = try Query(json("{\(fields(1_001))}")) } == .badValue)
+    _ = try Update(json(#"{"$set":{\#(fields(1_000))}}"#))
+    #expect(refusal { _ = try Update(json(#"{"$set":{\#(fields(1_001))}}"#)) } == .badValue)
+    let filters = try (0..<65).map { try json(#"{"i\#($0)":1}"#) }
+    #expect(
+      refusal { _ = try Update(json(#"{"$set":{"a":1}}"#), arrayFilters: filters) } == .badValue
+    )
+  }
+
+  @Test func `neither paths nor results are deeper than 64`() throws {
+    let path = { (parts: Int) in Array(repeating: "a", count: parts).joined(separator: ".") }
+    let deepest = try applying(#"{"$set":{"\#(path(64))":1}}"#, to: "{}")
+    _ = try JSON.parse(Array(deepest.text.utf8))
+    #expect(refusal { _ = try applying(#"{"$set":{"\#(path(65))":1}}"#, to: "{}") } == .overflow)
+    #expect(refusal { _ = try applying(#"{"$set":{"\#(path(64))":[]}}"#, to: "{}") } == .overflow)
+    // A value that is stored in a wrapper is deeper by it.
+    let long = #"{"$numberLong":"1"}"#
+    #expect(
+      refusal { _ = try applying(#"{"$set":{"\#(path(64))":\#(long)}}"#, to: "{}") } == .overflow
+    )
+    #expect(refusal { _ = try Query(json(#"{"\#(path(65))":1}"#)) } == .overflow)
+    let nested = { (levels: Int) in
+      (0..<levels).reduce(["a": 1] as JSON) { query, _ in ["$and": [query]] }
+    }
+    _ = try Query(nested(31))
+    #expect(refusal { _ = try Query(nested(32)) } == .overflow)
+  }
+
+  @Test func `a path of numbers is not read in exponentially many ways`() throws {
+    let nested = (0..<31).reduce("0") { value, _ in #"[{"0":\#(value)}]"# }
+    let path = Array(repeating: "0", count: 50).joined(separator: ".")
+    let query = #"{"a.\#(path)":1}"#
+    #expect(refusal { _ = try matches(query, #"{"a":\#(nested)}"#) } == .maxTimeExpired)
+  }
+
+  @Test func `one value is not written to every element without bound`() throws {
+    let array = Array(repeating: "0", count: 20_000).joined(separator: ",")
+    let value = String(repeating: "x", count: 10_000)
+    #expect(
+      refusal {
+        _ = try applying(#"{"$set":{"a.$[]":"\#(value)"}}"#, to: #"{"a":[\#(array)]}"#)
+      } == .documentTooLarge
+    )
+    let paths = (0..<100).map { #""f\#($0).1400000":1"# }.joined(separator: ",")
+    let arrays = (0..<100).map { #""f\#($0)":[]"# }.joined(separator: ",")
+    #expect(
+      refusal { _ = try applying(#"{"$set":{\#(paths)}}"#, to: "{\(arrays)}") }
+        == .documentTooLarge
+    )
+  }
+
+  @Test func `many conditions on many elements are given up`() throws {
+    let elements = (0..<1_000).map(String.init).joined(separator: ",")
+    let text = #"{"a":[\#(elements)]}"#
+    let either = (2_000..<2_900).map { #"{"a":\#($0)}"# }.joined(separator: ",")
+    #expect(refusal { _ = try matches(#"{"$or":[\#(either)]}"#, text) } == .maxTimeExpired)
+    // A list is looked up, not walked.
+    let values = (2_000..<2_900).map(String.init).joined(separator: ",")
+    #expect(try !matches(#"{"a":{"$in":[\#(values)]}}"#, text))
+  }
+
+  @Test func `large arrays are changed in one pass`() throws {
+    let elements = (0..<10_000).map(String.init).joined(separator: ",")
+    let text = #"{"a":[\#(elements)]}"#
+    let pulled = try applying(#"{"$pullAll":{"a":[\#(elements)]}}"#, to: text)
+    #expect(pulled.text == #"{"a":[]}"#)
+    let added = try applying(#"{"$addToSet":{"a":{"$each":[\#(elements)]}}}"#, to: text)
+    #expect(!added.isModified)
+    let changed = try applying(#"{"$inc":{"a.$[]":1}}"#, to: text)
+    #expect(changed.text.hasPrefix(#"{"a":[1,2,3,"#))
+    let pushed = try applying(
+      #"{"$push":{"a":{"$each":[\#(elements)],"$sort":-1,"$slice":3}}}"#,
+      to: #"{"a":[7]}"#
+    )
+    #expect(pushed.text == #"{"a":[9999,9998,9997]}"#)
+  }
+
+  @Test func `wide objects are changed in one pass`() throws {
+    let fields = (0..<10_000).map { #""f\#($0)":0"# }.joined(separator: ",")
+    let paths = (0..<1_000).map { #""f\#($0)":1"# }.joined(separator: ",")
+    let outcome = try applying(#"{"$unset":{\#(paths)}}"#, to: "{\(fields)}")
+    #expect(outcome.text.hasPrefix(#"{"f1000":0,"#))
+  }
+}

@@ -1,0 +1,160 @@
+import JSON
+import Operators
+import Testing
+
+@Suite struct ExtendedJSONTests {
+  /// What is read, canonical, relaxed, stored.
+  @Test(arguments: [
+    ("5", #"{"$numberInt":"5"}"#, "5", "5"),
+    ("-2147483648", #"{"$numberInt":"-2147483648"}"#, "-2147483648", "-2147483648"),
+    ("2147483648", #"{"$numberLong":"2147483648"}"#, "2147483648", "2147483648"),
+    (#"{"$numberLong":"5"}"#, #"{"$numberLong":"5"}"#, "5", #"{"$numberLong":"5"}"#),
+    (#"{"$numberInt":"7"}"#, #"{"$numberInt":"7"}"#, "7", "7"),
+    ("1.0", #"{"$numberDouble":"1.0"}"#, "1.0", "1.0"),
+    ("1.50", #"{"$numberDouble":"1.5"}"#, "1.50", "1.50"),
+    ("1e2", #"{"$numberDouble":"100.0"}"#, "1e2", "100.0"),
+    ("1e300", #"{"$numberDouble":"1e+300"}"#, "1e300", #"{"$numberDouble":"1e+300"}"#),
+    ("0.00000001", #"{"$numberDouble":"1e-08"}"#, "0.00000001", "0.00000001"),
+    (
+      "123456789012345678901", #"{"$numberDouble":"1.2345678901234568e+20"}"#,
+      "123456789012345678901", "123456789012345678901"
+    ),
+    (
+      #"{"$numberDouble":"-0.0"}"#, #"{"$numberDouble":"-0.0"}"#, "-0.0",
+      #"{"$numberDouble":"-0.0"}"#
+    ),
+    (
+      #"{"$numberDouble":"NaN"}"#, #"{"$numberDouble":"NaN"}"#, #"{"$numberDouble":"NaN"}"#,
+      #"{"$numberDouble":"NaN"}"#
+    ),
+    (
+      #"{"$numberDouble":"-Infinity"}"#, #"{"$numberDouble":"-Infinity"}"#,
+      #"{"$numberDouble":"-Infinity"}"#, #"{"$numberDouble":"-Infinity"}"#
+    ),
+    (
+      #"{"$date":"2012-12-24T12:15:30.501Z"}"#, #"{"$date":{"$numberLong":"1356351330501"}}"#,
+      #"{"$date":"2012-12-24T12:15:30.501Z"}"#, #"{"$date":"2012-12-24T12:15:30.501Z"}"#
+    ),
+    (
+      #"{"$date":"2000-02-29T00:00:00+01:30"}"#, #"{"$date":{"$numberLong":"951777000000"}}"#,
+      #"{"$date":"2000-02-28T22:30:00Z"}"#, #"{"$date":"2000-02-28T22:30:00Z"}"#
+    ),
+    (
+      #"{"$date":"2012-12-24T16:15:30.5-0800"}"#, #"{"$date":{"$numberLong":"1356394530500"}}"#,
+      #"{"$date":"2012-12-25T00:15:30.500Z"}"#, #"{"$date":"2012-12-25T00:15:30.500Z"}"#
+    ),
+    (
+      #"{"$date":{"$numberLong":"253402300799999"}}"#,
+      #"{"$date":{"$numberLong":"253402300799999"}}"#, #"{"$date":"9999-12-31T23:59:59.999Z"}"#,
+      #"{"$date":"9999-12-31T23:59:59.999Z"}"#
+    ),
+    (
+      #"{"$date":{"$numberLong":"-1"}}"#, #"{"$date":{"$numberLong":"-1"}}"#,
+      #"{"$date":{"$numberLong":"-1"}}"#, #"{"$date":{"$numberLong":"-1"}}"#
+    ),
+    (
+      #"{"$uuid":"00112233-4455-6677-8899-aabbccddeeff"}"#,
+      #"{"$binary":{"base64":"ABEiM0RVZneImaq7zN3u/w==","subType":"04"}}"#,
+      #"{"$binary":{"base64":"ABEiM0RVZneImaq7zN3u/w==","subType":"04"}}"#,
+      #"{"$binary":{"base64":"ABEiM0RVZneImaq7zN3u/w==","subType":"04"}}"#
+    ),
+    (
+      #"{"$regularExpression":{"pattern":"^a","options":"mi"}}"#,
+      #"{"$regularExpression":{"pattern":"^a","options":"im"}}"#,
+      #"{"$regularExpression":{"pattern":"^a","options":"im"}}"#,
+      #"{"$regularExpression":{"pattern":"^a","options":"im"}}"#
+    ),
+  ])
+  func `numbers, dates and their like in each form`(
+    text: String,
+    canonical: String,
+    relaxed: String,
+    stored: String
+  ) throws {
+    let value = try value(text)
+    #expect(value.json(.canonical).text == canonical)
+    #expect(value.json(.relaxed).text == relaxed)
+    #expect(value.json(.stored).text == stored)
+  }
+
+  @Test(arguments: [
+    #"{"$oid":"0123456789abcdef01234567"}"#, #"{"$symbol":"s"}"#, #"{"$numberDecimal":"1.10"}"#,
+    #"{"$binary":{"base64":"","subType":"00"}}"#, #"{"$binary":{"base64":"AQI=","subType":"80"}}"#,
+    #"{"$code":"f()"}"#, #"{"$code":"f()","$scope":{"x":1}}"#,
+    #"{"$timestamp":{"t":4294967295,"i":1}}"#,
+    #"{"$dbPointer":{"$ref":"c","$id":{"$oid":"0123456789abcdef01234567"}}}"#, #"{"$minKey":1}"#,
+    #"{"$maxKey":1}"#, #"{"$undefined":true}"#, #"{"$ref":"c","$id":1,"$db":"d"}"#,
+    #"{"a":[{"b":null},true,"é"],"":{}}"#, #"{"$unknown":1,"b":2}"#,
+    #"{"$regex":"a","$options":"i"}"#,
+  ])
+  func `other values read back as they were written`(text: String) throws {
+    #expect(try value(text).json(.stored).text == text)
+    #expect(try BSON(try value(text).json(.canonical)) == value(text))
+    #expect(try BSON(try value(text).json(.relaxed)) == value(text))
+  }
+
+  @Test func `the order of a wrapper's members does not count`() throws {
+    let binary = try value(#"{"$binary":{"subType":"0","base64":"AQ=="}}"#)
+    #expect(binary == .binary([1], subtype: 0))
+    #expect(
+      try value(#"{"$scope":{},"$code":"f"}"#) == .javascript("f", scope: BSONDocument())
+    )
+    #expect(
+      try value(#"{"$oid":"ABCDEFABCDEFABCDEFABCDEF"}"#) == .objectID("abcdefabcdefabcdefabcdef")
+    )
+  }
+
+  @Test(arguments: [
+    #"{"$oid":"0123"}"#, #"{"$oid":"0123456789abcdef0123456g"}"#, #"{"$oid":1}"#,
+    #"{"$oid":"0123456789abcdef01234567","x":1}"#, #"{"x":1,"$oid":"0123456789abcdef01234567"}"#,
+    #"{"$numberInt":5}"#, #"{"$numberInt":"2147483648"}"#, #"{"$numberInt":"+5"}"#,
+    #"{"$numberInt":"5.0"}"#, #"{"$numberLong":"9223372036854775808"}"#, #"{"$numberLong":""}"#,
+    #"{"$numberDouble":"inf"}"#, #"{"$numberDouble":"0x1p3"}"#, #"{"$numberDouble":1.0}"#,
+    #"{"$numberDouble":""}"#, #"{"$numberDecimal":"1.2.3"}"#, #"{"$numberDecimal":"e5"}"#,
+    #"{"$binary":"AQ=="}"#, #"{"$binary":{"base64":"A","subType":"00"}}"#,
+    #"{"$binary":{"base64":"AQ==","subType":"000"}}"#, #"{"$binary":{"base64":"AQ=="}}"#,
+    #"{"$uuid":"00112233-4455-6677-8899-aabbccddeef"}"#,
+    #"{"$uuid":"0011223344556677-8899-aabbccddeeff----"}"#, #"{"$code":1}"#,
+    #"{"$code":"f","$scope":1}"#, #"{"$code":"f","x":{}}"#, #"{"$timestamp":{"t":-1,"i":1}}"#,
+    #"{"$timestamp":{"t":1}}"#, #"{"$timestamp":{"t":4294967296,"i":1}}"#,
+    #"{"$regularExpression":{"pattern":"a"}}"#, #"{"$dbPointer":{"$ref":"c","$id":1}}"#,
+    #"{"$date":5}"#, #"{"$date":"2012-12-24"}"#, #"{"$date":"2013-02-29T00:00:00Z"}"#,
+    #"{"$date":"2100-02-29T00:00:00Z"}"#,
+    #"{"$date":"2012-12-24T24:00:00Z"}"#, #"{"$date":"2012-12-24T12:00:00"}"#,
+    #"{"$date":{"$numberLong":"1","x":1}}"#, #"{"$minKey":2}"#, #"{"$undefined":false}"#,
+  ])
+  func `malformed wrappers are refused`(text: String) {
+    let error = #expect(throws: OperatorError.self) { try value("{\"a/b\":[0,\(text)]}") }
+    #expect(error?.code == .failedToParse)
+    #expect(error?.pointer.hasPrefix("/a~1b/1") == true)
+  }
+
+  @Test func `a value may be 64 deep`() throws {
+    func nested(_ depth: Int) -> JSON { (0..<depth).reduce(1) { json, _ in .array([json]) } }
+    _ = try BSON(nested(64))
+    let error = #expect(throws: OperatorError.self) { try BSON(nested(65)) }
+    #expect(error?.code == .overflow)
+  }
+
+  @Test(
+    arguments: [
+      0, 1, 951_782_400_000, 951_868_799_999, 4_107_542_400_000, 68_169_600_000,
+      253_402_300_799_999,
+    ] as [Int64]
+  )
+  func `dates read back from their text`(milliseconds: Int64) throws {
+    let text = BSON.date(milliseconds).json(.relaxed).text
+    #expect(!text.contains("numberLong"))
+    #expect(try value(text) == .date(milliseconds))
+  }
+
+  /// 29 days are no month, so that every day of the month is met.
+  @Test func `days from 1970 to 2400 read back`() throws {
+    for day in stride(from: Int64(0), to: 157_054, by: 29) {
+      let date = BSON.date(day * 86_400_000)
+      let isSame = try BSON(date.json(.relaxed)) == date
+      if !isSame { Issue.record("day \(day): \(date.json(.relaxed).text)") }
+    }
+    #expect(BSON.date(157_053 * 86_400_000).json(.relaxed).text.contains("2399-12-31"))
+  }
+}

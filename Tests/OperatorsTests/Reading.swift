@@ -1,0 +1,21 @@
+import JSON
+import Operators
+
+func json(_ text: String) throws -> JSON { try JSON.parse(Array(text.utf8)) }
+func value(_ text: String) throws -> BSON { try BSON(json(text)) }
+func document(_ text: String) throws -> BSONDocument { try BSONDocument(json(text)) }
+
+/// The moment of every test: 2023-11-14T22:13:20.500Z.
+let now: Int64 = 1_700_000_000_500
+
+/// Reads and applies an update; the result in the form for storage.
+func applying(
+  _ update: String,
+  to text: String,
+  filters: [String] = [],
+  isInsertion: Bool = false
+) throws -> (text: String, isModified: Bool) {
+  let update = try Update(try json(update), arrayFilters: try filters.map { try json($0) })
+  let outcome = try update.apply(to: try document(text), now: now, isInsertion: isInsertion)
+  return (outcome.document.json(.stored).text, outcome.isModified)
+}
