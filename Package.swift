@@ -54,7 +54,8 @@ let package = Package(
     .target(
       name: "Dossier",
       dependencies: [
-        "CSodium", "EventLoop", "JSON", "Outbound", "PictureContract", "Postgres",
+        "CSodium", "EventLoop", "JSON", "Operators", "Outbound", "PictureContract",
+        "Postgres",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "JWTKit", package: "jwt-kit"),
       ],
@@ -67,7 +68,7 @@ let package = Package(
     ),
     .target(
       name: "RESTWire",
-      dependencies: ["Dossier", "EventLoop", "HTTP", "JSON", "Wiring"],
+      dependencies: ["Dossier", "EventLoop", "HTTP", "JSON", "Operators", "Wiring"],
       swiftSettings: house
     ),
     .target(

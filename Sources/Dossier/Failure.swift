@@ -1,3 +1,4 @@
+package import Operators
 import Postgres
 
 /// Every way in which a call can be refused.
@@ -71,6 +72,8 @@ package enum Failure: Error {
   case patchTestFailed(pointer: String)
   /// The operation of a JSON Patch cannot be applied to the stored document.
   case patchNotApplicable(pointer: String, reason: String)
+  /// An update by operators cannot be read or carried out; the place is in that member of the body.
+  case update(OperatorError, in: String)
   /// An upload is not taken as a picture.
   case picture(PictureFailure)
   /// A stored document would grow over its limit, in bytes.

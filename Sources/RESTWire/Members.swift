@@ -58,6 +58,11 @@ struct Members {
 
   mutating func refuse(_ fault: Fault) { faults.append(fault) }
 
+  /// Notes that a member is not what it must be.
+  mutating func refuse(_ name: String, _ kind: String) {
+    faults.append(Fault("/\(name)", "type", "This member must be \(kind)."))
+  }
+
   private mutating func value<Value>(
     _ name: String,
     _ kind: String,

@@ -168,6 +168,7 @@ extension Problem {
     case .patchNotApplicable(let pointer, let reason):
       self.init(.unprocessable, "patch_not_applicable", "The patch does not fit the document.")
       errors = [(pointer, "patch_not_applicable", reason)]
+    case .update(let error, let member): self.init(error, in: member)
     case .picture(let failure): self.init(failure)
     case .documentTooLarge(let limit):
       self.init(

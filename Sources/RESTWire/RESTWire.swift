@@ -8,7 +8,8 @@ package struct RESTWire: Wire {
   package var routes: [Route] {
     Entrance.routes + Mailing.routes + ProfileResource.routes + DocumentResource.routes
       + PropertyResource.routes + IdentityResource.routes + SessionResource.routes
-      + DeviceResource.routes + PictureResource.routes + UserResource.routes + AppResource.routes
+      + DeviceResource.routes + PictureResource.routes + UpdateResource.routes + UserResource.routes
+      + AppResource.routes
       + ClientResource.routes + KeyResource.routes + IssuerResource.routes
   }
 

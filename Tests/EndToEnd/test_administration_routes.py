@@ -148,7 +148,9 @@ class Routes(Administration):
         self.assertEqual(same.version, version + 1)
         self.expect(ask("PATCH", body={"blocked": False}), 200)
         self.expect(self.login("ada@example.com"), 200)
-        for wrong in [{}, {"blocked": "yes"}, {"name": "x", "blocked": True}]:
+        named = self.expect(ask("PATCH", body={"name": "Ada"}), 200)
+        self.assertEqual(named.json["name"], "Ada")
+        for wrong in [[], {"blocked": "yes"}, {"name": "x", "blocked": True}, {"id": "x"}]:
             self.expect(ask("PATCH", body=wrong), 422, "invalid")
         events = self.expect(ask("GET", f"{path}/audit"), 200).json
         self.assertLessEqual(

@@ -65,7 +65,8 @@ package enum SigningKeyQueries {
     select (select coalesce(json_agg(json_build_object(
         'id', k.key_id, 'purpose', k.purpose, 'algorithm', k.algorithm,
         'current', k.retires_at is null, 'created_at', k.created_at,
-        'retires_at', k.retires_at) order by k.created_at desc, k.key_id), '[]')
+        'retires_at', k.retires_at) order by k.retires_at is not null,
+          k.created_at desc, k.key_id), '[]')
       from signing_keys k
       where k.app_id = a.app_id and (k.retires_at is null or k.retires_at > now()))::text
     from apps a where a.name = $1

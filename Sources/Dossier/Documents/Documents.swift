@@ -23,6 +23,9 @@ package struct StoredDocument: Sendable {
   package let body: [UInt8]
   package let version: Int
 
+  /// What a document is that is always there, before its first write.
+  static let empty = StoredDocument(body: Array("{}".utf8), version: 0)
+
   package init(body: [UInt8], version: Int) {
     self.body = body
     self.version = version
@@ -67,7 +70,7 @@ package enum Documents {
     guard let row = rows.first else { throw caller.gone }
     if let stored = row.document { return stored }
     guard document.isAlwaysThere else { throw .notFound }
-    return StoredDocument(body: Array("{}".utf8), version: 0)
+    return .empty
   }
 
   /// Writes a document: atomically, whatever others write meanwhile.
@@ -138,22 +141,48 @@ package enum Documents {
     of caller: Caller,
     in store: Store
   ) async throws(Failure) -> (document: StoredDocument, isNew: Bool) {
+    let written = try await revise(document, if: condition, of: caller, in: store) {
+      (current) throws(Failure) in
+      guard let current = current ?? (document.isAlwaysThere ? .empty : nil) else {
+        throw .notFound
+      }
+      return try patched(try parsed(current.body), by: patch, limit: document.limit).serialized()
+    }
+    guard let written else { throw .unforeseen("a patch that writes nothing") }
+    return written
+  }
+
+  /// Makes the new document of the stored one, here, and tries again when that has moved.
+  ///
+  /// `change` is given nil when there is no document, and returns nil to write nothing.
+  @EventLoop static func revise(
+    _ document: DocumentClass,
+    if condition: VersionCondition,
+    of caller: Caller,
+    in store: Store,
+    _ change: (StoredDocument?) throws(Failure) -> [UInt8]?
+  ) async throws(Failure) -> (document: StoredDocument, isNew: Bool)? {
     // Writers of one document meet rarely; that many times in a row means something else is wrong.
     for attempt in 0..<16 {
-      let current = try await read(document, of: caller, in: store)
-      if let versions = condition.oneOf, !versions.contains(current.version) {
-        throw .versionMoved(current: current.version)
+      let rows = try await store.read(DocumentsQueries.read, caller.user, caller.authority, document)
+      guard let row = rows.first else { throw caller.gone }
+      let version = row.document?.version ?? 0
+      if let versions = condition.oneOf, !versions.contains(version) {
+        throw .versionMoved(current: version)
       }
-      if condition.mustNotExist, current.version > 0 {
-        throw .versionMoved(current: current.version)
+      if condition.mustNotExist, version > 0 { throw .versionMoved(current: version) }
+      if condition.mustExist, version == 0, !document.isAlwaysThere {
+        throw .versionMoved(current: 0)
       }
-      let body = try patched(try parsed(current.body), by: patch, limit: document.limit)
+      guard let body = try change(row.document) else { return nil }
+      let isThere = row.document != nil || document.isAlwaysThere
       do throws(Failure) {
         return try await put(
           document,
-          body.serialized(),
+          body,
           isMerge: false,
-          if: VersionCondition(oneOf: [current.version]),
+          if: isThere
+            ? VersionCondition(oneOf: [version]) : VersionCondition(mustNotExist: true),
           of: caller,
           in: store
         )

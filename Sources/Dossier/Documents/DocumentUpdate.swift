@@ -1,0 +1,109 @@
+import EventLoop
+import Glibc
+package import JSON
+import Operators
+
+/// A change of a document by MongoDB's update operators.
+package struct DocumentUpdate: Sendable {
+  private let update: Update
+  private let filter: Query
+  private let isUpsert: Bool
+
+  /// What became of it, as MongoDB counts.
+  package struct Outcome: Sendable {
+    /// 1 when there was a document that the filter matches.
+    package let matched: Int
+    /// 1 when that is another document now.
+    package let modified: Int
+    /// Whether there was none, and now is one.
+    package let isUpserted: Bool
+    /// 0 when there is none.
+    package let version: Int
+  }
+
+  /// - Parameters:
+  ///   - update: operators, or a document to put in the place of the one that is stored.
+  ///   - arrayFilters: for `$[name]` in paths.
+  ///   - filter: what the stored document must match; `{}` matches any.
+  ///   - isUpsert: whether a document is made when there is none.
+  /// - Throws: `.update` with the place of what cannot be read.
+  package init(
+    _ update: JSON,
+    arrayFilters: [JSON] = [],
+    filter: JSON = [:],
+    isUpsert: Bool = false
+  ) throws(Failure) {
+    do throws(OperatorError) {
+      // jsonb has an order of fields of its own, by which stored objects must compare.
+      self.update = try Update(update, arrayFilters: arrayFilters, order: .stored)
+    } catch {
+      throw .update(error, in: "/update")
+    }
+    do throws(OperatorError) {
+      self.filter = try Query(filter, order: .stored)
+    } catch {
+      throw .update(error, in: "/filter")
+    }
+    self.isUpsert = isUpsert
+  }
+
+  /// Carries it out, on the version that was read, and again when that has moved.
+  ///
+  /// - Throws: `.update` when it cannot be carried out on the stored document, `.documentTooLarge`,
+  ///   `.versionMoved`, `.unauthenticated`, `.notFound` for no such user, `.overloaded`,
+  ///   `.unavailable`.
+  @EventLoop package func apply(
+    to document: DocumentClass,
+    if condition: VersionCondition,
+    of caller: Caller,
+    in store: Store
+  ) async throws(Failure) -> Outcome {
+    var outcome = Outcome(matched: 0, modified: 0, isUpserted: false, version: 0)
+    let written = try await Documents.revise(document, if: condition, of: caller, in: store) {
+      (stored) throws(Failure) in
+      let before = try stored.map { (stored) throws(Failure) in try Documents.parsed(stored.body) }
+      let (after, counts) = try result(on: before, limit: document.limit)
+      outcome = Outcome(
+        matched: counts.matched,
+        modified: counts.modified,
+        isUpserted: before == nil && after != nil,
+        version: stored?.version ?? 0
+      )
+      return after?.serialized()
+    }
+    guard let written else { return outcome }
+    return Outcome(
+      matched: outcome.matched,
+      modified: outcome.modified,
+      isUpserted: outcome.isUpserted,
+      version: written.document.version
+    )
+  }
+
+  /// The new document, or nil when nothing is to be written.
+  private func result(
+    on stored: JSON?,
+    limit: Int
+  ) throws(Failure) -> (JSON?, (matched: Int, modified: Int)) {
+    do throws(OperatorError) {
+      let now = Int64(time(nil)) * 1_000
+      guard let stored else {
+        guard isUpsert else { return (nil, (0, 0)) }
+        let made = try update.apply(
+          to: try filter.insertion(),
+          now: now,
+          isInsertion: true,
+          maximumGrowth: 2 * limit
+        )
+        return (made.document.json(.stored), (0, 0))
+      }
+      let document = try BSONDocument(stored)
+      guard try filter.matches(document) else { return (nil, (0, 0)) }
+      let changed = try update.apply(to: document, now: now, maximumGrowth: 2 * limit)
+      guard changed.isModified else { return (nil, (1, 0)) }
+      return (changed.document.json(.stored), (1, 1))
+    } catch {
+      throw .update(error, in: "/update")
+    }
+  }
+}
