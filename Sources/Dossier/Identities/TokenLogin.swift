@@ -13,7 +13,7 @@ extension Users {
   ) async throws(Failure) -> Sessions.Grant {
     try context.requireOpen(.jwt)
     let external = try await context.store.external.identity(of: token, context)
-    if let grant = try await login(external, context) { return grant }
+    if let grant = try await enter(external, context) { return grant }
     let user = UserID()
     try await Devices.admit(user, context)
     let opening = Opening(of: user, by: external.provider, context)
@@ -33,7 +33,7 @@ extension Users {
       }
     } catch .identityTaken {
       // It came twice at once, and the other was first.
-      guard let grant = try await login(external, context) else {
+      guard let grant = try await enter(external, context) else {
         throw .unavailable(retryAfter: 1)
       }
       return grant
@@ -42,7 +42,7 @@ extension Users {
   }
 
   /// Nil when nobody has the identity.
-  @EventLoop private static func login(
+  @EventLoop private static func enter(
     _ external: ExternalTokens.Identity,
     _ context: Context
   ) async throws(Failure) -> Sessions.Grant? {
