@@ -120,7 +120,7 @@ let package = Package(
     ),
     .testTarget(
       name: "DossierTests",
-      dependencies: ["Dossier", "EventLoop", "Postgres", "TestSupport"],
+      dependencies: ["Dossier", "EventLoop", "JSON", "Postgres", "TestSupport"],
       swiftSettings: house
     ),
     .testTarget(

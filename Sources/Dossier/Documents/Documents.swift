@@ -129,7 +129,12 @@ package enum Documents {
     guard let row = rows.first else { throw caller.gone }
     if let written = row.document { return (written, row.isNew) }
     // The statement's view may be older than the version that stood in the way: look again.
-    let current = try await store.read(DocumentsQueries.read, caller.user, caller.authority, document)
+    let current = try await store.read(
+      DocumentsQueries.read,
+      caller.user,
+      caller.authority,
+      document
+    )
     let version = current.first?.document?.version ?? 0
     throw .versionMoved(current: version)
   }
@@ -164,7 +169,12 @@ package enum Documents {
   ) async throws(Failure) -> (document: StoredDocument, isNew: Bool)? {
     // Writers of one document meet rarely; that many times in a row means something else is wrong.
     for attempt in 0..<16 {
-      let rows = try await store.read(DocumentsQueries.read, caller.user, caller.authority, document)
+      let rows = try await store.read(
+        DocumentsQueries.read,
+        caller.user,
+        caller.authority,
+        document
+      )
       guard let row = rows.first else { throw caller.gone }
       let version = row.document?.version ?? 0
       if let versions = condition.oneOf, !versions.contains(version) {

@@ -14,7 +14,7 @@ package enum TokenLogin {
   ) async throws(Failure) -> Sessions.Grant {
     try context.requireOpen(.jwt)
     let external = try await context.store.external.identity(of: token, context)
-    if let grant = try await grant(to: external, context) { return grant }
+    if let grant = try await enter(external, context) { return grant }
     let user = UserID()
     try await Devices.admit(user, context)
     let opening = Opening(of: user, by: external.provider, context)
@@ -34,7 +34,7 @@ package enum TokenLogin {
       }
     } catch .identityTaken {
       // It came twice at once, and the other was first.
-      guard let grant = try await grant(to: external, context) else {
+      guard let grant = try await enter(external, context) else {
         throw .unavailable(retryAfter: 1)
       }
       return grant
@@ -43,8 +43,8 @@ package enum TokenLogin {
   }
 
   /// Nil when nobody has the identity.
-  @EventLoop private static func grant(
-    to external: ExternalTokens.Identity,
+  @EventLoop private static func enter(
+    _ external: ExternalTokens.Identity,
     _ context: Context
   ) async throws(Failure) -> Sessions.Grant? {
     // On the exclusive lane: this must see the user that another login has just made.

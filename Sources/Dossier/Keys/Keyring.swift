@@ -20,6 +20,9 @@ package import Postgres
   private static let loadInterval: UInt64 = 5_000_000_000
   /// How long a rotation may go unnoticed, in nanoseconds.
   private static let age: UInt64 = 20_000_000_000
+  /// After so many nanoseconds without a look, a token waits for one: what signed before a long
+  /// idle time may have retired.
+  private static let staleAge: UInt64 = 40_000_000_000
 
   struct Signer {
     let keyID: String
@@ -34,8 +37,12 @@ package import Postgres
   /// The key that signs now.
   func signer(for app: AppID) async throws(Failure) -> Signer {
     if let signer = signers[app] {
-      refresh(app)
-      return signer
+      guard EventLoop.now() - (lastLoad[app] ?? 0) > Self.staleAge else {
+        refresh(app)
+        return signer
+      }
+      try? await load(app)
+      return signers[app] ?? signer
     }
     try await load(app)
     if signers[app] == nil {

@@ -10,7 +10,11 @@ package enum Export {
     of caller: Caller,
     _ context: Context
   ) async throws(Failure) -> [UInt8] {
-    let rows = try await context.store.search(ExportQueries.everything, caller.user, caller.authority)
+    let rows = try await context.store.search(
+      ExportQueries.everything,
+      caller.user,
+      caller.authority
+    )
     guard let row = rows.first else { throw caller.gone }
     return row.bytes
   }
