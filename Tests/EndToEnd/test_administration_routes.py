@@ -183,7 +183,7 @@ class Routes(Administration):
         self.expect(self.ask("GET", path, app="elsewhere"), 200)
         self.expect(self.ask("GET", path, app="nowhere"), 404, "app_not_found")
         line = next(line for line in self.site.logged() if line.get("client") == back_end["id"])
-        self.assertEqual(line["route"], "GET /v1/users/{id}")
+        self.assertEqual(line["route"], "GET /v1/users/{user}")
 
 
 if __name__ == "__main__":

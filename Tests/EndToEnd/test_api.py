@@ -141,6 +141,7 @@ class API(Case):
         ("POST", "/v1/me/api-keys"): ({"name": "x"}, JSON),
         ("PATCH", "/v1/me/properties"): ({"a": 1}, JSON),
         ("PUT", "/v1/me/properties/x"): ({"value": 1}, JSON),
+        ("POST", "/v1/me/custom-data/update"): ({"update": {"$set": {"a": 1}}}, JSON),
         ("PUT", "/v1/me/picture"): (b"x", {"Content-Type": "image/png"}),
         ("PATCH", f"/v1/me/api-keys/{'0' * 24}"): ({"disabled": True}, JSON),
     }
