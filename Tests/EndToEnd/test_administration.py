@@ -1,23 +1,13 @@
 """The operator's command line."""
 
-import base64
 import json
-import re
-import signal
 import subprocess
 import time
 import unittest
 
-from cases import Administration, in_parallel
-from deployment import BUILD, JSON, wait_until
+from cases import Administration
+from deployment import BUILD, JSON
 from issuers import Key, claims, secret_token
-
-
-def key_of(grant):
-    """The id of the key that signed an access token."""
-    head = grant["access_token"].split(".")[0]
-    return json.loads(base64.urlsafe_b64decode(head + "=="))["kid"]
-
 
 class Commands(Administration):
     # Apps
@@ -222,80 +212,6 @@ class Commands(Administration):
 
     # Users
 
-    def test_users_are_listed_in_pages_and_shown(self):
-        self.site.dossier("app", "create", "pages")
-        app = {"Dossier-App": "pages"}
-        time.sleep(1.1)
-        ids = [self.expect(self.post("/v1/login/anonymous", {}, headers=app), 200).json["user_id"]
-               for _ in range(5)]
-        first = self.site.dossier("user", "list", "--app", "pages", "--count", "3", check=False)
-        self.assertEqual([user["id"] for user in json.loads(first.stdout)], sorted(ids)[:3])
-        cursor = re.search("--after ([0-9a-f]{24})", first.stderr)[1]
-        rest = self.site.dossier("user", "list", "--app", "pages", "--after", cursor)
-        self.assertEqual([user["id"] for user in rest], sorted(ids)[3:])
-        shown = self.site.dossier("user", "show", ids[0], "--app", "pages")
-        self.assertEqual((shown["anonymous"], shown["login_count"]), (True, 1))
-        self.assertEqual([row["provider"] for row in shown["identities"]], ["anonymous"])
-        self.assertEqual(len(shown["sessions"]), 1)
-        self.refused(10, "user", "show", ids[0])
-        self.refused(64, "user", "list", "--count", "0")
-        self.refused(64, "user", "list", "--after", "x")
-
-    def test_a_user_is_blocked_unblocked_and_logged_out(self):
-        grant = self.confirmed("ada@example.com")
-        blocked = self.site.dossier("user", "block", "ADA@example.com")
-        self.assertEqual((blocked["id"], blocked["blocked"]), (grant["user_id"], True))
-        self.expect(self.me(grant), 401, "session_ended")
-        self.expect(self.login("ada@example.com"), 401, "wrong_credentials")
-        self.site.dossier("user", "block", grant["user_id"])
-        self.assertFalse(self.site.dossier("user", "unblock", "ada@example.com")["blocked"])
-        # The sessions have ended for good.
-        self.expect(self.me(grant), 401, "session_ended")
-        again = self.expect(self.login("ada@example.com"), 200).json
-        self.site.dossier("user", "logout", "ada@example.com")
-        self.expect(self.me(again), 401, "session_ended")
-        self.expect(self.refresh(again), 401, "refresh_token_invalid")
-        facts = [(fact["action"], fact["actor"]) for fact in
-                 self.trail("--user", "ada@example.com") if fact["actor"] == "operator"]
-        self.assertEqual(
-            sorted(facts), [("session_end", "operator")] * 2 + [("user_block", "operator"),
-                            ("user_logout", "operator"), ("user_unblock", "operator")])
-
-    def test_an_address_is_confirmed_and_its_rivals_lose_it(self):
-        rival = self.expect(self.register("claimed@example.com", "a rivals password"), 201).json
-        grant = self.expect(self.register("claimed@example.com"), 201).json
-        self.refused(14, "user", "confirm", "claimed@example.com", words=rival["user_id"])
-        confirmed = self.site.dossier("user", "confirm", grant["user_id"])
-        self.assertEqual(
-            (confirmed["email"], confirmed["email_verified"]), ("claimed@example.com", True))
-        self.expect(self.login("claimed@example.com", "a rivals password"), 401)
-        self.expect(self.login("claimed@example.com"), 200)
-        self.site.dossier("user", "confirm", "claimed@example.com")
-        count = [fact["action"] for fact in self.trail("--user", grant["user_id"])]
-        self.assertEqual(count.count("email_confirm"), 1)
-        self.refused(10, "user", "confirm", rival["user_id"])
-        self.refused(10, "user", "confirm", "0" * 24)
-
-    def test_a_user_is_deleted_and_its_trail_stays(self):
-        grant = self.confirmed("gone@example.com")
-        self.site.dossier("user", "delete", "gone@example.com")
-        self.expect(self.me(grant), 401, "session_ended")
-        self.refused(10, "user", "show", grant["user_id"])
-        fact = self.trail("--user", grant["user_id"])[0]
-        self.assertEqual((fact["action"], fact["actor"]), ("user_delete", "operator"))
-        self.expect(self.register("gone@example.com"), 201)
-        self.refused(10, "user", "delete", grant["user_id"])
-        self.refused(10, "audit", "--user", "0" * 24)
-
-    def test_the_trail_has_pages(self):
-        first = self.site.dossier("audit", "--count", "2", check=False)
-        cursor = re.search("--before ([0-9a-f]{24})", first.stderr)[1]
-        second = self.trail("--count", "2", "--before", cursor)
-        ids = [fact["id"] for fact in json.loads(first.stdout) + second]
-        self.assertEqual(ids, sorted(set(ids), reverse=True))
-        self.refused(64, "audit", "--before", "x")
-        self.refused(10, "audit", "--app", "nope")
-
     # The program
 
     def test_what_is_wrong_with_the_settings_is_told_at_once(self):
@@ -321,76 +237,6 @@ class Commands(Administration):
                               env=self.site.environment, capture_output=True, text=True)
         self.assertEqual(weak.returncode, 78)
         self.assertIn("argon2_memory is 8192", weak.stdout)
-
-
-class Costs(Administration):
-    def restart(self, **settings):
-        self.site.supervisor.send_signal(signal.SIGTERM)
-        self.site.supervisor.wait(40)
-        self.site.environment.update(settings)
-        self.site.start_dossierd()
-        wait_until(lambda: self.site.get("/readyz").status == 200, what="readiness")
-
-    def test_a_hash_of_another_cost_is_made_anew_at_login(self):
-        self.expect(self.register("ada@example.com"), 201)
-        self.assertIn("$m=19456,t=2,p=1$", self.site.sql("select hash from passwords"))
-        self.restart(DOSSIER_ARGON2_PASSES="3", DOSSIER_ARGON2_MEMORY="20480")
-        self.expect(self.login("ada@example.com", "wrong horse"), 401)
-        self.assertIn("$m=19456,t=2,p=1$", self.site.sql("select hash from passwords"))
-        for _ in range(2):
-            self.expect(self.login("ada@example.com"), 200)
-            self.assertIn("$m=20480,t=3,p=1$", self.site.sql("select hash from passwords"))
-
-
-class Rotation(Administration):
-    def test_a_new_key_signs_soon_and_nobody_is_logged_out(self):
-        users = [self.site.login() for _ in range(6)]
-        old = self.site.dossier("key", "list")[0]["id"]
-        self.assertEqual({key_of(user) for user in users}, {old})
-        keys = self.site.dossier("key", "rotate")
-        new = keys[0]["id"]
-        self.assertEqual([(key["id"], key["current"]) for key in keys], [(new, True), (old, False)])
-        self.assertIsNone(keys[0]["retires_at"])
-        self.assertNotIn("private", str(keys))
-        # All look at it before it signs, which is 30 s after it was made: not in this test.
-        for _ in range(4):
-            self.assertEqual(key_of(self.site.login()), old)
-        time.sleep(6)
-        self.site.sql("update signing_keys set created_at = created_at - interval '30 seconds'")
-        deadline = time.monotonic() + 30
-        signed = set()
-        while len(signed) < 12 and time.monotonic() < deadline:
-            fresh = self.expect(self.refresh(users[0]), 200).json
-            users[0] = {**users[0], **fresh}
-            if key_of(fresh) == new:
-                signed.add(fresh["access_token"])
-            # Of whichever key, whichever worker is asked.
-            for user in users:
-                for _ in range(2):
-                    self.expect(self.me(user), 200)
-            time.sleep(0.2)
-        self.assertEqual(len(signed), 12)
-        # When its time has passed the old key is no key any more; sessions go on.
-        self.site.sql("update signing_keys set retires_at = now() where retires_at is not null")
-        self.site.supervisor.send_signal(signal.SIGHUP)
-        wait_until(lambda: self.me(users[1]).status == 401, seconds=40, what="retirement")
-        for user in users[1:]:
-            fresh = self.expect(self.refresh(user), 200).json
-            self.assertEqual(key_of(fresh), new)
-            self.expect(self.me(fresh), 200)
-        self.assertEqual([key["id"] for key in self.site.dossier("key", "list")], [new])
-        fact = next(fact for fact in self.trail() if fact["action"] == "key_rotate")
-        self.assertEqual((fact["app"], fact["detail"]), ("default", {"key_id": new}))
-
-    def test_rotations_at_once_leave_one_current_key(self):
-        self.site.dossier("app", "create", "busy")
-        key = self.site.client("--operator")["key"]
-        time.sleep(1.1)
-        answers = in_parallel(8, lambda _: self.site.request(
-            "POST", "/v1/keys/rotate", headers={"Dossier-App": "busy"}, token=key))
-        self.assertEqual({answer.status for answer in answers}, {200})
-        keys = self.site.dossier("key", "list", "--app", "busy")
-        self.assertEqual([key["current"] for key in keys], [True] + [False] * 7)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,169 @@
+"""Documents and the gate that every body passes, through nginx."""
+
+import unittest
+
+from cases import Case, in_parallel
+from deployment import JSON, MERGE, PATCH
+
+
+class Documents(Case):
+    def test_metadata_is_there_from_the_start_and_has_versions(self):
+        token = self.site.login()["access_token"]
+        path = "/v1/me/metadata"
+        empty = self.expect(self.site.get(path, token=token), 200)
+        self.assertEqual((empty.json, empty.version), ({}, 0))
+        first = self.site.request(
+            "PATCH", path, '{"a": {"b": 2.0}, "c": [1]}', {**MERGE, "If-Match": '"0"'}, token)
+        self.assertEqual(self.expect(first, 200).version, 1)
+        self.assertIn(b"2.0", first.body)
+        second = self.site.request("PATCH", path, {"a": {"d": 1}, "c": None}, MERGE, token)
+        self.assertEqual(second.json, {"a": {"b": 2.0, "d": 1}})
+        stale = self.site.request("PUT", path, {}, {**JSON, "If-Match": '"1", "7"'}, token)
+        self.assertEqual(self.expect(stale, 412, "version_moved").json["current_version"], 2)
+        self.assertEqual(stale.headers["ETag"], '"2"')
+        weak = self.site.request("PUT", path, {}, {**JSON, "If-Match": 'W/"2"'}, token)
+        self.expect(weak, 412, "version_moved")
+        self.expect(
+            self.site.request("PUT", path, {"x": 1}, {**JSON, "If-Match": '"1", "2"'}, token), 200)
+        same = self.site.get(path, token=token, headers={"If-None-Match": 'W/"3"'})
+        self.assertEqual((self.expect(same, 304).body, same.headers["ETag"]), (b"", '"3"'))
+        self.expect(
+            self.site.get(path, token=token, headers={"If-Match": "3"}), 400, "condition_malformed")
+
+    def test_custom_data_is_created_replaced_deleted_and_never_reuses_a_version(self):
+        token = self.site.login()["access_token"]
+        path = "/v1/me/custom-data"
+        self.expect(self.site.get(path, token=token), 404, "not_found")
+        self.expect(self.site.request("DELETE", path, token=token), 404, "not_found")
+        absent = self.site.request("PUT", path, {}, {**JSON, "If-Match": "*"}, token)
+        self.expect(absent, 412, "version_moved")
+        create = {**JSON, "If-None-Match": "*"}
+        self.expect(self.site.request("PUT", path, {"k": 1}, create, token), 201)
+        self.expect(self.site.request("PUT", path, {"k": 2}, create, token), 412, "version_moved")
+        self.expect(self.site.request("PUT", path, {"k": 3}, JSON, token), 200)
+        wrong = self.site.request("DELETE", path, headers={"If-Match": '"1"'}, token=token)
+        self.expect(wrong, 412, "version_moved")
+        right = self.site.request("DELETE", path, headers={"If-Match": '"2"'}, token=token)
+        self.expect(right, 204)
+        again = self.site.request("PATCH", path, {"k": {"n": None, "m": 1}}, MERGE, token)
+        self.assertEqual(self.expect(again, 201).json, {"k": {"m": 1}})
+        self.assertEqual(again.version, 4)
+
+    def test_a_json_patch_is_all_or_nothing(self):
+        token = self.site.login()["access_token"]
+        path = "/v1/me/metadata"
+        self.site.request("PUT", path, {"list": [1, 2], "x": 1}, JSON, token)
+        done = self.site.request(
+            "PATCH", path,
+            [{"op": "add", "path": "/list/-", "value": 3}, {"op": "move", "from": "/x", "path": "/y"}],
+            PATCH, token)
+        self.assertEqual(self.expect(done, 200).json, {"list": [1, 2, 3], "y": 1})
+        half = [{"op": "remove", "path": "/y"}, {"op": "test", "path": "/list/0", "value": 9}]
+        refused = self.site.request("PATCH", path, half, PATCH, token)
+        self.assertEqual(
+            self.expect(refused, 409, "patch_test_failed").json["errors"][0]["pointer"], "/1")
+        for patch, status, code in [
+            ([{"op": "remove", "path": "/nope"}], 422, "patch_not_applicable"),
+            ([{"op": "replace", "path": "", "value": 1}], 422, "patch_not_applicable"),
+            ([{"op": "frob"}], 400, "patch_malformed"),
+            ({"op": "add"}, 400, "patch_malformed"),
+        ]:
+            self.expect(self.site.request("PATCH", path, patch, PATCH, token), status, code)
+        self.assertEqual(self.site.get(path, token=token).version, done.version)
+
+    def test_a_document_over_its_limit_is_refused_whole(self):
+        token = self.site.login()["access_token"]
+        path = "/v1/me/metadata"
+        half = {f"k{index}": "x" * 1000 for index in range(40)}
+        self.expect(self.site.request("PUT", path, half, JSON, token), 200)
+        more = {f"l{index}": "x" * 1000 for index in range(40)}
+        answer = self.site.request("PATCH", path, more, MERGE, token)
+        self.assertEqual(self.expect(answer, 413, "document_too_large").json["limit"], 65536)
+        self.assertEqual(self.site.get(path, token=token).json, half)
+        body = b'{"a":"' + b"x" * 65536 + b'"}'
+        self.expect(self.site.request("PUT", path, body, JSON, token), 413, "body_too_large")
+        # A body over the window of the loop, through the pool.
+        large = {"a": "x" * 500_000}
+        written = self.site.request("PUT", "/v1/me/custom-data", large, JSON, token)
+        self.assertEqual(self.expect(written, 201).json, large)
+
+    def test_the_gate_refuses_what_is_not_json_each_by_its_code(self):
+        token = self.site.login()["access_token"]
+        for body, code in [
+            (b"", "json.empty"), (b"[1,]", "json.syntax"), (b"{}x", "json.trailing"),
+            (b'{"a":1,"\\u0061":2}', "json.duplicate_key"), (b'{"a":1e131071}', "json.number"),
+            (b'{"a":"\\u0000"}', "json.nul"), (b'{"a":"\\ud800"}', "json.surrogate"),
+            (b'{"a":"\xff"}', "json.utf8"), (b"[" * 10_000, "json.depth"),
+            ("{}".encode("utf-16"), "json.syntax"),
+        ]:
+            with self.subTest(body=body[:20]):
+                answer = self.site.request("PUT", "/v1/me/metadata", body, JSON, token)
+                self.expect(answer, 400, code)
+                self.assertIn("offset", answer.json)
+        self.expect(self.site.request("PUT", "/v1/me/metadata", "[]", JSON, token), 422, "invalid")
+        for kind in ["text/plain", "application/json; charset=latin1", "application/json-patch+json"]:
+            answer = self.site.request(
+                "PUT", "/v1/me/metadata", "{}", {"Content-Type": kind}, token)
+            self.expect(answer, 415, "media_type")
+
+    def test_paths_and_methods_that_are_not_there(self):
+        self.expect(self.site.get("/nope"), 404, "route_not_found")
+        self.expect(self.site.get("/v1/me/"), 404, "route_not_found")
+        refused = self.expect(self.site.request("POST", "/v1/me"), 405, "method_not_allowed")
+        self.assertEqual(refused.headers["Allow"], "DELETE, GET, HEAD, PATCH")
+        self.expect(self.site.request("OPTIONS", "/v1/me"), 204)
+        token = self.site.login()["access_token"]
+        head = self.expect(self.site.request("HEAD", "/v1/me", token=token), 200)
+        self.assertEqual((head.body, head.headers["ETag"]), (b"", '"1"'))
+
+    def test_headers_that_a_client_must_not_send_change_nothing(self):
+        token = self.site.login()["access_token"]
+        spoofed = {"X-Forwarded-For": "203.0.113.9", "Proxy": "http://x", "Remote-Addr": "1.2.3.4",
+                   "X-Request-Id": "bad id\u00e9"}
+        answer = self.site.get("/v1/me", token=token, headers=spoofed)
+        self.assertNotIn(" ", self.expect(answer, 200).headers["X-Request-Id"])
+        good = self.site.get("/v1/me", token=token, headers={"X-Request-Id": "trace-7"})
+        self.assertEqual(good.headers["X-Request-Id"], "trace-7")
+
+    def test_a_thousand_patches_of_different_keys_leave_a_thousand_keys(self):
+        token = self.site.login()["access_token"]
+
+        def patches(number):
+            client = self.site.connection()
+            statuses = [
+                self.site.request("PATCH", "/v1/me/metadata", {f"k{index}": index}, MERGE, token,
+                                  client).status
+                for index in range(number, 1000, 32)]
+            client.close()
+            return statuses
+
+        statuses = sum(in_parallel(32, patches), [])
+        self.assertEqual((len(statuses), set(statuses)), (1000, {200}))
+        document = self.site.get("/v1/me/metadata", token=token)
+        self.assertEqual(document.json, {f"k{index}": index for index in range(1000)})
+        self.assertEqual(document.version, 1000)
+
+    def test_with_if_match_exactly_one_wins_each_version(self):
+        token = self.site.login()["access_token"]
+        for version in range(20):
+            condition = {**MERGE, "If-Match": f'"{version}"'}
+            answers = in_parallel(
+                32, lambda number: self.site.request(
+                    "PATCH", "/v1/me/metadata", {"winner": number}, condition, token))
+            won = [answer for answer in answers if answer.status == 200]
+            self.assertEqual((len(won), len(answers)), (1, 32))
+            self.assertEqual({answer.status for answer in answers}, {200, 412})
+            self.assertEqual(self.site.get("/v1/me/metadata", token=token).json, won[0].json)
+
+    def test_concurrent_json_patches_all_arrive(self):
+        token = self.site.login()["access_token"]
+        self.site.request("PUT", "/v1/me/metadata", {"list": []}, JSON, token)
+        patch = [{"op": "add", "path": "/list/-", "value": 1}]
+        answers = in_parallel(
+            8, lambda _: self.site.request("PATCH", "/v1/me/metadata", patch, PATCH, token))
+        self.assertEqual({answer.status for answer in answers}, {200})
+        self.assertEqual(self.site.get("/v1/me/metadata", token=token).json, {"list": [1] * 8})
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,111 @@
+"""What guards the ways in: limits, equal times, the list of sessions and the audit trail."""
+
+import statistics
+import time
+import unittest
+
+from cases import Case, in_parallel
+
+
+class Guards(Case):
+    def test_a_user_sees_and_ends_own_sessions(self):
+        grant = self.confirmed("sessions@example.com")
+        others = [self.expect(self.login("sessions@example.com"), 200).json for _ in range(3)]
+        listed = self.expect(self.me(grant, "/sessions"), 200).json
+        self.assertEqual(len(listed), 4)
+        self.assertEqual([s["device_id"] for s in listed if s["current"]], [grant["device_id"]])
+        self.assertEqual({s["address"] for s in listed}, {"127.0.0.1"})
+        ended = next(s["id"] for s in listed if s["device_id"] == others[0]["device_id"])
+        token = grant["access_token"]
+        self.expect(self.site.request("DELETE", f"/v1/me/sessions/{ended}", token=token), 204)
+        self.expect(self.me(others[0]), 401, "session_ended")
+        again = self.site.request("DELETE", f"/v1/me/sessions/{ended}", token=token)
+        self.expect(again, 404, "not_found")
+        stranger = self.site.login()["access_token"]
+        foreign = next(s["id"] for s in listed if s["current"])
+        refused = self.site.request("DELETE", f"/v1/me/sessions/{foreign}", token=stranger)
+        self.expect(refused, 404, "not_found")
+        self.expect(self.site.request("DELETE", "/v1/me/sessions", token=token), 204)
+        self.assertEqual([self.me(g).status for g in [grant, *others]], [200, 401, 401, 401])
+
+    def test_the_audit_trail_tells_who_did_what_and_has_pages(self):
+        grant = self.confirmed("trail@example.com")
+        self.expect(self.login("trail@example.com", "wrong horse"), 401)
+        events = self.expect(self.me(grant, "/audit"), 200).json
+        self.assertEqual([e["action"] for e in events], ["login_failure", "email_confirm", "login"])
+        self.assertEqual(events[0]["actor"], "anyone")
+        self.assertEqual(events[0]["address"], "127.0.0.1")
+        self.site.sql(
+            "insert into audit (user_id, event_id, app_id, action, actor) select "
+            f"'{grant['user_id']}', lpad(to_hex(g), 24, '0'), app_id, 'x', 'user' "
+            "from apps, generate_series(1, 150) g where name = 'default'")
+        first = self.me(grant, "/audit")
+        self.assertEqual(len(first.json), 100)
+        link = first.headers["Link"]
+        self.assertIn('rel="next"', link)
+        rest = self.site.get(link[1:link.index(">")], token=grant["access_token"])
+        self.assertEqual(len(self.expect(rest, 200).json), 53)
+        self.assertNotIn("Link", rest.headers)
+        ids = [e["id"] for e in first.json + rest.json]
+        self.assertEqual(len(set(ids)), 153)
+        self.expect(self.me(grant, "/audit?page=2"), 422, "invalid")
+
+    def test_guesses_are_limited_for_known_and_unknown_alike(self):
+        self.confirmed("guessed@example.com")
+        for address in ["guessed@example.com", "unknown@example.com"]:
+            answers = in_parallel(16, lambda i: self.login(address, f"wrong horse {i}"))
+            statuses = sorted(answer.status for answer in answers)
+            self.assertEqual(statuses, [401] * 10 + [429] * 6, address)
+            refused = self.expect(self.login(address, "correct horse"), 429, "too_many_attempts")
+            self.assertGreater(int(refused.headers["Retry-After"]), 60)
+        self.site.sql("update failures set until = now()")
+        self.expect(self.login("guessed@example.com"), 200)
+        # A success forgives.
+        for _ in range(3):
+            for _ in range(9):
+                self.expect(self.login("guessed@example.com", "wrong"), 401)
+            self.expect(self.login("guessed@example.com"), 200)
+
+    def test_one_network_address_is_limited_over_all_identifiers(self):
+        self.site.sql("insert into apps (app_id, name, settings) values (new_object_id(), 'narrow', "
+                      "'{\"failures_per_address\": 5}')")
+        self.site.settle()
+        app = {"Dossier-App": "narrow"}
+        statuses = [self.login(f"a{i}@example.com", "x" * 8, headers=app).status for i in range(7)]
+        self.assertEqual(statuses, [401] * 5 + [429] * 2)
+
+    def test_known_and_unknown_addresses_take_alike_long(self):
+        self.confirmed("timed@example.com")
+        self.site.set_app(failures_per_identifier=10_000)
+        self.site.settle()
+        times = {"timed@example.com": [], "untimed@example.com": []}
+        for _ in range(25):
+            for address, list_ in times.items():
+                start = time.monotonic()
+                self.expect(self.login(address, "wrong horse"), 401, "wrong_credentials")
+                list_.append(time.monotonic() - start)
+        known, unknown = (statistics.median(list_) for list_ in times.values())
+        # Argon2id is most of it; without it the one would take a tenth of the other.
+        self.assertLess(abs(known - unknown), 0.4 * max(known, unknown), (known, unknown))
+        self.site.set_app(failures_per_identifier=10)
+        self.site.settle()
+
+    def test_ways_in_that_are_off_are_off(self):
+        self.site.sql(
+            "insert into apps (app_id, name, settings) values (new_object_id(), 'closed', "
+            "'{\"anonymous\": false, \"password\": false, \"jwt\": false, \"api_key\": false}')")
+        self.site.settle()
+        app = {"Dossier-App": "closed"}
+        credentials = {"email": "a@b.c", "password": "correct horse"}
+        for path, body in {
+            "/v1/login/anonymous": {}, "/v1/register": credentials,
+            "/v1/login/password": credentials, "/v1/login/jwt": {"token": "x"},
+            "/v1/login/api-key": {"key": "x"}, "/v1/confirm/request": {"email": "a@b.c"},
+            "/v1/password/reset-request": {"email": "a@b.c"},
+        }.items():
+            with self.subTest(path):
+                self.expect(self.post(path, body, headers=app), 403, "way_in_closed")
+
+
+if __name__ == "__main__":
+    unittest.main()

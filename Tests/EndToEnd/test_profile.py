@@ -1,0 +1,103 @@
+"""The profile, and all of a user: exported and deleted."""
+
+import unittest
+
+from cases import Case
+from deployment import JSON, MERGE, PATCH
+
+
+class Profile(Case):
+    def test_the_profile_takes_both_patches_and_names_what_it_does_not_take(self):
+        token = self.site.login()["access_token"]
+        patched = self.site.request(
+            "PATCH", "/v1/me", {"name": "Ada", "locale": "en-GB", "phone": "+441234567890"}, MERGE,
+            token)
+        self.assertEqual(self.expect(patched, 200).version, 2)
+        patched = self.site.request(
+            "PATCH", "/v1/me",
+            [{"op": "test", "path": "/name", "value": "Ada"},
+             {"op": "replace", "path": "/name", "value": "Ada Lovelace"},
+             {"op": "remove", "path": "/locale"}], PATCH, token)
+        me = self.expect(patched, 200).json
+        self.assertEqual(
+            (me["name"], me["locale"], me["phone"]), ("Ada Lovelace", None, "+441234567890"))
+        bad = {"nope": 1, "id": "x", "email": "a@b.c", "name": 7, "nickname": "", "phone": "12",
+               "zone": "a\u0007"}
+        answer = self.site.request("PATCH", "/v1/me", bad, MERGE, token)
+        self.expect(answer, 422, "invalid")
+        self.assertEqual(
+            {error["pointer"] for error in answer.json["errors"]}, {f"/{name}" for name in bad})
+        self.assertEqual(self.site.get("/v1/me", token=token).json["name"], "Ada Lovelace")
+        stale = self.site.request(
+            "PATCH", "/v1/me", {"name": "x"}, {**MERGE, "If-Match": '"2"'}, token)
+        self.assertEqual(self.expect(stale, 412, "version_moved").json["current_version"], 3)
+
+    def test_a_deleted_user_is_gone_with_everything_but_the_audit(self):
+        grant = self.expect(self.register("gone@example.com"), 201).json
+        token = grant["access_token"]
+        self.site.request("PUT", "/v1/me/metadata", {"a": 1}, JSON, token)
+        stale = self.site.request("DELETE", "/v1/me", headers={"If-Match": '"9"'}, token=token)
+        self.expect(stale, 412, "version_moved")
+        self.expect(self.site.request("DELETE", "/v1/me", token=token), 204)
+        self.expect(self.site.get("/v1/me", token=token), 401, "session_ended")
+        left = [
+            table for table in
+            self.site.sql("select c.table_name from information_schema.columns c "
+                          "join information_schema.tables t using (table_schema, table_name) "
+                          "where c.column_name = 'user_id' and t.table_type = 'BASE TABLE' "
+                          "and c.table_schema = 'public'").split()
+            if self.site.sql(f"select count(*) from {table} where user_id = '{grant['user_id']}'")
+            != "0"]
+        self.assertEqual(left, ["audit"])
+        self.expect(self.register("gone@example.com"), 201)
+
+    # What is exported of each table that holds a user's rows.
+    EXPORTED = {
+        "api_keys": "api_keys", "audit": "audit", "device_users": "devices",
+        "documents": "documents", "identities": "identities", "identity_subjects": "identities",
+        "mail_tokens": "mails", "passwords": "password", "pictures": "pictures",
+        "properties": "properties", "sessions": "sessions",
+        "unconfirmed_emails": "unconfirmed_emails", "users": "profile"}
+
+    def test_a_user_exports_all_that_is_stored_of_it_and_no_secrets(self):
+        grant = self.expect(self.register("export@example.com"), 201).json
+        token = grant["access_token"]
+        self.site.request("PUT", "/v1/me/metadata", {"a": 2.0}, JSON, token)
+        self.site.request("PUT", "/v1/me/properties", {"p": 1}, JSON, token)
+        key = self.post("/v1/me/api-keys", {"name": "cron"}, token=token).json["key"]
+        answer = self.expect(self.site.get("/v1/me/export", token=token), 200)
+        self.assertIn("attachment", answer.headers["Content-Disposition"])
+        export = answer.json
+        self.assertEqual(export["profile"]["email"], "export@example.com")
+        self.assertEqual(export["documents"]["metadata"]["body"], {"a": 2.0})
+        self.assertEqual(export["properties"]["p"]["value"], 1)
+        self.assertEqual([event["action"] for event in export["audit"]], ["login", "link"])
+        self.assertEqual(len(export["sessions"]), 1)
+        tables = self.site.sql(
+            "select c.table_name from information_schema.columns c join information_schema.tables t "
+            "using (table_schema, table_name) where c.column_name = 'user_id' "
+            "and t.table_type = 'BASE TABLE' and c.table_schema = 'public'").split()
+        self.assertEqual(set(tables), set(self.EXPORTED))
+        self.assertLessEqual(set(self.EXPORTED.values()), set(export))
+        for secret in [key, grant["refresh_token"], grant["device_secret"], "hash", "salt"]:
+            self.assertNotIn(secret, answer.body.decode())
+
+    def test_app_metadata_is_read_where_the_app_allows_it(self):
+        grant = self.site.login()
+        path, token = "/v1/me/app-metadata", grant["access_token"]
+        self.assertEqual(self.expect(self.site.get(path, token=token), 200).json, {})
+        self.site.sql("insert into documents (user_id, class, body, version) values "
+                      f"('{grant['user_id']}', 'app_metadata', '{{\"plan\": \"pro\"}}', 1)")
+        self.assertEqual(self.site.get(path, token=token).json, {"plan": "pro"})
+        for method in ["PUT", "PATCH", "DELETE"]:
+            self.expect(self.site.request(method, path, "{}", JSON, token), 405)
+        self.site.sql("insert into apps (app_id, name, settings) values (new_object_id(), 'secretive', "
+                      "'{\"app_metadata_readable\": false}')")
+        self.site.settle()
+        app = {**JSON, "Dossier-App": "secretive"}
+        token = self.site.request("POST", "/v1/login/anonymous", {}, app).json["access_token"]
+        self.expect(self.site.get(path, headers=app, token=token), 403, "insufficient_scope")
+
+
+if __name__ == "__main__":
+    unittest.main()
