@@ -22,7 +22,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 os.environ["DOSSIER_TEST_BUILD"] = str(HERE.parents[1] / ".build/release")
 sys.path.insert(0, str(HERE.parent / "EndToEnd"))
-from deployment import ROOT, TOOLS, Deployment, free_port, wait_until  # noqa: E402
+from deployment import ROOT, TOOLS, Deployment, free_port, is_listening, wait_until  # noqa: E402
 
 YARDSTICKS = ROOT / ".build/benchmarks"
 
@@ -147,7 +147,7 @@ class Bench:
             .replace(f"{self.site.folder}/nginx.pid", f"{folder}/nginx.pid"))
         self.processes.append(subprocess.Popen(
             ["/usr/sbin/nginx", "-e", folder / "nginx.log", "-c", folder / "nginx.conf"]))
-        wait_until(lambda: socket.socket().connect_ex(("127.0.0.1", port)) == 0, what="nginx")
+        wait_until(lambda: is_listening(port), what="nginx")
         return port
 
     def pgbench_script(self):

@@ -42,6 +42,11 @@ def wait_until(condition, seconds=10, what="the condition"):
     raise AssertionError(f"{what} did not come true within {seconds} s")
 
 
+def is_listening(port):
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
 class Answer:
     def __init__(self, status, headers, body):
         self.status, self.headers, self.body = status, headers, body
@@ -217,13 +222,12 @@ class Deployment:
             ["/usr/sbin/nginx", "-e", self.folder / "nginx.log", "-c", self.folder / "nginx.conf"])
         self.processes.append(self.nginx)
 
-        def is_listening():
+        def serves():
             if self.nginx.poll() is not None:
                 raise AssertionError("nginx: " + (self.folder / "nginx.log").read_text())
-            with socket.socket() as probe:
-                return probe.connect_ex(("127.0.0.1", self.port)) == 0
+            return is_listening(self.port)
 
-        wait_until(is_listening, what="nginx")
+        wait_until(serves, what="nginx")
 
     def with_pictures(self, server):
         """The configuration with the part about the folder of pictures, if there is one."""

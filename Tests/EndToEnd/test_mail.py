@@ -3,13 +3,12 @@
 import mailbox
 import re
 import shutil
-import socket
 import subprocess
 import tempfile
 import unittest
 
 from cases import Case, in_parallel
-from deployment import free_port, wait_until
+from deployment import free_port, is_listening, wait_until
 
 
 class Mail(Case):
@@ -165,7 +164,7 @@ class ThroughARelay(Case):
             ["/usr/bin/python3", "-m", "aiosmtpd", "-n", "-l", f"127.0.0.1:{port}",
              "-c", "aiosmtpd.handlers.Mailbox", cls.box + "/mail"], stderr=subprocess.DEVNULL)
         cls.SETTINGS = {"DOSSIER_MAIL": f"smtp://127.0.0.1:{port}", "DOSSIER_MAIL_TLS": "optional"}
-        wait_until(lambda: socket.socket().connect_ex(("127.0.0.1", port)) == 0, what="the relay")
+        wait_until(lambda: is_listening(port), what="the relay")
         super().setUpClass()
 
     @classmethod
