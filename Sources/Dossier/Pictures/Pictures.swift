@@ -45,7 +45,7 @@ package enum Pictures {
       throw error
     }
     await shelf.forget(replaced)
-    return try await Profile.read(of: caller, in: context.store)
+    return try await Profile.stored(of: caller, in: context.store)
   }
 
   /// Takes the caller's picture away.

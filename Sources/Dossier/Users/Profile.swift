@@ -19,6 +19,15 @@ package enum Profile {
     of caller: Caller,
     in store: Store
   ) async throws(Failure) -> StoredDocument {
+    try await stored(of: caller, in: store)
+  }
+
+  /// The same for this module. Internal: Swift 6.3 refuses calls of a package function on the loop
+  /// from files that it happens to compile together with one that imports EventLoop for its package.
+  @EventLoop static func stored(
+    of caller: Caller,
+    in store: Store
+  ) async throws(Failure) -> StoredDocument {
     guard let row = try await store.read(ProfileQueries.read, caller.user, caller.session).first,
       let profile = row.document
     else { throw .unauthenticated(.sessionEnded) }
@@ -49,7 +58,7 @@ package enum Profile {
     )
     guard let row = rows.first else { throw .unauthenticated(.sessionEnded) }
     if let written = row.document { return written }
-    throw .versionMoved(current: try await read(of: caller, in: store).version)
+    throw .versionMoved(current: try await stored(of: caller, in: store).version)
   }
 
   /// Changes members of the profile by a JSON Patch, on the version that was read.
@@ -62,7 +71,7 @@ package enum Profile {
     in store: Store
   ) async throws(Failure) -> StoredDocument {
     for _ in 0..<16 {
-      let current = try await read(of: caller, in: store)
+      let current = try await stored(of: caller, in: store)
       if let versions = condition.oneOf, !versions.contains(current.version) {
         throw .versionMoved(current: current.version)
       }

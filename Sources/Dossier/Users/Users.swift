@@ -150,7 +150,7 @@ package enum Users {
     )
     guard let row = rows.first else { throw .unauthenticated(.sessionEnded) }
     guard row.isDeleted else {
-      throw .versionMoved(current: try await Profile.read(of: caller, in: context.store).version)
+      throw .versionMoved(current: try await Profile.stored(of: caller, in: context.store).version)
     }
     await context.store.pictures.shelf.forget(row.picture)
   }
