@@ -42,7 +42,7 @@ struct ImportRequest: Sendable {
     }
     reader = LineReader(descriptor)
     let record = try await session.record(of: request.app)
-    stringLimit = record.app.settings.number(.propertyStringLength)
+    stringLimit = record.settings.number(.propertyStringLength)
     let source = isInput ? "-" : Self.absolute(request.source)
     work = try await session.doing { administrator async throws(Failure) in
       try await UserImport.open(
@@ -176,6 +176,9 @@ struct ImportRequest: Sendable {
   }
 
   // MARK: Stopping
+
+  /// Before any thread is started: signals go to those that do not block them.
+  static func blockSignals() { Signals.block([SIGINT, SIGTERM]) }
 
   /// Ends when the batch is written; at once when nothing is being written.
   private func stop() {
