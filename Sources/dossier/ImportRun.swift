@@ -24,7 +24,7 @@ struct ImportRequest: Sendable {
   /// Rows of earlier runs.
   private let rowsBefore: Int
   private var isStopping = false
-  private var signals: Signals?
+  private var listener: Signals?
   private var shown = 0
 
   /// So many bytes of lines at most are one batch, however few rows that is.
@@ -73,7 +73,7 @@ struct ImportRequest: Sendable {
   /// Imports to the end of the input, or until Ctrl-C.
   func run() async throws(CommandFailure) -> Outcome {
     do throws(EventLoopError) {
-      signals = try Signals([SIGINT, SIGTERM]) { [weak self] _ in self?.stop() }
+      listener = try Signals(Self.signals) { [weak self] _ in self?.stop() }
     } catch {
       throw .file(error.description, .unforeseen)
     }
@@ -177,8 +177,8 @@ struct ImportRequest: Sendable {
 
   // MARK: Stopping
 
-  /// Before any thread is started: signals go to those that do not block them.
-  static func blockSignals() { Signals.block([SIGINT, SIGTERM]) }
+  /// After which it stops; the loop takes them, so no thread may.
+  nonisolated static let signals = [SIGINT, SIGTERM]
 
   /// Ends when the batch is written; at once when nothing is being written.
   private func stop() {

@@ -26,10 +26,12 @@ extension ConfigurationOptions {
   /// - Parameters:
   ///   - format: of the outcome.
   ///   - isLarge: it writes much at once, for which the database has a minute.
+  ///   - signals: those that it listens to itself.
   ///   - body: what is done.
   func run(
     _ format: OutputFormat,
     isLarge: Bool = false,
+    signals: [Int32] = [],
     _ body: @escaping @EventLoop @Sendable (Session) async throws(CommandFailure) -> Outcome
   ) -> Never {
     let configuration: Configuration
@@ -39,6 +41,8 @@ extension ConfigurationOptions {
       end([error.description], .configuration)
     }
     EventLoop.task {
+      // Before there are other threads, to which they would go.
+      Signals.block(signals)
       let session = Session(configuration, isLarge: isLarge)
       do throws(CommandFailure) {
         let outcome = try await body(session)

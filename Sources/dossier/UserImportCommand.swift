@@ -1,7 +1,6 @@
 import ArgumentParser
 import Configuration
 import Dossier
-import EventLoop
 
 struct UserImportCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -78,9 +77,9 @@ struct UserImportCommand: ParsableCommand {
       results: results,
       isResumed: resume
     )
-    // Threads that are started from here on leave them to the loop.
-    EventLoop.assumeIsolated { ImportRun.blockSignals() }
-    options.common.settings.run(options.common.output.output, isLarge: true) {
+    let settings = options.common.settings
+    let format = options.common.output.output
+    settings.run(format, isLarge: true, signals: ImportRun.signals) {
       session async throws(CommandFailure) in
       try await ImportRun(request, session).run()
     }

@@ -50,8 +50,7 @@ enum ImportDecision {
     let address = row.hasPassword ? found.holder : nil
     // An address that is only claimed tells who it is when the row does not prove it either.
     let claimant = row.hasPassword && row.isVerified != true ? found.claimant : nil
-    let known =
-      row.id ?? address ?? found.owners.compactMap(\.self).first ?? claimant
+    let known = row.id ?? address ?? found.owners.compactMap(\.self).first ?? claimant
     let isThere = row.id == nil ? known != nil : found.app != nil
     var faults: [Fault] = []
     if let holder = found.holder, holder != known, row.hasPassword {
@@ -69,10 +68,12 @@ enum ImportDecision {
     }
     switch existing {
     case .fail:
-      let place = row.id != nil ? "/id" : address != nil || claimant != nil ? "/email" : "/identities"
+      let byAddress = address != nil || claimant != nil
+      let place = row.id != nil ? "/id" : byAddress ? "/email" : "/identities"
       self = .fail(known, [Fault(place, "exists", "There is such a user.")])
     case .skip: self = .skip(known)
-    case .update: self =
+    case .update:
+      self =
         faults.isEmpty
         ? .update(known, hasProved: found.holder == known) : .fail(known, faults)
     }

@@ -14,27 +14,34 @@ package enum ImportQueries {
   static let begin = Statement<ImportProgress, AppID, String, ImportID>(
     "imports.begin",
     """
-    with before as (delete from imports where app_id = $1 and source = $2 and import_id <> $3)
     insert into imports (app_id, source, import_id) values ($1, $2, $3)
+    on conflict (app_id, source) do update set import_id = excluded.import_id, lines = 0, bytes = 0,
+      digest = '', created = 0, updated = 0, skipped = 0, failed = 0, results_before = 0,
+      results = '', started_at = now(), changed_at = now(), finished_at = null
     returning import_id, lines, bytes, digest, created, updated, skipped, failed, results_before,
       results
     """
   )
 
-  /// No row when another run has gone on with the import, or begun it anew.
+  /// How many lines are done; no row when another run has begun the import anew.
+  static let lock = Statement<Int, AppID, ImportID>(
+    "imports.lock",
+    "select lines from imports where app_id = $1 and import_id = $2 for update"
+  )
+
   static let advance = Statement<
-    ImportProgress, AppID, ImportID, Int, TextBytes, BinaryBytes, TextBytes
+    ImportProgress, AppID, ImportID, TextBytes, BinaryBytes, TextBytes
   >(
     "imports.advance",
     """
     update imports i set lines = (p.at ->> 'lines')::bigint, bytes = (p.at ->> 'bytes')::bigint,
-      digest = $5::bytea, created = (p.tally ->> 'created')::bigint,
+      digest = $4::bytea, created = (p.tally ->> 'created')::bigint,
       updated = (p.tally ->> 'updated')::bigint, skipped = (p.tally ->> 'skipped')::bigint,
       failed = (p.tally ->> 'failed')::bigint,
-      results_before = i.results_before + octet_length(i.results), results = $6,
+      results_before = i.results_before + octet_length(i.results), results = $5,
       changed_at = now(), finished_at = null
-    from (select $4::jsonb -> 0, $4::jsonb -> 1) as p (tally, at)
-    where i.app_id = $1 and i.import_id = $2 and i.lines = $3::bigint
+    from (select $3::jsonb -> 0, $3::jsonb -> 1) as p (tally, at)
+    where i.app_id = $1 and i.import_id = $2
     returning i.import_id, i.lines, i.bytes, i.digest, i.created, i.updated, i.skipped, i.failed,
       i.results_before, i.results
     """
@@ -85,7 +92,7 @@ package enum ImportQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    find, begin, advance, finish, examine, record, create, update, release, readdress, settle,
+    find, begin, lock, advance, finish, examine, record, create, update, release, readdress, settle,
     passwords, passwordIdentities, supersede, confirm, claim, identities, documents,
     clearProperties, properties,
   ]

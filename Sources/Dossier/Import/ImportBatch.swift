@@ -147,9 +147,14 @@ struct ImportBatch {
     try await run(ImportQueries.identities, identities)
     if !updated.isEmpty { try await run(ImportQueries.settle, updated) }
     try await run(ImportQueries.documents, documents)
-    try await run(ImportQueries.clearProperties, propertyOwners.isEmpty ? [] : [
-      ["users": .array(propertyOwners), "rows": .array(properties)]
-    ])
+    try await run(
+      ImportQueries.clearProperties,
+      propertyOwners.isEmpty
+        ? []
+        : [
+          ["users": .array(propertyOwners), "rows": .array(properties)]
+        ]
+    )
     try await run(ImportQueries.properties, properties)
     guard !facts.isEmpty else { return }
     _ = try await transaction.run(

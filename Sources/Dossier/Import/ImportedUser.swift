@@ -33,8 +33,9 @@ package struct ImportedUser: Sendable {
   /// Whether a password is a way in, now or after a mail.
   var hasPassword: Bool { password != .untold || email != nil && identities.isEmpty }
 
-  /// Deeper by one than a request: documents are members here. Numbers are as long as PostgreSQL
-  /// spells out what a request may hold, since that is what an export has.
+  /// Those of a request for each document, which is a member here: deeper by one.
+  ///
+  /// Numbers are as long as PostgreSQL spells out what a request may hold: an export has them so.
   private static let limits = JSONLimits(depth: 65, numberLength: 700, exponent: 308)
 
   /// Reads a line.

@@ -130,6 +130,9 @@ package struct ImportLine: Sendable {
     _ lines: [ImportLine],
     in transaction: Transaction
   ) async throws(DatabaseError) -> (results: [ImportResult], progress: ImportProgress)? {
+    // Before anything is written: two runs of one import follow one another, and the later stops.
+    let place = try await transaction.run(ImportQueries.lock, app, progress.id)
+    guard place.first == progress.lines else { return nil }
     var batch = ImportBatch(app: app, import: progress.id)
     let findings = try await transaction.run(
       ImportQueries.examine,
@@ -163,7 +166,7 @@ package struct ImportLine: Sendable {
     _ results: [ImportResult],
     _ lines: [ImportLine],
     in transaction: Transaction
-  ) async throws(DatabaseError) -> (results: [ImportResult], progress: ImportProgress)? {
+  ) async throws(DatabaseError) -> (results: [ImportResult], progress: ImportProgress) {
     try await batch.write(in: transaction, administrator)
     var tally = progress.tally
     for result in results { tally.count(result.outcome) }
@@ -173,12 +176,14 @@ package struct ImportLine: Sendable {
       ImportQueries.advance,
       app,
       progress.id,
-      progress.lines,
       TextBytes(JSON.array([tally.json, position(end)]).serialized()),
       end.digest,
       TextBytes(Array(text.utf8))
     )
-    return written.first.map { (results, $0) }
+    guard let progress = written.first else {
+      throw DatabaseError(.unexpectedColumn, "the import has gone")
+    }
+    return (results, progress)
   }
 
   private func position(_ end: InputPosition) -> JSON {

@@ -20,7 +20,9 @@ extension PasswordHash {
 
   /// Whether it is an Argon2id hash of this very cost, as new ones are made.
   func isOf(_ cost: HashingCost) -> Bool {
-    guard case .argon2(_, _, lanes: 1) = algorithm, text.hasPrefix("$argon2id$") else { return false }
+    guard case .argon2(_, _, lanes: 1) = algorithm, text.hasPrefix("$argon2id$") else {
+      return false
+    }
     return cost.isCost(of: text)
   }
 

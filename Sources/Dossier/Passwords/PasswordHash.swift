@@ -85,7 +85,7 @@ struct PasswordHash: Sendable, Equatable {
     case .scrypt(let logN, let r, let p, _, _):
       // 128 × N × r bytes are as many KiB as r × N / 8.
       guard logN <= 21, r <= 64, p <= 64, r << logN / 8 <= limit, p * (r << logN / 8) <= 4 * limit
-      else { throw .tooCostly("scrypt takes at most 256 MiB (128 × N × r), p times at most 1 GiB.") }
+      else { throw .tooCostly("scrypt has at most 128 × N × r = 256 MiB, and p times that 1 GiB.") }
     case .pbkdf2(_, let rounds, _, _):
       // Five times what OWASP asks of SHA-256.
       guard rounds <= 3_000_000 else { throw .tooCostly("PBKDF2 has at most 3000000 rounds.") }
@@ -101,7 +101,7 @@ struct PasswordHash: Sendable, Equatable {
     return .bcrypt(cost: cost)
   }
 
-  /// - Parameter length: characters of the key.
+  /// `length` is that of the key, in characters.
   private static func shaCrypt(
     _ fields: [Substring],
     length: Int

@@ -22,8 +22,10 @@ package enum Profile {
     try await stored(of: caller, in: store)
   }
 
-  /// The same for this module. Internal: Swift 6.3 refuses calls of a package function on the loop
-  /// from files that it happens to compile together with one that imports EventLoop for its package.
+  /// The same for this module.
+  ///
+  /// Internal: Swift 6.3 refuses calls of a package function on the loop from files that it happens
+  /// to compile together with one that imports EventLoop for its package.
   @EventLoop static func stored(
     of caller: Caller,
     in store: Store
