@@ -23,6 +23,7 @@ let package = Package(
   targets: [
     .systemLibrary(name: "CLinux"),
     .systemLibrary(name: "CFastCGI"),
+    .systemLibrary(name: "CCrypt"),
     .systemLibrary(name: "CSodium", pkgConfig: "libsodium"),
     .systemLibrary(name: "CPostgres", pkgConfig: "libpq"),
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl"),
@@ -54,9 +55,10 @@ let package = Package(
     .target(
       name: "Dossier",
       dependencies: [
-        "CSodium", "EventLoop", "JSON", "Operators", "Outbound", "PictureContract",
+        "CCrypt", "CSodium", "EventLoop", "JSON", "Operators", "Outbound", "PictureContract",
         "Postgres",
         .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "CryptoExtras", package: "swift-crypto"),
         .product(name: "JWTKit", package: "jwt-kit"),
       ],
       swiftSettings: house

@@ -339,6 +339,29 @@ CREATE TABLE public.identity_subjects (
 
 
 --
+-- Name: imports; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.imports (
+    app_id public.object_id NOT NULL,
+    source text NOT NULL COLLATE pg_catalog."C",
+    import_id public.object_id NOT NULL,
+    lines bigint DEFAULT 0 NOT NULL,
+    bytes bigint DEFAULT 0 NOT NULL,
+    digest bytea DEFAULT '\x'::bytea NOT NULL,
+    created bigint DEFAULT 0 NOT NULL,
+    updated bigint DEFAULT 0 NOT NULL,
+    skipped bigint DEFAULT 0 NOT NULL,
+    failed bigint DEFAULT 0 NOT NULL,
+    results_before bigint DEFAULT 0 NOT NULL,
+    results text DEFAULT ''::text NOT NULL,
+    started_at timestamp with time zone DEFAULT now() NOT NULL,
+    changed_at timestamp with time zone DEFAULT now() NOT NULL,
+    finished_at timestamp with time zone
+);
+
+
+--
 -- Name: issuers; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -541,6 +564,14 @@ ALTER TABLE ONLY public.identity_subjects
 
 
 --
+-- Name: imports imports_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.imports
+    ADD CONSTRAINT imports_pkey PRIMARY KEY (app_id, source);
+
+
+--
 -- Name: issuers issuers_pkey; Type: CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -652,6 +683,13 @@ CREATE INDEX failures_by_time ON public.failures USING btree (until);
 --
 
 CREATE INDEX identity_subjects_by_user ON public.identity_subjects USING btree (user_id, identity_id);
+
+
+--
+-- Name: imports_by_time; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX imports_by_time ON public.imports USING btree (changed_at);
 
 
 --

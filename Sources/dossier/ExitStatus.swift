@@ -13,6 +13,9 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
   case ambiguous = 14
   case cannotConnect = 15
   case overloaded = 16
+  case someFailed = 17
+  case interrupted = 18
+  case inputChanged = 19
   case files = 21
   case usage = 64
   case configuration = 78
@@ -29,7 +32,10 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
     case .ambiguous: "several users claim the address: name one by its id"
     case .cannotConnect: "no connection to the database"
     case .overloaded: "the database had no time; run it again"
-    case .files: "a file could not be read"
+    case .someFailed: "all rows were read, and some failed: the results tell which and why"
+    case .interrupted: "stopped by a signal between two batches; --resume goes on"
+    case .inputChanged: "the input is not the one to resume, or another run goes on with it"
+    case .files: "a file could not be read or written"
     case .usage: "wrong arguments"
     case .configuration: "the settings are not usable"
     }

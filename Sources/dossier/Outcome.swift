@@ -19,8 +19,16 @@ struct Outcome: Sendable {
   private let columns: [String]?
   /// A line on standard error, beside the result.
   let remark: String?
+  /// How the process ends.
+  let status: ExitStatus
 
-  init(_ value: JSON, columns: [String]? = nil, remark: String? = nil) {
+  init(
+    _ value: JSON,
+    columns: [String]? = nil,
+    remark: String? = nil,
+    status: ExitStatus = .success
+  ) {
+    self.status = status
     self.value = value
     self.columns = columns
     self.remark = remark

@@ -16,20 +16,39 @@ struct CommonOptions: ParsableArguments {
   func run(
     _ body: @escaping @EventLoop @Sendable (Session) async throws(CommandFailure) -> Outcome
   ) -> Never {
+    settings.run(output.output, body)
+  }
+}
+
+extension ConfigurationOptions {
+  /// Runs `body` on the loop, prints its outcome and ends the process.
+  ///
+  /// - Parameters:
+  ///   - format: of the outcome.
+  ///   - isLarge: it writes much at once, for which the database has a minute.
+  ///   - signals: those that it listens to itself.
+  ///   - body: what is done.
+  func run(
+    _ format: OutputFormat,
+    isLarge: Bool = false,
+    signals: [Int32] = [],
+    _ body: @escaping @EventLoop @Sendable (Session) async throws(CommandFailure) -> Outcome
+  ) -> Never {
     let configuration: Configuration
     do throws(ConfigurationError) {
-      configuration = try Configuration(settings.values)
+      configuration = try Configuration(values)
     } catch {
       end([error.description], .configuration)
     }
-    let format = output.output
     EventLoop.task {
-      let session = Session(configuration)
+      // Before there are other threads, to which they would go.
+      Signals.block(signals)
+      let session = Session(configuration, isLarge: isLarge)
       do throws(CommandFailure) {
         let outcome = try await body(session)
         write(outcome.text(format), to: 1)
         if let remark = outcome.remark { say(remark) }
-        end([], .success)
+        end([], outcome.status)
       } catch {
         end([error.words, session.connectionFailure].compactMap(\.self), error.status)
       }
@@ -54,10 +73,17 @@ struct AppOptions: ParsableArguments {
   let usualApp: String
   private let database: Database
 
-  init(_ configuration: Configuration) {
-    database = Database(
-      DatabaseSettings(conninfo: configuration.database, applicationName: "dossier")
+  init(_ configuration: Configuration, isLarge: Bool) {
+    var settings = DatabaseSettings(
+      conninfo: configuration.database,
+      applicationName: "dossier"
     )
+    if isLarge {
+      settings.writeTimeout = .seconds(60)
+      settings.searchTimeout = .seconds(60)
+      settings.silence = .seconds(70)
+    }
+    database = Database(settings)
     database.start()
     let keys = Keyring(master: MasterKey(configuration.masterKey), database: database)
     let pool = BlockingPool(name: "outbound", threads: 1, waiting: 1)
@@ -96,9 +122,14 @@ struct AppOptions: ParsableArguments {
 
   /// The id of an app by its name.
   func app(_ name: String?) async throws(CommandFailure) -> AppID {
+    try await record(of: name).id
+  }
+
+  /// An app by its name.
+  func record(of name: String?) async throws(CommandFailure) -> AppRecord {
     let name = name ?? usualApp
     return try await doing { administrator async throws(Failure) in
-      try await Apps.record(of: name, for: administrator).id
+      try await Apps.record(of: name, for: administrator)
     }
   }
 

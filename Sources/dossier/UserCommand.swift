@@ -9,6 +9,7 @@ struct UserCommand: ParsableCommand {
     abstract: "Users of an app, by id or by address of mail.",
     subcommands: [
       List.self, Show.self, Block.self, Unblock.self, Confirm.self, Logout.self, Delete.self,
+      UserImportCommand.self, UserExportCommand.self,
     ]
   )
 

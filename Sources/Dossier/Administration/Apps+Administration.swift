@@ -24,7 +24,7 @@ package struct AppRecord: RowDecodable {
   package let name: String
   package let version: Int
   package let hosts: [String]
-  private let settings: AppSettings
+  package let settings: AppSettings
   private let times: (created: String, updated: String)
 
   package init(from row: Row) throws(DatabaseError) {

@@ -8,7 +8,8 @@ package import EventLoop
 @EventLoop package final class PasswordHasher {
   package let pool: BlockingPool
   /// A hash of no password, to spend the same time on users that do not exist.
-  private var decoy: String?
+  private var decoy: PasswordHash?
+  private var times = VerificationTimes()
 
   private let cost: HashingCost
 
@@ -30,28 +31,40 @@ package import EventLoop
     return hash
   }
 
-  /// Whether `password` is the one that was hashed; with nil as long a time passes and the answer is
-  /// no.
+  /// Whether `password` is the one that was hashed; with nil, or what is no hash, as long a time
+  /// passes and the answer is no.
   ///
-  /// - Returns: also a new hash, when the stored one was made with other parameters.
+  /// Hashes of other programs take other times: a no is held back until as much time has passed as
+  /// the slowest kind of hash takes that was met here, so that it does not tell one from another.
+  /// - Returns: also a new hash, when the stored one is not as new ones are made.
   func verify(
     _ password: String,
     against hash: String?
   ) async throws(Failure) -> (isRight: Bool, renewed: String?) {
-    let stored: String
-    if let hash {
-      stored = hash
-    } else if let decoy {
-      stored = decoy
-    } else {
-      stored = try await self.hash("")
-      decoy = stored
+    let known = hash.flatMap { try? PasswordHash($0) }
+    let stored = if let known { known } else { try await decoyHash() }
+    let outcome = try await run { [cost] in
+      let start = EventLoop.now()
+      let isRight = stored.isRight(password)
+      let time = EventLoop.now() - start
+      let renewed = isRight && !stored.isOf(cost) ? cost.hash(password) : nil
+      return (isRight: isRight, renewed: renewed, time: time)
     }
-    let outcome = try await run { [cost] () -> (isRight: Bool, renewed: String?) in
-      guard Self.isRight(password, stored) else { return (false, nil) }
-      return (true, cost.isCost(of: stored) ? nil : cost.hash(password))
+    let slowest = times.slowest(after: outcome.time, of: stored.costClass)
+    guard known != nil, outcome.isRight else {
+      let rest = slowest - min(slowest, outcome.time)
+      if rest > 0 { await EventLoop.sleep(for: .nanoseconds(Int64(rest))) }
+      return (false, nil)
     }
-    return hash == nil ? (false, nil) : outcome
+    return (true, outcome.renewed)
+  }
+
+  private func decoyHash() async throws(Failure) -> PasswordHash {
+    if let decoy { return decoy }
+    let text = try await hash("")
+    guard let made = try? PasswordHash(text) else { throw .unforeseen("a hash does not read back") }
+    decoy = made
+    return made
   }
 
   private func run<Result: Sendable>(
@@ -63,8 +76,22 @@ package import EventLoop
       throw .overloaded(retryAfter: 1)
     }
   }
+}
 
-  private nonisolated static func isRight(_ password: String, _ hash: String) -> Bool {
-    crypto_pwhash_str_verify(hash, password, UInt64(password.utf8.count)) == 0
+/// How long hashes take to verify, by their cost.
+private struct VerificationTimes {
+  /// The least of each class: more was waiting.
+  private var least: [String: UInt64] = [:]
+  /// More classes than programs that a database was filled from.
+  private static let limit = 64
+
+  /// Takes a measurement, and tells what the slowest class takes, in nanoseconds.
+  mutating func slowest(after time: UInt64, of cost: String) -> UInt64 {
+    if let known = least[cost] {
+      least[cost] = min(known, time)
+    } else if least.count < Self.limit {
+      least[cost] = time
+    }
+    return least.values.max() ?? 0
   }
 }

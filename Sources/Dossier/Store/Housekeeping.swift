@@ -92,6 +92,22 @@ package enum HousekeepingQueries {
     """
   )
 
-  static let statements = [audit, sessions, failures, mailTokens]
+  /// Imports that nobody has gone on with for a month.
+  private static let imports = Statement<Int>(
+    "housekeeping.imports",
+    """
+    with removed as (
+      delete from imports i using (
+        select app_id, source from imports where changed_at < now() - interval '30 days' limit 1000
+      ) old
+      where i.app_id = old.app_id and i.source = old.source
+        and i.changed_at < now() - interval '30 days'
+      returning 1
+    )
+    select count(*) from removed
+    """
+  )
+
+  static let statements = [audit, sessions, failures, mailTokens, imports]
   package static let all: [any PreparedStatement] = statements
 }

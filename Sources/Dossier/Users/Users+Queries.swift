@@ -142,6 +142,7 @@ package enum AllQueries {
     IdentitiesQueries.all, IssuerQueries.all, APIKeyQueries.all, ProfileQueries.all,
     PropertyQueries.all, DocumentsQueries.all, PictureQueries.all, ExportQueries.all,
     AppsAdministrationQueries.all, ClientQueries.all, IssuerAdministrationQueries.all,
-    SigningKeyQueries.all, UsersAdministrationQueries.all, TrailQueries.all,
+    SigningKeyQueries.all, UsersAdministrationQueries.all, TrailQueries.all, ImportQueries.all,
+    UserExportQueries.all,
   ].flatMap(\.self)
 }

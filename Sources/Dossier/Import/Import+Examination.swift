@@ -1,0 +1,99 @@
+import JSON
+import Postgres
+
+/// What the database has that a row of an import would meet.
+struct ImportFinding: RowDecodable {
+  /// Where the row is in the batch.
+  let index: Int
+  /// The app of the user with the row's id.
+  let app: String?
+  /// What its address is compared by.
+  let emailKey: String?
+  /// Who has confirmed the address.
+  let holder: UserID?
+  /// The newest who claims the address by a password; the row's own user before others.
+  let claimant: UserID?
+  /// Whose its identities are.
+  let owners: [UserID?]
+
+  init(from row: Row) throws(DatabaseError) {
+    index = try row.int(0)
+    app = row.text(ifAny: 1)
+    emailKey = row.text(ifAny: 2)
+    holder = row.text(ifAny: 3).map(UserID.init(trusted:))
+    claimant = row.text(ifAny: 4).map(UserID.init(trusted:))
+    owners = (row.text(ifAny: 5) ?? "").split(separator: " ").map { UserID($0) }
+  }
+}
+
+/// What is done with a line whose user is there already.
+package enum ExistingUser: Sendable {
+  case fail
+  case skip
+  case update
+}
+
+/// What is to be done with one row.
+enum ImportDecision {
+  case create(UserID)
+  /// Also whether the user has confirmed the row's address before.
+  case update(UserID, hasProved: Bool)
+  case skip(UserID)
+  case fail(UserID?, [Fault])
+
+  /// Decides by what the row says and what the database has.
+  init(_ row: ImportedUser, _ found: ImportFinding, of app: AppID, _ existing: ExistingUser) {
+    if let id = row.id, let other = found.app, other != app.text {
+      self = .fail(id, [Fault("/id", "id_taken", "A user of another app has this id.")])
+      return
+    }
+    let address = row.hasPassword ? found.holder : nil
+    // An address that is only claimed tells who it is when the row does not prove it either.
+    let claimant = row.hasPassword && row.isVerified != true ? found.claimant : nil
+    let known = row.id ?? address ?? found.owners.compactMap(\.self).first ?? claimant
+    let isThere = row.id == nil ? known != nil : found.app != nil
+    var faults: [Fault] = []
+    if let holder = found.holder, holder != known, row.hasPassword {
+      faults.append(Fault("/email", "email_taken", "Another user has confirmed this address."))
+    }
+    for (index, owner) in found.owners.enumerated() {
+      guard let owner, owner != known else { continue }
+      faults.append(
+        Fault("/identities/\(index)", "identity_taken", "This is an identity of another user.")
+      )
+    }
+    guard let known, isThere else {
+      self = faults.isEmpty ? .create(row.id ?? UserID()) : .fail(row.id, faults)
+      return
+    }
+    switch existing {
+    case .fail:
+      let byAddress = address != nil || claimant != nil
+      let place = row.id != nil ? "/id" : byAddress ? "/email" : "/identities"
+      self = .fail(known, [Fault(place, "exists", "There is such a user.")])
+    case .skip: self = .skip(known)
+    case .update:
+      self =
+        faults.isEmpty
+        ? .update(known, hasProved: found.holder == known) : .fail(known, faults)
+    }
+  }
+}
+
+/// What no two rows of one transaction may both touch, so that each finds what those before it left.
+struct ImportClaims {
+  private var taken: Set<String> = []
+
+  /// Whether the row shares nothing with those before; then what it touches is taken.
+  mutating func take(_ row: ImportedUser, _ found: ImportFinding) -> Bool {
+    var own = Set(row.identities.map { "\($0.provider) \($0.subject)" })
+    if let id = row.id { own.insert(id.text) }
+    if let key = found.emailKey { own.insert("email \(key)") }
+    for user in [found.holder, found.claimant] + found.owners {
+      if let user { own.insert(user.text) }
+    }
+    guard taken.isDisjoint(with: own) else { return false }
+    taken.formUnion(own)
+    return true
+  }
+}

@@ -1,0 +1,99 @@
+package import Postgres
+
+/// The progress of imports, and what their rows meet.
+package enum ImportQueries {
+  static let find = Statement<ImportProgress, AppID, String>(
+    "imports.find",
+    """
+    select import_id, lines, bytes, digest, created, updated, skipped, failed, results_before,
+      results
+    from imports where app_id = $1 and source = $2 for update
+    """
+  )
+
+  static let begin = Statement<ImportProgress, AppID, String, ImportID>(
+    "imports.begin",
+    """
+    insert into imports (app_id, source, import_id) values ($1, $2, $3)
+    on conflict (app_id, source) do update set import_id = excluded.import_id, lines = 0, bytes = 0,
+      digest = '', created = 0, updated = 0, skipped = 0, failed = 0, results_before = 0,
+      results = '', started_at = now(), changed_at = now(), finished_at = null
+    returning import_id, lines, bytes, digest, created, updated, skipped, failed, results_before,
+      results
+    """
+  )
+
+  /// How many lines are done; no row when another run has begun the import anew.
+  static let lock = Statement<Int, AppID, ImportID>(
+    "imports.lock",
+    "select lines from imports where app_id = $1 and import_id = $2 for update"
+  )
+
+  static let advance = Statement<
+    ImportProgress, AppID, ImportID, TextBytes, BinaryBytes, TextBytes
+  >(
+    "imports.advance",
+    """
+    update imports i set lines = (p.at ->> 'lines')::bigint, bytes = (p.at ->> 'bytes')::bigint,
+      digest = $4::bytea, created = (p.tally ->> 'created')::bigint,
+      updated = (p.tally ->> 'updated')::bigint, skipped = (p.tally ->> 'skipped')::bigint,
+      failed = (p.tally ->> 'failed')::bigint,
+      results_before = i.results_before + octet_length(i.results), results = $5,
+      changed_at = now(), finished_at = null
+    from (select $3::jsonb -> 0, $3::jsonb -> 1) as p (tally, at)
+    where i.app_id = $1 and i.import_id = $2
+    returning i.import_id, i.lines, i.bytes, i.digest, i.created, i.updated, i.skipped, i.failed,
+      i.results_before, i.results
+    """
+  )
+
+  /// Whether it had not been finished.
+  static let finish = Statement<Bool, AppID, ImportID>(
+    "imports.finish",
+    """
+    update imports set finished_at = now(),
+      results_before = results_before + octet_length(results), results = ''
+    where app_id = $1 and import_id = $2 and finished_at is null returning true
+    """
+  )
+
+  /// One row for each that was asked for.
+  ///
+  /// Served by the primary keys.
+  static let examine = Statement<ImportFinding, AppID, TextBytes>(
+    "imports.examine",
+    """
+    select r.index, u.app_id, r.key,
+      (select s.user_id from identity_subjects s
+        where s.app_id = $1 and s.provider = 'email' and s.subject = r.key),
+      (select e.user_id from unconfirmed_emails e
+        where e.app_id = $1 and e.email_key = r.key
+        order by coalesce(e.user_id = r.user_id, false) desc, e.created_at desc, e.user_id limit 1),
+      (select string_agg(coalesce(s.user_id::text, '-'), ' ' order by i.place)
+        from jsonb_array_elements(r.identities) with ordinality as i (told, place)
+        left join identity_subjects s on s.app_id = $1 and s.provider = i.told ->> 'provider'
+          and s.subject = i.told ->> 'subject')
+    from (
+      select *, email_key(email) as key from jsonb_to_recordset($2::jsonb)
+        as r (index bigint, user_id text, email text, identities jsonb)) r
+    left join users u on u.user_id = r.user_id
+    """
+  )
+
+  /// A fact for each user that was imported.
+  static let record = Statement<NoRow, AppID, TextBytes, ImportID, String, String?>(
+    "imports.record",
+    """
+    insert into audit (user_id, event_id, app_id, action, actor, agent, detail)
+    select r.user_id, new_object_id(), $1, 'user_import', $4, $5,
+      jsonb_build_object('import', $3::text, 'status', r.status)
+    from jsonb_to_recordset($2::jsonb) as r (user_id text, status text)
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [
+    find, begin, lock, advance, finish, examine, record, create, update, release, readdress, settle,
+    passwords, passwordIdentities, supersede, confirm, claim, identities, documents,
+    clearProperties, properties,
+  ]
+}

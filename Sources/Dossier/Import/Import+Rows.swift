@@ -1,0 +1,231 @@
+import Postgres
+
+/// What writes the rows of a batch: each statement takes a list of all that concerns its table.
+extension ImportQueries {
+  static let create = Statement<NoRow, AppID, TextBytes>(
+    "imports.create",
+    """
+    insert into users (user_id, app_id, anonymous, email, email_verified, name, given_name,
+      family_name, nickname, phone, locale, zone, blocked_at, created_at)
+    select r.user_id, $1, r.anonymous, btrim(r.email), coalesce(r.email_verified, false),
+      p ->> 'name', p ->> 'given_name', p ->> 'family_name', p ->> 'nickname', p ->> 'phone',
+      p ->> 'locale', p ->> 'zone', case when r.blocked then now() end,
+      coalesce(r.created_at, now())
+    from jsonb_to_recordset($2::jsonb) as r (user_id text, anonymous boolean, email text,
+      email_verified boolean, blocked boolean, created_at timestamptz, profile jsonb),
+      lateral (select r.profile) as profile (p)
+    """
+  )
+
+  /// Sets what is told; sessions of those that get blocked end.
+  static let update = Statement<NoRow, AppID, TextBytes>(
+    "imports.update",
+    """
+    with r as (
+      select * from jsonb_to_recordset($2::jsonb) as r (user_id text, email text,
+        email_verified boolean, blocked boolean, profile jsonb)
+    ), ended as (
+      update sessions s set ended_at = now(), end_reason = 'blocked' from r
+      where s.user_id = r.user_id and r.blocked and s.ended_at is null
+    )
+    update users u set
+      email = coalesce(btrim(r.email), u.email),
+      email_verified = coalesce(r.email_verified, u.email_verified),
+      name = case when p ? 'name' then p ->> 'name' else u.name end,
+      given_name = case when p ? 'given_name' then p ->> 'given_name' else u.given_name end,
+      family_name = case when p ? 'family_name' then p ->> 'family_name' else u.family_name end,
+      nickname = case when p ? 'nickname' then p ->> 'nickname' else u.nickname end,
+      phone = case when p ? 'phone' then p ->> 'phone' else u.phone end,
+      locale = case when p ? 'locale' then p ->> 'locale' else u.locale end,
+      zone = case when p ? 'zone' then p ->> 'zone' else u.zone end,
+      blocked_at = case when r.blocked is null then u.blocked_at
+        when r.blocked then coalesce(u.blocked_at, now()) end,
+      version = u.version + 1, updated_at = now()
+    from r, lateral (select r.profile) as profile (p)
+    where u.user_id = r.user_id and u.app_id = $1
+    """
+  )
+
+  /// Takes away the addresses of those whose address is told, with the mails that went there.
+  static let release = Statement<NoRow, AppID, TextBytes>(
+    "imports.release",
+    """
+    with r as (
+      select user_id from jsonb_to_recordset($2::jsonb) as r (user_id text, email text)
+      where email is not null
+    ), subjects as (
+      delete from identity_subjects s using r
+      where s.user_id = r.user_id and s.app_id = $1 and s.provider = 'email'
+    ), mails as (
+      delete from mail_tokens m using r where m.user_id = r.user_id
+    )
+    delete from unconfirmed_emails e using r where e.user_id = r.user_id
+    """
+  )
+
+  static let readdress = Statement<NoRow, AppID, TextBytes>(
+    "imports.readdress",
+    """
+    update identities i set subject = email_key(r.email)
+    from jsonb_to_recordset($2::jsonb) as r (user_id text, email text)
+    where i.user_id = r.user_id and i.app_id = $1 and i.provider = 'password'
+    """
+  )
+
+  /// `*` stands for a hash that is not told, and takes nobody's away.
+  static let passwords = Statement<NoRow, AppID, TextBytes>(
+    "imports.passwords",
+    """
+    with r as (
+      select user_id, hash from jsonb_to_recordset($2::jsonb) as r (user_id text, hash text)
+      where $1::text is not null
+    )
+    insert into passwords as p (user_id, hash) select user_id, hash from r
+    on conflict (user_id) do update set hash = excluded.hash, changed_at = now()
+    where excluded.hash <> '*' and p.hash <> excluded.hash
+    """
+  )
+
+  static let passwordIdentities = Statement<NoRow, AppID, TextBytes>(
+    "imports.password_identities",
+    """
+    insert into identities (user_id, identity_id, app_id, provider, subject)
+    select r.user_id, r.identity_id, $1, 'password', email_key(r.email)
+    from jsonb_to_recordset($2::jsonb)
+      as r (user_id text, identity_id text, email text, password boolean)
+    where r.password and not exists (
+      select from identities i where i.user_id = r.user_id and i.provider = 'password')
+    """
+  )
+
+  /// Those who claim an address that another has proved lose that way in, as when it is confirmed
+  /// by mail.
+  static let supersede = Statement<NoRow, AppID, TextBytes>(
+    "imports.supersede",
+    """
+    with r as (
+      select r.user_id, email_key(r.email) as key
+      from jsonb_to_recordset($2::jsonb) as r (user_id text, email text)
+      where exists (
+        select from identities i where i.user_id = r.user_id and i.provider = 'password')
+    ), rivals as (
+      delete from unconfirmed_emails e using r
+      where e.app_id = $1 and e.email_key = r.key and e.user_id <> r.user_id returning e.user_id
+    ), lost as (
+      delete from identities i using rivals
+      where i.user_id = rivals.user_id and i.provider = 'password'
+    ), cleared as (
+      delete from passwords p using rivals where p.user_id = rivals.user_id
+    ), mails as (
+      delete from mail_tokens m using rivals where m.user_id = rivals.user_id
+    )
+    update users u set email = null, email_verified = false, version = u.version + 1,
+      updated_at = now()
+    from rivals where u.user_id = rivals.user_id
+    """
+  )
+
+  static let confirm = Statement<NoRow, AppID, TextBytes>(
+    "imports.confirm",
+    """
+    insert into identity_subjects (app_id, provider, subject, user_id, identity_id)
+    select $1, 'email', i.subject, i.user_id, i.identity_id
+    from jsonb_to_recordset($2::jsonb) as r (user_id text)
+    join identities i on i.user_id = r.user_id and i.provider = 'password'
+    """
+  )
+
+  static let claim = Statement<NoRow, AppID, TextBytes>(
+    "imports.claim",
+    """
+    insert into unconfirmed_emails (app_id, email_key, user_id)
+    select $1, i.subject, i.user_id
+    from jsonb_to_recordset($2::jsonb) as r (user_id text)
+    join identities i on i.user_id = r.user_id and i.provider = 'password'
+    """
+  )
+
+  /// Those that are the user's already stay as they are.
+  static let identities = Statement<NoRow, AppID, TextBytes>(
+    "imports.identities",
+    """
+    with r as (
+      select * from jsonb_to_recordset($2::jsonb)
+        as r (user_id text, identity_id text, provider text, subject text)
+      where not exists (
+        select from identity_subjects s where s.app_id = $1 and s.provider = r.provider
+          and s.subject = r.subject and s.user_id = r.user_id)
+    ), identity as (
+      insert into identities (user_id, identity_id, app_id, provider, subject)
+      select user_id, identity_id, $1, provider, subject from r
+    )
+    insert into identity_subjects (app_id, provider, subject, user_id, identity_id)
+    select $1, provider, subject, user_id, identity_id from r
+    """
+  )
+
+  /// Who was anonymous and has a way in now is anonymous no more.
+  static let settle = Statement<NoRow, AppID, TextBytes>(
+    "imports.settle",
+    """
+    with r as (
+      select r.user_id from jsonb_to_recordset($2::jsonb) as r (user_id text)
+      join users u on u.user_id = r.user_id and u.anonymous
+      where exists (
+        select from identities i where i.user_id = r.user_id and i.provider <> 'anonymous')
+    ), placeholders as (
+      delete from identities i using r where i.user_id = r.user_id and i.provider = 'anonymous'
+    ), subjects as (
+      delete from identity_subjects s using r
+      where s.user_id = r.user_id and s.app_id = $1 and s.provider = 'anonymous'
+    )
+    update users u set anonymous = false from r where u.user_id = r.user_id
+    """
+  )
+
+  static let documents = Statement<NoRow, AppID, TextBytes>(
+    "imports.documents",
+    """
+    insert into documents as d (user_id, class, body, version)
+    select user_id, class, body, 1
+    from jsonb_to_recordset($2::jsonb) as r (user_id text, class text, body jsonb)
+    where $1::text is not null
+    on conflict (user_id, class) do update
+    set body = excluded.body, version = d.version + 1, updated_at = now(), deleted_at = null
+    where d.body <> excluded.body or d.deleted_at is not null
+    """
+  )
+
+  /// Removes properties that are not told of users whose properties are.
+  static let clearProperties = Statement<NoRow, AppID, TextBytes>(
+    "imports.clear_properties",
+    """
+    with told as (
+      select t.users, t.rows from jsonb_to_recordset($2::jsonb) as t (users jsonb, rows jsonb)
+      where $1::text is not null
+    ), gone as (
+      delete from properties p using told, jsonb_array_elements_text(told.users) as o (user_id)
+      where p.user_id = o.user_id and not exists (
+        select from jsonb_to_recordset(told.rows) as r (user_id text, key text)
+        where r.user_id = p.user_id and r.key = p.key)
+      returning p.user_id, p.version
+    )
+    update users u set property_floor = greatest(u.property_floor, g.version)
+    from (select user_id, max(version) as version from gone group by user_id) g
+    where u.user_id = g.user_id
+    """
+  )
+
+  static let properties = Statement<NoRow, AppID, TextBytes>(
+    "imports.properties",
+    """
+    insert into properties as p (user_id, key, value, version)
+    select r.user_id, r.key, r.value, u.property_floor + 1
+    from jsonb_to_recordset($2::jsonb) as r (user_id text, key text, value text)
+    join users u on u.user_id = r.user_id and u.app_id = $1
+    on conflict (user_id, key) do update
+    set value = excluded.value, version = p.version + 1, updated_at = now()
+    where p.value <> excluded.value
+    """
+  )
+}

@@ -1,0 +1,169 @@
+import EventLoop
+import JSON
+import Postgres
+
+/// What the rows of one transaction become, as lists for the statements that write them.
+struct ImportBatch {
+  private let app: AppID
+  private let `import`: ImportID
+  private var created: [JSON] = []
+  private var updated: [JSON] = []
+  /// Addresses of those that have, or may have, a password.
+  private var addresses: [JSON] = []
+  private var passwords: [JSON] = []
+  private var identities: [JSON] = []
+  private var documents: [JSON] = []
+  private var properties: [JSON] = []
+  /// Users whose properties are those told, and no others.
+  private var propertyOwners: [JSON] = []
+  private var facts: [JSON] = []
+
+  init(app: AppID, import id: ImportID) {
+    self.app = app
+    `import` = id
+  }
+
+  /// What must be known of the rows, as `ImportQueries.examine` takes it.
+  static func questions(_ lines: [ImportLine]) -> JSON {
+    .array(
+      lines.enumerated().compactMap { index, line -> JSON? in
+        guard case .success(let row) = line.content else { return nil }
+        var question = JSONObject()
+        question["index"] = .number(JSONNumber(index))
+        if let id = row.id { question["user_id"] = .string(id.text) }
+        if let email = row.email { question["email"] = .string(email) }
+        if !row.identities.isEmpty {
+          question["identities"] = .array(row.identities.map(Self.json))
+        }
+        return .object(question)
+      }
+    )
+  }
+
+  private static func json(_ identity: ImportedUser.Identity) -> JSON {
+    ["provider": .string(identity.provider), "subject": .string(identity.subject)]
+  }
+
+  /// Takes a row up, and tells what becomes of it.
+  mutating func add(
+    _ row: ImportedUser,
+    _ decision: ImportDecision
+  ) -> (UserID?, ImportResult.Outcome) {
+    switch decision {
+    case .fail(let user, let faults): return (user, .failed(faults))
+    case .skip(let user): return (user, .skipped)
+    case .create(let user):
+      created.append(.object(members(of: row, user, isProved: row.isVerified ?? false)))
+      addData(row, user, isNew: true, isProved: row.isVerified ?? false)
+      return (user, .created)
+    case .update(let user, let hasProved):
+      let isProved = row.isVerified ?? hasProved
+      updated.append(.object(members(of: row, user, isProved: isProved)))
+      addData(row, user, isNew: false, isProved: isProved)
+      return (user, .updated)
+    }
+  }
+
+  private func members(of row: ImportedUser, _ user: UserID, isProved: Bool) -> JSONObject {
+    var members = JSONObject()
+    members["user_id"] = .string(user.text)
+    members["anonymous"] = .bool(!row.hasPassword && row.identities.isEmpty)
+    if let email = row.email {
+      members["email"] = .string(email)
+      members["email_verified"] = .bool(isProved)
+    }
+    members["profile"] = .object(row.profile)
+    if let isBlocked = row.isBlocked { members["blocked"] = .bool(isBlocked) }
+    if let time = row.createdAt { members["created_at"] = .string(time) }
+    return members
+  }
+
+  private mutating func addData(
+    _ row: ImportedUser,
+    _ user: UserID,
+    isNew: Bool,
+    isProved: Bool
+  ) {
+    let id = JSON.string(user.text)
+    facts.append(["user_id": id, "status": isNew ? "created" : "updated"])
+    if let email = row.email {
+      addresses.append([
+        "user_id": id, "identity_id": .string(IdentityID().text), "email": .string(email),
+        "verified": .bool(isProved), "password": .bool(row.hasPassword),
+      ])
+    }
+    if row.hasPassword {
+      var hash = PasswordHash.none
+      if case .hash(let told) = row.password { hash = told }
+      passwords.append(["user_id": id, "hash": .string(hash)])
+    }
+    for identity in row.identities {
+      addIdentity(identity, of: id)
+    }
+    if isNew, !row.hasPassword, row.identities.isEmpty {
+      addIdentity(ImportedUser.Identity(provider: "anonymous", subject: user.text), of: id)
+    }
+    for (name, body) in row.documents {
+      documents.append(["user_id": id, "class": .string(name.rawValue), "body": body])
+    }
+    guard let told = row.properties else { return }
+    if !isNew { propertyOwners.append(id) }
+    for (key, value) in told {
+      properties.append(["user_id": id, "key": .string(key), "value": .string(value.text)])
+    }
+  }
+
+  private mutating func addIdentity(_ identity: ImportedUser.Identity, of user: JSON) {
+    identities.append([
+      "user_id": user, "identity_id": .string(IdentityID().text),
+      "provider": .string(identity.provider), "subject": .string(identity.subject),
+    ])
+  }
+
+  /// Writes all of it: a statement for each table, whatever the number of rows.
+  @EventLoop func write(
+    in transaction: Transaction,
+    _ administrator: Administrator
+  ) async throws(DatabaseError) {
+    func run(
+      _ statement: Statement<NoRow, AppID, TextBytes>,
+      _ rows: [JSON]
+    ) async throws(DatabaseError) {
+      guard !rows.isEmpty else { return }
+      _ = try await transaction.run(statement, app, TextBytes(JSON.array(rows).serialized()))
+    }
+    try await run(ImportQueries.create, created)
+    if !updated.isEmpty {
+      // What is there gives way before what comes: in one statement they would meet.
+      try await run(ImportQueries.update, updated)
+      try await run(ImportQueries.release, updated)
+      try await run(ImportQueries.readdress, addresses)
+    }
+    try await run(ImportQueries.passwords, passwords)
+    try await run(ImportQueries.passwordIdentities, addresses)
+    try await run(ImportQueries.supersede, addresses.filter { $0["verified"]?.bool == true })
+    try await run(ImportQueries.confirm, addresses.filter { $0["verified"]?.bool == true })
+    try await run(ImportQueries.claim, addresses.filter { $0["verified"]?.bool == false })
+    try await run(ImportQueries.identities, identities)
+    if !updated.isEmpty { try await run(ImportQueries.settle, updated) }
+    try await run(ImportQueries.documents, documents)
+    try await run(
+      ImportQueries.clearProperties,
+      propertyOwners.isEmpty
+        ? []
+        : [
+          ["users": .array(propertyOwners), "rows": .array(properties)]
+        ]
+    )
+    try await run(ImportQueries.properties, properties)
+    guard !facts.isEmpty else { return }
+    _ = try await transaction.run(
+      ImportQueries.record,
+      app,
+      TextBytes(JSON.array(facts).serialized()),
+      `import`,
+      administrator.actor.text,
+      administrator.origin.agent
+    )
+  }
+}

@@ -1,0 +1,212 @@
+import JSON
+
+/// A user as a line of an import has it: what is absent is left as it is.
+///
+/// Members: `id`, `email`, `email_verified`, `password_hash`, those of the profile that its user may
+/// change, `blocked`, `created_at`, `identities`, `metadata`, `app_metadata`, `custom_data`,
+/// `properties`.
+package struct ImportedUser: Sendable {
+  enum Password: Sendable, Equatable {
+    /// The user keeps or gets one if it has an address to prove by mail and no other way in.
+    case untold
+    /// It has one that is not told: until it chooses another by mail, nobody logs in by it.
+    case unknown
+    case hash(String)
+  }
+
+  struct Identity: Sendable, Equatable {
+    let provider: String
+    let subject: String
+  }
+
+  private(set) var id: UserID?
+  private(set) var email: String?
+  private(set) var isVerified: Bool?
+  private(set) var password = Password.untold
+  private(set) var profile = JSONObject()
+  private(set) var isBlocked: Bool?
+  private(set) var createdAt: String?
+  private(set) var identities: [Identity] = []
+  private(set) var documents: [(class: DocumentClass, body: JSON)] = []
+  private(set) var properties: JSONObject?
+
+  /// Whether a password is a way in, now or after a mail.
+  var hasPassword: Bool { password != .untold || email != nil && identities.isEmpty }
+
+  /// Those of a request for each document, which is a member here: deeper by one.
+  ///
+  /// Numbers are as long as PostgreSQL spells out what a request may hold: an export has them so.
+  private static let limits = JSONLimits(depth: 65, numberLength: 700, exponent: 308)
+
+  /// Reads a line.
+  ///
+  /// - Parameters:
+  ///   - text: JSON.
+  ///   - stringLimit: characters of a property's string.
+  /// - Throws: `.invalid`, with every fault.
+  package init(_ text: [UInt8], stringLimit: Int) throws(Failure) {
+    let json: JSON
+    do throws(JSONError) {
+      json = try JSON.parse(text, limits: Self.limits)
+    } catch {
+      throw .invalid([Fault(error.pointer, error.reason.rawValue, error.detail)])
+    }
+    guard let object = json.object else {
+      throw .invalid([Fault("", "type", "A line is an object.")])
+    }
+    var faults: [Fault] = []
+    for (name, value) in object {
+      faults += take(name, value, "/" + JSONPointer.escaped(name), stringLimit)
+    }
+    if email == nil, object["email"] == nil {
+      if case .hash = password { faults.append(Self.missing("A password")) }
+      if password == .unknown { faults.append(Self.missing("A password")) }
+      if isVerified == true { faults.append(Self.missing("email_verified")) }
+    }
+    guard faults.isEmpty else { throw .invalid(faults) }
+  }
+
+  private static func missing(_ what: String) -> Fault {
+    Fault("/email", "required", "\(what) is of an address: email is needed beside it.")
+  }
+
+  private mutating func take(
+    _ name: String,
+    _ value: JSON,
+    _ place: String,
+    _ stringLimit: Int
+  ) -> [Fault] {
+    switch name {
+    case "id":
+      id = value.string.flatMap { UserID($0) }
+      return id == nil ? [Fault(place, "id", "An id has 24 hexadecimal digits.")] : []
+    case "email":
+      email = value.string
+      let isPlausible = email.map { EmailAddress($0).isPlausible } ?? false
+      return isPlausible ? [] : [Fault(place, "email", "This is not an email address.")]
+    case "email_verified":
+      isVerified = value.bool
+      return isVerified == nil ? [Self.flag(place)] : []
+    case "blocked":
+      isBlocked = value.bool
+      return isBlocked == nil ? [Self.flag(place)] : []
+    case "created_at":
+      createdAt = value.string
+      let isTime = createdAt.map(Timestamp.isValid) ?? false
+      return isTime ? [] : [Fault(place, "time", "A time is as 2025-04-30T12:00:00Z (RFC 3339).")]
+    case "password_hash": return takePassword(value, place)
+    case "identities": return takeIdentities(value, place)
+    case "properties": return takeProperties(value, place, stringLimit)
+    default:
+      if let document = DocumentClass(rawValue: name) { return take(document, value, place) }
+      if let fault = Profile.fault(name, value) { return [fault] }
+      profile[name] = value
+      return []
+    }
+  }
+
+  private static func flag(_ place: String) -> Fault {
+    Fault(place, "type", "This member is true or false.")
+  }
+
+  private mutating func takePassword(_ value: JSON, _ place: String) -> [Fault] {
+    if value == .null {
+      password = .unknown
+      return []
+    }
+    guard let text = value.string else {
+      return [Fault(place, "type", "This member must be a string or null.")]
+    }
+    do throws(PasswordHashError) {
+      try PasswordHash(text).checkCost()
+      password = .hash(text)
+      return []
+    } catch {
+      return [error.fault(at: place)]
+    }
+  }
+
+  private mutating func take(
+    _ document: DocumentClass,
+    _ value: JSON,
+    _ place: String
+  ) -> [Fault] {
+    guard value.object != nil else { return [Fault(place, "type", "A document is an object.")] }
+    documents.append((document, value))
+    // The database, which spells numbers out, has the last word.
+    guard value.serialized().count > document.limit else { return [] }
+    return [Fault(place, "document_size", "It has at most \(document.limit) bytes.")]
+  }
+
+  private mutating func takeProperties(
+    _ value: JSON,
+    _ place: String,
+    _ stringLimit: Int
+  ) -> [Fault] {
+    guard let object = value.object else { return [Fault(place, "type", "This is an object.")] }
+    properties = object
+    var faults = PropertySet.faults(in: object, stringLimit: stringLimit)
+    let longest = JSONLimits.standard.numberLength
+    for (key, value) in object where (value.number?.text.utf8.count ?? 0) > longest {
+      let pointer = "/" + JSONPointer.escaped(key)
+      faults.append(Fault(pointer, "json.number", "A number may have \(longest) bytes."))
+    }
+    if object.count > PropertySet.limit {
+      faults.append(
+        Fault("", "too_many_properties", "A user has at most \(PropertySet.limit) properties.")
+      )
+    }
+    return faults.map { Fault(place + $0.pointer, $0.code, $0.detail) }
+  }
+
+  /// A user has a handful; bounds what one line can ask of the database.
+  private static let identityLimit = 100
+
+  private mutating func takeIdentities(_ value: JSON, _ place: String) -> [Fault] {
+    guard let elements = value.array, elements.count <= Self.identityLimit else {
+      return [Fault(place, "type", "This is an array of at most \(Self.identityLimit).")]
+    }
+    var faults: [Fault] = []
+    for (index, element) in elements.enumerated() {
+      let pointer = "\(place)/\(index)"
+      guard let object = element.object, object.count == 2,
+        let provider = object["provider"]?.string, let subject = object["subject"]?.string
+      else {
+        faults.append(Fault(pointer, "type", "An identity has a provider and a subject."))
+        continue
+      }
+      let identity = Identity(provider: provider, subject: subject)
+      if let fault = identity.fault(at: pointer) {
+        faults.append(fault)
+      } else if identities.contains(identity) {
+        faults.append(Fault(pointer, "duplicate", "This identity is there twice."))
+      }
+      identities.append(identity)
+    }
+    return faults
+  }
+}
+
+extension ImportedUser.Identity {
+  /// What Dossier itself writes there has other members to come by.
+  private static let reserved: Set<String> = ["anonymous", "api-key", "email", "password"]
+
+  fileprivate func fault(at pointer: String) -> Fault? {
+    guard !Self.reserved.contains(provider) else {
+      return Fault(
+        pointer + "/provider",
+        "provider",
+        "Identities are those of issuers, such as jwt:web."
+      )
+    }
+    for (name, text, limit) in [("provider", provider, 100), ("subject", subject, 1_024)] {
+      let isFit =
+        (1...limit).contains(text.utf8.count)
+        && text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+      guard isFit else {
+        return Fault("\(pointer)/\(name)", "length", "It has 1 to \(limit) bytes in one line.")
+      }
+    }
+    return nil
+  }
+}

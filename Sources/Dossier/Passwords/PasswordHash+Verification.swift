@@ -1,0 +1,99 @@
+internal import CCrypt
+internal import CSodium
+internal import CryptoExtras
+internal import FoundationEssentials
+
+extension PasswordHash {
+  /// Whether the hash is of this password; holds up its thread.
+  func isRight(_ password: String) -> Bool {
+    switch algorithm {
+    // Longer passwords are cut there by whoever made the hash.
+    case .bcrypt: crypted(Array(password.utf8.prefix(72)))
+    case .shaCrypt: crypted(Array(password.utf8))
+    case .argon2: crypto_pwhash_str_verify(text, password, UInt64(password.utf8.count)) == 0
+    case .scrypt(let logN, let r, let p, let salt, let key):
+      Self.areSame(scrypt(password, logN, r, p, salt, key.count), key)
+    case .pbkdf2(let digest, let rounds, let salt, let key):
+      Self.areSame(pbkdf2(password, digest, rounds, salt, key.count), key)
+    }
+  }
+
+  /// Whether it is an Argon2id hash of this very cost, as new ones are made.
+  func isOf(_ cost: HashingCost) -> Bool {
+    guard case .argon2(_, _, lanes: 1) = algorithm, text.hasPrefix("$argon2id$") else {
+      return false
+    }
+    return cost.isCost(of: text)
+  }
+
+  /// By libxcrypt, which takes up to 511 bytes.
+  private func crypted(_ password: [UInt8]) -> Bool {
+    withUnsafeTemporaryAllocation(of: crypt_data.self, capacity: 1) { data in
+      guard let data = data.baseAddress else { return false }
+      // All of it zero, as crypt_r asks before the first use.
+      UnsafeMutableRawPointer(data).initializeMemory(
+        as: UInt8.self,
+        repeating: 0,
+        count: MemoryLayout<crypt_data>.size
+      )
+      defer { sodium_memzero(data, MemoryLayout<crypt_data>.size) }
+      let phrase = (password + [0]).map { CChar(bitPattern: $0) }
+      guard let made = crypt_r(phrase, text, data) else { return false }
+      return Self.areSame(Array(String(cString: made).utf8), Array(text.utf8))
+    }
+  }
+
+  private func scrypt(
+    _ password: String,
+    _ logN: Int,
+    _ r: Int,
+    _ p: Int,
+    _ salt: [UInt8],
+    _ count: Int
+  ) -> [UInt8]? {
+    var made = [UInt8](repeating: 0, count: count)
+    let phrase = Array(password.utf8)
+    let code = crypto_pwhash_scryptsalsa208sha256_ll(
+      phrase,
+      phrase.count,
+      salt,
+      salt.count,
+      1 << UInt64(logN),
+      UInt32(r),
+      UInt32(p),
+      &made,
+      count
+    )
+    return code == 0 ? made : nil
+  }
+
+  private func pbkdf2(
+    _ password: String,
+    _ digest: Digest,
+    _ rounds: Int,
+    _ salt: [UInt8],
+    _ count: Int
+  ) -> [UInt8]? {
+    let function: KDF.Insecure.PBKDF2.HashFunction =
+      switch digest {
+      case .sha1: .insecureSHA1
+      case .sha256: .sha256
+      case .sha512: .sha512
+      }
+    // Unchecked: what others have stored is verified once and made anew.
+    let key = try? KDF.Insecure.PBKDF2.deriveKey(
+      from: Array(password.utf8),
+      salt: salt,
+      using: function,
+      outputByteCount: count,
+      unsafeUncheckedRounds: rounds
+    )
+    return key?.withUnsafeBytes { Array($0) }
+  }
+
+  /// In a time that does not tell where they differ.
+  private static func areSame(_ made: [UInt8]?, _ stored: [UInt8]) -> Bool {
+    guard let made, made.count == stored.count else { return false }
+    return sodium_memcmp(made, stored, stored.count) == 0
+  }
+}

@@ -1,0 +1,176 @@
+/// The hash of a password as another program stored it, with its algorithm and parameters.
+///
+/// Read from modular crypt and PHC strings, verified by the library of its algorithm.
+struct PasswordHash: Sendable, Equatable {
+  enum Algorithm: Sendable, Equatable {
+    case bcrypt(cost: Int)
+    /// `$5$` or `$6$`.
+    case shaCrypt(rounds: Int)
+    /// Memory in KiB.
+    case argon2(memory: Int, passes: Int, lanes: Int)
+    case scrypt(logN: Int, r: Int, p: Int, salt: [UInt8], key: [UInt8])
+    case pbkdf2(Digest, rounds: Int, salt: [UInt8], key: [UInt8])
+  }
+
+  enum Digest: String, Sendable { case sha1, sha256, sha512 }
+
+  let text: String
+  let algorithm: Algorithm
+
+  /// No password has this hash: its user chooses one by mail.
+  static let none = "*"
+
+  /// Longer is no hash of the algorithms that are known: 64 bytes each of salt and key in base 64
+  /// take less than half.
+  private static let longest = 512
+
+  /// Reads a hash.
+  ///
+  /// - Throws: what is wrong with it, for people.
+  init(_ text: String) throws(PasswordHashError) {
+    guard text.utf8.count <= Self.longest, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else {
+      throw .malformed("A hash has at most \(Self.longest) printable characters.")
+    }
+    self.text = text
+    let parts = text.split(separator: "$", omittingEmptySubsequences: false).dropFirst()
+    guard text.utf8.first == UInt8(ascii: "$"), parts.count >= 3, let name = parts.first else {
+      throw .unknownAlgorithm
+    }
+    let fields = Array(parts.dropFirst())
+    algorithm =
+      switch name {
+      case "2a", "2b", "2y": try Self.bcrypt(fields)
+      case "5": try Self.shaCrypt(fields, length: 43)
+      case "6": try Self.shaCrypt(fields, length: 86)
+      case "argon2id", "argon2i": try Self.argon2(fields)
+      case "scrypt": try Self.scrypt(fields)
+      case "pbkdf2", "pbkdf2-sha1": try Self.pbkdf2(.sha1, fields)
+      case "pbkdf2-sha256": try Self.pbkdf2(.sha256, fields)
+      case "pbkdf2-sha512": try Self.pbkdf2(.sha512, fields)
+      default: throw .unknownAlgorithm
+      }
+  }
+
+  /// The same for all hashes that take equally long to verify.
+  var costClass: String {
+    switch algorithm {
+    case .bcrypt(let cost): "bcrypt \(cost)"
+    case .shaCrypt(let rounds): "\(text.prefix(3)) \(rounds)"
+    case .argon2(let memory, let passes, let lanes): "argon2 \(memory) \(passes) \(lanes)"
+    case .scrypt(let logN, let r, let p, _, _): "scrypt \(logN) \(r) \(p)"
+    case .pbkdf2(let digest, let rounds, _, _): "pbkdf2 \(digest) \(rounds)"
+    }
+  }
+
+  /// In KiB; what one hash of others may take.
+  private static let memoryLimit = 262_144
+
+  /// Refuses what would hold a thread for more than a second or two, or much memory, at a login.
+  ///
+  /// Not asked of stored hashes: ours may cost whatever the operator chose.
+  func checkCost() throws(PasswordHashError) {
+    let limit = Self.memoryLimit
+    switch algorithm {
+    case .bcrypt(let cost):
+      // Each step doubles the time: 14 takes about a second.
+      guard (4...14).contains(cost) else { throw .tooCostly("The cost of bcrypt is 4 to 14.") }
+    case .shaCrypt(let rounds):
+      guard (1_000...1_000_000).contains(rounds) else {
+        throw .tooCostly("The rounds of SHA-crypt are 1000 to 1000000.")
+      }
+    case .argon2(let memory, let passes, let lanes):
+      guard memory <= limit, memory * passes <= 4 * limit, lanes <= 64 else {
+        throw .tooCostly("Argon2 has at most m=\(limit), m × t=\(4 * limit) and p=64.")
+      }
+    case .scrypt(let logN, let r, let p, _, _):
+      // 128 × N × r bytes are as many KiB as r × N / 8.
+      guard logN <= 21, r <= 64, p <= 64, r << logN / 8 <= limit, p * (r << logN / 8) <= 2 * limit
+      else { throw .tooCostly("scrypt has at most 128 × N × r = 256 MiB, p times that 512 MiB.") }
+    case .pbkdf2(_, let rounds, _, _):
+      // More than OWASP asks of any digest: 1.4 million of SHA-1.
+      guard rounds <= 2_000_000 else { throw .tooCostly("PBKDF2 has at most 2000000 rounds.") }
+    }
+  }
+
+  // MARK: Each algorithm
+
+  private static func bcrypt(_ fields: [Substring]) throws(PasswordHashError) -> Algorithm {
+    guard fields.count == 2, fields[0].utf8.count == 2, let cost = Int(fields[0]),
+      fields[1].utf8.count == 53, fields[1].utf8.allSatisfy(\.isCryptDigit)
+    else { throw .malformed("A bcrypt hash is $2b$, two digits, $ and 53 characters.") }
+    return .bcrypt(cost: cost)
+  }
+
+  /// `length` is that of the key, in characters.
+  private static func shaCrypt(
+    _ fields: [Substring],
+    length: Int
+  ) throws(PasswordHashError) -> Algorithm {
+    var fields = fields[...]
+    // What crypt(3) takes when nothing is said.
+    var rounds = 5_000
+    if let told = fields.first.flatMap({ Parameters($0) })?["rounds"] {
+      rounds = told
+      fields = fields.dropFirst()
+    }
+    guard fields.count == 2, let salt = fields.first, let key = fields.last,
+      (1...16).contains(salt.utf8.count), key.utf8.count == length,
+      salt.utf8.allSatisfy(\.isCryptDigit), key.utf8.allSatisfy(\.isCryptDigit)
+    else { throw .malformed("A SHA-crypt hash is $6$, a salt, $ and \(length) characters.") }
+    return .shaCrypt(rounds: rounds)
+  }
+
+  private static func argon2(_ fields: [Substring]) throws(PasswordHashError) -> Algorithm {
+    guard fields.count == 4, fields[0] == "v=19",
+      let parameters = Parameters(fields[1]), let memory = parameters["m"],
+      let passes = parameters["t"], let lanes = parameters["p"], memory > 0, passes > 0, lanes > 0,
+      let salt = Base64.bytes(fields[2]), (8...64).contains(salt.count),
+      let key = Base64.bytes(fields[3]), (16...64).contains(key.count), memory >= 8 * lanes
+    else {
+      throw .malformed("An Argon2 hash is $argon2id$v=19$m=,t=,p=$, a salt, $ and a key.")
+    }
+    return .argon2(memory: memory, passes: passes, lanes: lanes)
+  }
+
+  private static func scrypt(_ fields: [Substring]) throws(PasswordHashError) -> Algorithm {
+    guard fields.count == 3, let parameters = Parameters(fields[0]), let logN = parameters["ln"],
+      let r = parameters["r"], let p = parameters["p"], logN > 0, r > 0, p > 0,
+      let salt = Base64.bytes(fields[1]), (1...64).contains(salt.count),
+      let key = Base64.bytes(fields[2]), (16...64).contains(key.count)
+    else { throw .malformed("An scrypt hash is $scrypt$ln=,r=,p=$, a salt, $ and a key.") }
+    return .scrypt(logN: logN, r: r, p: p, salt: salt, key: key)
+  }
+
+  /// Takes the rounds as `i=600000`, and bare as passlib writes them.
+  private static func pbkdf2(
+    _ digest: Digest,
+    _ fields: [Substring]
+  ) throws(PasswordHashError) -> Algorithm {
+    guard fields.count == 3, let rounds = Int(fields[0]) ?? Parameters(fields[0])?["i"],
+      let salt = Base64.bytes(fields[1]), (1...64).contains(salt.count),
+      let key = Base64.bytes(fields[2]), (16...64).contains(key.count), rounds > 0
+    else { throw .malformed("A PBKDF2 hash is $pbkdf2-sha256$i=$, a salt, $ and a key.") }
+    return .pbkdf2(digest, rounds: rounds, salt: salt, key: key)
+  }
+}
+
+/// Why a hash of a password is not taken.
+enum PasswordHashError: Error, Equatable {
+  case unknownAlgorithm
+  case malformed(String)
+  case tooCostly(String)
+
+  func fault(at pointer: String) -> Fault {
+    switch self {
+    case .unknownAlgorithm:
+      Fault(
+        pointer,
+        "hash_algorithm",
+        "Hashes of bcrypt ($2a$ $2b$ $2y$), SHA-crypt ($5$ $6$), $argon2id$, $argon2i$, $scrypt$, "
+          + "$pbkdf2-sha1$, $pbkdf2-sha256$ and $pbkdf2-sha512$ are taken."
+      )
+    case .malformed(let rule): Fault(pointer, "hash_format", rule)
+    case .tooCostly(let rule): Fault(pointer, "hash_cost", rule)
+    }
+  }
+}

@@ -1,0 +1,197 @@
+import Dossier
+import EventLoop
+import Glibc
+import JSON
+
+/// What `dossier user import` was asked for.
+struct ImportRequest: Sendable {
+  let source: String
+  let app: String?
+  let existing: ExistingUser
+  let batch: Int
+  let results: String?
+  let isResumed: Bool
+}
+
+/// One run of `dossier user import`.
+@EventLoop final class ImportRun {
+  private let request: ImportRequest
+  private let reader: LineReader
+  private let work: UserImport
+  private let results: ResultsFile?
+  private let line = ProgressLine()
+  private let stringLimit: Int
+  /// Rows of earlier runs.
+  private let rowsBefore: Int
+  private var isStopping = false
+  private var listener: Signals?
+  private var shown = 0
+
+  /// So many bytes of lines at most are one batch, however few rows that is.
+  private static let batchBytes = 4_194_304
+  /// Failures that are told without a file of results.
+  private static let shownFailures = 10
+
+  /// - Throws: `.file`, `.refused`.
+  init(_ request: ImportRequest, _ session: Session) async throws(CommandFailure) {
+    self.request = request
+    let isInput = request.source == "-"
+    let descriptor = isInput ? 0 : open(request.source, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      throw .file("\(request.source): \(String(cString: strerror(errno)))", .files)
+    }
+    reader = LineReader(descriptor)
+    let record = try await session.record(of: request.app)
+    stringLimit = record.settings.number(.propertyStringLength)
+    let source = isInput ? "-" : Self.absolute(request.source)
+    work = try await session.doing { administrator async throws(Failure) in
+      try await UserImport.open(
+        source,
+        into: record.id,
+        request.existing,
+        isResumed: request.isResumed,
+        by: administrator
+      )
+    }
+    rowsBefore = work.progress.tally.rows
+    if let path = request.results {
+      let results = try ResultsFile(path, keeping: work.progress.resultsBefore)
+      // What the run before has done and not come to write.
+      try results.write(work.progress.results)
+      self.results = results
+    } else {
+      results = nil
+    }
+  }
+
+  private static func absolute(_ path: String) -> String {
+    guard let name = realpath(path, nil) else { return path }
+    defer { free(name) }
+    return String(cString: name)
+  }
+
+  /// Imports to the end of the input, or until Ctrl-C.
+  func run() async throws(CommandFailure) -> Outcome {
+    do throws(EventLoopError) {
+      listener = try Signals(Self.signals) { [weak self] _ in self?.stop() }
+    } catch {
+      throw .file(error.description, .unforeseen)
+    }
+    try await passOver()
+    var batch: [ImportLine] = []
+    var bytes = 0
+    while !isStopping, let text = try await reader.next() {
+      let content: Result<ImportedUser, Failure>
+      switch text {
+      case .text(let text):
+        if text.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0d }) { continue }
+        bytes += text.count
+        content = parsed(text)
+      case .tooLong:
+        content = .failure(
+          .invalid([Fault("", "line_length", "A line has at most \(LineReader.longest) bytes.")])
+        )
+      }
+      let end = reader.position
+      batch.append(ImportLine(number: end.lines, content: content, end: end))
+      guard batch.count >= request.batch || bytes >= Self.batchBytes else { continue }
+      try await write(batch)
+      batch = []
+      bytes = 0
+    }
+    guard !isStopping else { interrupt() }
+    try await write(batch)
+    try await session { work async throws(Failure) in try await work.finish() }
+    line.clear()
+    return outcome()
+  }
+
+  private func parsed(_ text: [UInt8]) -> Result<ImportedUser, Failure> {
+    do throws(Failure) {
+      return .success(try ImportedUser(text, stringLimit: stringLimit))
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  /// Passes over what is done, which must be what it was.
+  private func passOver() async throws(CommandFailure) {
+    while reader.position.lines < work.progress.lines, try await reader.next() != nil {}
+    guard work.progress.isBehind(reader.position) else {
+      throw .file(
+        "the input is not the one that was begun; without --resume it is read from the start",
+        .inputChanged
+      )
+    }
+    if work.progress.lines > 0 { say("going on behind line \(work.progress.lines)") }
+  }
+
+  private func write(_ batch: [ImportLine]) async throws(CommandFailure) {
+    var rest = batch[...]
+    while !rest.isEmpty {
+      var left = rest
+      let written = try await session { work async throws(Failure) in try await work.write(&left) }
+      guard let written else {
+        throw .file("another run goes on with this import", .inputChanged)
+      }
+      rest = left
+      try results?.write(work.progress.results)
+      show(written)
+      let tally = work.progress.tally
+      line.update(rows: tally.rows - rowsBefore, "\(tally.rows) rows, \(tally.failed) failed")
+      if isStopping { interrupt() }
+    }
+  }
+
+  private func session<Result>(
+    _ body: @EventLoop (UserImport) async throws(Failure) -> Result
+  ) async throws(CommandFailure) -> Result {
+    do throws(Failure) {
+      return try await body(work)
+    } catch {
+      throw .refused(error)
+    }
+  }
+
+  private func show(_ written: [ImportResult]) {
+    guard results == nil else { return }
+    for result in written {
+      guard case .failed(let faults) = result.outcome else { continue }
+      shown += 1
+      guard shown <= Self.shownFailures else { continue }
+      line.clear()
+      for fault in faults { say("line \(result.line) \(fault.pointer): \(fault.detail)") }
+      if shown == Self.shownFailures { say("more that fail are only counted: see --results") }
+    }
+  }
+
+  private func outcome() -> Outcome {
+    let tally = work.progress.tally
+    let rows = tally.rows - rowsBefore
+    return Outcome(
+      tally.json,
+      remark: "\(rows) rows now, \(line.rate(of: rows)) a second",
+      status: tally.failed > 0 ? .someFailed : .success
+    )
+  }
+
+  // MARK: Stopping
+
+  /// After which it stops; the loop takes them, so no thread may.
+  nonisolated static let signals = [SIGINT, SIGTERM]
+
+  /// Ends when the batch is written; at once when nothing is being written.
+  private func stop() {
+    if reader.isWaiting || isStopping { interrupt() }
+    isStopping = true
+  }
+
+  private func interrupt() -> Never {
+    line.clear()
+    let tally = work.progress.tally
+    end(
+      ["stopped behind line \(work.progress.lines), \(tally.failed) failed; --resume goes on"],
+      .interrupted
+    )
+  }
+}

@@ -1,0 +1,42 @@
+import EventLoop
+import Glibc
+
+/// What a long command tells of itself meanwhile, on standard error.
+///
+/// On a terminal one line that is written over, once a second; elsewhere a line every ten seconds.
+@EventLoop final class ProgressLine {
+  private let isTerminal = isatty(2) == 1
+  private let start = EventLoop.now()
+  private var last = EventLoop.now()
+  private var isShown = false
+
+  init() {}
+
+  /// Shows the line if it is time.
+  ///
+  /// - Parameters:
+  ///   - rows: so far, by this run.
+  ///   - words: what is told besides.
+  func update(rows: Int, _ words: String) {
+    let now = EventLoop.now()
+    guard now - last >= (isTerminal ? 1 : 10) * 1_000_000_000 else { return }
+    last = now
+    let line = "\(words), \(rate(of: rows)) a second"
+    if isTerminal {
+      write("\r\u{1b}[K\(line)", to: 2)
+      isShown = true
+    } else {
+      say(line)
+    }
+  }
+
+  func rate(of rows: Int) -> Int {
+    Int(Double(rows) * 1e9 / Double(max(1, EventLoop.now() - start)))
+  }
+
+  /// Makes room for other words.
+  func clear() {
+    if isShown { write("\r\u{1b}[K", to: 2) }
+    isShown = false
+  }
+}

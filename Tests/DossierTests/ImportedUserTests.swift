@@ -1,0 +1,54 @@
+import Testing
+
+@testable import Dossier
+
+@Suite struct ImportedUserTests {
+  private func faults(_ text: String) -> [String] {
+    do throws(Failure) {
+      _ = try ImportedUser(Array(text.utf8), stringLimit: 128)
+      return []
+    } catch .invalid(let faults) {
+      return faults.map { "\($0.pointer) \($0.code)" }
+    } catch {
+      return ["\(error)"]
+    }
+  }
+
+  @Test(arguments: [
+    ("{", " json.syntax"), ("[]", " type"), (#"{"name":1,"name":2}"#, "/name json.duplicate_key"),
+    (#"{"metadata":{"a":"\ud800"}}"#, "/metadata/a json.surrogate"),
+    (#"{"custom_data":{"a":1e400}}"#, "/custom_data/a json.number"),
+    (#"{"id":"xyz"}"#, "/id id"), (#"{"id":1}"#, "/id id"), (#"{"email":"x"}"#, "/email email"),
+    (#"{"email":null}"#, "/email email"), (#"{"email_verified":true}"#, "/email required"),
+    (#"{"email":"a@b.c","email_verified":1}"#, "/email_verified type"),
+    (#"{"password_hash":null}"#, "/email required"),
+    (#"{"email":"a@b.c","password_hash":"secret"}"#, "/password_hash hash_algorithm"),
+    (#"{"email":"a@b.c","password_hash":"$2b$05$x"}"#, "/password_hash hash_format"),
+    (#"{"email":"a@b.c","password_hash":1}"#, "/password_hash type"),
+    (#"{"nope":1}"#, "/nope unknown_member"), (#"{"phone":"123"}"#, "/phone phone"),
+    (#"{"blocked":"no"}"#, "/blocked type"), (#"{"created_at":"yesterday"}"#, "/created_at time"),
+    (#"{"created_at":"2025-02-29T00:00:00Z"}"#, "/created_at time"),
+    (#"{"created_at":"2025-02-28T00:00:00"}"#, "/created_at time"),
+    (#"{"identities":{}}"#, "/identities type"), (#"{"identities":[1]}"#, "/identities/0 type"),
+    (#"{"identities":[{"provider":"email","subject":"x"}]}"#, "/identities/0/provider provider"),
+    (#"{"identities":[{"provider":"jwt:a","subject":""}]}"#, "/identities/0/subject length"),
+    (#"{"metadata":[]}"#, "/metadata type"), (#"{"properties":[]}"#, "/properties type"),
+    (#"{"properties":{"a/b":{}}}"#, "/properties/a~1b type"),
+    (#"{"properties":{"":1}}"#, "/properties/ key_length"),
+  ])
+  func `a line that breaks a rule is refused with its place`(text: String, fault: String) {
+    #expect(faults(text) == [fault])
+  }
+
+  @Test func `all faults of a line are told`() {
+    #expect(faults(#"{"id":"x","name":"","blocked":0}"#).count == 3)
+  }
+
+  @Test(arguments: [
+    "{}", #"{"id":"0123456789ABCDEF01234567"}"#, #"{"created_at":"1970-01-01T00:00:00Z"}"#,
+    #"{"created_at":"2024-02-29T23:59:59.123456+05:30"}"#,
+    #"{"email":"a@b.c","password_hash":null,"name":null}"#,
+    #"{"identities":[{"provider":"jwt:a","subject":"1"},{"provider":"jwt:a","subject":"2"}]}"#,
+  ])
+  func `a line that breaks none is taken`(text: String) { #expect(faults(text) == []) }
+}
