@@ -10,6 +10,7 @@ package struct RESTWire: Wire {
       + PropertyResource.routes + IdentityResource.routes + SessionResource.routes
       + DeviceResource.routes + PictureResource.routes + UserResource.routes + AppResource.routes
       + ClientResource.routes + KeyResource.routes + IssuerResource.routes
+      + IndexResource.routes
   }
 
   package func response(to refusal: Refusal, request id: RequestID) -> Response {

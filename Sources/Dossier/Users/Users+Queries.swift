@@ -143,5 +143,6 @@ package enum AllQueries {
     PropertyQueries.all, DocumentsQueries.all, PictureQueries.all, ExportQueries.all,
     AppsAdministrationQueries.all, ClientQueries.all, IssuerAdministrationQueries.all,
     SigningKeyQueries.all, UsersAdministrationQueries.all, TrailQueries.all,
+    SearchIndexQueries.all,
   ].flatMap(\.self)
 }
