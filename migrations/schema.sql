@@ -139,6 +139,52 @@ CREATE FUNCTION public.email_key(address text) RETURNS text
 
 
 --
+-- Name: index_document(text, text, text, jsonb); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.index_document(of_app text, of_user text, of_class text, body jsonb) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+declare
+  declared record;
+  stored search_values;
+  found_value search_values;
+begin
+  for declared in
+    select i.index_id, i.kind, body #> i.path as value, jsonb_typeof(body #> i.path) as type
+    from search_indexes i
+    where i.app_id = of_app and i.class = of_class and i.state <> 'removing'
+  loop
+    found_value := null;
+    if declared.type <> 'null' then
+      found_value.user_id := of_user;
+      found_value.index_id := declared.index_id;
+      if declared.kind = 'text' and declared.type = 'string' then
+        found_value.text_value := left(declared.value #>> '{}', 256);
+      elsif declared.kind = 'number' and declared.type = 'number' then
+        found_value.number_value := declared.value::numeric;
+      elsif declared.kind = 'boolean' and declared.type = 'boolean' then
+        found_value.boolean_value := declared.value::boolean;
+      end if;
+    end if;
+    select * into stored from search_values v
+    where v.user_id = of_user and v.index_id = declared.index_id;
+    if found_value is not distinct from stored then
+      continue;
+    elsif found_value.user_id is null then
+      delete from search_values v where v.user_id = of_user and v.index_id = declared.index_id;
+    else
+      insert into search_values values (found_value.*)
+      on conflict (user_id, index_id) do update set text_value = excluded.text_value,
+        number_value = excluded.number_value, boolean_value = excluded.boolean_value;
+    end if;
+  end loop;
+  return true;
+end
+$$;
+
+
+--
 -- Name: merge_patch(jsonb, jsonb); Type: FUNCTION; Schema: public; Owner: -
 --
 
@@ -417,6 +463,40 @@ END)
 
 
 --
+-- Name: search_indexes; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.search_indexes (
+    app_id public.object_id NOT NULL,
+    index_id public.object_id NOT NULL,
+    class text NOT NULL COLLATE pg_catalog."C",
+    path text[] NOT NULL,
+    kind text NOT NULL COLLATE pg_catalog."C",
+    state text DEFAULT 'building'::text NOT NULL COLLATE pg_catalog."C",
+    visible_from xid8,
+    built_to text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT search_indexes_class_check CHECK ((class = ANY (ARRAY['metadata'::text, 'app_metadata'::text, 'custom_data'::text]))),
+    CONSTRAINT search_indexes_kind_check CHECK ((kind = ANY (ARRAY['text'::text, 'number'::text, 'boolean'::text]))),
+    CONSTRAINT search_indexes_path_check CHECK ((cardinality(path) > 0)),
+    CONSTRAINT search_indexes_state_check CHECK ((state = ANY (ARRAY['building'::text, 'ready'::text, 'removing'::text])))
+);
+
+
+--
+-- Name: search_values; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.search_values (
+    user_id public.object_id NOT NULL,
+    index_id public.object_id NOT NULL,
+    text_value text COLLATE pg_catalog."C",
+    number_value numeric,
+    boolean_value boolean
+);
+
+
+--
 -- Name: signing_keys; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -581,6 +661,30 @@ ALTER TABLE ONLY public.properties
 
 
 --
+-- Name: search_indexes search_indexes_path; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.search_indexes
+    ADD CONSTRAINT search_indexes_path UNIQUE (app_id, class, path);
+
+
+--
+-- Name: search_indexes search_indexes_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.search_indexes
+    ADD CONSTRAINT search_indexes_pkey PRIMARY KEY (app_id, index_id);
+
+
+--
+-- Name: search_values search_values_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.search_values
+    ADD CONSTRAINT search_values_pkey PRIMARY KEY (user_id, index_id);
+
+
+--
 -- Name: sessions sessions_pkey; Type: CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -662,6 +766,34 @@ CREATE INDEX mail_tokens_by_time ON public.mail_tokens USING btree (expires_at);
 
 
 --
+-- Name: search_values_boolean; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX search_values_boolean ON public.search_values USING btree (index_id, boolean_value, user_id) WHERE (boolean_value IS NOT NULL);
+
+
+--
+-- Name: search_values_number; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX search_values_number ON public.search_values USING btree (index_id, number_value, user_id) WHERE (number_value IS NOT NULL);
+
+
+--
+-- Name: search_values_other; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX search_values_other ON public.search_values USING btree (index_id, user_id) WHERE ((text_value IS NULL) AND (number_value IS NULL) AND (boolean_value IS NULL));
+
+
+--
+-- Name: search_values_text; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX search_values_text ON public.search_values USING btree (index_id, text_value, user_id) WHERE (text_value IS NOT NULL);
+
+
+--
 -- Name: sessions_by_device; Type: INDEX; Schema: public; Owner: -
 --
 
@@ -694,6 +826,62 @@ CREATE INDEX unconfirmed_emails_by_user ON public.unconfirmed_emails USING btree
 --
 
 CREATE INDEX users_by_app ON public.users USING btree (app_id, user_id);
+
+
+--
+-- Name: users_by_created_at; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX users_by_created_at ON public.users USING btree (app_id, created_at, user_id);
+
+
+--
+-- Name: users_by_email; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX users_by_email ON public.users USING btree (app_id, public.email_key(email) COLLATE "C", user_id) WHERE (email IS NOT NULL);
+
+
+--
+-- Name: users_by_family_name; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX users_by_family_name ON public.users USING btree (app_id, family_name COLLATE "C", user_id) WHERE (family_name IS NOT NULL);
+
+
+--
+-- Name: users_by_given_name; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX users_by_given_name ON public.users USING btree (app_id, given_name COLLATE "C", user_id) WHERE (given_name IS NOT NULL);
+
+
+--
+-- Name: users_by_name; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX users_by_name ON public.users USING btree (app_id, name COLLATE "C", user_id) WHERE (name IS NOT NULL);
+
+
+--
+-- Name: users_by_nickname; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX users_by_nickname ON public.users USING btree (app_id, nickname COLLATE "C", user_id) WHERE (nickname IS NOT NULL);
+
+
+--
+-- Name: users_by_phone; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX users_by_phone ON public.users USING btree (app_id, phone COLLATE "C", user_id) WHERE (phone IS NOT NULL);
+
+
+--
+-- Name: search_values_common; Type: STATISTICS; Schema: public; Owner: -
+--
+
+CREATE STATISTICS public.search_values_common (mcv) ON index_id, text_value, boolean_value FROM public.search_values;
 
 
 --
@@ -782,6 +970,14 @@ ALTER TABLE ONLY public.pictures
 
 ALTER TABLE ONLY public.properties
     ADD CONSTRAINT properties_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(user_id) ON DELETE CASCADE;
+
+
+--
+-- Name: search_values search_values_user_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.search_values
+    ADD CONSTRAINT search_values_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(user_id) ON DELETE CASCADE;
 
 
 --
