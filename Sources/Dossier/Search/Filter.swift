@@ -22,6 +22,11 @@ package indirect enum Filter: Sendable, Equatable {
 package struct FilterTerm: Sendable, Equatable {
   package let subject: FilterSubject
   package let test: FilterTest
+
+  package init(subject: FilterSubject, test: FilterTest) {
+    self.subject = subject
+    self.test = test
+  }
 }
 
 /// What a term looks at.

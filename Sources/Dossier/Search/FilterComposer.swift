@@ -18,6 +18,7 @@ struct FilterComposer {
   ///   - cursor: the last user of the page before.
   ///   - count: how many at most.
   ///   - indexes: those that can be used.
+  /// - Returns: the statement.
   /// - Throws: `.notIndexed`.
   static func page(
     _ filter: Filter,
@@ -253,58 +254,5 @@ struct FilterComposer {
     case .time: statement.bind(value.parameter, as: "timestamptz")
     }
     if byKey { append(")") }
-  }
-}
-
-extension FilterValue {
-  fileprivate var parameter: String {
-    switch self {
-    case .text(let text), .number(let text), .time(let text): text
-    case .boolean(let flag): flag ? "true" : "false"
-    }
-  }
-}
-
-extension FilterTest {
-  fileprivate var arrayType: StaticString {
-    switch kind {
-    case .number: "numeric[]"
-    case .boolean: "boolean[]"
-    case .time: "timestamptz[]"
-    case .text, nil: "text[]"
-    }
-  }
-}
-
-extension FilterOperator {
-  fileprivate var sql: StaticString {
-    switch self {
-    case .equal, .unequal, .beginsWith: " = "
-    case .less: " < "
-    case .lessOrEqual: " <= "
-    case .greater: " > "
-    case .greaterOrEqual: " >= "
-    }
-  }
-}
-
-extension ProfileMember {
-  /// As its index has it, where there is one.
-  fileprivate var column: StaticString {
-    switch self {
-    case .name: "name collate \"C\""
-    case .givenName: "given_name collate \"C\""
-    case .familyName: "family_name collate \"C\""
-    case .nickname: "nickname collate \"C\""
-    case .email: "email_key(email) collate \"C\""
-    case .phone: "phone collate \"C\""
-    case .locale: "locale collate \"C\""
-    case .zone: "zone collate \"C\""
-    case .createdAt: "created_at"
-    case .lastLoginAt: "last_login_at"
-    case .anonymous: "anonymous"
-    case .blocked: "(blocked_at is not null)"
-    case .emailVerified: "email_verified"
-    }
   }
 }

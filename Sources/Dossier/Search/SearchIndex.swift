@@ -28,6 +28,13 @@ package struct SearchIndex: RowDecodable {
     createdAt = try row.text(5)
   }
 
+  /// One that no database knows.
+  init(path: String, kind: FilterValue.Kind) throws(FilterError) {
+    id = IndexID()
+    (document, names) = try Filter.path(path)
+    (self.kind, state, createdAt) = (kind, .ready, "")
+  }
+
   /// As a filter spells it.
   package var path: String { Filter.spelled(document, names) }
 

@@ -14,7 +14,7 @@ package enum SearchIndexes {
   ///   - kind: of the values: `text`, `number` or `boolean`.
   ///   - app: the name of the app.
   ///   - administrator: who declares it.
-  /// - Returns: the index; one that is being built when it was declared already so.
+  /// - Returns: the index; one that is being built where it was declared before.
   /// - Throws: `.invalid`, `.indexExists`, `.tooManyIndexes`, `.unknownApp`, `.unavailable`.
   @EventLoop package static func add(
     _ path: String,

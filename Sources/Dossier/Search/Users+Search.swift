@@ -48,3 +48,28 @@ extension Users {
     return try await store.search(statement).first.orUnforeseen("a page of users")
   }
 }
+
+extension Users {
+  /// The SQL of a search, for the test that prepares what searches are put together from.
+  ///
+  /// - Parameters:
+  ///   - text: the filter.
+  ///   - indexes: the path and the kind of each that is ready.
+  /// - Returns: the statement for a second page.
+  /// - Throws: `FilterError`, `.notIndexed`.
+  package static func searchStatement(
+    _ text: String,
+    _ indexes: [(path: String, kind: String)]
+  ) throws -> String {
+    let indexes = try indexes.compactMap { path, kind in
+      try FilterValue.Kind(rawValue: kind).map { try SearchIndex(path: path, kind: $0) }
+    }
+    return try FilterComposer.page(
+      Filter.parse(text),
+      of: AppID(),
+      after: UserID(),
+      count: 1,
+      indexes: indexes
+    ).sql
+  }
+}
