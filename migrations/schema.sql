@@ -146,37 +146,39 @@ CREATE FUNCTION public.index_document(of_app text, of_user text, of_class text, 
     LANGUAGE plpgsql
     AS $$
 declare
-  declared record;
-  stored search_values;
-  found_value search_values;
+  changed record;
 begin
-  for declared in
-    select i.index_id, i.kind, body #> i.path as value, jsonb_typeof(body #> i.path) as type
+  for changed in
+    select i.index_id, n.*
     from search_indexes i
+    cross join lateral (select body #> i.path as value, jsonb_typeof(body #> i.path) as type) f
+    cross join lateral (
+      select coalesce(f.type <> 'null', false) as is_there,
+        case when i.kind = 'text' and f.type = 'string' then left(f.value #>> '{}', 256) end
+          as text_value,
+        case when i.kind = 'number' and f.type = 'number' then f.value::numeric end
+          as number_value,
+        case when i.kind = 'boolean' and f.type = 'boolean' then f.value::boolean end
+          as boolean_value
+    ) n
+    -- By the primary key, whatever the statistics: `limit` keeps the planner from a hash of all.
+    left join lateral (
+      select v.text_value, v.number_value, v.boolean_value, true as is_there
+      from search_values v where v.user_id = of_user and v.index_id = i.index_id limit 1
+    ) v on true
     where i.app_id = of_app and i.class = of_class and i.state <> 'removing'
+      and (n.is_there <> (v.is_there is not null) or n.text_value is distinct from v.text_value
+        or n.number_value is distinct from v.number_value
+        or n.boolean_value is distinct from v.boolean_value)
   loop
-    found_value := null;
-    if declared.type <> 'null' then
-      found_value.user_id := of_user;
-      found_value.index_id := declared.index_id;
-      if declared.kind = 'text' and declared.type = 'string' then
-        found_value.text_value := left(declared.value #>> '{}', 256);
-      elsif declared.kind = 'number' and declared.type = 'number' then
-        found_value.number_value := declared.value::numeric;
-      elsif declared.kind = 'boolean' and declared.type = 'boolean' then
-        found_value.boolean_value := declared.value::boolean;
-      end if;
-    end if;
-    select * into stored from search_values v
-    where v.user_id = of_user and v.index_id = declared.index_id;
-    if found_value is not distinct from stored then
-      continue;
-    elsif found_value.user_id is null then
-      delete from search_values v where v.user_id = of_user and v.index_id = declared.index_id;
-    else
-      insert into search_values values (found_value.*)
+    if changed.is_there then
+      insert into search_values (user_id, index_id, text_value, number_value, boolean_value)
+      values (of_user, changed.index_id, changed.text_value, changed.number_value,
+        changed.boolean_value)
       on conflict (user_id, index_id) do update set text_value = excluded.text_value,
         number_value = excluded.number_value, boolean_value = excluded.boolean_value;
+    else
+      delete from search_values v where v.user_id = of_user and v.index_id = changed.index_id;
     end if;
   end loop;
   return true;
