@@ -139,6 +139,54 @@ CREATE FUNCTION public.email_key(address text) RETURNS text
 
 
 --
+-- Name: index_document(text, text, text, jsonb); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.index_document(of_app text, of_user text, of_class text, body jsonb) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+declare
+  changed record;
+begin
+  for changed in
+    select i.index_id, n.*
+    from search_indexes i
+    cross join lateral (select body #> i.path as value, jsonb_typeof(body #> i.path) as type) f
+    cross join lateral (
+      select coalesce(f.type <> 'null', false) as is_there,
+        case when i.kind = 'text' and f.type = 'string' then left(f.value #>> '{}', 256) end
+          as text_value,
+        case when i.kind = 'number' and f.type = 'number' then f.value::numeric end
+          as number_value,
+        case when i.kind = 'boolean' and f.type = 'boolean' then f.value::boolean end
+          as boolean_value
+    ) n
+    -- By the primary key, whatever the statistics: `limit` keeps the planner from a hash of all.
+    left join lateral (
+      select v.text_value, v.number_value, v.boolean_value, true as is_there
+      from search_values v where v.user_id = of_user and v.index_id = i.index_id limit 1
+    ) v on true
+    where i.app_id = of_app and i.class = of_class and i.state <> 'removing'
+      and (n.is_there <> (v.is_there is not null) or n.text_value is distinct from v.text_value
+        or n.number_value is distinct from v.number_value
+        or n.boolean_value is distinct from v.boolean_value)
+  loop
+    if changed.is_there then
+      insert into search_values (user_id, index_id, text_value, number_value, boolean_value)
+      values (of_user, changed.index_id, changed.text_value, changed.number_value,
+        changed.boolean_value)
+      on conflict (user_id, index_id) do update set text_value = excluded.text_value,
+        number_value = excluded.number_value, boolean_value = excluded.boolean_value;
+    else
+      delete from search_values v where v.user_id = of_user and v.index_id = changed.index_id;
+    end if;
+  end loop;
+  return true;
+end
+$$;
+
+
+--
 -- Name: merge_patch(jsonb, jsonb); Type: FUNCTION; Schema: public; Owner: -
 --
 
@@ -440,6 +488,40 @@ END)
 
 
 --
+-- Name: search_indexes; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.search_indexes (
+    app_id public.object_id NOT NULL,
+    index_id public.object_id NOT NULL,
+    class text NOT NULL COLLATE pg_catalog."C",
+    path text[] NOT NULL,
+    kind text NOT NULL COLLATE pg_catalog."C",
+    state text DEFAULT 'building'::text NOT NULL COLLATE pg_catalog."C",
+    visible_from xid8,
+    built_to text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT search_indexes_class_check CHECK ((class = ANY (ARRAY['metadata'::text, 'app_metadata'::text, 'custom_data'::text]))),
+    CONSTRAINT search_indexes_kind_check CHECK ((kind = ANY (ARRAY['text'::text, 'number'::text, 'boolean'::text]))),
+    CONSTRAINT search_indexes_path_check CHECK ((cardinality(path) > 0)),
+    CONSTRAINT search_indexes_state_check CHECK ((state = ANY (ARRAY['building'::text, 'ready'::text, 'removing'::text])))
+);
+
+
+--
+-- Name: search_values; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.search_values (
+    user_id public.object_id NOT NULL,
+    index_id public.object_id NOT NULL,
+    text_value text COLLATE pg_catalog."C",
+    number_value numeric,
+    boolean_value boolean
+);
+
+
+--
 -- Name: signing_keys; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -612,6 +694,30 @@ ALTER TABLE ONLY public.properties
 
 
 --
+-- Name: search_indexes search_indexes_path; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.search_indexes
+    ADD CONSTRAINT search_indexes_path UNIQUE (app_id, class, path);
+
+
+--
+-- Name: search_indexes search_indexes_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.search_indexes
+    ADD CONSTRAINT search_indexes_pkey PRIMARY KEY (app_id, index_id);
+
+
+--
+-- Name: search_values search_values_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.search_values
+    ADD CONSTRAINT search_values_pkey PRIMARY KEY (user_id, index_id);
+
+
+--
 -- Name: sessions sessions_pkey; Type: CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -700,6 +806,34 @@ CREATE INDEX mail_tokens_by_time ON public.mail_tokens USING btree (expires_at);
 
 
 --
+-- Name: search_values_boolean; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX search_values_boolean ON public.search_values USING btree (index_id, boolean_value, user_id) WHERE (boolean_value IS NOT NULL);
+
+
+--
+-- Name: search_values_number; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX search_values_number ON public.search_values USING btree (index_id, number_value, user_id) WHERE (number_value IS NOT NULL);
+
+
+--
+-- Name: search_values_other; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX search_values_other ON public.search_values USING btree (index_id, user_id) WHERE ((text_value IS NULL) AND (number_value IS NULL) AND (boolean_value IS NULL));
+
+
+--
+-- Name: search_values_text; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX search_values_text ON public.search_values USING btree (index_id, text_value, user_id) WHERE (text_value IS NOT NULL);
+
+
+--
 -- Name: sessions_by_device; Type: INDEX; Schema: public; Owner: -
 --
 
@@ -732,6 +866,62 @@ CREATE INDEX unconfirmed_emails_by_user ON public.unconfirmed_emails USING btree
 --
 
 CREATE INDEX users_by_app ON public.users USING btree (app_id, user_id);
+
+
+--
+-- Name: users_by_created_at; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX users_by_created_at ON public.users USING btree (app_id, created_at, user_id);
+
+
+--
+-- Name: users_by_email; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX users_by_email ON public.users USING btree (app_id, public.email_key(email) COLLATE "C", user_id) WHERE (email IS NOT NULL);
+
+
+--
+-- Name: users_by_family_name; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX users_by_family_name ON public.users USING btree (app_id, family_name COLLATE "C", user_id) WHERE (family_name IS NOT NULL);
+
+
+--
+-- Name: users_by_given_name; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX users_by_given_name ON public.users USING btree (app_id, given_name COLLATE "C", user_id) WHERE (given_name IS NOT NULL);
+
+
+--
+-- Name: users_by_name; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX users_by_name ON public.users USING btree (app_id, name COLLATE "C", user_id) WHERE (name IS NOT NULL);
+
+
+--
+-- Name: users_by_nickname; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX users_by_nickname ON public.users USING btree (app_id, nickname COLLATE "C", user_id) WHERE (nickname IS NOT NULL);
+
+
+--
+-- Name: users_by_phone; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX users_by_phone ON public.users USING btree (app_id, phone COLLATE "C", user_id) WHERE (phone IS NOT NULL);
+
+
+--
+-- Name: search_values_common; Type: STATISTICS; Schema: public; Owner: -
+--
+
+CREATE STATISTICS public.search_values_common (mcv) ON index_id, text_value, boolean_value FROM public.search_values;
 
 
 --
@@ -820,6 +1010,14 @@ ALTER TABLE ONLY public.pictures
 
 ALTER TABLE ONLY public.properties
     ADD CONSTRAINT properties_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(user_id) ON DELETE CASCADE;
+
+
+--
+-- Name: search_values search_values_user_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.search_values
+    ADD CONSTRAINT search_values_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(user_id) ON DELETE CASCADE;
 
 
 --

@@ -76,6 +76,16 @@ package enum Failure: Error {
   case update(OperatorError, in: String)
   /// An upload is not taken as a picture.
   case picture(PictureFailure)
+  /// The text is no filter: where, and by which rule.
+  case invalidFilter(FilterError)
+  /// No term of the filter, or none of a branch of it, is on a path that is indexed; these are.
+  case notIndexed([String])
+  /// The server ended a search that took too long.
+  case searchTooSlow
+  /// The app has an index on that path already, or one that is being removed.
+  case indexExists
+  /// The app has as many indexes as it may.
+  case tooManyIndexes(limit: Int)
   /// A stored document would grow over its limit, in bytes.
   case documentTooLarge(limit: Int)
   /// More is asked than can be done soon.
@@ -121,6 +131,7 @@ extension Failure {
     case (.uniqueViolation, "apps_name_key"): self = .appExists
     case (.uniqueViolation, "app_hosts_pkey"): self = .hostTaken
     case (.uniqueViolation, "issuers_pkey"): self = .issuerExists
+    case (.uniqueViolation, "search_indexes_path"): self = .indexExists
     case (.checkViolation, "documents_size"): self = .documentTooLarge(limit: 0)
     // The user was deleted between the reading of the session and the write.
     case (.foreignKeyViolation, _): self = .unauthenticated(.sessionEnded)

@@ -1,4 +1,4 @@
-/// The decoding of one segment of a path.
+/// The coding of one segment of a path, or of one value of a query.
 ///
 /// - Source: RFC 3986 section 2.1.
 package enum PercentCoding {
@@ -19,6 +19,25 @@ package enum PercentCoding {
     }
     guard !bytes.contains(0) else { return nil }
     return String(validating: bytes, as: UTF8.self)
+  }
+
+  /// Encodes all but letters, digits and `-._~`.
+  package static func encode(_ text: some StringProtocol) -> String {
+    let digits = Array("0123456789ABCDEF".utf8)
+    var bytes: [UInt8] = []
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
+        UInt8(ascii: "_"), UInt8(ascii: "~"):
+        bytes.append(byte)
+      default:
+        bytes.append(UInt8(ascii: "%"))
+        bytes.append(digits[Int(byte >> 4)])
+        bytes.append(digits[Int(byte & 15)])
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
   }
 
   private static func value(_ digit: UInt8) -> UInt8? {

@@ -40,7 +40,7 @@ package import EventLoop
     guard unsafe PQenterPipelineMode(pointer) == 1 else {
       return call.complete(.failure(lastError))
     }
-    if prepared.insert(call.name.address).inserted {
+    if call.composed == nil, prepared.insert(call.name.address).inserted {
       guard unsafe PQsendPrepare(pointer, call.name.cString, call.sql.cString, 0, nil) == 1 else {
         prepared.remove(call.name.address)
         return call.complete(.failure(lastError))
@@ -48,7 +48,11 @@ package import EventLoop
       expected.append(.prepared(call))
     }
     let sent = unsafe call.parameters.withPointers { values, count in
-      unsafe PQsendQueryPrepared(pointer, call.name.cString, count, values, nil, nil, 0)
+      if let sql = call.composed {
+        unsafe PQsendQueryParams(pointer, sql, count, nil, values, nil, nil, 0)
+      } else {
+        unsafe PQsendQueryPrepared(pointer, call.name.cString, count, values, nil, nil, 0)
+      }
     }
     // What was prepared stays expected; the server will answer it whatever becomes of this.
     guard sent == 1 else { return call.complete(.failure(lastError)) }

@@ -112,9 +112,15 @@ package import EventLoop
     _ statement: Statement<Row, repeat each Value>,
     _ values: repeat each Value
   ) async throws(DatabaseError) -> [Row] {
-    try await search.withConnection { (connection) async throws(DatabaseError) in
+    try await onSearchLane { (connection) async throws(DatabaseError) in
       try await connection.run(statement, repeat each values).decode(Row.self)
     }
+  }
+
+  func onSearchLane<Result>(
+    _ body: @EventLoop (Connection) async throws(DatabaseError) -> Result
+  ) async throws(DatabaseError) -> Result {
+    try await search.withConnection(body)
   }
 
   /// Runs `body` in a transaction: committed when it returns, rolled back when it throws.

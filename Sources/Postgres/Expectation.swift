@@ -16,10 +16,12 @@ import EventLoop
   }
 }
 
-/// One call of a prepared statement.
+/// One call of a statement with parameters.
 @safe @EventLoop final class StatementCall {
   let name: StaticString
   let sql: StaticString
+  /// SQL that is sent with its values at once; nil for a statement that is prepared.
+  let composed: String?
   let parameters: Parameters
   var attempts = 0
   var preparationFailure: DatabaseError?
@@ -33,6 +35,19 @@ import EventLoop
   ) {
     self.name = name
     self.sql = sql
+    composed = nil
+    self.parameters = parameters
+    unsafe self.continuation = continuation
+  }
+
+  init(
+    composed: String,
+    _ parameters: Parameters,
+    _ continuation: UnsafeContinuation<Result<ResultSet, DatabaseError>, Never>?
+  ) {
+    name = ""
+    sql = ""
+    self.composed = composed
     self.parameters = parameters
     unsafe self.continuation = continuation
   }

@@ -83,7 +83,7 @@ struct Parameters: Sendable {
     for value in values { append(value) }
   }
 
-  private mutating func append(_ value: some Bindable) {
+  mutating func append(_ value: some Bindable) {
     let start = text.count
     if value.appendText(to: &text) {
       offsets.append(start)

@@ -170,6 +170,29 @@ extension Problem {
       errors = [(pointer, "patch_not_applicable", reason)]
     case .update(let error, let member): self.init(error, in: member)
     case .picture(let failure): self.init(failure)
+    case .invalidFilter(let error): self.init(error)
+    case .notIndexed(let paths):
+      self.init(
+        .unprocessable,
+        "not_indexed",
+        "The filter has no term on an indexed path.",
+        detail: "One of all that are put together by and must be, in each branch of an or; "
+          + "not counts for nothing, nor does !=."
+      )
+      extensions = [("indexed", .array(paths.map(JSON.string)))]
+    case .searchTooSlow:
+      self.init(
+        .unavailable,
+        "search_too_slow",
+        "The search took too long.",
+        detail: "Add a term on an indexed path that few users fit."
+      )
+      fields = [(.retryAfter, "10")]
+    case .indexExists:
+      self.init(.conflict, "index_exists", "The app has an index on that path.")
+    case .tooManyIndexes(let limit):
+      self.init(.conflict, "index_limit", "The app has as many indexes as it may.")
+      extensions = [("limit", .number(JSONNumber(limit)))]
     case .documentTooLarge(let limit):
       self.init(
         .contentTooLarge,

@@ -9,6 +9,13 @@ import Wiring
   nonisolated static let routes: [Route] = [
     Route(
       .get,
+      "/v1/users",
+      access: .client(scope: Scopes.readUsers),
+      summary: "List users, or those that a filter fits, the oldest first",
+      list
+    ),
+    Route(
+      .get,
       "/v1/users/{user}",
       access: .client(scope: Scopes.readUsers),
       summary: "Read a user's profile"
@@ -62,6 +69,33 @@ import Wiring
       return response
     },
   ]
+
+  /// Query: `filter`, `cursor` as a `Link` has it, `limit` from 1 to 100.
+  private static func list(_ call: Call) async throws(Failure) -> Response {
+    let query = try ListQuery(call.request.query, known: ["filter"])
+    let app = try call.context.app.id
+    let page: Page<UserID>
+    if let filter = query["filter"] {
+      page = try await Users.search(
+        filter,
+        of: app,
+        after: query.cursor(),
+        count: query.limit,
+        readsAppMetadata: call.mayUse(Scopes.readAppMetadata),
+        for: call.administrator
+      )
+    } else {
+      page = try await Users.page(
+        of: app,
+        after: query.cursor(),
+        count: query.limit,
+        for: call.administrator
+      )
+    }
+    var response = Response(.ok, json: page.items)
+    if let next = page.next { response.add(.link, query.link("/v1/users", next: next.text)) }
+    return response
+  }
 
   private static func patch(_ call: Call) async throws(Failure) -> Response {
     guard call.json["blocked"] != nil else { return try await ProfileResource.patch(call) }

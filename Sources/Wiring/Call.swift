@@ -44,6 +44,9 @@ extension Route {
     }
   }
 
+  /// Whether the program that asks has a scope beside the one that the route asks for.
+  package func mayUse(_ scope: String) -> Bool { asker.client?.mayUse(scope) ?? false }
+
   /// The body of a route that reads JSON, or a merge patch alone.
   package var json: JSON {
     switch body {

@@ -25,8 +25,8 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
     switch self {
     case .success: "done"
     case .unforeseen: "something went wrong that is not in this list"
-    case .notFound: "there is no such app, user, client or issuer"
-    case .conflict: "a name, host or address is taken"
+    case .notFound: "there is no such app, user, client, issuer or index"
+    case .conflict: "a name, host, address or path is taken"
     case .invalid: "the input breaks a rule, which is told with its place"
     case .versionMoved: "the version is not the one of --if-version"
     case .ambiguous: "several users claim the address: name one by its id"
@@ -80,11 +80,13 @@ extension Failure {
   fileprivate var status: ExitStatus {
     switch self {
     case .notFound, .unknownApp: .notFound
-    case .appExists, .hostTaken, .issuerExists, .emailTaken, .identityTaken: .conflict
-    case .invalid: .invalid
+    case .appExists, .hostTaken, .issuerExists, .emailTaken, .identityTaken, .indexExists,
+      .tooManyIndexes:
+      .conflict
+    case .invalid, .invalidFilter, .notIndexed: .invalid
     case .versionMoved: .versionMoved
     case .unavailable: .cannotConnect
-    case .overloaded: .overloaded
+    case .overloaded, .searchTooSlow: .overloaded
     default: .unforeseen
     }
   }
@@ -100,6 +102,12 @@ extension Failure {
     case .emailTaken: "another user has confirmed this address"
     case .invalid(let faults):
       faults.map { "\($0.pointer): \($0.detail) (\($0.code))" }.joined(separator: "\n")
+    case .invalidFilter(let error): "at byte \(error.position): \(error.detail) (\(error.rule))"
+    case .notIndexed(let paths):
+      "the filter has no term on an indexed path; these are: " + paths.joined(separator: ", ")
+    case .searchTooSlow: "the search took too long; add a term that few users fit"
+    case .indexExists: "the app has an index on that path, or one that is being removed"
+    case .tooManyIndexes(let limit): "an app has at most \(limit) indexes"
     case .versionMoved(let current): "the version is \(current)"
     case .unavailable: "PostgreSQL cannot be reached"
     case .overloaded: "the database is busy"

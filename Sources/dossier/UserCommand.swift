@@ -14,8 +14,18 @@ struct UserCommand: ParsableCommand {
   )
 
   struct List: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Lists users, the oldest first.")
+    static let configuration = CommandConfiguration(
+      abstract: "Lists users, the oldest first.",
+      discussion: """
+        A filter puts terms together by and, or, not and parentheses, as in \
+        'metadata.theme = "dark" and custom_data.level >= 7'. Operators: = != < <= > >= ^= (begins \
+        with) in (…) exists. `dossier index list` shows the paths of which one must be there.
+        """
+    )
     @OptionGroup var options: AppOptions
+
+    @Option(help: "Only those whom it fits.")
+    var filter: String?
 
     @Option(help: "The id of the user after whom the list goes on.")
     var after: String?
@@ -37,7 +47,17 @@ struct UserCommand: ParsableCommand {
         let app = try await session.app(options.app)
         let cursor = after.flatMap { UserID($0) }
         let page = try await session.doing { administrator async throws(Failure) in
-          try await Users.page(of: app, after: cursor, count: count, for: administrator)
+          guard let filter else {
+            return try await Users.page(of: app, after: cursor, count: count, for: administrator)
+          }
+          return try await Users.search(
+            filter,
+            of: app,
+            after: cursor,
+            count: count,
+            readsAppMetadata: true,
+            for: administrator
+          )
         }
         return Outcome(
           page.items,

@@ -123,6 +123,7 @@ import Wiring
       while true {
         await EventLoop.sleep(for: .seconds(Int.random(in: 1_800...5_400)))
         do throws(Failure) {
+          try await SearchIndexes.finishAll(in: database)
           let removed = try await Housekeeping.run(database).filter { $0.value > 0 }
           if !removed.isEmpty { Log.write("info", "removed: \(removed)") }
         } catch {

@@ -37,6 +37,14 @@ import Testing
     #expect(Set(names).count == names.count)
   }
 
+  @Test func `what writes documents brings the values of indexes up to date`() {
+    for statement in AllQueries.statements {
+      let sql = "\(statement.sql)"
+      let writes = ["insert into documents", "update documents"].contains { sql.contains($0) }
+      #expect(!writes || sql.contains("index_document("), "\(statement.name)")
+    }
+  }
+
   /// RFC 7396, appendix A, for objects: what the database makes of them.
   @Test(arguments: [
     (#"{"a":"b"}"#, #"{"a":null}"#, "{}"),

@@ -56,7 +56,7 @@ package enum DocumentsQueries {
     "documents.write",
     """
     with c as (
-      select c.user_id, d.version, d.version is null or d.deleted_at is not null as is_absent
+      select c.user_id, c.app_id, d.version, d.version is null or d.deleted_at is not null as is_absent
       from caller($1, $2) c
       left join documents d on d.user_id = c.user_id and d.class = $3
     ), written as (
@@ -74,9 +74,11 @@ package enum DocumentsQueries {
         version = d.version + 1, updated_at = now(), deleted_at = null
       where case when d.deleted_at is not null then not $7::boolean and $6::bigint[] is null
         else not $8::boolean and ($6::bigint[] is null or d.version = any ($6::bigint[])) end
-      returning d.body::text as body, d.version
+      returning d.body, d.version
     )
-    select w.body, w.version, c.is_absent from c left join written w on true
+    select w.body::text, w.version, c.is_absent,
+      case when w.version is not null then index_document(c.app_id, c.user_id, $3, w.body) end
+    from c left join written w on true
     """
   )
 
@@ -84,7 +86,7 @@ package enum DocumentsQueries {
   static let delete = Statement<Bool, UserID, Authority, DocumentClass, VersionList?>(
     "documents.delete",
     """
-    with c as (select user_id from caller($1, $2)), deleted as (
+    with c as (select user_id, app_id from caller($1, $2)), deleted as (
       update documents d
       set body = '{}', version = d.version + 1, updated_at = now(), deleted_at = now()
       from c
@@ -92,7 +94,9 @@ package enum DocumentsQueries {
         and ($4::bigint[] is null or d.version = any ($4::bigint[]))
       returning d.user_id
     )
-    select deleted.user_id is not null from c left join deleted on true
+    select deleted.user_id is not null,
+      case when deleted.user_id is not null then index_document(c.app_id, c.user_id, $3, '{}') end
+    from c left join deleted on true
     """
   )
 

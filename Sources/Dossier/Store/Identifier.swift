@@ -65,6 +65,11 @@ package struct ClientID: Identifier {
   package init(trusted text: String) { self.text = text }
 }
 
+package struct IndexID: Identifier {
+  package let text: String
+  package init(trusted text: String) { self.text = text }
+}
+
 package struct EventID: Identifier {
   package let text: String
   package init(trusted text: String) { self.text = text }

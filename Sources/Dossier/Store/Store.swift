@@ -62,6 +62,25 @@ package import Postgres
     }
   }
 
+  /// Runs a read that was put together for it, on the search lane.
+  ///
+  /// - Throws: `.searchTooSlow` when the server ended it.
+  func search<Row>(_ statement: ComposedStatement<Row>) async throws(Failure) -> [Row] {
+    var isTooSlow = false
+    do throws(Failure) {
+      return try await metered { () async throws(DatabaseError) in
+        do throws(DatabaseError) {
+          return try await database.search(statement)
+        } catch {
+          isTooSlow = error.state == .queryCanceled
+          throw error
+        }
+      }
+    } catch {
+      throw isTooSlow ? .searchTooSlow : error
+    }
+  }
+
   /// Runs statements of one user in a transaction; it may run again after a conflict.
   func transaction<Outcome>(
     _ body: @EventLoop (Transaction) async throws(DatabaseError) -> Outcome

@@ -1,0 +1,127 @@
+/// Which users are searched for: terms put together with `and`, `or` and `not`.
+///
+/// A term that cannot be answered, for the value is not there or of another kind, does not hold;
+/// its `not` does.
+package indirect enum Filter: Sendable, Equatable {
+  case term(FilterTerm)
+  case not(Filter)
+  case and([Filter])
+  case or([Filter])
+
+  /// All terms, in the order of the text.
+  package var terms: [FilterTerm] {
+    switch self {
+    case .term(let term): [term]
+    case .not(let inner): inner.terms
+    case .and(let parts), .or(let parts): parts.flatMap(\.terms)
+    }
+  }
+}
+
+/// One comparison.
+package struct FilterTerm: Sendable, Equatable {
+  package let subject: FilterSubject
+  package let test: FilterTest
+
+  package init(subject: FilterSubject, test: FilterTest) {
+    self.subject = subject
+    self.test = test
+  }
+}
+
+/// What a term looks at.
+package enum FilterSubject: Sendable, Equatable {
+  case profile(ProfileMember)
+  case document(DocumentClass, path: [String])
+}
+
+/// What a term asks of its subject.
+package enum FilterTest: Sendable, Equatable {
+  /// There is a value other than null.
+  case exists
+  case compares(FilterOperator, FilterValue)
+  /// Equals one of these, which are of one kind and not empty.
+  case isOneOf([FilterValue])
+
+  /// What the values are that it holds for; nil for `exists`.
+  var kind: FilterValue.Kind? {
+    switch self {
+    case .exists: nil
+    case .compares(_, let value): value.kind
+    case .isOneOf(let values): values.first?.kind
+    }
+  }
+}
+
+package enum FilterOperator: String, Sendable, Equatable, CaseIterable {
+  case equal = "="
+  /// Holds also where there is no value.
+  case unequal = "!="
+  case less = "<"
+  case lessOrEqual = "<="
+  case greater = ">"
+  case greaterOrEqual = ">="
+  case beginsWith = "^="
+}
+
+/// A value that a filter names.
+package enum FilterValue: Sendable, Equatable {
+  case text(String)
+  /// As it was spelled.
+  case number(String)
+  case boolean(Bool)
+  /// A moment, RFC 3339; a date alone is its first moment in UTC.
+  case time(String)
+
+  package enum Kind: String, Sendable {
+    case text
+    case number
+    case boolean
+    case time
+  }
+
+  package var kind: Kind {
+    switch self {
+    case .text: .text
+    case .number: .number
+    case .boolean: .boolean
+    case .time: .time
+    }
+  }
+}
+
+/// A member of the profile that filters can name.
+package enum ProfileMember: String, Sendable, CaseIterable {
+  case name
+  case givenName = "given_name"
+  case familyName = "family_name"
+  case nickname
+  /// Compared as addresses are: in any case, with compatible characters taken for one.
+  case email
+  case phone
+  case locale
+  case zone
+  case createdAt = "created_at"
+  case lastLoginAt = "last_login_at"
+  case anonymous
+  case blocked
+  case emailVerified = "email_verified"
+
+  package var kind: FilterValue.Kind {
+    switch self {
+    case .createdAt, .lastLoginAt: .time
+    case .anonymous, .blocked, .emailVerified: .boolean
+    default: .text
+    }
+  }
+
+  /// Whether an index of the schema serves it in every app.
+  ///
+  /// Not what splits the users in a few large parts, nor `last_login_at`, which every login writes.
+  package var isIndexed: Bool {
+    switch self {
+    case .name, .givenName, .familyName, .nickname, .email, .phone, .createdAt: true
+    default: false
+    }
+  }
+}

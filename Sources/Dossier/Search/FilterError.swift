@@ -1,0 +1,21 @@
+/// Where and why a text is no filter.
+package struct FilterError: Error, Sendable, Equatable {
+  package enum Rule: String, Sendable {
+    case length = "filter.length"
+    case utf8 = "filter.utf8"
+    case depth = "filter.depth"
+    case terms = "filter.terms"
+    case syntax = "filter.syntax"
+    case path = "filter.path"
+    case member = "filter.member"
+    case `operator` = "filter.operator"
+    case value = "filter.value"
+    case kind = "filter.kind"
+  }
+
+  package let rule: Rule
+  /// In bytes of the text, from 0.
+  package let position: Int
+  /// The rule, in one sentence.
+  package let detail: String
+}

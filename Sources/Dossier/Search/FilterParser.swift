@@ -1,0 +1,254 @@
+extension Filter {
+  /// Reads a filter.
+  ///
+  ///     filter  = all *( "or" all )
+  ///     all     = part *( "and" part )
+  ///     part    = "not" part / "(" filter ")" / term
+  ///     term    = path ( "exists" / "in" "(" value *( "," value ) ")" / operator value )
+  ///     operator = "=" / "!=" / "<" / "<=" / ">" / ">=" / "^="
+  ///     path    = member / ( "metadata" / "app_metadata" / "custom_data" ) 1*( "." name )
+  ///     name    = 1*( letter / digit / "_" / "-" ) / JSON string
+  ///     value   = JSON string / JSON number / "true" / "false"
+  ///
+  /// Words are in lower case; `not` binds closest, `or` loosest; spaces are free between all of
+  /// these but the parts of a path.
+  /// - Throws: `FilterError`, with the place.
+  package static func parse(_ text: some StringProtocol) throws(FilterError) -> Filter {
+    var parser = FilterParser(scanner: try FilterScanner(text))
+    return try parser.text()
+  }
+}
+
+private struct FilterParser {
+  var scanner: FilterScanner
+  private var terms = 0
+  private var depth = 0
+
+  init(scanner: FilterScanner) { self.scanner = scanner }
+
+  mutating func text() throws(FilterError) -> Filter {
+    let filter = try any()
+    guard scanner.isAtEnd else {
+      throw scanner.error(.syntax, "Here and, or, or the end is expected.")
+    }
+    return filter
+  }
+
+  private mutating func any() throws(FilterError) -> Filter {
+    var parts = [try all()]
+    while scanner.take(word: "or") { parts.append(try all()) }
+    return parts.count == 1 ? parts[0] : .or(parts)
+  }
+
+  private mutating func all() throws(FilterError) -> Filter {
+    var parts = [try part()]
+    while scanner.take(word: "and") { parts.append(try part()) }
+    return parts.count == 1 ? parts[0] : .and(parts)
+  }
+
+  /// Leaves the spaces behind it, too.
+  private mutating func part() throws(FilterError) -> Filter {
+    scanner.skipSpace()
+    defer { scanner.skipSpace() }
+    let start = scanner.offset
+    let isNegated = scanner.take(word: "not")
+    guard isNegated || scanner.take("(") else { return .term(try term()) }
+    depth += 1
+    defer { depth -= 1 }
+    guard depth <= FilterLimits.depth else {
+      throw scanner.error(
+        .depth,
+        "Parentheses and not may be \(FilterLimits.depth) deep.",
+        at: start
+      )
+    }
+    if isNegated { return .not(try part()) }
+    let filter = try any()
+    guard scanner.take(")") else { throw scanner.error(.syntax, "Here ) is expected.") }
+    return filter
+  }
+
+  private mutating func term() throws(FilterError) -> FilterTerm {
+    let start = scanner.offset
+    terms += 1
+    guard terms <= FilterLimits.terms else {
+      throw scanner.error(.terms, "A filter has at most \(FilterLimits.terms) terms.", at: start)
+    }
+    let subject = try subject()
+    scanner.skipSpace()
+    let place = scanner.offset
+    let test = try test(of: subject)
+    try check(test, of: subject, at: place)
+    return FilterTerm(subject: subject, test: test)
+  }
+
+  // MARK: Paths
+
+  private mutating func subject() throws(FilterError) -> FilterSubject {
+    let start = scanner.offset
+    guard let word = scanner.takeName() else {
+      throw scanner.error(.syntax, "Here a path, not, or ( is expected.")
+    }
+    if let member = ProfileMember(rawValue: word) { return .profile(member) }
+    guard let document = DocumentClass(rawValue: word) else {
+      let members = ProfileMember.allCases.map(\.rawValue).joined(separator: ", ")
+      throw scanner.error(
+        .member,
+        "A path begins with metadata, app_metadata or custom_data, or is one of \(members).",
+        at: start
+      )
+    }
+    let path = try names()
+    guard !path.isEmpty else {
+      throw scanner.error(.path, "Here a dot and the name of a member are expected.")
+    }
+    return .document(document, path: path)
+  }
+
+  mutating func names() throws(FilterError) -> [String] {
+    var path: [String] = []
+    while scanner.take(".") {
+      let start = scanner.offset
+      let name = scanner.peek == UInt8(ascii: "\"") ? try scanner.string() : scanner.takeName()
+      guard let name else {
+        throw scanner.error(.path, "Here the name of a member is expected.")
+      }
+      guard name.unicodeScalars.count <= FilterLimits.nameCharacters else {
+        throw scanner.error(
+          .path,
+          "A name has at most \(FilterLimits.nameCharacters) characters.",
+          at: start
+        )
+      }
+      path.append(name)
+      guard path.count <= FilterLimits.names else {
+        throw scanner.error(.path, "A path has at most \(FilterLimits.names) names.", at: start)
+      }
+    }
+    return path
+  }
+
+  // MARK: Tests
+
+  private mutating func test(of subject: FilterSubject) throws(FilterError) -> FilterTest {
+    if scanner.take(word: "exists") { return .exists }
+    if scanner.take(word: "in") { return .isOneOf(try values(of: subject)) }
+    guard let comparison = scanner.takeOperator() else {
+      throw scanner.error(
+        .operator,
+        "Here one of = != < <= > >= ^= in exists is expected."
+      )
+    }
+    scanner.skipSpace()
+    return .compares(comparison, try value(of: subject))
+  }
+
+  private mutating func values(of subject: FilterSubject) throws(FilterError) -> [FilterValue] {
+    scanner.skipSpace()
+    guard scanner.take("(") else { throw scanner.error(.syntax, "Here ( is expected.") }
+    var values: [FilterValue] = []
+    repeat {
+      scanner.skipSpace()
+      let start = scanner.offset
+      let value = try value(of: subject)
+      guard values.first.map({ $0.kind == value.kind }) != false else {
+        throw scanner.error(.kind, "The values of one in are of one kind.", at: start)
+      }
+      values.append(value)
+      guard values.count <= FilterLimits.values else {
+        throw scanner.error(.terms, "An in has at most \(FilterLimits.values) values.", at: start)
+      }
+      scanner.skipSpace()
+    } while scanner.take(",")
+    guard scanner.take(")") else { throw scanner.error(.syntax, "Here , or ) is expected.") }
+    return values
+  }
+
+  private mutating func value(of subject: FilterSubject) throws(FilterError) -> FilterValue {
+    let start = scanner.offset
+    let value = try value()
+    guard case .profile(let member) = subject else { return value }
+    if member.kind == .time, case .text(let text) = value {
+      guard let time = Moment(text) else {
+        throw scanner.error(
+          .value,
+          "A time is as in \"2026-01-31\" or \"2026-01-31T12:00:00Z\".",
+          at: start
+        )
+      }
+      return .time(time.text)
+    }
+    guard value.kind == member.kind else {
+      let kind = member.kind == .boolean ? "true or false" : "a string"
+      throw scanner.error(.kind, "\(member.rawValue) is compared with \(kind).", at: start)
+    }
+    return value
+  }
+
+  private mutating func value() throws(FilterError) -> FilterValue {
+    if scanner.take(word: "true") { return .boolean(true) }
+    if scanner.take(word: "false") { return .boolean(false) }
+    let start = scanner.offset
+    switch scanner.peek {
+    case UInt8(ascii: "\""):
+      let text = try scanner.string()
+      guard text.unicodeScalars.count <= FilterLimits.characters else {
+        throw scanner.error(
+          .value,
+          "A string has at most \(FilterLimits.characters) characters.",
+          at: start
+        )
+      }
+      return .text(text)
+    case let byte? where byte == UInt8(ascii: "-") || byte.isDigit:
+      return .number(try scanner.number())
+    default:
+      throw scanner.error(.value, "Here a string, a number, true or false is expected.")
+    }
+  }
+
+  private func check(
+    _ test: FilterTest,
+    of subject: FilterSubject,
+    at place: Int
+  ) throws(FilterError) {
+    guard case .compares(let comparison, let value) = test else { return }
+    switch comparison {
+    case .equal, .unequal: return
+    case .beginsWith where value.kind != .text:
+      throw scanner.error(.kind, "^= compares strings.", at: place)
+    case _ where value.kind == .boolean:
+      throw scanner.error(.kind, "true and false are compared by = and !=.", at: place)
+    default: return
+    }
+  }
+}
+
+extension Filter {
+  /// Reads the path of a document's member, `metadata.theme`.
+  ///
+  /// - Throws: `FilterError`, also for a member of the profile.
+  package static func path(
+    _ text: some StringProtocol
+  ) throws(FilterError) -> (document: DocumentClass, names: [String]) {
+    var scanner = try FilterScanner(text)
+    guard let document = scanner.takeName().flatMap(DocumentClass.init) else {
+      throw scanner.error(
+        .member,
+        "A path begins with metadata, app_metadata or custom_data.",
+        at: 0
+      )
+    }
+    var parser = FilterParser(scanner: scanner)
+    let names = try parser.names()
+    guard !names.isEmpty, parser.scanner.isAtEnd else {
+      throw parser.scanner.error(.path, "Here a dot and the name of a member are expected.")
+    }
+    return (document, names)
+  }
+
+  /// A path as a filter spells it.
+  package static func spelled(_ document: DocumentClass, _ names: [String]) -> String {
+    document.rawValue + names.map { "." + FilterScanner.spelled($0) }.joined()
+  }
+}

@@ -1,0 +1,138 @@
+package import Postgres
+
+/// What a batch of work on an index came to.
+struct IndexBatch: RowDecodable {
+  /// Users that were looked at, or values that were removed.
+  let count: Int
+  let isLast: Bool
+
+  init(from row: Row) throws(DatabaseError) {
+    count = try row.int(0)
+    isLast = try row.bool(1)
+  }
+}
+
+package enum SearchIndexQueries {
+  /// Served by the primary key.
+  static let list = Statement<SearchIndex, AppID>(
+    "search_indexes.list",
+    """
+    select index_id, class, to_json(path)::text, kind, state, to_json(created_at) #>> '{}'
+    from search_indexes where app_id = $1 order by index_id
+    """
+  )
+
+  static let unfinished = Statement<SearchIndex>(
+    "search_indexes.unfinished",
+    """
+    select index_id, class, to_json(path)::text, kind, state, to_json(created_at) #>> '{}'
+    from search_indexes where state <> 'ready' order by index_id
+    """
+  )
+
+  /// Fails by `search_indexes_path` when there is one on the path.
+  static let add = Statement<SearchIndex, AppID, IndexID, DocumentClass, TextArray, String>(
+    "search_indexes.add",
+    """
+    insert into search_indexes (app_id, index_id, class, path, kind)
+    values ($1, $2, $3, $4::text[], $5)
+    returning index_id, class, to_json(path)::text, kind, state, to_json(created_at) #>> '{}'
+    """
+  )
+
+  static let remove = Statement<SearchIndex, AppID, IndexID>(
+    "search_indexes.remove",
+    """
+    update search_indexes set state = 'removing',
+      visible_from = case when state = 'removing' then visible_from end
+    where app_id = $1 and index_id = $2
+    returning index_id, class, to_json(path)::text, kind, state, to_json(created_at) #>> '{}'
+    """
+  )
+
+  /// Whether all transactions have ended that may not know of the index's state; no row when there
+  /// is nothing left to do.
+  ///
+  /// Those whose ids this snapshot knows as future ones begin after the state was committed.
+  static let settle = Statement<Bool, IndexID>(
+    "search_indexes.settle",
+    """
+    update search_indexes
+    set visible_from = coalesce(visible_from, pg_snapshot_xmax(pg_current_snapshot()))
+    where index_id = $1 and state <> 'ready'
+    returning visible_from <= pg_snapshot_xmin(pg_current_snapshot())
+    """
+  )
+
+  /// Looks at the documents of the next `$2` users; no row when another has finished.
+  ///
+  /// The lock on the documents makes their writers wait, and those see the index: what they find
+  /// here they correct.
+  static let build = Statement<IndexBatch, IndexID, Int>(
+    "search_indexes.build",
+    """
+    with i as (
+      select app_id, index_id, class, built_to from search_indexes
+      where index_id = $1 and state = 'building' for update
+    ), page as (
+      select p.user_id from i cross join lateral (
+        select user_id from users u
+        where u.app_id = i.app_id and u.user_id > i.built_to order by u.user_id limit $2::bigint
+      ) p
+    ), locked as (
+      select d.user_id, d.body from i cross join page p
+      join documents d on d.user_id = p.user_id and d.class = i.class and d.deleted_at is null
+      order by d.user_id for share of d
+    ), looked_at as (
+      select count(index_document(i.app_id, l.user_id, i.class, l.body)) as documents
+      from i cross join locked l
+    ), size as (
+      select count(*) as users, max(user_id::text) as last from page
+    )
+    update search_indexes x
+    set built_to = coalesce(s.last, x.built_to),
+      state = case when s.users < $2::bigint then 'ready' else x.state end
+    from i, looked_at l, size s
+    where x.app_id = i.app_id and x.index_id = i.index_id and l.documents >= 0
+    returning s.users, s.users < $2::bigint
+    """
+  )
+
+  /// Removes `$2` values, and the index with the last; no row when another has finished.
+  static let clear = Statement<IndexBatch, IndexID, Int>(
+    "search_indexes.clear",
+    """
+    with i as (
+      select app_id, index_id from search_indexes
+      where index_id = $1 and state = 'removing' for update
+    ), old as (
+      select o.user_id from i cross join lateral (
+        (select user_id from search_values
+          where index_id = i.index_id and text_value is not null limit $2::bigint)
+        union all
+        (select user_id from search_values
+          where index_id = i.index_id and number_value is not null limit $2::bigint)
+        union all
+        (select user_id from search_values
+          where index_id = i.index_id and boolean_value is not null limit $2::bigint)
+        union all
+        (select user_id from search_values
+          where index_id = i.index_id and text_value is null and number_value is null
+            and boolean_value is null limit $2::bigint)
+      ) o limit $2::bigint
+    ), removed as (
+      delete from search_values v using i, old o
+      where v.user_id = o.user_id and v.index_id = i.index_id
+    ), gone as (
+      delete from search_indexes x using i
+      where x.app_id = i.app_id and x.index_id = i.index_id
+        and (select count(*) from old) < $2::bigint
+    )
+    select (select count(*) from old), (select count(*) from old) < $2::bigint from i
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [
+    list, unfinished, add, remove, settle, build, clear,
+  ]
+}

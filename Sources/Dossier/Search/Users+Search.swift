@@ -1,0 +1,75 @@
+import EventLoop
+import Postgres
+
+extension Users {
+  /// Users of an app that a filter fits, as their profiles, the oldest first.
+  ///
+  /// - Parameters:
+  ///   - text: the filter.
+  ///   - app: whose users.
+  ///   - cursor: the `next` of the page before; nil for the first page.
+  ///   - count: from 1 to `pageSize`.
+  ///   - readsAppMetadata: whether who asks may, by a filter, learn what is in the app metadata.
+  ///   - administrator: who asks.
+  /// - Returns: the profiles.
+  /// - Throws: `.invalidFilter`, `.notIndexed`, `.forbidden`, `.searchTooSlow`, `.overloaded`,
+  ///   `.unavailable`.
+  @EventLoop package static func search(
+    _ text: String,
+    of app: AppID,
+    after cursor: UserID?,
+    count: Int,
+    readsAppMetadata: Bool,
+    for administrator: Administrator
+  ) async throws(Failure) -> Page<UserID> {
+    let filter: Filter
+    do throws(FilterError) {
+      filter = try Filter.parse(text)
+    } catch {
+      throw .invalidFilter(error)
+    }
+    let asksAppMetadata = filter.terms.contains {
+      if case .document(.appMetadata, _) = $0.subject { true } else { false }
+    }
+    guard readsAppMetadata || !asksAppMetadata else {
+      throw .forbidden(scope: Scopes.readAppMetadata)
+    }
+    let store = administrator.store
+    let indexes = try await store.read(SearchIndexQueries.list, app)
+    let statement = try FilterComposer.page(
+      filter,
+      of: app,
+      after: cursor,
+      count: min(max(count, 1), pageSize),
+      indexes: indexes.filter {
+        $0.state == .ready && (readsAppMetadata || $0.document != .appMetadata)
+      }
+    )
+    return try await store.search(statement).first.orUnforeseen("a page of users")
+  }
+}
+
+extension Users {
+  /// The SQL of a search, for the test that prepares what searches are put together from.
+  ///
+  /// - Parameters:
+  ///   - text: the filter.
+  ///   - indexes: the path and the kind of each that is ready.
+  /// - Returns: the statement for a second page.
+  /// - Throws: `FilterError`, `.notIndexed`.
+  package static func searchStatement(
+    _ text: String,
+    _ indexes: [(path: String, kind: String)]
+  ) throws -> String {
+    let indexes = try indexes.compactMap { path, kind in
+      try FilterValue.Kind(rawValue: kind).map { try SearchIndex(path: path, kind: $0) }
+    }
+    return try FilterComposer.page(
+      Filter.parse(text),
+      of: AppID(),
+      after: UserID(),
+      count: 1,
+      indexes: indexes
+    ).sql
+  }
+}

@@ -1,0 +1,27 @@
+/// The named values of a query, as forms and links write them.
+///
+/// - Source: URL Standard, section 5.1 (`application/x-www-form-urlencoded`): a plus is a space.
+package struct QueryParameters {
+  private var values: [(name: String, value: String)] = []
+
+  /// Reads a query; nil when a name occurs twice, or text is not percent-encoded UTF-8.
+  package init?(_ query: Substring) {
+    for part in query.split(separator: "&") {
+      let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      guard let name = Self.decoded(pair[0]),
+        let value = pair.count == 2 ? Self.decoded(pair[1]) : "",
+        self[name] == nil
+      else { return nil }
+      values.append((name, value))
+    }
+  }
+
+  package subscript(_ name: String) -> String? { values.first { $0.name == name }?.value }
+
+  package var names: [String] { values.map(\.name) }
+
+  private static func decoded(_ text: Substring) -> String? {
+    let spaced = text.utf8.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
+    return PercentCoding.decode(Substring(decoding: spaced, as: UTF8.self))
+  }
+}

@@ -1,0 +1,72 @@
+import EventLoop
+
+/// A statement that is put together for one call, of fixed pieces and of parameters.
+///
+/// The pieces are literals of the program, and a value is a parameter: nothing that comes from
+/// outside can get into the SQL. It is not prepared, so the server plans it for its values.
+package struct ComposedStatement<Row: RowDecodable>: Sendable {
+  package private(set) var sql = ""
+  private(set) var parameters = Parameters()
+  private var count = 0
+
+  package init() {}
+
+  /// Appends a piece of SQL.
+  package mutating func append(_ piece: StaticString) { sql += "\(piece)" }
+
+  /// Appends a parameter: `$n::type`.
+  ///
+  /// - Parameters:
+  ///   - value: what it stands for.
+  ///   - type: the name of its type in SQL.
+  package mutating func bind(_ value: some Bindable, as type: StaticString) {
+    count += 1
+    parameters.append(value)
+    sql += "$\(count)::\(type)"
+  }
+}
+
+/// Text values, as an array of the database.
+package struct TextArray: Bindable, Sendable {
+  package let values: [String]
+  package init(_ values: [String]) { self.values = values }
+
+  package func appendText(to bytes: inout [UInt8]) -> Bool {
+    bytes.append(UInt8(ascii: "{"))
+    for (index, value) in values.enumerated() {
+      if index > 0 { bytes.append(UInt8(ascii: ",")) }
+      bytes.append(UInt8(ascii: "\""))
+      for byte in value.utf8 {
+        if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {
+          bytes.append(UInt8(ascii: "\\"))
+        }
+        bytes.append(byte)
+      }
+      bytes.append(UInt8(ascii: "\""))
+    }
+    bytes.append(UInt8(ascii: "}"))
+    return true
+  }
+}
+
+extension Database {
+  /// Runs a read that may take long and was put together for it, on the search lane.
+  package func search<Row>(
+    _ statement: ComposedStatement<Row>
+  ) async throws(DatabaseError) -> [Row] {
+    try await onSearchLane { (connection) async throws(DatabaseError) in
+      try await connection.run(statement).decode(Row.self)
+    }
+  }
+}
+
+extension Connection {
+  func run<Row>(_ statement: ComposedStatement<Row>) async throws(DatabaseError) -> ResultSet {
+    try await unsafe withUnsafeContinuation {
+      (continuation: UnsafeContinuation<Result<ResultSet, DatabaseError>, Never>) in
+      send(
+        unsafe StatementCall(composed: statement.sql, statement.parameters, continuation)
+      )
+    }.get()
+  }
+}

@@ -1,0 +1,60 @@
+import Dossier
+import EventLoop
+import HTTP
+import JSON
+import Wiring
+
+/// `/v1/indexes`, for the operator: what the app's users can be searched by.
+@EventLoop enum IndexResource {
+  nonisolated static let routes: [Route] = [
+    Route(
+      .get,
+      "/v1/indexes",
+      access: .operator,
+      summary: "List the paths that users can be searched by"
+    ) { (call) async throws(Failure) in
+      let app = try call.context.app.name
+      return Response(.ok, json: try await SearchIndexes.list(of: app, for: call.administrator))
+    },
+    Route(
+      .post,
+      "/v1/indexes",
+      access: .operator,
+      body: .json(limit: 4_096),
+      summary: "Declare a path that users can be searched by, when its state is ready",
+      add
+    ),
+    Route(
+      .delete,
+      "/v1/indexes/{id}",
+      access: .operator,
+      summary: "End the use of an index"
+    ) { (call) async throws(Failure) in
+      try await SearchIndexes.remove(
+        call.captured("id"),
+        from: call.context.app.name,
+        by: call.administrator
+      )
+      finish(call.store)
+      return Response(.noContent)
+    },
+  ]
+
+  private static func add(_ call: Call) async throws(Failure) -> Response {
+    let values = try call.strings("path", "kind")
+    let index = try await SearchIndexes.add(
+      values[0],
+      kind: values[1],
+      to: call.context.app.name,
+      by: call.administrator
+    )
+    finish(call.store)
+    return Response(.accepted, json: index.json.serialized())
+  }
+
+  /// The work on many users outlasts a request; if it fails, housekeeping goes on with it.
+  private static func finish(_ store: Store) {
+    let database = store.database
+    EventLoop.task { try? await SearchIndexes.finishAll(in: database) }
+  }
+}

@@ -1,0 +1,48 @@
+import Dossier
+import HTTP
+import Wiring
+
+/// The query of a list that comes in pages: `cursor`, `limit` and what the list has of its own.
+struct ListQuery {
+  private let parameters: QueryParameters
+  /// How many a page has at most.
+  let limit: Int
+
+  /// - Throws: `.invalid` with all that is wrong, by the names of the query.
+  init(_ query: Substring, known: [String] = []) throws(Failure) {
+    guard let parameters = QueryParameters(query) else {
+      throw .invalid([
+        Fault("", "query", "The query must be percent-encoded UTF-8 that names nothing twice.")
+      ])
+    }
+    let all = known + ["cursor", "limit"]
+    var faults = parameters.names.filter { !all.contains($0) }.map { _ in
+      Fault("", "query", "The query may have \(all.joined(separator: ", ")).")
+    }
+    limit = parameters["limit"].map { Int($0) ?? 0 } ?? Users.pageSize
+    if !(1...Users.pageSize).contains(limit) {
+      faults.append(Fault("", "limit", "limit is a number from 1 to \(Users.pageSize)."))
+    }
+    guard faults.isEmpty else { throw .invalid(faults) }
+    self.parameters = parameters
+  }
+
+  subscript(_ name: String) -> String? { parameters[name] }
+
+  /// Where the page goes on.
+  func cursor<ID: Identifier>(as type: ID.Type = ID.self) throws(Failure) -> ID? {
+    guard let text = parameters["cursor"] else { return nil }
+    guard let id = ID(text) else {
+      throw .invalid([Fault("", "cursor", "cursor is as a Link has it.")])
+    }
+    return id
+  }
+
+  /// The `Link` to the next page: the same query, going on from there.
+  func link(_ path: String, next: String) -> String {
+    let others = parameters.names.filter { $0 != "cursor" }.compactMap { name in
+      parameters[name].map { "\(name)=\(PercentCoding.encode($0))" }
+    }
+    return "<\(path)?\((others + ["cursor=\(next)"]).joined(separator: "&"))>; rel=\"next\""
+  }
+}

@@ -1,0 +1,99 @@
+import ArgumentParser
+import Dossier
+import JSON
+
+struct IndexCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "index",
+    abstract: "The paths of documents that users can be searched by.",
+    subcommands: [Add.self, List.self, Remove.self]
+  )
+
+  struct Add: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Declares a path, and looks at all documents stored before.",
+      discussion: """
+        Users can be searched by it when the command has ended. If it is interrupted, run it again: \
+        it goes on where it was.
+        """
+    )
+    @OptionGroup var options: AppOptions
+
+    @Option(help: "What values are there: text, number or boolean. Others are not found.")
+    var kind = "text"
+
+    @Argument(help: "As filters spell it: metadata.theme, app_metadata.…, custom_data.… .")
+    var path: String
+
+    func run() throws {
+      options.common.run { session async throws(CommandFailure) in
+        let app = options.app ?? session.usualApp
+        let index = try await session.doing { administrator async throws(Failure) in
+          try await SearchIndexes.add(path, kind: kind, to: app, by: administrator)
+        }
+        try await session.finish(index, "users")
+        return Outcome([
+          "app": .string(app), "path": .string(index.path), "kind": .string(kind), "state": "ready",
+        ])
+      }
+    }
+  }
+
+  struct List: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Lists what an app's users can be searched by."
+    )
+    @OptionGroup var options: AppOptions
+
+    func run() throws {
+      options.common.run { session async throws(CommandFailure) in
+        let app = options.app ?? session.usualApp
+        return Outcome(
+          try await session.doing { administrator async throws(Failure) in
+            try await SearchIndexes.list(of: app, for: administrator)
+          },
+          columns: ["path", "kind", "state", "created_at", "id"]
+        )
+      }
+    }
+  }
+
+  struct Remove: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Ends the use of an index, and removes its values; documents stay."
+    )
+    @OptionGroup var options: AppOptions
+
+    @Argument(help: "As filters spell it.")
+    var path: String
+
+    func run() throws {
+      options.common.run { session async throws(CommandFailure) in
+        let app = options.app ?? session.usualApp
+        let indexes = try await session.doing { administrator async throws(Failure) in
+          let index = try await SearchIndexes.index(on: path, of: app, for: administrator)
+          try await SearchIndexes.remove(index.id, from: app, by: administrator)
+          return try await SearchIndexes.all(of: app, for: administrator).filter {
+            $0.id == index.id
+          }
+        }
+        for index in indexes { try await session.finish(index, "values") }
+        return Outcome(["app": .string(app), "path": .string(path)])
+      }
+    }
+  }
+}
+
+extension Session {
+  /// Does the work on an index, and tells how far it is.
+  fileprivate func finish(_ index: SearchIndex, _ what: String) async throws(CommandFailure) {
+    try await doing { administrator async throws(Failure) in
+      var told = 0
+      try await SearchIndexes.finish(index, in: administrator.store.database) { done in
+        guard done - told >= 50_000 else { return }
+        told = done
+        say("\(done) \(what)")
+      }
+    }
+  }
+}

@@ -1,0 +1,77 @@
+import Dossier
+import EventLoop
+import Postgres
+import TestSupport
+import Testing
+
+@Suite struct FilterComposerTests {
+  init() { LoopThread.start() }
+
+  private static let values = [
+    "text": #""x""#, "number": "7", "boolean": "true", "time": #""2026-01-31""#,
+  ]
+
+  /// Each operator on each member of the profile, and on each kind of value, indexed and not.
+  private static var filters: [String] {
+    let paths =
+      ProfileMember.allCases.map { ($0.rawValue, $0.kind.rawValue) }
+      + ["text", "number", "boolean"].flatMap { kind in
+        [("metadata.\(kind)", kind), ("metadata.plain", kind)]
+      }
+    return paths.flatMap { path, kind in
+      FilterOperator.allCases.map { "\(path) \($0.rawValue) \(values[kind] ?? "")" }
+        + ["\(path) exists", "\(path) in (\(values[kind] ?? ""), \(values[kind] ?? ""))"]
+    }.filter { (try? Filter.parse($0)) != nil }
+  }
+
+  @Test func `every piece of every search can be prepared`() async throws {
+    let database = try await TestCluster.shared.createDatabase()
+    #expect(try await prepareAll(database) == [])
+    #expect(Self.filters.count > 120)
+  }
+
+  @EventLoop func prepareAll(_ database: String) async throws -> [String] {
+    let connection = try await Connection.open(
+      ConnectionSettings(database, applicationName: "test")
+    )
+    defer { connection.close() }
+    try await Migrated.schema(on: connection)
+    var failures: [String] = []
+    for filter in Self.filters {
+      for text in [filter, "not (\(filter))", "name exists or \(filter)"] {
+        do {
+          // `name` serves what is not served by itself.
+          let sql = try Users.searchStatement("name exists and (\(text))", Self.indexes)
+          let alone = try? Users.searchStatement(text, Self.indexes)
+          for sql in [sql, alone].compactMap(\.self) {
+            #expect(!sql.contains("'x'") && !sql.contains("2026") && !sql.contains("plain"))
+            try await connection.script("prepare p as \(sql); deallocate p")
+          }
+        } catch {
+          failures.append("\(text): \(error)")
+        }
+      }
+    }
+    return failures
+  }
+
+  private static let indexes = ["text", "number", "boolean"].map { ("metadata.\($0)", $0) }
+
+  @Test(arguments: [
+    (#"name = "x""#, true), (#"name != "x""#, false), (#"not name = "x""#, false),
+    ("blocked = true", false), (#"metadata.text = "x""#, true), ("metadata.text = 1", false),
+    ("metadata.text exists", true), (#"metadata.plain = "x""#, false),
+    (#"name = "x" or metadata.plain = 1"#, false), (#"name = "x" or metadata.number = 1"#, true),
+    (#"metadata.plain = 1 and (name = "x" or email = "x")"#, true),
+    (#"metadata.plain = 1 and (name = "x" or blocked = true)"#, false),
+    (#"(blocked = true and name = "x") or (metadata.boolean = true and name exists)"#, true),
+    (#"custom_data.text = "x""#, false), (#"last_login_at > "2026-01-01""#, false),
+  ])
+  func `an index must find all users that may fit`(text: String, isServed: Bool) throws {
+    if isServed {
+      #expect(throws: Never.self) { try Users.searchStatement(text, Self.indexes) }
+    } else {
+      #expect(throws: Failure.self) { try Users.searchStatement(text, Self.indexes) }
+    }
+  }
+}

@@ -1,0 +1,389 @@
+"""Search for users: the filter language, indexes, and who may ask."""
+
+import json
+import os
+import subprocess
+import threading
+import time
+import unittest
+import urllib.parse
+
+from cases import Case
+from deployment import BUILD, JSON, MERGE, PATCH, wait_until
+
+
+class Search(Case):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.site.sql("insert into apps (app_id, name) values (new_object_id(), 'other')")
+        cls.operator = cls.cli("client", "create", "tools", "--operator")["key"]
+        cls.reader = cls.client("reader", "read:users")
+        cls.full = cls.client("full", "read:users", "read:users_app_metadata")
+        cls.people = {
+            name: cls.person(name, metadata, custom, named=True) for name, metadata, custom in [
+                ("ada", {"theme": "dark", "size": 1}, {"level": 7, "tags": ["a"]}),
+                ("bob", {"theme": "light", "size": 2.0}, {"level": 9.5}),
+                ("cyd", {"theme": "dark", "beta": True, "size": 3}, {"level": -1}),
+                ("dan", {"theme": "Dark", "beta": False}, None),
+                ("eve", {"theme": None, "odd key": {"in \"side": 1}}, {"level": "7"}),
+                ("fay", {"theme": "da\"r\\k é😀", "size": 1e20}, {"level": 7.0}),
+            ]}
+        for path, kind in [("metadata.theme", "text"), ("custom_data.level", "number"),
+                           ("metadata.beta", "boolean"), ("app_metadata.plan", "text")]:
+            shown = cls.cli("index", "add", path, "--kind", kind)
+            assert shown == {"app": "default", "path": path, "kind": kind, "state": "ready"}, shown
+
+    @classmethod
+    def cli(cls, *words, status=0):
+        run = subprocess.run([BUILD / "dossier", *words, "--output", "json"], capture_output=True,
+                             text=True, env=cls.site.environment)
+        assert run.returncode == status, (run.returncode, run.stderr)
+        return json.loads(run.stdout) if status == 0 else run.stderr
+
+    @classmethod
+    def client(cls, name, *scopes, app="default"):
+        words = [word for scope in scopes for word in ("--scope", scope)]
+        return cls.cli("client", "create", name, "--app", app, *words)["key"]
+
+    @classmethod
+    def person(cls, name, metadata=None, custom=None, named=False, app="default"):
+        app = {"Dossier-App": app}
+        answer = cls.site.request(
+            "POST", "/v1/register", {"email": f"{name}@Example.com", "password": "correct horse"},
+            {**JSON, **app})
+        assert answer.status == 201, answer.body
+        token = answer.json["access_token"]
+        if named:
+            cls.site.request("PATCH", "/v1/me", {
+                "name": name.title(), "nickname": f"n-{name}", "locale": "de-CH",
+                "phone": f"+4179000{ord(name[0]):04}"}, {**MERGE, **app}, token)
+        for path, body in [("metadata", metadata), ("custom-data", custom)]:
+            if body is not None:
+                written = cls.site.request("PUT", f"/v1/me/{path}", body, {**JSON, **app}, token)
+                assert written.status in (200, 201), written.body
+        return answer.json
+
+    def search(self, filter, key=None, headers=None, **query):
+        query = urllib.parse.urlencode({"filter": filter, **query})
+        return self.site.get(f"/v1/users?{query}", token=key or self.full, headers=headers)
+
+    def found(self, filter, **options):
+        answer = self.expect(self.search(filter, **options), 200)
+        # By id: those of one second come in any order.
+        return sorted(user["email"].split("@")[0] for user in answer.json)
+
+    def finds(self, filter, *names, **options):
+        self.assertEqual(self.found(filter, **options), list(names), filter)
+
+    # The language
+
+    def test_each_operator_on_text(self):
+        for filter, names in [
+            ('metadata.theme = "dark"', "ada cyd"),
+            ('metadata.theme = "da\\"r\\\\k \\u00e9\\ud83d\\ude00"', "fay"),
+            ('metadata.theme < "dark"', "dan fay"),
+            ('metadata.theme <= "dark"', "ada cyd dan fay"),
+            ('metadata.theme > "dark"', "bob"),
+            ('metadata.theme >= "dark"', "ada bob cyd"),
+            ('metadata.theme ^= "da"', "ada cyd fay"),
+            ('metadata.theme ^= ""', "ada bob cyd dan fay"),
+            ('metadata.theme in ("light", "Dark", "x")', "bob dan"),
+            ('metadata.theme exists', "ada bob cyd dan fay"),
+            ('metadata.theme exists and metadata.theme != "dark"', "bob dan fay"),
+            ('name ^= "" and metadata.theme != "dark"', "bob dan eve fay"),
+        ]:
+            self.finds(filter, *names.split())
+
+    def test_each_operator_on_numbers(self):
+        for filter, names in [
+            ("custom_data.level = 7", "ada fay"),
+            ("custom_data.level = 7.000", "ada fay"),
+            ("custom_data.level = 70e-1", "ada fay"),
+            ("custom_data.level < 7", "cyd"),
+            ("custom_data.level <= 7", "ada cyd fay"),
+            ("custom_data.level > 7", "bob"),
+            ("custom_data.level >= 7", "ada bob fay"),
+            ("custom_data.level > -1.5 and custom_data.level < 0", "cyd"),
+            ("custom_data.level in (9.5, -1)", "bob cyd"),
+            # A value of another kind is there, and equals none of the index's.
+            ("custom_data.level exists", "ada bob cyd eve fay"),
+            ('email exists and custom_data.level = "7"', "eve"),
+        ]:
+            self.finds(filter, *names.split())
+
+    def test_each_operator_on_booleans(self):
+        self.finds("metadata.beta = true", "cyd")
+        self.finds("metadata.beta = false", "dan")
+        self.finds("metadata.beta in (true, false)", "cyd", "dan")
+        self.finds("metadata.beta exists", "cyd", "dan")
+        self.finds('metadata.theme = "dark" and not metadata.beta = true', "ada")
+        self.finds('metadata.theme = "dark" and metadata.beta != true', "ada")
+
+    def test_the_profile(self):
+        for filter, names in [
+            ('email = " ADA@example.com"', "ada"),
+            ('email in ("BOB@example.com", "x@example.com")', "bob"),
+            ('email ^= "C"', "cyd"),
+            ('name = "Ada"', "ada"), ('name = "ada"', ""), ('name ^= "A"', "ada"),
+            ('nickname > "n-eve"', "fay"),
+            ('phone = "+41790000097"', "ada"),
+            ('name exists and locale = "de-CH" and zone exists', ""),
+            ('name in ("Ada", "Bob") and not blocked = true and anonymous = false', "ada bob"),
+            ('name in ("Ada", "Bob") and email_verified = true', ""),
+            ('created_at > "2020-01-01" and name = "Ada"', "ada"),
+            ('created_at < "2020-01-01T00:00:00.5+01:00"', ""),
+            ('name = "Ada" and last_login_at > "2020-02-29"', "ada"),
+            ('name ^= "" and not given_name exists and not family_name exists',
+             "ada bob cyd dan eve fay"),
+        ]:
+            self.finds(filter, *names.split())
+
+    def test_how_terms_are_put_together(self):
+        for filter, names in [
+            ('metadata.theme = "light" or metadata.theme = "dark" and metadata.beta = true', "bob cyd"),
+            ('(metadata.theme = "light" or metadata.theme = "dark") and metadata.beta = true', "cyd"),
+            ('metadata.theme = "light" or custom_data.level = 7 or name = "Eve"', "ada bob eve fay"),
+            ('not (metadata.size = 1 or metadata.size = 2) and metadata.theme exists', "cyd dan fay"),
+            ('not not metadata.theme = "dark" and metadata.theme = "dark"', "ada cyd"),
+            ('metadata.theme exists and metadata.size >= 2', "bob cyd fay"),
+            ('email exists and metadata."odd key"."in \\"side" = 1', "eve"),
+            ('email exists and metadata.size exists and custom_data.tags exists', "ada"),
+            ('(metadata.theme = "dark" and (name = "Ada" or metadata.size = 3)) or email = "dan@example.com"',
+             "ada cyd dan"),
+            ('metadata.theme exists or name = "Eve"', "ada bob cyd dan eve fay"),
+        ]:
+            self.finds(filter, *names.split())
+
+    def test_what_is_no_filter_is_told_with_its_place(self):
+        for filter, position, rule in [
+            ("", 0, "syntax"), ('email = "x" and', 15, "syntax"), ("email = 7", 8, "kind"),
+            ("password = 1", 0, "member"), ("metadata = 1", 8, "path"), ('email = "x', 8, "syntax"),
+            ('email ~ "x"', 6, "operator"), ("x" * 2001, 2000, "length"),
+        ]:
+            answer = self.expect(self.search(filter), 422, "filter_invalid").json
+            self.assertEqual((answer["position"], answer["rule"]), (position, f"filter.{rule}"))
+        for query in ["filter=%ff", "filter=x&filter=y", "limit=0", "limit=101", "limit=x", "page=1",
+                      "cursor=x"]:
+            self.expect(self.site.get(f"/v1/users?{query}", token=self.full), 422, "invalid")
+
+    def test_a_filter_that_no_index_serves_is_refused(self):
+        for filter in [
+            "metadata.size = 1", 'metadata.theme != "dark"', 'not metadata.theme = "dark"',
+            'metadata.theme = "dark" or metadata.size = 1', "blocked = true", "metadata.theme = 1",
+            'last_login_at > "2020-01-01"', 'locale = "de"',
+        ]:
+            answer = self.expect(self.search(filter), 422, "not_indexed").json
+            self.assertIn("metadata.theme", answer["indexed"])
+            self.assertIn("email", answer["indexed"])
+            self.assertIn("app_metadata.plan", answer["indexed"])
+        hidden = self.expect(self.search("blocked = true", key=self.reader), 422, "not_indexed")
+        self.assertNotIn("app_metadata.plan", hidden.json["indexed"])
+
+    def test_what_a_client_sends_is_only_compared(self):
+        before = self.site.sql("select count(*) from users")
+        for text in ["' or '1'='1", "'; drop table users; --", "$1", "%", "_", "\\", "\\'", "{}", '"',
+                     "{\"a\",NULL}", "\u202e", "x" * 255]:
+            quoted = json.dumps(text)
+            self.finds(f"name = {quoted}")
+            self.finds(f"name in ({quoted}, {quoted})")
+            self.finds(f"email = {quoted}")
+            self.finds(f"metadata.theme in ({quoted})")
+            path = json.dumps(text[:128])
+            self.finds(f'name = "Ada" and metadata.{path} = {quoted}')
+            self.finds(f'name = "Ada" and metadata.{path} exists')
+        self.finds('name in ("NULL", "null", "Ada")', "ada")
+        self.expect(self.search('name = "x\\u0000"'), 422, "filter_invalid")
+        self.assertEqual(self.site.sql("select count(*) from users"), before)
+
+    # Who may ask
+
+    def test_who_may_search(self):
+        user = self.people["ada"]["access_token"]
+        filter = 'name = "Ada"'
+        self.expect(self.search(filter, key=user), 401, "client_unknown")
+        self.expect(self.site.get("/v1/users"), 401, "client_unknown")
+        self.expect(self.search(filter, key="dck_x"), 401, "client_unknown")
+        others = self.client("writer", "update:users")
+        self.expect(self.search(filter, key=others), 403, "insufficient_scope")
+        foreign = self.client("foreign", "read:users", app="other")
+        self.expect(self.search(filter, key=foreign), 401, "client_unknown")
+        self.finds(filter, "ada", key=self.reader)
+        self.finds(filter, "ada", key=self.operator)
+        refused = self.search('name = "x" or not app_metadata.plan = "gold"', key=self.reader)
+        self.expect(refused, 403, "insufficient_scope")
+        self.finds('app_metadata.plan = "gold"')
+        self.finds('app_metadata.plan = "gold"', key=self.operator)
+
+    def test_only_the_operator_declares_indexes(self):
+        for method, path, body in [("GET", "/v1/indexes", None), ("DELETE", "/v1/indexes/" + "0" * 24, None),
+                                   ("POST", "/v1/indexes", {"path": "metadata.x", "kind": "text"})]:
+            for key in [None, self.full, self.people["ada"]["access_token"]]:
+                answer = self.site.request(method, path, body, JSON, key)
+                self.assertIn(answer.status, (401, 403), (path, answer.body))
+
+    def test_users_of_another_app_are_invisible(self):
+        grant = self.person("zoe", {"theme": "neon"}, named=True, app="other")
+        key = self.client("other", "read:users", app="other")
+        here = {"Dossier-App": "other"}
+        self.finds('name = "Zoe"', "zoe", key=key, headers=here)
+        self.finds('name = "Zoe"')
+        self.finds('email = "zoe@example.com" or metadata.theme = "neon"')
+        # Nor are the indexes of one app those of another.
+        self.expect(self.search('metadata.theme = "neon"', key=key, headers=here), 422, "not_indexed")
+        self.assertEqual(
+            [user["id"] for user in self.site.get("/v1/users", token=key, headers=here).json],
+            [grant["user_id"]])
+
+    # Pages
+
+    def follow(self, answer):
+        link = self.expect(answer, 200).headers["Link"]
+        return link and link[link.index("<") + 1:link.index(">")]
+
+    def test_pages_by_cursor_over_data_that_changes(self):
+        people = [self.person(f"p{n}", {"theme": "paged"}) for n in range(5)]
+        people.sort(key=lambda person: person["user_id"])
+        time.sleep(1)
+        first = self.search('metadata.theme = "paged"', limit=2)
+        self.assertEqual([user["id"] for user in first.json], [p["user_id"] for p in people[:2]])
+        # One that was shown goes, one that was not stops fitting, and one comes.
+        self.site.request("DELETE", "/v1/me", token=people[0]["access_token"])
+        self.site.request("PATCH", "/v1/me/metadata", {"theme": "x"}, MERGE, people[3]["access_token"])
+        people.append(self.person("p5", {"theme": "paged"}))
+        seen, page = [], self.follow(first)
+        while page:
+            answer = self.site.get(page, token=self.full)
+            seen += [user["id"] for user in answer.json]
+            page = self.follow(answer)
+        self.assertEqual(seen, [people[n]["user_id"] for n in (2, 4, 5)])
+        everybody, page = [], "/v1/users?limit=3"
+        while page:
+            answer = self.site.get(page, token=self.reader)
+            self.assertLessEqual(len(answer.json), 3)
+            everybody += [user["id"] for user in answer.json]
+            page = self.follow(answer)
+        self.assertEqual(everybody, sorted(set(everybody)))
+        self.assertIn(people[5]["user_id"], everybody)
+
+    # What is written is found
+
+    def test_a_value_is_found_as_soon_as_it_is_written(self):
+        grant = self.person("gus", {"theme": "first"})
+        token, path = grant["access_token"], "/v1/me/metadata"
+        for method, body, headers in [
+            ("PATCH", {"theme": "second"}, MERGE), ("PUT", {"theme": "third"}, JSON),
+            ("PATCH", [{"op": "replace", "path": "/theme", "value": "fourth"}], PATCH),
+        ]:
+            self.expect(self.site.request(method, path, body, headers, token), 200)
+            theme = body["theme"] if isinstance(body, dict) else "fourth"
+            self.finds(f'metadata.theme = "{theme}"', "gus")
+            self.finds('metadata.theme = "first"')
+        self.site.request("PATCH", path, {"theme": None}, MERGE, token)
+        self.finds('metadata.theme in ("third", "fourth")')
+        self.site.request("PUT", "/v1/me/custom-data", {"level": 4711}, JSON, token)
+        self.finds("custom_data.level = 4711", "gus")
+        self.site.request("DELETE", "/v1/me/custom-data", token=token)
+        self.finds("custom_data.level = 4711")
+        long = "l" * 400
+        self.site.request("PUT", path, {"theme": long}, JSON, token)
+        self.finds(f'metadata.theme ^= "{long[:255]}"', "gus")
+        self.finds(f'metadata.theme = "{long[:255]}"')
+        self.site.request("DELETE", "/v1/me", token=token)
+        self.assertEqual(
+            self.site.sql(f"select count(*) from search_values where user_id = '{grant['user_id']}'"), "0")
+
+    def test_an_index_added_later_covers_old_documents_and_those_written_meanwhile(self):
+        people = [self.person(f"w{n}", {"team": {"no": n % 3}}) for n in range(6)]
+        filter = "metadata.team.no = 1"
+        self.expect(self.search(filter), 422, "not_indexed")
+        stop = threading.Event()
+
+        def write():
+            number = 0
+            while not stop.is_set():
+                number += 1
+                for grant in people[3:]:
+                    self.site.request("PATCH", "/v1/me/metadata", {"team": {"no": number % 3}}, MERGE,
+                                      grant["access_token"])
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        try:
+            made = self.post("/v1/indexes", {"path": "metadata.team.no", "kind": "number"},
+                             token=self.operator)
+            self.expect(made, 202)
+            self.assertEqual((made.json["path"], made.json["state"]), ("metadata.team.no", "building"))
+            wait_until(lambda: self.search(filter).status == 200, what="the index")
+        finally:
+            stop.set()
+            writer.join()
+        for number in range(3):
+            wanted = self.site.sql(
+                "select string_agg(user_id, ' ' order by user_id) from documents "
+                f"where class = 'metadata' and body #> '{{team,no}}' = '{number}'")
+            found = self.expect(self.search(f"metadata.team.no = {number}"), 200).json
+            self.assertEqual([user["id"] for user in found], wanted.split())
+        again = self.post("/v1/indexes", {"path": "metadata.team.no", "kind": "number"},
+                          token=self.operator)
+        self.expect(again, 409, "index_exists")
+        gone = self.site.request("DELETE", f"/v1/indexes/{made.json['id']}", token=self.operator)
+        self.expect(gone, 204)
+        self.expect(self.search(filter), 422, "not_indexed")
+        wait_until(lambda: self.site.sql(
+            "select (select count(*) from search_values "
+            f"where index_id = '{made.json['id']}') + (select count(*) from search_indexes "
+            f"where index_id = '{made.json['id']}')") == "0", what="the removal")
+        unknown = self.site.request("DELETE", f"/v1/indexes/{made.json['id']}", token=self.operator)
+        self.expect(unknown, 404, "not_found")
+
+    def test_declarations_that_are_none(self):
+        for body, pointer in [
+            ({"path": "metadata", "kind": "text"}, "/path"), ({"path": "email", "kind": "text"}, "/path"),
+            ({"path": "metadata.x", "kind": "date"}, "/kind"), ({"path": "metadata.x"}, "/kind"),
+            ({"path": "metadata..x", "kind": "text"}, "/path"),
+            ({"path": "metadata.x = 1", "kind": "text"}, "/path"),
+        ]:
+            answer = self.expect(self.post("/v1/indexes", body, token=self.operator), 422, "invalid")
+            self.assertEqual([error["pointer"] for error in answer.json["errors"]], [pointer])
+
+    # The command line
+
+    def test_the_command_line(self):
+        self.cli("index", "add", 'metadata."odd key"', "--kind", "text")
+        shown = {index["path"]: index for index in self.cli("index", "list")}
+        self.assertEqual(shown['metadata."odd key"']["state"], "ready")
+        self.assertEqual(shown["email"]["id"], None)
+        self.cli("index", "add", 'metadata."odd key"', status=11)
+        self.cli("index", "remove", 'metadata."odd key"')
+        self.cli("index", "remove", 'metadata."odd key"', status=10)
+        self.assertNotIn('metadata."odd key"', [index["path"] for index in self.cli("index", "list")])
+        users = self.cli("user", "list", "--filter", 'metadata.theme = "dark"')
+        self.assertEqual([user["email"] for user in users], ["ada@Example.com", "cyd@Example.com"])
+        self.assertIn("at byte 8", self.cli("user", "list", "--filter", "email = 7", status=12))
+        self.assertIn("metadata.theme", self.cli("user", "list", "--filter", "blocked = true", status=12))
+
+    def test_a_search_that_takes_too_long_is_ended_and_delays_no_profile(self):
+        lock = subprocess.Popen(
+            ["/usr/lib/postgresql/15/bin/psql", "-h", self.site.folder, "-U", "owner", "-d", "dossier",
+             "-c", "begin; lock table search_values in access exclusive mode; select pg_sleep(14)"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            time.sleep(0.5)
+            slow = []
+            searcher = threading.Thread(
+                target=lambda: slow.append(self.search('metadata.theme = "dark"')))
+            searcher.start()
+            time.sleep(0.5)
+            self.expect(self.me(self.people["ada"]), 200)
+            searcher.join()
+            self.assertEqual(
+                self.expect(slow[0], 503, "search_too_slow").headers["Retry-After"], "10")
+        finally:
+            self.site.sql("select pg_terminate_backend(pid) from pg_stat_activity "
+                          "where query like '%pg_sleep(14)' and pid <> pg_backend_pid()")
+            lock.wait()
+
+
+if __name__ == "__main__":
+    unittest.main()
