@@ -66,7 +66,7 @@ CREATE TABLE public.users (
 -- Name: caller(text, text); Type: FUNCTION; Schema: public; Owner: -
 --
 
-CREATE FUNCTION public.caller(of_user text, of_session text) RETURNS SETOF public.users
+CREATE FUNCTION public.caller(of_user text, authority text) RETURNS SETOF public.users
     LANGUAGE sql STABLE ROWS 1 PARALLEL SAFE
     BEGIN ATOMIC
  SELECT u.user_id,
@@ -89,9 +89,14 @@ CREATE FUNCTION public.caller(of_user text, of_session text) RETURNS SETOF publi
      u.updated_at,
      u.last_login_at,
      u.login_count
-    FROM (public.sessions s
-      JOIN public.users u ON (((u.user_id)::text = (s.user_id)::text)))
-   WHERE (((s.user_id)::text = caller.of_user) AND ((s.session_id)::text = caller.of_session) AND (s.ended_at IS NULL) AND (s.expires_at > now()) AND (u.blocked_at IS NULL));
+    FROM public.users u
+   WHERE (((u.user_id)::text = caller.of_user) AND
+         CASE
+             WHEN (caller.authority ~~ 'app:%'::text) THEN (caller.authority = ('app:'::text || (u.app_id)::text))
+             ELSE ((u.blocked_at IS NULL) AND (EXISTS ( SELECT
+                FROM public.sessions s
+               WHERE (((s.user_id)::text = caller.of_user) AND ((s.session_id)::text = caller.authority) AND (s.ended_at IS NULL) AND (s.expires_at > now())))))
+         END);
 END;
 
 

@@ -306,6 +306,16 @@ class Import(Case):
 
     # There and back
 
+    def test_imported_documents_are_found_by_search(self):
+        self.dossier("index", "add", "--app", self.app, "custom_data.level", "--kind", "number")
+        rows = [{"email": f"l{n}@example.com", "custom_data": {"level": n}} for n in range(5)]
+        self.dossier("user", "import", "-", "--app", self.app, input=lines(rows).encode())
+        found = self.dossier(
+            "user", "list", "--app", self.app, "--filter", "custom_data.level >= 3",
+            "--output", "json")
+        self.assertEqual({user["email"] for user in json.loads(found.stdout)},
+                         {"l3@example.com", "l4@example.com"})
+
     def test_users_that_were_exported_are_the_same_where_they_are_imported(self):
         rows = [
             {"email": "full@example.com", "email_verified": True, "password_hash": HASHES["6"],

@@ -56,7 +56,7 @@ class Profile(Case):
         "api_keys": "api_keys", "audit": "audit", "device_users": "devices",
         "documents": "documents", "identities": "identities", "identity_subjects": "identities",
         "mail_tokens": "mails", "passwords": "password", "pictures": "pictures",
-        "properties": "properties", "sessions": "sessions",
+        "properties": "properties", "search_values": "documents", "sessions": "sessions",
         "unconfirmed_emails": "unconfirmed_emails", "users": "profile"}
 
     def test_a_user_exports_all_that_is_stored_of_it_and_no_secrets(self):

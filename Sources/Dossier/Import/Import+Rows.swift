@@ -186,13 +186,16 @@ extension ImportQueries {
   static let documents = Statement<NoRow, AppID, TextBytes>(
     "imports.documents",
     """
-    insert into documents as d (user_id, class, body, version)
-    select user_id, class, body, 1
-    from jsonb_to_recordset($2::jsonb) as r (user_id text, class text, body jsonb)
-    where $1::text is not null
-    on conflict (user_id, class) do update
-    set body = excluded.body, version = d.version + 1, updated_at = now(), deleted_at = null
-    where d.body <> excluded.body or d.deleted_at is not null
+    with written as (
+      insert into documents as d (user_id, class, body, version)
+      select user_id, class, body, 1
+      from jsonb_to_recordset($2::jsonb) as r (user_id text, class text, body jsonb)
+      on conflict (user_id, class) do update
+      set body = excluded.body, version = d.version + 1, updated_at = now(), deleted_at = null
+      where d.body <> excluded.body or d.deleted_at is not null
+      returning d.user_id, d.class, d.body
+    )
+    select index_document($1, user_id, class, body) from written
     """
   )
 
