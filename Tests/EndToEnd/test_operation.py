@@ -1,12 +1,13 @@
 """What operators see: settings, sockets, routes that are theirs."""
 
 import os
+import re
 import socket
 import subprocess
 import tempfile
 import unittest
 
-from deployment import BUILD
+from deployment import BUILD, ROOT
 
 KEY = "QUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUE="
 
@@ -15,6 +16,22 @@ def dossierd(*arguments, **environment):
     return subprocess.run(
         [BUILD / "dossierd", *arguments], capture_output=True, text=True, timeout=20,
         env={"PATH": os.environ["PATH"], **environment})
+
+
+class Documentation(unittest.TestCase):
+    def test_the_readme_has_every_code_and_every_route(self):
+        readme = (ROOT / "README.md").read_text()
+        sources = "".join(
+            path.read_text() for path in (ROOT / "Sources/RESTWire").glob("Problem*.swift"))
+        codes = set(re.findall(r'\.init\(\s*\.\w+,\s*"([a-z_]+)"', sources))
+        self.assertGreater(len(codes), 50)
+        self.assertEqual([code for code in sorted(codes) if f"`{code}`" not in readme], [])
+        for line in dossierd("routes").stdout.splitlines():
+            path = line.split("\t")[0].split(" ")[1]
+            # Of a family, the table has what its paths begin with.
+            family = re.sub(r"^(/v1/users/\{user\})/.*", r"\1", path)
+            family = re.sub(r"/\{\w+\}.*$", "", family) or path
+            self.assertIn(family, readme, path)
 
 
 class Settings(unittest.TestCase):
