@@ -77,7 +77,9 @@ package enum DocumentsQueries {
       returning d.body, d.version
     )
     select w.body::text, w.version, c.is_absent,
-      case when w.version is not null then index_document(c.app_id, c.user_id, $3, w.body) end
+      case when w.version is not null and exists (
+        select from search_indexes i where i.app_id = c.app_id and i.class = $3)
+        then index_document(c.app_id, c.user_id, $3, w.body) end
     from c left join written w on true
     """
   )
@@ -95,7 +97,9 @@ package enum DocumentsQueries {
       returning d.user_id
     )
     select deleted.user_id is not null,
-      case when deleted.user_id is not null then index_document(c.app_id, c.user_id, $3, '{}') end
+      case when deleted.user_id is not null and exists (
+        select from search_indexes i where i.app_id = c.app_id and i.class = $3)
+        then index_document(c.app_id, c.user_id, $3, '{}') end
     from c left join deleted on true
     """
   )
