@@ -45,7 +45,7 @@ def claims(token):
 
 
 class Bench:
-    def __init__(self, users, seconds, sessions=2_000):
+    def __init__(self, users, seconds, sessions=1_000):
         self.seconds = seconds
         self.site = Deployment(settings={"DOSSIER_LOG": "errors"}.items())
         started = time.monotonic()
