@@ -38,6 +38,12 @@ import Wiring
         access: side.read,
         summary: "Everything that is stored about the user, as one JSON document"
       ) { (call) async throws(Failure) in
+        // A program reads by its scopes what they name elsewhere, too.
+        if call.asker.client != nil {
+          for scope in [Scopes.readAppMetadata, Scopes.readUserLogs] where !call.mayUse(scope) {
+            throw .forbidden(scope: scope)
+          }
+        }
         var response = Response(.ok, json: try await Export.all(of: call.caller, call.context))
         response.add(.contentDisposition, "attachment; filename=\"export.json\"")
         return response

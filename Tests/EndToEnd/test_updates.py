@@ -104,6 +104,7 @@ class Programs(Case):
         cls.keys = {
             name: cls.client(scope) for name, scope in {
                 "reader": "read:users", "writer": "read:users,update:users",
+                "exporter": "read:users,read:users_app_metadata,read:logs_users",
                 "planner": "read:users_app_metadata,update:users_app_metadata"}.items()}
 
     @classmethod
@@ -155,7 +156,7 @@ class Programs(Case):
         stranger = self.site.request("POST", "/v1/login/anonymous", {}, app).json["user_id"]
         for method, path, body in [
             ("GET", "", None), ("PATCH", "", {"name": "x"}), ("GET", "/metadata", None),
-            ("PUT", "/metadata", {}), ("GET", "/custom-data", None), ("GET", "/export", None),
+            ("PUT", "/metadata", {}), ("GET", "/custom-data", None),
             ("GET", "/identities", None), ("GET", "/sessions", None), ("PUT", "/properties", {}),
             ("DELETE", "/sessions", None), ("DELETE", "/picture", None),
         ]:
@@ -178,7 +179,10 @@ class Programs(Case):
         self.assertEqual(self.call("reader", "GET", "/sessions").json, [])
         identity = self.call("reader", "GET", "/identities").json[0]["id"]
         self.expect(self.call("writer", "DELETE", f"/identities/{identity}"), 409, "last_identity")
-        self.expect(self.call("reader", "GET", "/export"), 200)
+        # An export holds the app metadata and the trail, which have scopes of their own.
+        self.expect(self.call("writer", "GET", "/export"), 403, "insufficient_scope")
+        self.assertEqual(self.expect(self.call("exporter", "GET", "/export"), 200).json
+                         ["profile"]["email"], "program@example.com")
 
     def test_the_operators_on_a_users_custom_data(self):
         answer = self.call("writer", "POST", "/custom-data/update",
