@@ -15,7 +15,7 @@ import Wiring
       ) { (call) async throws(Failure) in
         let cursor: EventID? = try call.cursor()
         let page = try await Audit.page(of: call.caller, before: cursor, call.context)
-        var response = Response(.ok, json: page.events)
+        var response = Response(.ok, json: page.items)
         if let next = page.next {
           response.add(.link, "</v1/me/audit?cursor=\(next)>; rel=\"next\"")
         }

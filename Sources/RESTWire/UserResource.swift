@@ -18,15 +18,9 @@ import Wiring
       .get,
       "/v1/users/{user}",
       access: .client(scope: Scopes.readUsers),
-      summary: "Read a user's profile"
-    ) { (call) async throws(Failure) in
-      let profile = try await Users.profile(
-        of: call.captured("user"),
-        in: call.context.app.id,
-        for: call.administrator
-      )
-      return try call.response(with: profile)
-    },
+      summary: "Read a user's profile",
+      ProfileResource.read
+    ),
     Route(
       .patch,
       "/v1/users/{user}",

@@ -115,7 +115,12 @@ struct UserCommand: ParsableCommand {
     func run() throws {
       user.run { id, app, administrator async throws(Failure) in
         try await Users.confirmEmail(of: id, in: app, by: administrator)
-        return Outcome(try await Users.profile(of: id, in: app, for: administrator).body)
+        return Outcome(
+          try await Profile.read(
+            of: Caller(.operator, on: id, of: app),
+            in: administrator.store
+          ).body
+        )
       }
     }
   }

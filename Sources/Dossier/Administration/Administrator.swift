@@ -1,6 +1,6 @@
 package import EventLoop
 import JSON
-package import Postgres
+import Postgres
 
 /// Who administers: for the audit trail.
 package enum Actor: Sendable, Equatable {
@@ -89,37 +89,5 @@ enum OperatorName {
       (1...100).contains(label.unicodeScalars.count)
       && label.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
     return isFit ? nil : Fault(pointer, "length", "A name has 1 to 100 characters in one line.")
-  }
-}
-
-/// A page of a list, and where the next one goes on.
-package struct Page<ID: Identifier>: RowDecodable {
-  /// A JSON array.
-  package let items: [UInt8]
-  /// Nil when this is the last.
-  package let next: ID?
-
-  package init(from row: Row) throws(DatabaseError) {
-    items = try row.bytes(0)
-    next = row.text(ifAny: 1).map(ID.init(trusted:))
-  }
-}
-
-extension Audit {
-  /// Records that a program has changed a user's data; what a user does with its own is no fact.
-  ///
-  /// - Throws: `.unavailable`.
-  @EventLoop package static func recordChange(
-    of what: String,
-    by caller: Caller,
-    _ context: Context
-  ) async throws(Failure) {
-    guard case .program = caller.authority else { return }
-    try await AuditEvent(
-      "data_change",
-      of: caller.user,
-      by: caller.actor,
-      detail: ["what": .string(what)]
-    ).record(context)
   }
 }

@@ -43,11 +43,6 @@ package enum UsersAdministrationQueries {
     """
   )
 
-  static let profile = Statement<DocumentRow, UserID, AppID>(
-    "users.profile",
-    "select profile_of(u), u.version from users u where u.user_id = $1 and u.app_id = $2"
-  )
-
   /// What a profile does not have.
   static let details = Statement<UserDetails, UserID, AppID>(
     "users.details",
@@ -120,6 +115,6 @@ package enum UsersAdministrationQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    page, profile, details, holders, lock, setBlocked, delete, lockClaims,
+    page, details, holders, lock, setBlocked, delete, lockClaims,
   ]
 }

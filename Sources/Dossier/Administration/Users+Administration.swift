@@ -31,19 +31,6 @@ extension Users {
     return try rows.first.orUnforeseen("a page of users")
   }
 
-  /// The profile, as the user reads it.
-  ///
-  /// - Throws: `.notFound`, `.unavailable`.
-  @EventLoop package static func profile(
-    of user: UserID,
-    in app: AppID,
-    for administrator: Administrator
-  ) async throws(Failure) -> StoredDocument {
-    let rows = try await administrator.store.read(UsersAdministrationQueries.profile, user, app)
-    guard let profile = rows.first?.document else { throw .notFound }
-    return profile
-  }
-
   /// The profile with `last_login_at, login_count, identities, sessions`.
   ///
   /// - Throws: `.notFound`, `.unavailable`.
@@ -87,7 +74,10 @@ extension Users {
       if isBlocked { try await endSessions(of: user, "blocked", administrator, in: transaction) }
       try await administrator.record(action, of: user, app: app, in: transaction)
     }
-    return try await profile(of: user, in: app, for: administrator)
+    return try await Profile.read(
+      of: Caller(administrator.actor, on: user, of: app),
+      in: administrator.store
+    )
   }
 
   /// Ends all sessions of a user.

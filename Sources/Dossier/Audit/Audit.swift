@@ -80,7 +80,7 @@ package enum Audit {
     of caller: Caller,
     before cursor: EventID?,
     _ context: Context
-  ) async throws(Failure) -> AuditPage {
+  ) async throws(Failure) -> Page<EventID> {
     let rows = try await context.store.read(
       AuditQueries.page,
       caller.user,
@@ -93,15 +93,22 @@ package enum Audit {
   }
 }
 
-package struct AuditPage: RowDecodable {
-  /// A JSON array.
-  package let events: [UInt8]
-  /// Where the next page goes on; nil when this is the last.
-  package let next: EventID?
-
-  package init(from row: Row) throws(DatabaseError) {
-    events = try row.bytes(0)
-    next = row.text(ifAny: 1).map(EventID.init(trusted:))
+extension Audit {
+  /// Records that a program has changed a user's data; what a user does with its own is no fact.
+  ///
+  /// - Throws: `.unavailable`.
+  @EventLoop package static func recordChange(
+    of what: String,
+    by caller: Caller,
+    _ context: Context
+  ) async throws(Failure) {
+    guard case .program = caller.authority else { return }
+    try await AuditEvent(
+      "data_change",
+      of: caller.user,
+      by: caller.actor,
+      detail: ["what": .string(what)]
+    ).record(context)
   }
 }
 
@@ -121,7 +128,7 @@ package enum AuditQueries {
   /// One row when the session counts.
   ///
   /// Served by the primary key: ids sort by time.
-  static let page = Statement<AuditPage, UserID, Authority, EventID?, Int>(
+  static let page = Statement<Page<EventID>, UserID, Authority, EventID?, Int>(
     "audit.page",
     """
     select coalesce(json_agg(json_build_object(

@@ -89,6 +89,7 @@ package struct Origin: Sendable {
   ///   - agent: the `User-Agent`; cut to 512 characters.
   package init(address: String?, agent: String?) {
     self.address = address
-    self.agent = agent.map { String($0.prefix(512)) }
+    // Every request comes by here: characters are counted only of what may be too long.
+    self.agent = agent.map { $0.utf8.count <= 512 ? $0 : String($0.prefix(512)) }
   }
 }
