@@ -39,6 +39,7 @@ package struct FieldName: Hashable, Sendable {
   package static let allow = FieldName("Allow", "")
   package static let cacheControl = FieldName("Cache-Control", "")
   package static let contentDisposition = FieldName("Content-Disposition", "")
+  package static let contentSecurityPolicy = FieldName("Content-Security-Policy", "")
   package static let entityTag = FieldName("ETag", "")
   package static let link = FieldName("Link", "")
   package static let location = FieldName("Location", "")

@@ -7,6 +7,7 @@ package struct MediaType: RawRepresentable, Hashable, Sendable {
 
   package static let json = MediaType(rawValue: "application/json")
   package static let mergePatch = MediaType(rawValue: "application/merge-patch+json")
+  package static let html = MediaType(rawValue: "text/html")
   package static let jpeg = MediaType(rawValue: "image/jpeg")
   package static let png = MediaType(rawValue: "image/png")
   package static let webp = MediaType(rawValue: "image/webp")

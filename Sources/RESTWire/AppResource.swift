@@ -6,16 +6,19 @@ import Wiring
 
 /// `/v1/apps`, for the operator.
 @EventLoop enum AppResource {
-  nonisolated static let routes: [Route] = [
-    Route(.get, "/v1/apps", access: .operator, summary: "List the apps") {
+  nonisolated static let operations: [Operation] = [
+    Operation(.get, "/v1/apps", access: .operator, gives: [.ok(.apps)], summary: "List the apps") {
       (call) async throws(Failure) in
       Response(.ok, json: try await Apps.list(for: call.administrator))
     },
-    Route(
+    Operation(
       .post,
       "/v1/apps",
       access: .operator,
       body: .json(limit: 1_024),
+      takes: .body(["name": .slug]),
+      gives: [.created(.app, "The app.", fields: [.location])],
+      refuses: [.appExists],
       summary: "Make an app"
     ) { (call) async throws(Failure) in
       let app = try await Apps.create(call.strings("name")[0], by: call.administrator)
@@ -23,10 +26,12 @@ import Wiring
       response.add(.location, "/v1/apps/\(app.name)")
       return response
     },
-    Route(
+    Operation(
       .get,
       "/v1/apps/{name}",
       access: .operator,
+      versions: .read,
+      gives: [.ok(.app)],
       summary: "Read an app with its hosts and the settings in force"
     ) { (call) async throws(Failure) in
       let app = try await Apps.record(of: call.name, for: call.administrator)
@@ -34,11 +39,15 @@ import Wiring
         with: StoredDocument(body: app.json.serialized(), version: app.version)
       )
     },
-    Route(
+    Operation(
       .patch,
       "/v1/apps/{name}",
       access: .operator,
       body: .mergePatch(limit: 131_072),
+      takes: .appPatch,
+      versions: .write,
+      gives: [.ok(.app)],
+      refuses: [.hostTaken],
       summary: "Change settings and hosts of an app; null puts a setting back to its default",
       patch
     ),

@@ -6,24 +6,34 @@ import Wiring
 
 /// `/v1/clients`, for the operator.
 @EventLoop enum ClientResource {
-  nonisolated static let routes: [Route] = [
-    Route(.get, "/v1/clients", access: .operator, summary: "List the clients of all apps") {
+  nonisolated static let operations: [Operation] = [
+    Operation(
+      .get,
+      "/v1/clients",
+      access: .operator,
+      gives: [.ok(.clients)],
+      summary: "List the clients of all apps"
+    ) {
       (call) async throws(Failure) in
       Response(.ok, json: try await Clients.list(of: nil, for: call.administrator))
     },
-    Route(
+    Operation(
       .post,
       "/v1/clients",
       access: .operator,
       body: .json(limit: 4_096),
+      takes: .clientDescription,
+      gives: [.created(.newClient, "The client with its key.")],
       summary: "Make a client, whose key is shown this once",
       create
     ),
-    Route(
+    Operation(
       .patch,
       "/v1/clients/{id}",
       access: .operator,
       body: .mergePatch(limit: 1_024),
+      takes: .disabling,
+      gives: [.noContent],
       summary: "Disable a client, or enable it again"
     ) { (call) async throws(Failure) in
       var members = try Members(call.json, known: ["disabled"])
@@ -32,7 +42,13 @@ import Wiring
       try await Clients.setDisabled(isDisabled, call.captured("id"), by: call.administrator)
       return Response(.noContent)
     },
-    Route(.delete, "/v1/clients/{id}", access: .operator, summary: "Delete a client") {
+    Operation(
+      .delete,
+      "/v1/clients/{id}",
+      access: .operator,
+      gives: [.noContent],
+      summary: "Delete a client"
+    ) {
       (call) async throws(Failure) in
       try await Clients.delete(call.captured("id"), by: call.administrator)
       return Response(.noContent)

@@ -5,19 +5,23 @@ import Wiring
 
 /// `/v1/device`: who is known on a device, and who is active.
 @EventLoop enum DeviceResource {
-  nonisolated static let routes: [Route] = [
-    Route(
+  nonisolated static let operations: [Operation] = [
+    Operation(
       .get,
       "/v1/device",
       access: .device,
+      gives: [.ok(.devicePlaces)],
       summary: "List the users of the device",
       list
     ),
-    Route(
+    Operation(
       .put,
       "/v1/device/active",
       access: .device,
       body: .json(limit: 1_024),
+      takes: .body(["user_id": .id]),
+      gives: [.ok(.grant)],
+      refuses: [.notFound, .notLoggedIn, .switchingForbidden],
       summary: "Switch to another user of the device"
     ) { (call) async throws(Failure) in
       guard let user = UserID(try call.strings("user_id")[0]) else {
@@ -25,19 +29,21 @@ import Wiring
       }
       return try Entrance.response(.ok, await Devices.activate(user, call.context), call)
     },
-    Route(
+    Operation(
       .post,
       "/v1/device/users/{id}/logout",
       access: .device,
+      gives: [.ok(.devicePlaces)],
       summary: "Log a user out of the device"
     ) { (call) async throws(Failure) in
       try await Devices.logout(call.captured("id"), call.context)
       return try await list(call)
     },
-    Route(
+    Operation(
       .delete,
       "/v1/device/users/{id}",
       access: .device,
+      gives: [.ok(.devicePlaces)],
       summary: "Make the device forget a user"
     ) { (call) async throws(Failure) in
       try await Devices.remove(call.captured("id"), call.context)

@@ -6,34 +6,75 @@ import Wiring
 
 /// The ways in and out.
 @EventLoop enum Entrance {
-  nonisolated static let routes: [Route] = [
-    open("/v1/login/anonymous", 1_024, "Make a user without credentials and log it in") {
+  nonisolated static let operations: [Operation] = [
+    open(
+      "/v1/login/anonymous",
+      1_024,
+      takes: .body(),
+      gives: .ok(.grant),
+      refuses: [.wayInClosed, .deviceFull],
+      "Make a user without credentials and log it in"
+    ) {
       (call) async throws(Failure) in
       _ = try call.strings()
       return try response(.ok, await Users.loginAnonymously(call.context), call)
     },
-    open("/v1/register", 4_096, "Make a user with email address and password and log it in") {
+    open(
+      "/v1/register",
+      4_096,
+      takes: .credentials,
+      gives: .created(.grant, "The user is logged in."),
+      .accepted(nil, "The address must be confirmed first."),
+      refuses: [.wayInClosed, .emailTaken, .tooManyAttempts, .deviceFull],
+      "Make a user with email address and password and log it in"
+    ) {
       (call) async throws(Failure) in
       guard let grant = try await Users.register(credentials(call), call.context) else {
         return Response(.accepted)
       }
       return try response(.created, grant, call)
     },
-    open("/v1/login/password", 4_096, "Log in with email address and password") {
+    open(
+      "/v1/login/password",
+      4_096,
+      takes: .credentials,
+      gives: .ok(.grant),
+      refuses: [.wayInClosed, .wrongCredentials, .emailUnconfirmed, .tooManyAttempts, .deviceFull],
+      "Log in with email address and password"
+    ) {
       (call) async throws(Failure) in
       try response(.ok, await Users.login(credentials(call), call.context), call)
     },
-    open("/v1/login/jwt", 20_000, "Log in with a token of one of the app's issuers") {
+    open(
+      "/v1/login/jwt",
+      20_000,
+      takes: .body(["token": .text]),
+      gives: .ok(.grant),
+      refuses: [
+        .wayInClosed, .externalTokenInvalid, .issuerUnavailable, .tooManyAttempts, .deviceFull,
+      ],
+      "Log in with a token of one of the app's issuers"
+    ) {
       (call) async throws(Failure) in
       try response(.ok, await TokenLogin.login(call.strings("token")[0], call.context), call)
     },
-    open("/v1/login/api-key", 1_024, "Log in with an API key") {
+    open(
+      "/v1/login/api-key",
+      1_024,
+      takes: .body(["key": .text]),
+      gives: .ok(.grant),
+      refuses: [.wayInClosed, .wrongCredentials, .tooManyAttempts, .deviceFull],
+      "Log in with an API key"
+    ) {
       (call) async throws(Failure) in
       try response(.ok, await APIKeys.login(call.strings("key")[0], call.context), call)
     },
     open(
       "/v1/token/refresh",
       1_024,
+      takes: .body(optional: ["refresh_token": .text.saying("absent where a cookie is sent")]),
+      gives: .ok(.grant),
+      refuses: [.refreshTokenInvalid, .notLoggedIn],
       "Exchange a refresh token, or the cookie of a device, for new tokens"
     ) { (call) async throws(Failure) in
       if call.asker.usesCookie {
@@ -43,10 +84,11 @@ import Wiring
       let token = try call.strings("refresh_token")[0]
       return try response(.ok, await Sessions.refresh(token, call.context), call)
     },
-    Route(
+    Operation(
       .post,
       "/v1/logout",
       access: .user(scope: Scopes.readUser),
+      gives: [.noContent],
       summary: "End the session"
     ) { (call) async throws(Failure) in
       try await Sessions.logout(call.caller, call.context)
@@ -57,10 +99,23 @@ import Wiring
   nonisolated static func open(
     _ pattern: String,
     _ limit: Int,
+    takes: Shape,
+    gives: Answer...,
+    refuses: [ProblemType],
     _ summary: String,
     _ handler: @escaping Route.Handler
-  ) -> Route {
-    Route(.post, pattern, access: .open, body: .json(limit: limit), summary: summary, handler)
+  ) -> Operation {
+    Operation(
+      .post,
+      pattern,
+      access: .open,
+      body: .json(limit: limit),
+      takes: takes,
+      gives: gives,
+      refuses: refuses,
+      summary: summary,
+      handler
+    )
   }
 
   static func credentials(_ call: Call) throws(Failure) -> Credentials {

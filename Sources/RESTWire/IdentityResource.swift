@@ -6,38 +6,50 @@ import Wiring
 
 /// `/v1/me/identities` and `/v1/me/api-keys`.
 @EventLoop enum IdentityResource {
-  nonisolated static let routes =
-    [Side.ownAccess, .programs].flatMap(routes) + [
-      Route(
+  nonisolated static let operations =
+    [Side.ownAccess, .programs].flatMap(operations) + [
+      Operation(
         .post,
         "/v1/me/identities",
         access: .user(scope: Scopes.updateIdentities),
         body: .json(limit: 20_000),
+        takes: .newIdentity,
+        gives: [.ok(.identities, "The identities."), .created(.newAPIKey, "The API key.")],
+        refuses: [
+          .wayInClosed, .emailTaken, .identityTaken, .identityExists, .apiKeyLimit,
+          .externalTokenInvalid, .issuerUnavailable, .tooManyAttempts,
+        ],
         summary: "Link an identity: a password, a token of an issuer, or a new API key",
         link
       ),
-      Route(
+      Operation(
         .get,
         "/v1/me/api-keys",
         access: .user(scope: Scopes.readUser),
+        gives: [.ok(.apiKeys)],
         summary: "List the API keys"
       ) { (call) async throws(Failure) in
         Response(.ok, json: try await APIKeys.list(of: call.caller, call.context))
       },
-      Route(
+      Operation(
         .post,
         "/v1/me/api-keys",
         access: .user(scope: Scopes.updateIdentities),
         body: .json(limit: 1_024),
+        takes: .body(["name": .label]),
+        gives: [.created(.newAPIKey, "The API key.")],
+        refuses: [.wayInClosed, .apiKeyLimit],
         summary: "Make an API key, which is shown this once"
       ) { (call) async throws(Failure) in
         try await makeKey(call.strings("name")[0], call)
       },
-      Route(
+      Operation(
         .patch,
         "/v1/me/api-keys/{identity}",
         access: .user(scope: Scopes.updateIdentities),
         body: .json(limit: 1_024),
+        takes: .disabling,
+        gives: [.noContent],
         summary: "Disable an API key, or enable it again"
       ) { (call) async throws(Failure) in
         var members = try Members(call.json, known: ["disabled"])
@@ -51,26 +63,36 @@ import Wiring
         )
         return Response(.noContent)
       },
-      Route(
+      Operation(
         .delete,
         "/v1/me/api-keys/{identity}",
         access: .user(scope: Scopes.updateIdentities),
+        gives: [.noContent],
+        refuses: [.lastIdentity],
         summary: "Delete an API key",
         unlink
       ),
     ]
 
-  private nonisolated static func routes(_ side: Side) -> [Route] {
+  private nonisolated static func operations(_ side: Side) -> [Operation] {
     let pattern = "\(side.prefix)/identities"
     return [
-      Route(.get, pattern, access: side.read, summary: "List the identities") {
+      Operation(
+        .get,
+        pattern,
+        access: side.read,
+        gives: [.ok(.identities)],
+        summary: "List the identities"
+      ) {
         (call) async throws(Failure) in
         Response(.ok, json: try await Identities.list(of: call.caller, call.context))
       },
-      Route(
+      Operation(
         .delete,
         "\(pattern)/{identity}",
         access: side.write,
+        gives: [.noContent],
+        refuses: [.lastIdentity],
         summary: "Unlink an identity; not the last one",
         unlink
       ),

@@ -6,28 +6,33 @@ import Wiring
 
 /// `/v1/indexes`, for the operator: what the app's users can be searched by.
 @EventLoop enum IndexResource {
-  nonisolated static let routes: [Route] = [
-    Route(
+  nonisolated static let operations: [Operation] = [
+    Operation(
       .get,
       "/v1/indexes",
       access: .operator,
+      gives: [.ok(.list(of: .index))],
       summary: "List the paths that users can be searched by"
     ) { (call) async throws(Failure) in
       let app = try call.context.app.name
       return Response(.ok, json: try await SearchIndexes.list(of: app, for: call.administrator))
     },
-    Route(
+    Operation(
       .post,
       "/v1/indexes",
       access: .operator,
       body: .json(limit: 4_096),
+      takes: .body(["path": .text.like("metadata.theme"), "kind": .kind]),
+      gives: [.accepted(.index, "It is built in the background.")],
+      refuses: [.indexExists, .indexLimit],
       summary: "Declare a path that users can be searched by, when its state is ready",
       add
     ),
-    Route(
+    Operation(
       .delete,
       "/v1/indexes/{id}",
       access: .operator,
+      gives: [.noContent],
       summary: "End the use of an index"
     ) { (call) async throws(Failure) in
       try await SearchIndexes.remove(

@@ -6,11 +6,12 @@ import Wiring
 
 /// `/v1/issuers`, for the operator: whose tokens the app takes.
 @EventLoop enum IssuerResource {
-  nonisolated static let routes: [Route] = [
-    Route(
+  nonisolated static let operations: [Operation] = [
+    Operation(
       .get,
       "/v1/issuers",
       access: .operator,
+      gives: [.ok(.issuers)],
       summary: "List the issuers whose tokens the app takes"
     ) { (call) async throws(Failure) in
       Response(
@@ -18,11 +19,14 @@ import Wiring
         json: try await Issuers.list(of: call.context.app.name, for: call.administrator)
       )
     },
-    Route(
+    Operation(
       .post,
       "/v1/issuers",
       access: .operator,
       body: .json(limit: 131_072),
+      takes: .issuerDescription,
+      gives: [.created(nil, "It is taken from now on.", fields: [.location])],
+      refuses: [.issuerExists],
       summary: "Add an issuer: its keys at a URL, as a key set, or a shared secret"
     ) { (call) async throws(Failure) in
       let issuer = try description(call.json)
@@ -31,10 +35,11 @@ import Wiring
       response.add(.location, "/v1/issuers/\(issuer.name)")
       return response
     },
-    Route(
+    Operation(
       .delete,
       "/v1/issuers/{name}",
       access: .operator,
+      gives: [.noContent],
       summary: "Remove an issuer; its users stay"
     ) { (call) async throws(Failure) in
       try await Issuers.remove(call.name, from: call.context.app.name, by: call.administrator)

@@ -5,33 +5,64 @@ import Wiring
 
 /// What is confirmed and reset by mail, and the change of a password.
 @EventLoop enum Mailing {
-  nonisolated static let routes: [Route] = [
-    Entrance.open("/v1/confirm", 1_024, "Confirm an email address by a token that was mailed") {
+  nonisolated static let operations: [Operation] = [
+    Entrance.open(
+      "/v1/confirm",
+      1_024,
+      takes: .body(["token": .text]),
+      gives: .noContent,
+      refuses: [.mailTokenInvalid, .emailTaken],
+      "Confirm an email address by a token that was mailed"
+    ) {
       (call) async throws(Failure) in
       try await Emails.confirm(call.strings("token")[0], call.context)
       return Response(.noContent)
     },
-    Entrance.open("/v1/confirm/request", 1_024, "Mail a token that confirms an email address") {
+    Entrance.open(
+      "/v1/confirm/request",
+      1_024,
+      takes: .body(["email": .address]),
+      gives: .accepted(nil, "A mail is sent if the address needs one."),
+      refuses: [.wayInClosed, .tooManyAttempts, .mailNotConfigured],
+      "Mail a token that confirms an email address"
+    ) {
       (call) async throws(Failure) in
       try await Emails.requestConfirmation(of: call.strings("email")[0], call.context)
       return Response(.accepted)
     },
-    Entrance.open("/v1/password/reset-request", 1_024, "Mail a token that resets a password") {
+    Entrance.open(
+      "/v1/password/reset-request",
+      1_024,
+      takes: .body(["email": .address]),
+      gives: .accepted(nil, "A mail is sent if somebody has the address."),
+      refuses: [.wayInClosed, .tooManyAttempts, .mailNotConfigured],
+      "Mail a token that resets a password"
+    ) {
       (call) async throws(Failure) in
       try await Emails.requestReset(of: call.strings("email")[0], call.context)
       return Response(.accepted)
     },
-    Entrance.open("/v1/password/reset", 4_096, "Set a new password by a token that was mailed") {
+    Entrance.open(
+      "/v1/password/reset",
+      4_096,
+      takes: .body(["token": .text, "password": .text]),
+      gives: .noContent,
+      refuses: [.wayInClosed, .mailTokenInvalid],
+      "Set a new password by a token that was mailed"
+    ) {
       (call) async throws(Failure) in
       let members = try call.strings("token", "password")
       try await Emails.reset(members[0], password: members[1], call.context)
       return Response(.noContent)
     },
-    Route(
+    Operation(
       .post,
       "/v1/password/change",
       access: .user(scope: Scopes.updateIdentities),
       body: .json(limit: 4_096),
+      takes: .body(["current_password": .text, "new_password": .text]),
+      gives: [.noContent],
+      refuses: [.wrongCredentials, .tooManyAttempts],
       summary: "Change the password and end all other sessions"
     ) { (call) async throws(Failure) in
       let members = try call.strings("current_password", "new_password")

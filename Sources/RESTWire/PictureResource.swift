@@ -5,9 +5,15 @@ import Wiring
 
 /// `/v1/me/picture` and `/v1/pictures`.
 @EventLoop enum PictureResource {
-  nonisolated static let routes =
-    [Side.own, .programs].flatMap(routes) + [
-      Route(.get, "/v1/pictures/{name}", access: .open, summary: "Show a picture") {
+  nonisolated static let operations =
+    [Side.own, .programs].flatMap(operations) + [
+      Operation(
+        .get,
+        "/v1/pictures/{name}",
+        access: .open,
+        gives: [Answer(status: .ok, says: "The picture.", shape: nil, types: [.jpeg, .png])],
+        summary: "Show a picture"
+      ) {
         (call) async throws(Failure) in
         let picture = try await Pictures.show(call.captures["name"] ?? "", in: call.store)
         var response = Response(.ok)
@@ -19,13 +25,15 @@ import Wiring
       }
     ]
 
-  private nonisolated static func routes(_ side: Side) -> [Route] {
+  private nonisolated static func operations(_ side: Side) -> [Operation] {
     [
-      Route(
+      Operation(
         .put,
         "\(side.prefix)/picture",
         access: side.write,
         body: .bytes(limit: Pictures.limit, types: [.jpeg, .png, .webp, .heic, .heif]),
+        gives: [.ok(.profile, "The profile with the path of the picture.")],
+        refuses: [.pictureType, .pictureTruncated, .pictureDamaged, .picturePixels, .pictureCost],
         summary: "Upload the picture"
       ) { (call) async throws(Failure) in
         guard case .bytes(let file) = call.body else {
@@ -35,7 +43,14 @@ import Wiring
         try await Audit.recordChange(of: "picture", by: call.caller, call.context)
         return Response(.ok, json: profile.body, tag: EntityTag(profile.version))
       },
-      Route(.delete, "\(side.prefix)/picture", access: side.write, summary: "Remove the picture") {
+      Operation(
+        .delete,
+        "\(side.prefix)/picture",
+        access: side.write,
+        gives: [.noContent],
+        refuses: [.notFound],
+        summary: "Remove the picture"
+      ) {
         (call) async throws(Failure) in
         try await Pictures.remove(of: call.caller, call.context)
         try await Audit.recordChange(of: "picture", by: call.caller, call.context)

@@ -5,12 +5,7 @@ import JSON
 extension Problem {
   /// What is wrong with a filter, and where.
   init(_ error: FilterError) {
-    self.init(
-      .unprocessable,
-      "filter_invalid",
-      "The filter is not one that this API reads.",
-      detail: "At byte \(error.position): \(error.detail)"
-    )
+    self.init(type: .filterInvalid, detail: "At byte \(error.position): \(error.detail)")
     extensions = [
       ("position", .number(JSONNumber(error.position))), ("rule", .string(error.rule.rawValue)),
     ]

@@ -7,7 +7,7 @@ extension Problem {
   ///
   /// `member` is the one of the body that the error's pointer leads into.
   init(_ error: OperatorError, in member: String) {
-    self.init(.unprocessable, "update_refused", "The update cannot be carried out.")
+    self.init(type: .updateRefused)
     let filters = "/arrayFilters"
     let pointer =
       error.pointer.hasPrefix(filters)

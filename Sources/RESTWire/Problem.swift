@@ -5,10 +5,7 @@ import JSON
 ///
 /// - Source: RFC 9457.
 struct Problem {
-  let status: Status
-  /// Stable, and never used again for anything else; `type` is its page.
-  let code: String
-  let title: String
+  let type: ProblemType
   var detail: String?
   /// The places of the input that broke a rule.
   var errors: [(pointer: String, code: String, detail: String)] = []
@@ -16,21 +13,19 @@ struct Problem {
   var extensions: [(String, JSON)] = []
   var fields: [(FieldName, String)] = []
 
-  init(_ status: Status, _ code: String, _ title: String, detail: String? = nil) {
-    self.status = status
-    self.code = code
-    self.title = title
+  init(type: ProblemType, detail: String? = nil) {
+    self.type = type
     self.detail = detail
   }
 
   func response(_ id: RequestID) -> Response {
     var body = JSONObject()
-    body["type"] = .string("/problems/\(code)")
-    body["title"] = .string(title)
-    body["status"] = .number(JSONNumber(status.code))
+    body["type"] = .string("/problems/\(type.rawValue)")
+    body["title"] = .string(type.title)
+    body["status"] = .number(JSONNumber(type.status.code))
     if let detail { body["detail"] = .string(detail) }
     body["instance"] = .string("urn:dossier:request:\(id)")
-    body["code"] = .string(code)
+    body["code"] = .string(type.rawValue)
     if !errors.isEmpty {
       body["errors"] = .array(
         errors.map {
@@ -42,7 +37,7 @@ struct Problem {
       )
     }
     for (name, value) in extensions { body[name] = value }
-    var response = Response(status)
+    var response = Response(type.status)
     response.body = JSON.object(body).serialized()
     response.add(.contentType, "application/problem+json")
     response.add(.cacheControl, "no-store")

@@ -8,42 +8,51 @@ import Wiring
 @EventLoop enum PropertyResource {
   private nonisolated static let limit = 1_048_576
 
-  nonisolated static let routes = [Side.own, .programs].flatMap(routes)
+  nonisolated static let operations = [Side.own, .programs].flatMap(operations)
 
-  private nonisolated static func routes(_ side: Side) -> [Route] {
+  private nonisolated static func operations(_ side: Side) -> [Operation] {
     let pattern = "\(side.prefix)/properties"
     return [
-      Route(
+      Operation(
         .get,
         pattern,
         access: side.read,
+        gives: [.ok(.properties)],
         summary: "Read all properties"
       ) { (call) async throws(Failure) in
         response(try await Properties.read(of: call.caller, call.context))
       },
       bulk(.put, side, "Replace all properties", PropertyChange.replace),
       bulk(.patch, side, "Set some properties; null removes one", PropertyChange.merge),
-      Route(
+      Operation(
         .delete,
         pattern,
         access: side.write,
+        gives: [.ok(.properties)],
         summary: "Remove all properties"
       ) { (call) async throws(Failure) in
         response(try await apply(.removeAll, call))
       },
-      Route(
+      Operation(
         .get,
         "\(pattern)/{key}",
         access: side.read,
+        versions: .told,
+        gives: [.ok(.property)],
         summary: "Read a property and its version"
       ) { (call) async throws(Failure) in
         try one(call, await Properties.read(of: call.caller, call.context))
       },
-      Route(
+      Operation(
         .put,
         "\(pattern)/{key}",
         access: side.write,
         body: .json(limit: 16_384),
+        takes: .body(["value": .propertyValue]),
+        query: [.keep],
+        versions: .conflict,
+        gives: [.ok(.property)],
+        refuses: [.propertyLimit],
         summary: "Set a property; If-Match and keep say what a conflict does"
       ) { (call) async throws(Failure) in
         guard let object = call.json.object, let value = object["value"], object.count == 1 else {
@@ -52,10 +61,13 @@ import Wiring
         let change = PropertyChange.set(call.key, to: value, try call.propertyCondition)
         return try one(call, await apply(change, call))
       },
-      Route(
+      Operation(
         .delete,
         "\(pattern)/{key}",
         access: side.write,
+        query: [.keep],
+        versions: .conflict,
+        gives: [.ok(.properties)],
         summary: "Remove a property"
       ) { (call) async throws(Failure) in
         let change = PropertyChange.remove(call.key, try call.propertyCondition)
@@ -69,12 +81,15 @@ import Wiring
     _ side: Side,
     _ summary: String,
     _ change: @escaping @Sendable (JSONObject) -> PropertyChange
-  ) -> Route {
-    Route(
+  ) -> Operation {
+    Operation(
       method,
       "\(side.prefix)/properties",
       access: side.write,
       body: .json(limit: limit),
+      takes: method == .put ? .properties : .map(of: .propertyValue.orNull),
+      gives: [.ok(.properties)],
+      refuses: [.propertyLimit],
       summary: summary
     ) { (call) async throws(Failure) in
       guard let object = call.json.object else {

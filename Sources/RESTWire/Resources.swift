@@ -6,36 +6,45 @@ import Wiring
 
 /// `/v1/me`.
 @EventLoop enum ProfileResource {
-  nonisolated static let routes: [Route] =
+  nonisolated static let operations: [Operation] =
     [
-      Route(
+      Operation(
         .get,
         "/v1/me",
         access: .user(scope: Scopes.readUser),
+        versions: .read,
+        gives: [.ok(.profile)],
         summary: "Read the profile",
         read
       ),
-      Route(
+      Operation(
         .patch,
         "/v1/me",
         access: .user(scope: Scopes.updateMetadata),
         body: .patch(limit: 16_384),
+        takes: .profilePatch,
+        versions: .write,
+        gives: [.ok(.profile)],
+        refuses: [.patchTestFailed, .patchNotApplicable],
         summary: "Change the profile",
         patch
       ),
-      Route(
+      Operation(
         .delete,
         "/v1/me",
         access: .user(scope: Scopes.updateMetadata),
+        versions: .write,
+        gives: [.noContent],
         summary: "Delete the user and all its data",
         delete
       ),
     ]
     + [Side.own, .programs].map { side in
-      Route(
+      Operation(
         .get,
         "\(side.prefix)/export",
         access: side.read,
+        gives: [.ok(.object, "All of it.")],
         summary: "Everything that is stored about the user, as one JSON document"
       ) { (call) async throws(Failure) in
         // A program reads by its scopes what they name elsewhere, too.
@@ -82,16 +91,18 @@ import Wiring
 struct DocumentResource: Sendable {
   private let document: DocumentClass
 
-  static var routes: [Route] {
+  static var operations: [Operation] {
     let metadata = DocumentResource(.metadata)
     let appMetadata = DocumentResource(.appMetadata)
     let customData = DocumentResource(.customData)
-    return [Side.own, .programs].flatMap { metadata.routes($0) + customData.routes($0) }
-      + appMetadata.routes(.programsAppMetadata) + [
-        Route(
+    return [Side.own, .programs].flatMap { metadata.operations($0) + customData.operations($0) }
+      + appMetadata.operations(.programsAppMetadata) + [
+        Operation(
           .get,
           "/v1/me/app-metadata",
           access: .user(scope: Scopes.readUser),
+          versions: .read,
+          gives: [.ok(.document)],
           summary: "Read the app metadata, where the app lets users do that"
         ) { (call) async throws(Failure) in
           guard try call.context.app.settings.flag(.appMetadataReadable) else {
@@ -113,30 +124,57 @@ struct DocumentResource: Sendable {
 
   init(_ document: DocumentClass) { self.document = document }
 
-  private func routes(_ side: Side) -> [Route] {
+  private func operations(_ side: Side) -> [Operation] {
     let pattern = "\(side.prefix)/\(path)"
-    let routes = [
-      Route(.get, pattern, access: side.read, summary: "Read the \(path)", read),
-      Route(
+    let written: [Answer] =
+      document.isAlwaysThere
+      ? [.ok(.document)] : [.ok(.document), .created(.document, "There was none before.")]
+    let operations = [
+      Operation(
+        .get,
+        pattern,
+        access: side.read,
+        versions: .read,
+        gives: [.ok(.document)],
+        summary: "Read the \(path)",
+        read
+      ),
+      Operation(
         .put,
         pattern,
         access: side.write,
         body: .json(limit: document.limit),
+        takes: .document,
+        versions: .write,
+        gives: written,
+        refuses: [.documentTooLarge],
         summary: "Replace the \(path)",
         write
       ),
-      Route(
+      Operation(
         .patch,
         pattern,
         access: side.write,
         body: .patch(limit: document.limit),
+        takes: .document,
+        versions: .write,
+        gives: written,
+        refuses: [.documentTooLarge, .patchTestFailed, .patchNotApplicable],
         summary: "Change the \(path)",
         write
       ),
     ]
-    guard !document.isAlwaysThere else { return routes }
-    return routes + [
-      Route(.delete, pattern, access: side.write, summary: "Delete the \(path)", delete)
+    guard !document.isAlwaysThere else { return operations }
+    return operations + [
+      Operation(
+        .delete,
+        pattern,
+        access: side.write,
+        versions: .write,
+        gives: [.noContent],
+        summary: "Delete the \(path)",
+        delete
+      )
     ]
   }
 

@@ -5,12 +5,14 @@ import Wiring
 
 /// `/v1/me/sessions` and `/v1/me/audit`.
 @EventLoop enum SessionResource {
-  nonisolated static let routes =
-    [Side.ownAccess, .programs].flatMap(routes) + [
-      Route(
+  nonisolated static let operations =
+    [Side.ownAccess, .programs].flatMap(operations) + [
+      Operation(
         .get,
         "/v1/me/audit",
         access: .user(scope: Scopes.readUser),
+        query: [.cursor],
+        gives: [.ok(.events)],
         summary: "Read what was done to the user, the newest first"
       ) { (call) async throws(Failure) in
         let cursor: EventID? = try call.cursor()
@@ -23,20 +25,37 @@ import Wiring
       }
     ]
 
-  private nonisolated static func routes(_ side: Side) -> [Route] {
+  private nonisolated static func operations(_ side: Side) -> [Operation] {
     let pattern = "\(side.prefix)/sessions"
     return [
-      Route(.get, pattern, access: side.read, summary: "List the sessions that count") {
+      Operation(
+        .get,
+        pattern,
+        access: side.read,
+        gives: [.ok(.sessions)],
+        summary: "List the sessions that count"
+      ) {
         (call) async throws(Failure) in
         Response(.ok, json: try await Sessions.list(of: call.caller, call.context))
       },
-      Route(.delete, pattern, access: side.write, summary: "End all sessions but the caller's own")
-      {
+      Operation(
+        .delete,
+        pattern,
+        access: side.write,
+        gives: [.noContent],
+        summary: "End all sessions but the caller's own"
+      ) {
         (call) async throws(Failure) in
         try await Sessions.end(nil, by: call.caller, call.context)
         return Response(.noContent)
       },
-      Route(.delete, "\(pattern)/{session}", access: side.write, summary: "End a session") {
+      Operation(
+        .delete,
+        "\(pattern)/{session}",
+        access: side.write,
+        gives: [.noContent],
+        summary: "End a session"
+      ) {
         (call) async throws(Failure) in
         try await Sessions.end(call.captured("session"), by: call.caller, call.context)
         return Response(.noContent)

@@ -6,12 +6,16 @@ import Wiring
 
 /// `/v1/me/custom-data/update`: MongoDB's update operators.
 @EventLoop enum UpdateResource {
-  nonisolated static let routes = [Side.own, .programs].map { side in
-    Route(
+  nonisolated static let operations = [Side.own, .programs].map { side in
+    Operation(
       .post,
       "\(side.prefix)/custom-data/update",
       access: side.write,
       body: .json(limit: 1_048_576),
+      takes: .documentUpdate,
+      versions: .write,
+      gives: [.ok(.updateOutcome)],
+      refuses: [.updateRefused, .documentTooLarge],
       summary: "Change the custom data by MongoDB's update operators",
       update
     )

@@ -6,33 +6,43 @@ import Wiring
 
 /// `/v1/users`, for programs.
 @EventLoop enum UserResource {
-  nonisolated static let routes: [Route] = [
-    Route(
+  nonisolated static let operations: [Operation] = [
+    Operation(
       .get,
       "/v1/users",
       access: .client(scope: Scopes.readUsers),
+      query: [.filter, .limit, .cursor],
+      gives: [.ok(.list(of: .profile, atMost: Users.pageSize))],
+      refuses: [.filterInvalid, .notIndexed, .searchTooSlow],
       summary: "List users, or those that a filter fits, the oldest first",
       list
     ),
-    Route(
+    Operation(
       .get,
       "/v1/users/{user}",
       access: .client(scope: Scopes.readUsers),
+      versions: .read,
+      gives: [.ok(.profile)],
       summary: "Read a user's profile",
       ProfileResource.read
     ),
-    Route(
+    Operation(
       .patch,
       "/v1/users/{user}",
       access: .client(scope: Scopes.updateUsers),
       body: .mergePatch(limit: 16_384),
+      takes: .either(.profilePatch, .body(["blocked": .flag])),
+      versions: .write,
+      gives: [.ok(.profile)],
       summary: "Change a user's profile, or block or unblock it",
       patch
     ),
-    Route(
+    Operation(
       .delete,
       "/v1/users/{user}",
       access: .client(scope: Scopes.deleteUsers),
+      versions: .write,
+      gives: [.noContent],
       summary: "Delete a user and all its data"
     ) { (call) async throws(Failure) in
       try await Users.delete(
@@ -43,10 +53,12 @@ import Wiring
       )
       return Response(.noContent)
     },
-    Route(
+    Operation(
       .get,
       "/v1/users/{user}/audit",
       access: .client(scope: Scopes.readUserLogs),
+      query: [.cursor],
+      gives: [.ok(.events)],
       summary: "Read what was done to a user, the newest first"
     ) { (call) async throws(Failure) in
       let user: UserID = try call.captured("user")

@@ -15,6 +15,8 @@ import subprocess
 import tempfile
 import time
 
+from reference import Reference
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("DOSSIER_TEST_BUILD", ROOT / ".build/debug"))
 TOOLS = pathlib.Path("/usr/lib/postgresql/15/bin")
@@ -63,6 +65,9 @@ class Answer:
 class Deployment:
     """Starts on construction; `stop` ends everything it started, by id."""
 
+    # What every answer must be in; the same for all deployments of one build.
+    reference = None
+
     def __init__(self, workers=2, settings=(), picture_folder=False):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="dossier-test-", dir="/tmp"))
         self.folder.chmod(0o755)
@@ -101,6 +106,8 @@ class Deployment:
             self.start_dossierd()
             self.start_nginx()
             wait_until(lambda: self.get("/readyz").status == 200, what="readiness")
+            if Deployment.reference is None:
+                Deployment.reference = Reference(self.get("/openapi.json").json)
         except BaseException:
             self.stop()
             raise
@@ -253,7 +260,10 @@ class Deployment:
         try:
             client.request(method, path, body=body, headers=headers)
             response = client.getresponse()
-            return Answer(response.status, response.headers, response.read())
+            answer = Answer(response.status, response.headers, response.read())
+            fault = self.reference and self.reference.fault(method, path, answer)
+            assert not fault, fault
+            return answer
         finally:
             if connection is None:
                 client.close()

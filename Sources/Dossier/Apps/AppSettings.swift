@@ -27,7 +27,7 @@ package enum AppSetting: String, CaseIterable, Sendable {
   case resetSubject = "reset_subject"
   case resetText = "reset_text"
 
-  enum Rule {
+  package enum Rule {
     case flag(Bool)
     case number(ClosedRange<Int>, Int)
     case choice([String], String)
@@ -37,7 +37,7 @@ package enum AppSetting: String, CaseIterable, Sendable {
     case origins
   }
 
-  var rule: Rule {
+  package var rule: Rule {
     switch self {
     case .anonymous, .password, .jwt, .apiKey: .flag(true)
     case .emailConfirmationRequired: .flag(false)

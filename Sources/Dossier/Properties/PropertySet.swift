@@ -42,7 +42,7 @@ package struct PropertyCondition: Sendable {
 }
 
 /// The properties of one user, while they are changed.
-struct PropertySet {
+package struct PropertySet {
   private(set) var properties: [String: Property]
   /// No new key starts at or below this: what was removed may have had it.
   private(set) var floor: Int
@@ -50,10 +50,10 @@ struct PropertySet {
   private(set) var written: Set<String> = []
 
   /// - Source: the limits of design section 1.
-  static let limit = 100
-  static let keyLimit = 128
+  package static let limit = 100
+  package static let keyLimit = 128
   /// The most that an app can allow; the database says the same.
-  static let largestString = 1_024
+  package static let largestString = 1_024
 
   init(_ properties: [Property], floor: Int) {
     self.properties = Dictionary(uniqueKeysWithValues: properties.map { ($0.key, $0) })

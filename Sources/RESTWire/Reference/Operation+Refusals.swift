@@ -1,0 +1,71 @@
+import HTTP
+import Wiring
+
+extension Operation {
+  /// Every kind of problem that the route can answer.
+  var problems: [ProblemType] {
+    var all = Set(ProblemType.everywhere + route.access.problems + route.body.problems + refuses)
+    if takes != nil || !query.isEmpty { all.insert(.invalid) }
+    if !parameters.isEmpty { all.formUnion([.pathMalformed, .notFound]) }
+    switch versions {
+    case .none, .told: break
+    case .read: all.formUnion([.versionMoved, .notFound])
+    case .write: all.formUnion([.versionMoved, .notFound, .invalid])
+    case .conflict: all.insert(.propertyMoved)
+    }
+    return ProblemType.allCases.filter(all.contains)
+  }
+
+  /// The names that the path captures, in order.
+  var parameters: [String] {
+    route.pattern.split(separator: "/").filter { $0.hasPrefix("{") }.map {
+      String($0.dropFirst().dropLast())
+    }
+  }
+
+  /// What generated clients call it: the method and the words of the path.
+  var id: String {
+    let words = route.pattern.split(separator: "/").flatMap {
+      $0.split { "{}-.".contains($0) }
+    }
+    return route.method.rawValue.lowercased()
+      + words.filter { $0 != "v1" }.map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
+  }
+}
+
+extension ProblemType {
+  /// What any route may answer: what nginx refuses, a name that is no app's, and our own troubles.
+  fileprivate static let everywhere: [ProblemType] = [
+    .requestMalformed, .conditionMalformed, .appNotFound, .bodyTooLarge, .uriTooLong,
+    .headerTooLarge, .internalError, .overloaded, .databaseUnavailable, .serverUnavailable,
+  ]
+}
+
+extension Access {
+  fileprivate var problems: [ProblemType] {
+    switch self {
+    case .open: [.deviceUnknown, .originForbidden]
+    case .user:
+      [.tokenMissing, .tokenInvalid, .tokenExpired, .sessionEnded, .insufficientScope]
+    case .device: [.deviceUnknown, .originForbidden]
+    case .client, .operator: [.clientUnknown, .insufficientScope]
+    case .loopback: [.notLoopback]
+    }
+  }
+}
+
+extension BodyRule {
+  fileprivate var problems: [ProblemType] {
+    let json: [ProblemType] = [
+      .jsonEmpty, .jsonSyntax, .jsonTrailing, .jsonUTF8, .jsonSurrogate, .jsonNul,
+      .jsonDuplicateKey, .jsonDepth, .jsonNumber,
+    ]
+    let any: [ProblemType] = [.mediaType, .bodyTruncated]
+    return switch self {
+    case .none: []
+    case .json, .mergePatch: any + json
+    case .patch: any + json + [.patchMalformed]
+    case .bytes: any
+    }
+  }
+}

@@ -1,0 +1,111 @@
+import Dossier
+import HTTP
+import JSON
+import Wiring
+
+/// A route of this API, with what its reference says of it.
+struct Operation: Sendable {
+  let route: Route
+  /// What the body must be; of a merge patch, what the patch must be.
+  let takes: Shape?
+  let query: [QueryParameter]
+  let versions: Versions
+  let gives: [Answer]
+  /// Beside those that follow from access, body, path and versions.
+  let refuses: [ProblemType]
+
+  init(
+    _ method: Method,
+    _ pattern: String,
+    access: Access,
+    body: BodyRule = .none,
+    takes: Shape? = nil,
+    query: [QueryParameter] = [],
+    versions: Versions = .none,
+    gives: [Answer],
+    refuses: [ProblemType] = [],
+    summary: String,
+    _ handler: @escaping Route.Handler
+  ) {
+    route = Route(method, pattern, access: access, body: body, summary: summary, handler)
+    self.takes = takes
+    self.query = query
+    self.versions = versions
+    self.gives = gives
+    self.refuses = refuses
+  }
+}
+
+/// What preconditions a route looks at.
+enum Versions: Sendable {
+  case none
+  /// None, but its answer has an `ETag`.
+  case told
+  /// `If-None-Match` answers 304, `If-Match` 412.
+  case read
+  /// `If-Match`, and `If-None-Match: *`, answer 412.
+  case write
+  /// As `write`, but with 409 and the stored value.
+  case conflict
+}
+
+/// One way in which a route answers when nothing is wrong.
+struct Answer: Sendable {
+  let status: Status
+  let says: String
+  let shape: Shape?
+  /// Of bodies that are not JSON.
+  var types: [MediaType] = [.json]
+  var fields: [FieldName] = []
+
+  static func ok(_ shape: Shape, _ says: String = "It is done.") -> Answer {
+    Answer(status: .ok, says: says, shape: shape)
+  }
+
+  static func created(_ shape: Shape?, _ says: String, fields: [FieldName] = []) -> Answer {
+    Answer(status: .created, says: says, shape: shape, fields: fields)
+  }
+
+  static func accepted(_ shape: Shape?, _ says: String) -> Answer {
+    Answer(status: .accepted, says: says, shape: shape)
+  }
+
+  static let noContent = Answer(status: .noContent, says: "It is done.", shape: nil)
+}
+
+/// A parameter of the query.
+struct QueryParameter: Sendable {
+  let name: String
+  let says: String
+  let shape: Shape
+
+  static let cursor = QueryParameter(
+    name: "cursor",
+    says: "where the page goes on, as the Link of the page before has it",
+    shape: .id
+  )
+  static let limit = QueryParameter(
+    name: "limit",
+    says: "how many a page has at most",
+    shape: .integer(1...Users.pageSize)
+  )
+  static let filter = QueryParameter(
+    name: "filter",
+    says: "which users, such as metadata.theme = \"dark\" and created_at > 2026-01-01",
+    shape: .text.like("email = \"ada@example.com\"")
+  )
+  static let keep = QueryParameter(
+    name: "keep",
+    says: "what a property with another version does: new writes all the same, old leaves it",
+    shape: .choice(["new", "old"])
+  )
+}
+
+/// A part of the reference: operations that are read together.
+struct Chapter: Sendable {
+  let title: String
+  let says: String
+  /// Commands for a shell that has `B`, the address of the server, and those of the chapters before.
+  var example: String?
+  let operations: [Operation]
+}

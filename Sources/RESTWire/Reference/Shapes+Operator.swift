@@ -1,0 +1,95 @@
+import Dossier
+import JSON
+
+/// What operators read and write.
+extension Shape {
+  static let slug = Shape.text(pattern: "^[a-z0-9][a-z0-9-]{0,62}$").like("shop")
+  /// What people read; no control characters.
+  static let label = Shape.text(1...100)
+
+  static let apps = Shape.list(
+    of: .object([
+      "id": .id, "name": .text, "hosts": .list(of: .text), "version": .count, "created_at": .time,
+    ])
+  )
+
+  static let app = Shape.object([
+    "id": .id, "name": .text, "hosts": .list(of: .text), "settings": .settings,
+    "chosen": .list(of: .text).saying("the settings that are not left to their defaults"),
+    "version": .count, "created_at": .time, "updated_at": .time,
+  ]).named("App", "An app with the settings in force.")
+
+  static let appPatch = Shape.body(optional: [
+    "settings": .settingsPatch, "hosts": .list(of: .text).orNull,
+  ])
+
+  /// Made of the settings themselves.
+  static let settings = Shape.object(
+    members: AppSetting.allCases.map { ($0.rawValue, shape(of: $0)) }
+  ).named("Settings", "What an operator chooses for an app.")
+
+  static let settingsPatch = Shape.object(
+    optional: AppSetting.allCases.map { ($0.rawValue, shape(of: $0).orNull) },
+    isClosed: true
+  ).named("SettingsPatch", "Settings to change; null puts one back to its default.")
+
+  private static func shape(of setting: AppSetting) -> Shape {
+    let shape: Shape =
+      switch setting.rule {
+      case .flag: .flag
+      case .number(let range, _): .integer(range)
+      case .choice(let choices, _): .choice(choices)
+      case .text(let limit, _): .text(1...limit)
+      case .address: .text
+      case .origins: .list(of: .text, atMost: 100)
+      }
+    return shape.saying(setting.meaning)
+  }
+
+  static let clients = Shape.list(
+    of: .object([
+      "id": .id, "app": .text.orNull, "name": .text, "scopes": .list(of: .text),
+      "disabled": .flag, "created_at": .time,
+    ]).named("Client", "A program that may call, without its key.")
+  )
+
+  static let clientDescription = Shape.body(
+    ["name": .label, "app": .text.orNull.saying("null makes a client of the operator's")],
+    optional: ["scopes": .list(of: .choice(Scopes.management))]
+  )
+
+  static let newClient = Shape.object([
+    "id": .id, "app": .text.orNull, "name": .text, "key": .text.saying("shown this once"),
+  ]).named("NewClient", "A client with its key.")
+
+  static let disabling = Shape.body(["disabled": .flag])
+
+  static let signingKeys = Shape.list(
+    of: .object([
+      "id": .text, "purpose": .text, "algorithm": .text, "current": .flag, "created_at": .time,
+      "retires_at": .time.orNull,
+    ]).named("SigningKey", "A key that signs or verifies tokens, without its secret.")
+  )
+
+  static let issuers = Shape.list(
+    of: .object([
+      "name": .text, "issuer": .text, "audience": .text, "keys": .choice(["url", "set", "secret"]),
+      "jwks_url": .text.orNull, "claims": .map(of: .text), "created_at": .time,
+    ]).named("Issuer", "Whose tokens an app takes.")
+  )
+
+  static let issuerDescription = Shape.body(
+    ["name": .slug, "issuer": .text(1...1_024), "audience": .text(1...1_024)],
+    optional: [
+      "jwks_url": .text, "jwks": .object, "secret": .text,
+      "claims": .map(of: .text(1...200)).saying("which claim fills which member of the profile"),
+    ]
+  ).saying("One of jwks_url, jwks and secret must be there.")
+
+  static let index = Shape.object([
+    "id": .id.orNull, "path": .text, "kind": .kind,
+    "state": .choice(["building", "ready", "removing"]), "created_at": .time.orNull,
+  ]).named("Index", "A path that users can be searched by; those without an id are always there.")
+
+  static let kind = Shape.choice(["text", "number", "boolean"])
+}

@@ -1,0 +1,154 @@
+import Dossier
+import JSON
+
+/// What the API's answers and bodies look like.
+extension Shape {
+  // MARK: Everywhere
+
+  static let problem = Shape.object(
+    [
+      "type": .text, "title": .text, "status": .integer(400...599), "code": .text,
+    ],
+    optional: [
+      "detail": .text, "instance": .text.saying("names the request, for the operator"),
+      "errors": .list(
+        of: .object(["pointer": .text.saying("RFC 6901"), "code": .text, "detail": .text])
+      ).saying("the places of the input that broke a rule"),
+    ]
+  ).named("Problem", "An error, by RFC 9457; some kinds have further members.")
+
+  /// Entity tags, or `*`.
+  static let tags = Shape.text(pattern: #"^(\*|(W/)?"[^"]*"( *, *(W/)?"[^"]*")*)$"#).like("\"7\"")
+
+  /// A part of a path that is no fixed word.
+  static func parameter(_ name: String) -> Shape {
+    switch name {
+    case "key": .text(1...PropertySet.keyLimit).like("theme")
+    case "name", "code": .text(1...200)
+    default: .id
+    }
+  }
+
+  // MARK: Logging in
+
+  static let credentials = Shape.body(["email": .address, "password": .text])
+  static let address = Shape.text.like("ada@example.com")
+
+  static let grant = Shape.object(
+    [
+      "access_token": .text.saying("a JWT"), "token_type": .choice(["Bearer"]),
+      "expires_in": .count.saying("seconds the access token is good for"),
+      "user_id": .id, "device_id": .id,
+    ],
+    optional: [
+      "refresh_token": .text.saying("exchanged once; absent where a cookie holds the device"),
+      "device_secret": .text.saying("for later logins, of a device that is new"),
+    ]
+  ).named("Tokens", "What a login, a refresh or a switch of users answers.")
+
+  // MARK: Users
+
+  static let profile = Shape.object([
+    "id": .id, "created_at": .time, "updated_at": .time, "version": .count,
+    "anonymous": .flag.saying("whether the user has no way to log in again"), "blocked": .flag,
+    "email": .text.orNull, "email_verified": .flag,
+    "name": .text.orNull, "given_name": .text.orNull, "family_name": .text.orNull,
+    "nickname": .text.orNull, "phone": .text.orNull, "locale": .text.orNull, "zone": .text.orNull,
+    "picture": .text.orNull.saying("the path of the picture on this server"),
+  ]).named("Profile", "What an app shows of a user.")
+
+  static let profilePatch = Shape.body(optional: [
+    "name": .member("name"), "given_name": .member("given_name"),
+    "family_name": .member("family_name"), "nickname": .member("nickname"),
+    "phone": .text(pattern: #"^\+[0-9]{7,15}$"#).orNull.saying("E.164").like("+4930123456"),
+    "locale": .member("locale").like("de-DE"), "zone": .member("zone").like("Europe/Berlin"),
+  ]).named("ProfilePatch", "What a user may change of its profile; null removes a member.")
+
+  private static func member(_ name: String) -> Shape {
+    .text(1...(Profile.editable[name] ?? 1)).orNull
+  }
+
+  static let identities = Shape.list(
+    of: .object([
+      "id": .id, "provider": .text, "subject": .text, "confirmed": .flag, "created_at": .time,
+    ]).named("Identity", "By what a user is known: an address, an issuer's subject, an API key.")
+  )
+
+  static let newIdentity = Shape.either(
+    .body(["provider": .choice(["password"]), "email": .address, "password": .text]),
+    .body(["provider": .choice(["jwt"]), "token": .text]),
+    .body(["provider": .choice(["api-key"]), "name": .label])
+  )
+
+  static let apiKeys = Shape.list(
+    of: .object([
+      "id": .id, "name": .text, "disabled": .flag, "created_at": .time,
+      "last_used_at": .time.orNull,
+    ]).named("APIKey", "An API key of a user, without its secret.")
+  )
+
+  static let newAPIKey = Shape.object([
+    "id": .id, "name": .text, "key": .text.saying("shown this once"),
+  ]).named("NewAPIKey", "An API key with its secret.")
+
+  static let sessions = Shape.list(
+    of: .object([
+      "id": .id, "device_id": .id, "provider": .text, "current": .flag, "address": .text.orNull,
+      "agent": .text.orNull, "created_at": .time, "refreshed_at": .time, "expires_at": .time,
+    ]).named("Session", "A session that counts.")
+  )
+
+  static let events = Shape.list(
+    of: .object([
+      "id": .id, "at": .time, "action": .text, "actor": .text, "session_id": .id.orNull,
+      "device_id": .id.orNull, "address": .text.orNull, "agent": .text.orNull, "detail": .any,
+    ]).named("Event", "A fact of the audit trail."),
+    atMost: Audit.pageSize
+  )
+
+  static let devicePlaces = Shape.object([
+    "device_id": .id,
+    "users": .list(
+      of: .object([
+        "user_id": .id, "chosen_at": .time, "state": .choice(["active", "inactive", "logged_out"]),
+        "anonymous": .flag, "name": .text.orNull, "nickname": .text.orNull, "email": .text.orNull,
+        "picture": .text.orNull,
+      ])
+    ),
+  ]).named("Device", "Who is known on a device, the active user first.")
+
+  // MARK: Documents and properties
+
+  static let document = Shape.object.named("Document", "An object of the app's own making.")
+
+  static let jsonPatch = Shape.list(
+    of: .object(
+      ["op": .choice(["add", "remove", "replace", "move", "copy", "test"]), "path": .text],
+      optional: ["from": .text, "value": .any]
+    )
+  ).named("JSONPatch", "Operations by RFC 6902: all or nothing.")
+
+  static let propertyValue = Shape.either(
+    .text(0...PropertySet.largestString),
+    .flag,
+    .number
+  ).named("PropertyValue", "A string, a boolean or a number, which keeps its spelling.")
+
+  static let properties = Shape.map(of: .propertyValue, atMost: PropertySet.limit)
+
+  static let property = Shape.object([
+    "key": .text, "value": .propertyValue, "version": .count,
+  ]).named("Property", "A property with its version.")
+
+  static let documentUpdate = Shape.body(
+    ["update": .object.saying("operators, or a document to put in the place of the stored one")],
+    optional: [
+      "array_filters": .list(of: .object), "filter": .object, "upsert": .flag,
+    ]
+  )
+
+  static let updateOutcome = Shape.object([
+    "matched_count": .integer(0...1), "modified_count": .integer(0...1), "upserted": .flag,
+    "version": .count,
+  ]).named("UpdateOutcome", "What became of an update, as MongoDB counts.")
+}
