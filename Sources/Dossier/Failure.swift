@@ -26,6 +26,8 @@ package enum Failure: Error {
   case issuerExists
   /// The email address has been confirmed by another user of the app.
   case emailTaken
+  /// There is a user by something of the description: what, each with its place.
+  case userExists([Fault])
   /// The identity belongs to another user of the app.
   case identityTaken
   /// The user has an identity of that kind already.
@@ -128,6 +130,8 @@ extension Failure {
     switch (error.state, error.constraint) {
     case (.uniqueViolation, "identity_subjects_taken"): self = .identityTaken
     case (.uniqueViolation, "passwords_pkey"): self = .identityExists
+    case (.uniqueViolation, "users_pkey"):
+      self = .userExists([Fault("/id", "exists", "There is such a user.")])
     case (.uniqueViolation, "apps_name_key"): self = .appExists
     case (.uniqueViolation, "app_hosts_pkey"): self = .hostTaken
     case (.uniqueViolation, "issuers_pkey"): self = .issuerExists

@@ -54,6 +54,9 @@ extension Problem {
       errors = faults.map { ($0.pointer, $0.code, $0.detail) }
     case .notFound: self.init(type: .notFound)
     case .unknownApp: self.init(type: .appNotFound)
+    case .userExists(let faults):
+      self.init(type: .userExists)
+      errors = faults.map { ($0.pointer, $0.code, $0.detail) }
     case .identityTaken: self.init(type: .identityTaken)
     case .identityExists: self.init(type: .identityExists)
     case .lastIdentity: self.init(type: .lastIdentity)

@@ -42,6 +42,7 @@ enum ProblemType: String, CaseIterable, Sendable {
   case appExists = "app_exists"
   case hostTaken = "host_taken"
   case issuerExists = "issuer_exists"
+  case userExists = "user_exists"
   case identityTaken = "identity_taken"
   case identityExists = "identity_exists"
   case lastIdentity = "last_identity"
@@ -122,6 +123,7 @@ enum ProblemType: String, CaseIterable, Sendable {
     case .appExists: (.conflict, "There is an app of that name.")
     case .hostTaken: (.conflict, "A host belongs to another app.")
     case .issuerExists: (.conflict, "The app has an issuer of that name.")
+    case .userExists: (.conflict, "Something of the user belongs to another.")
     case .identityTaken: (.conflict, "The identity belongs to another user.")
     case .identityExists: (.conflict, "The user has an identity of that kind already.")
     case .lastIdentity: (.conflict, "There would be no way left to log in.")

@@ -18,6 +18,18 @@ import Wiring
       list
     ),
     Operation(
+      .post,
+      "/v1/users",
+      access: .client(scope: Scopes.createUsers),
+      body: .json(limit: 1_048_576),
+      takes: .newUser,
+      versions: .told,
+      gives: [.created(.profile, "The profile.", fields: [.location])],
+      refuses: [.userExists, .identityTaken, .documentTooLarge],
+      summary: "Make a user, with what an import can tell of it; no mail is sent",
+      create
+    ),
+    Operation(
       .get,
       "/v1/users/{user}",
       access: .client(scope: Scopes.readUsers),
@@ -100,6 +112,17 @@ import Wiring
     }
     var response = Response(.ok, json: page.items)
     if let next = page.next { response.add(.link, query.link("/v1/users", next: next.text)) }
+    return response
+  }
+
+  private static func create(_ call: Call) async throws(Failure) -> Response {
+    if call.json["app_metadata"] != nil, !call.mayUse(Scopes.updateAppMetadata) {
+      throw .forbidden(scope: Scopes.updateAppMetadata)
+    }
+    let made = try await Users.create(call.json, in: call.context.app, by: call.administrator)
+    let tag = EntityTag(made.profile.version)
+    var response = Response(.created, json: made.profile.body, tag: tag)
+    response.add(.location, "/v1/users/\(made.user)")
     return response
   }
 

@@ -5,7 +5,8 @@ import Postgres
 /// What the rows of one transaction become, as lists for the statements that write them.
 struct ImportBatch {
   private let app: AppID
-  private let `import`: ImportID
+  /// Nil for a user that is made alone.
+  private let `import`: ImportID?
   private var created: [JSON] = []
   private var updated: [JSON] = []
   /// Addresses of those that have, or may have, a password.
@@ -18,16 +19,16 @@ struct ImportBatch {
   private var propertyOwners: [JSON] = []
   private var facts: [JSON] = []
 
-  init(app: AppID, import id: ImportID) {
+  init(app: AppID, import id: ImportID?) {
     self.app = app
     `import` = id
   }
 
   /// What must be known of the rows, as `ImportQueries.examine` takes it.
-  static func questions(_ lines: [ImportLine]) -> JSON {
+  static func questions(_ rows: [ImportedUser?]) -> JSON {
     .array(
-      lines.enumerated().compactMap { index, line -> JSON? in
-        guard case .success(let row) = line.content else { return nil }
+      rows.enumerated().compactMap { index, row -> JSON? in
+        guard let row else { return nil }
         var question = JSONObject()
         question["index"] = .number(JSONNumber(index))
         if let id = row.id { question["user_id"] = .string(id.text) }
@@ -156,7 +157,7 @@ struct ImportBatch {
         ]
     )
     try await run(ImportQueries.properties, properties)
-    guard !facts.isEmpty else { return }
+    guard let `import`, !facts.isEmpty else { return }
     _ = try await transaction.run(
       ImportQueries.record,
       app,

@@ -22,7 +22,7 @@ package struct ImportedUser: Sendable {
   private(set) var id: UserID?
   private(set) var email: String?
   private(set) var isVerified: Bool?
-  private(set) var password = Password.untold
+  var password = Password.untold
   private(set) var profile = JSONObject()
   private(set) var isBlocked: Bool?
   private(set) var createdAt: String?
@@ -51,8 +51,15 @@ package struct ImportedUser: Sendable {
     } catch {
       throw .invalid([Fault(error.pointer, error.reason.rawValue, error.detail)])
     }
+    try self.init(json, stringLimit: stringLimit)
+  }
+
+  /// Reads what has passed the JSON gate.
+  ///
+  /// - Throws: `.invalid`, with every fault.
+  init(_ json: JSON, stringLimit: Int) throws(Failure) {
     guard let object = json.object else {
-      throw .invalid([Fault("", "type", "A line is an object.")])
+      throw .invalid([Fault("", "type", "A user is an object.")])
     }
     var faults: [Fault] = []
     for (name, value) in object {

@@ -137,7 +137,7 @@ package struct ImportLine: Sendable {
     let findings = try await transaction.run(
       ImportQueries.examine,
       app,
-      TextBytes(ImportBatch.questions(lines).serialized())
+      TextBytes(ImportBatch.questions(lines.map { try? $0.content.get() }).serialized())
     )
     let found = Dictionary(uniqueKeysWithValues: findings.map { ($0.index, $0) })
     var claims = ImportClaims()

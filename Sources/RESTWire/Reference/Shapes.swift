@@ -60,9 +60,29 @@ extension Shape {
   static let profilePatch = Shape.body(optional: [
     "name": .member("name"), "given_name": .member("given_name"),
     "family_name": .member("family_name"), "nickname": .member("nickname"),
-    "phone": .text(pattern: #"^\+[0-9]{7,15}$"#).orNull.saying("E.164").like("+4930123456"),
-    "locale": .member("locale").like("de-DE"), "zone": .member("zone").like("Europe/Berlin"),
+    "phone": .phone, "locale": .locale, "zone": .zone,
   ]).named("ProfilePatch", "What a user may change of its profile; null removes a member.")
+
+  static let newUser = Shape.body(optional: [
+    "id": .id, "email": .address, "email_verified": .flag,
+    "password": .text,
+    "password_hash": .text.orNull.saying("bcrypt, SHA-crypt, scrypt, PBKDF2 or Argon2"),
+    "name": .member("name"), "given_name": .member("given_name"),
+    "family_name": .member("family_name"), "nickname": .member("nickname"),
+    "phone": .phone, "locale": .locale, "zone": .zone,
+    "blocked": .flag, "created_at": .time,
+    "identities": .list(
+      of: .body(["provider": .text(1...100).like("jwt:web"), "subject": .text(1...1_024)]),
+      atMost: 100
+    ),
+    "metadata": .document, "app_metadata": .document, "custom_data": .document,
+    "properties": .properties,
+  ]).named("NewUser", "A user as the back end or an import describes it.")
+
+  private static let phone = Shape.text(pattern: #"^\+[0-9]{7,15}$"#).orNull.saying("E.164")
+    .like("+4930123456")
+  private static let locale = Shape.member("locale").like("de-DE")
+  private static let zone = Shape.member("zone").like("Europe/Berlin")
 
   private static func member(_ name: String) -> Shape {
     .text(1...(Profile.editable[name] ?? 1)).orNull

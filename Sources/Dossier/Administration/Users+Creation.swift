@@ -1,0 +1,91 @@
+import EventLoop
+package import JSON
+import Postgres
+
+extension Users {
+  /// Makes a user of a description, as a row of an import has it, and may have a `password` as it is
+  /// typed instead of a hash.
+  ///
+  /// No mail is sent: an address that is not said to be verified can be confirmed later.
+  /// - Parameters:
+  ///   - description: an object.
+  ///   - app: whose user it becomes.
+  ///   - administrator: who makes it.
+  /// - Returns: the profile, and whose it is.
+  /// - Throws: `.invalid` with every fault, `.userExists` with what is taken, `.identityTaken`,
+  ///   `.documentTooLarge`, `.overloaded`, `.unavailable`.
+  @EventLoop package static func create(
+    _ description: JSON,
+    in app: App,
+    by administrator: Administrator
+  ) async throws(Failure) -> (user: UserID, profile: StoredDocument) {
+    var members = description
+    let password = try takePassword(from: &members, app.settings)
+    let stringLimit = app.settings.number(.propertyStringLength)
+    var row = try ImportedUser(members, stringLimit: stringLimit)
+    if let password { row.password = .hash(try await administrator.store.passwords.hash(password)) }
+    let user = try await administrator.transaction {
+      [row] transaction async throws(DatabaseError) in
+      try await write(row, to: app.id, administrator, in: transaction)
+    }.get()
+    let profile = try await Profile.read(
+      of: Caller(administrator.actor, on: user, of: app.id),
+      in: administrator.store
+    )
+    return (user, profile)
+  }
+
+  /// The member `password`, which no import has; what is left does without an address only without it.
+  private static func takePassword(
+    from description: inout JSON,
+    _ settings: AppSettings
+  ) throws(Failure) -> String? {
+    guard var members = description.object, let value = members["password"] else { return nil }
+    var faults: [Fault] = []
+    if members["password_hash"] != nil {
+      faults.append(Fault("/password", "choice", "Only one of password and password_hash."))
+    }
+    if members["email"] == nil {
+      faults.append(Fault("/email", "required", "A password is of an address: email is needed."))
+    }
+    if let password = value.string {
+      if let fault = Credentials.fault(in: password, at: "/password", settings) {
+        faults.append(fault)
+      }
+    } else {
+      faults.append(Fault("/password", "type", "This member must be a string."))
+    }
+    guard faults.isEmpty else { throw .invalid(faults) }
+    members["password"] = nil
+    description = .object(members)
+    return value.string
+  }
+
+  @EventLoop private static func write(
+    _ row: ImportedUser,
+    to app: AppID,
+    _ administrator: Administrator,
+    in transaction: Transaction
+  ) async throws(DatabaseError) -> Result<UserID, Failure> {
+    var batch = ImportBatch(app: app, import: nil)
+    let questions = ImportBatch.questions([row])
+    let found = try await transaction.run(
+      ImportQueries.examine,
+      app,
+      TextBytes(questions.serialized())
+    )
+    guard let finding = found.first else {
+      return .failure(.unforeseen("a user was not examined"))
+    }
+    let decision = ImportDecision(row, finding, of: app, .fail)
+    switch decision {
+    case .create(let user):
+      _ = batch.add(row, decision)
+      try await batch.write(in: transaction, administrator)
+      try await administrator.record("user_create", of: user, app: app, in: transaction)
+      return .success(user)
+    case .fail(_, let faults): return .failure(.userExists(faults))
+    case .update, .skip: return .failure(.unforeseen("a user that exists was not refused"))
+    }
+  }
+}

@@ -1,0 +1,114 @@
+"""`POST /v1/users`: a back end makes users."""
+
+import unittest
+
+from cases import Case, in_parallel
+
+
+class Creation(Case):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.key = cls.site.client("--app", "default", "--scope", "create:users", "--scope",
+                                  "read:users", "--scope", "update:users_app_metadata", "--scope",
+                                  "read:users_app_metadata", "--scope", "read:logs_users")["key"]
+
+    def create(self, **members):
+        return self.post("/v1/users", members, token=self.key)
+
+    def read(self, user, path=""):
+        return self.expect(self.site.get(f"/v1/users/{user}{path}", token=self.key), 200).json
+
+    def users(self):
+        return int(self.site.sql("select count(*) from users"))
+
+    def test_all_that_can_be_told_is_stored(self):
+        made = self.expect(self.create(
+            email="Ada@Example.com", email_verified=True, password="correct horse", name="Ada",
+            phone="+4930123456", created_at="2020-01-02T03:04:05Z",
+            identities=[{"provider": "jwt:web", "subject": "ada"}], metadata={"a": 1},
+            app_metadata={"plan": "pro"}, custom_data={"level": 7}, properties={"x": 2}), 201)
+        user = made.json["id"]
+        self.assertEqual(made.headers["Location"], f"/v1/users/{user}")
+        self.assertEqual(made.json, self.read(user))
+        self.assertEqual(made.json["email"], "Ada@Example.com")
+        self.assertTrue(made.json["email_verified"])
+        self.assertFalse(made.json["anonymous"])
+        self.assertTrue(made.json["created_at"].startswith("2020-01-02T03:04:05"))
+        self.assertEqual(self.read(user, "/metadata"), {"a": 1})
+        self.assertEqual(self.read(user, "/app-metadata"), {"plan": "pro"})
+        self.assertEqual(self.read(user, "/custom-data"), {"level": 7})
+        self.assertEqual(self.read(user, "/properties"), {"x": 2})
+        self.assertEqual(
+            [(e["action"], e["actor"].split(":")[0]) for e in self.read(user, "/audit")],
+            [("user_create", "client")])
+        grant = self.expect(self.login("ada@example.com"), 200).json
+        self.assertEqual(grant["user_id"], user)
+        self.expect(self.login("ada@example.com", "correct horses"), 401, "wrong_credentials")
+        # The password is ours from the start: nothing of it is kept but an Argon2id hash.
+        hash_ = self.site.sql(f"select hash from passwords where user_id = '{user}'")
+        self.assertTrue(hash_.startswith("$argon2id$"), hash_)
+
+    def test_nothing_told_makes_an_anonymous_user_and_null_a_password_to_be_chosen(self):
+        self.assertTrue(self.expect(self.create(), 201).json["anonymous"])
+        made = self.expect(self.create(email="later@example.com", password_hash=None), 201).json
+        self.assertFalse(made["anonymous"])
+        self.expect(self.login("later@example.com"), 401, "wrong_credentials")
+        self.expect(self.post("/v1/password/reset-request", {"email": "later@example.com"}), 202)
+        token = self.site.mailed("later@example.com", "dpr")
+        reset = {"token": token, "password": "chosen by mail"}
+        self.expect(self.post("/v1/password/reset", reset), 204)
+        self.expect(self.login("later@example.com", "chosen by mail"), 200)
+
+    def test_what_breaks_a_rule_is_named_and_nobody_is_made(self):
+        count = self.users()
+        for members, pointer in [
+            ({"nope": 1}, "/nope"), ({"id": "x"}, "/id"), ({"email": "x"}, "/email"),
+            ({"password": "correct horse"}, "/email"), ({"password_hash": "$2b$x"}, "/password_hash"),
+            ({"email": "a@b.c", "password": "short"}, "/password"),
+            ({"email": "a@b.c", "password": 1}, "/password"),
+            ({"email": "a@b.c", "password": "correct horse", "password_hash": None}, "/password"),
+            ({"phone": "1"}, "/phone"), ({"blocked": "no"}, "/blocked"),
+            ({"metadata": []}, "/metadata"), ({"metadata": {"a": "x" * 65_536}}, "/metadata"),
+            ({"properties": {"a": {}}}, "/properties/a"), ({"created_at": "now"}, "/created_at"),
+            ({"identities": [{"provider": "password", "subject": "x"}]}, "/identities/0/provider"),
+        ]:
+            with self.subTest(members=str(members)[:60]):
+                refused = self.expect(self.create(**members), 422, "invalid").json
+                self.assertIn(pointer, [error["pointer"] for error in refused["errors"]])
+        self.expect(self.post("/v1/users", [], token=self.key), 422, "invalid")
+        self.assertEqual(self.users(), count)
+
+    def test_what_belongs_to_another_is_refused_by_its_place(self):
+        subject = {"provider": "jwt:web", "subject": "taken"}
+        first = self.expect(self.create(
+            email="taken@example.com", email_verified=True, password="correct horse",
+            identities=[subject]), 201).json
+        count = self.users()
+        for members, pointer in [
+            ({"email": "TAKEN@example.com"}, "/email"),
+            ({"email": "TAKEN@example.com", "email_verified": True}, "/email"),
+            ({"identities": [subject]}, "/identities"), ({"id": first["id"]}, "/id"),
+        ]:
+            with self.subTest(members=members):
+                refused = self.expect(self.create(**members), 409, "user_exists").json
+                self.assertEqual([error["pointer"] for error in refused["errors"]], [pointer])
+        self.assertEqual(self.users(), count)
+        self.assertEqual(self.read(first["id"])["version"], first["version"])
+
+    def test_of_many_at_once_one_is_made(self):
+        answers = in_parallel(8, lambda _: self.create(
+            email="race@example.com", email_verified=True, password="correct horse"))
+        self.assertEqual(sorted(answer.status for answer in answers), [201] + [409] * 7)
+        ids = in_parallel(8, lambda _: self.create(id="0" * 23 + "a"))
+        self.assertEqual(sorted(answer.status for answer in ids), [201] + [409] * 7)
+
+    def test_app_metadata_asks_for_its_scope(self):
+        poor = self.site.client("--app", "default", "--scope", "create:users")["key"]
+        self.expect(self.post("/v1/users", {"app_metadata": {}}, token=poor), 403,
+                    "insufficient_scope")
+        self.expect(self.post("/v1/users", {"metadata": {}}, token=poor), 201)
+
+
+if __name__ == "__main__":
+    unittest.main()
