@@ -28,20 +28,20 @@ import Wiring
     },
     Operation(
       .get,
-      "/v1/apps/{name}",
+      "/v1/apps/{app}",
       access: .operator,
       versions: .read,
       gives: [.ok(.app)],
       summary: "Read an app with its hosts and the settings in force"
     ) { (call) async throws(Failure) in
-      let app = try await Apps.record(of: call.name, for: call.administrator)
+      let app = try await Apps.record(of: call.text("app"), for: call.administrator)
       return try call.response(
         with: StoredDocument(body: app.json.serialized(), version: app.version)
       )
     },
     Operation(
       .patch,
-      "/v1/apps/{name}",
+      "/v1/apps/{app}",
       access: .operator,
       body: .mergePatch(limit: 131_072),
       takes: .appPatch,
@@ -64,7 +64,7 @@ import Wiring
     }
     try members.check()
     let app = try await Apps.change(
-      call.name,
+      call.text("app"),
       change,
       if: call.condition,
       by: call.administrator
@@ -75,9 +75,4 @@ import Wiring
   private static func response(_ status: Status, _ app: AppRecord) -> Response {
     Response(status, json: app.json.serialized(), tag: EntityTag(app.version))
   }
-}
-
-extension Call {
-  /// The name in the path.
-  var name: String { captures["name"] ?? "" }
 }

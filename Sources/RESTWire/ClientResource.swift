@@ -29,7 +29,7 @@ import Wiring
     ),
     Operation(
       .patch,
-      "/v1/clients/{id}",
+      "/v1/clients/{client}",
       access: .operator,
       body: .mergePatch(limit: 1_024),
       takes: .disabling,
@@ -39,18 +39,18 @@ import Wiring
       var members = try Members(call.json, known: ["disabled"])
       let isDisabled = members.flag("disabled")
       try members.check()
-      try await Clients.setDisabled(isDisabled, call.captured("id"), by: call.administrator)
+      try await Clients.setDisabled(isDisabled, call.captured("client"), by: call.administrator)
       return Response(.noContent)
     },
     Operation(
       .delete,
-      "/v1/clients/{id}",
+      "/v1/clients/{client}",
       access: .operator,
       gives: [.noContent],
       summary: "Delete a client"
     ) {
       (call) async throws(Failure) in
-      try await Clients.delete(call.captured("id"), by: call.administrator)
+      try await Clients.delete(call.captured("client"), by: call.administrator)
       return Response(.noContent)
     },
   ]

@@ -31,22 +31,22 @@ import Wiring
     },
     Operation(
       .post,
-      "/v1/device/users/{id}/logout",
+      "/v1/device/users/{user}/logout",
       access: .device,
       gives: [.ok(.devicePlaces)],
       summary: "Log a user out of the device"
     ) { (call) async throws(Failure) in
-      try await Devices.logout(call.captured("id"), call.context)
+      try await Devices.logout(call.captured("user"), call.context)
       return try await list(call)
     },
     Operation(
       .delete,
-      "/v1/device/users/{id}",
+      "/v1/device/users/{user}",
       access: .device,
       gives: [.ok(.devicePlaces)],
       summary: "Make the device forget a user"
     ) { (call) async throws(Failure) in
-      try await Devices.remove(call.captured("id"), call.context)
+      try await Devices.remove(call.captured("user"), call.context)
       return try await list(call)
     },
   ]

@@ -30,13 +30,13 @@ import Wiring
     ),
     Operation(
       .delete,
-      "/v1/indexes/{id}",
+      "/v1/indexes/{index}",
       access: .operator,
       gives: [.noContent],
       summary: "End the use of an index"
     ) { (call) async throws(Failure) in
       try await SearchIndexes.remove(
-        call.captured("id"),
+        call.captured("index"),
         from: call.context.app.name,
         by: call.administrator
       )

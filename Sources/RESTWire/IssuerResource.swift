@@ -37,12 +37,16 @@ import Wiring
     },
     Operation(
       .delete,
-      "/v1/issuers/{name}",
+      "/v1/issuers/{issuer}",
       access: .operator,
       gives: [.noContent],
       summary: "Remove an issuer; its users stay"
     ) { (call) async throws(Failure) in
-      try await Issuers.remove(call.name, from: call.context.app.name, by: call.administrator)
+      try await Issuers.remove(
+        call.text("issuer"),
+        from: call.context.app.name,
+        by: call.administrator
+      )
       return Response(.noContent)
     },
   ]

@@ -94,6 +94,9 @@ extension Call {
     return values
   }
 
+  /// What the path captures, as it is.
+  func text(_ name: String) -> String { captures[name] ?? "" }
+
   /// An id that the path names; what is no id names nothing.
   func captured<ID: Identifier>(_ name: String, as type: ID.Type = ID.self) throws(Failure) -> ID {
     guard let id = captures[name].flatMap({ ID($0) }) else { throw .notFound }

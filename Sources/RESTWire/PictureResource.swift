@@ -9,13 +9,13 @@ import Wiring
     [Side.own, .programs].flatMap(operations) + [
       Operation(
         .get,
-        "/v1/pictures/{name}",
+        "/v1/pictures/{picture}",
         access: .open,
         gives: [Answer(status: .ok, says: "The picture.", shape: nil, types: [.jpeg, .png])],
         summary: "Show a picture"
       ) {
         (call) async throws(Failure) in
-        let picture = try await Pictures.show(call.captures["name"] ?? "", in: call.store)
+        let picture = try await Pictures.show(call.text("picture"), in: call.store)
         var response = Response(.ok)
         response.body = picture.bytes
         response.add(.contentType, picture.type)

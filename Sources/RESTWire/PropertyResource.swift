@@ -58,7 +58,7 @@ import Wiring
         guard let object = call.json.object, let value = object["value"], object.count == 1 else {
           throw .invalid([Fault("", "members", "The body is an object with value alone.")])
         }
-        let change = PropertyChange.set(call.key, to: value, try call.propertyCondition)
+        let change = PropertyChange.set(call.text("key"), to: value, try call.propertyCondition)
         return try one(call, await apply(change, call))
       },
       Operation(
@@ -70,7 +70,7 @@ import Wiring
         gives: [.ok(.properties)],
         summary: "Remove a property"
       ) { (call) async throws(Failure) in
-        let change = PropertyChange.remove(call.key, try call.propertyCondition)
+        let change = PropertyChange.remove(call.text("key"), try call.propertyCondition)
         return response(try await apply(change, call))
       },
     ]
@@ -117,7 +117,7 @@ import Wiring
 
   /// The property that the path names.
   private static func one(_ call: Call, _ all: [Property]) throws(Failure) -> Response {
-    guard let property = all.first(where: { $0.key == call.key }) else { throw .notFound }
+    guard let property = all.first(where: { $0.key == call.text("key") }) else { throw .notFound }
     let body: JSON = [
       "key": .string(property.key), "value": property.value,
       "version": .number(JSONNumber(property.version)),
@@ -127,8 +127,6 @@ import Wiring
 }
 
 extension Call {
-  fileprivate var key: String { captures["key"] ?? "" }
-
   /// The versions of `If-Match`, or none stored for `If-None-Match: *`, and the query's `keep`.
   fileprivate var propertyCondition: PropertyCondition {
     get throws(Failure) {

@@ -85,7 +85,6 @@ class Commands(Administration):
     def test_settings_take_effect_and_an_app_serves_as_soon_as_it_is_there(self):
         self.site.dossier("app", "create", "quick")
         app = {"Dossier-App": "quick"}
-        time.sleep(1.1)
         self.expect(self.post("/v1/login/anonymous", {}, headers=app), 200)
         self.site.dossier("app", "set", "quick", "anonymous=false", "access_token_seconds=90")
         self.site.settle()

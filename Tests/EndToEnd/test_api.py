@@ -100,7 +100,7 @@ class API(Case):
         for line in listing.splitlines():
             name, found, _ = line.split("\t")
             method, path = name.split(" ")
-            path = re.sub(r"\{(key|name)\}", "x", path)
+            path = re.sub(r"\{(key|app|issuer|picture)\}", "x", path)
             path = re.sub(r"\{\w+\}", "0" * 24, path)
             if found.split(" ")[0] == access:
                 reads = {"POST": JSON, "PUT": JSON, "PATCH": MERGE}.get(method, {})

@@ -9,11 +9,13 @@ package import Postgres
   private var byName: [String: App] = [:]
   private var byHost: [String: App] = [:]
   private var loadedAt: UInt64?
+  private var begunAt: UInt64 = 0
   private var load: Task<Result<Void, Failure>, Never>?
   /// How long a change of an app may go unnoticed, in nanoseconds.
   private static let age: UInt64 = 5_000_000_000
-  /// How long an app that is not known is taken for none, in nanoseconds.
-  private static let patience: UInt64 = 1_000_000_000
+  /// How much time there is at least between two looks for an app that is not known, in
+  /// nanoseconds: whoever asks for any name keeps the database no busier.
+  private static let patience: UInt64 = 100_000_000
 
   /// - Parameters:
   ///   - database: is read when it is first needed.
@@ -34,10 +36,14 @@ package import Postgres
       try await reload().value.get()
     }
     if let name {
-      if let app = byName[name] { return app }
-      // Perhaps it has just been made; those who ask for any name make us look once a second.
-      guard let loadedAt, EventLoop.now() - loadedAt > Self.patience else { throw .unknownApp }
-      try await reload().value.get()
+      // Perhaps it has just been made: what began to be read before it was asked for may lack it.
+      let askedAt = EventLoop.now()
+      while byName[name] == nil, begunAt < askedAt {
+        let (now, next) = (EventLoop.now(), begunAt + Self.patience)
+        if now < next { await EventLoop.sleep(for: .nanoseconds(Int64(next - now))) }
+        // Another who waited may have looked meanwhile.
+        if begunAt < askedAt { try await reload().value.get() }
+      }
       guard let app = byName[name] else { throw .unknownApp }
       return app
     }
@@ -55,6 +61,7 @@ package import Postgres
   /// Reads all apps; those who ask meanwhile wait for the same reading.
   private func reload() -> Task<Result<Void, Failure>, Never> {
     if let load { return load }
+    begunAt = EventLoop.now()
     let task = EventLoop.task { [self] in
       defer { load = nil }
       do throws(DatabaseError) {

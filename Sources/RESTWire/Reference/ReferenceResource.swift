@@ -28,7 +28,7 @@ import Wiring
       gives: [Answer(status: .seeOther, says: "It is in the reference.", shape: nil)],
       summary: "Lead to what a kind of problem means"
     ) { (call) throws(Failure) in
-      guard let type = ProblemType(rawValue: call.captures["code"] ?? "") else { throw .notFound }
+      guard let type = ProblemType(rawValue: call.text("code")) else { throw .notFound }
       var response = Response(.seeOther)
       response.add(.location, "/reference#\(type.rawValue)")
       return response

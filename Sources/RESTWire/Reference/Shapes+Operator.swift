@@ -87,7 +87,8 @@ extension Shape {
   ).saying("One of jwks_url, jwks and secret must be there.")
 
   static let index = Shape.object([
-    "id": .id.orNull, "path": .text, "kind": .kind,
+    "id": .id.orNull, "path": .text,
+    "kind": .choice(["text", "number", "boolean", "time"]),
     "state": .choice(["building", "ready", "removing"]), "created_at": .time.orNull,
   ]).named("Index", "A path that users can be searched by; those without an id are always there.")
 

@@ -17,22 +17,24 @@ extension Shape {
     ]
   ).named("Problem", "An error, by RFC 9457; some kinds have further members.")
 
-  /// Entity tags, or `*`.
-  static let tags = Shape.text(pattern: #"^(\*|(W/)?"[^"]*"( *, *(W/)?"[^"]*")*)$"#).like("\"7\"")
+  /// Entity tags, or `*`; an empty field counts as none.
+  static let tags = Shape.text(pattern: #"^(|\*|(W/)?"[^"]*"( *, *(W/)?"[^"]*")*)$"#).like("\"7\"")
 
   /// A part of a path that is no fixed word.
   static func parameter(_ name: String) -> Shape {
     switch name {
     case "key": .text(1...PropertySet.keyLimit).like("theme")
-    case "name", "code": .text(1...200)
+    case "app", "issuer": .slug
+    case "picture", "code": .text(1...100)
     default: .id
     }
   }
 
   // MARK: Logging in
 
-  static let credentials = Shape.body(["email": .address, "password": .text])
+  static let credentials = Shape.body(["email": .address, "password": .password])
   static let address = Shape.text.like("ada@example.com")
+  static let password = Shape.text.like("correct horse battery")
 
   static let grant = Shape.object(
     [
@@ -142,11 +144,14 @@ extension Shape {
   static let document = Shape.object.named("Document", "An object of the app's own making.")
 
   static let jsonPatch = Shape.list(
-    of: .object(
-      ["op": .choice(["add", "remove", "replace", "move", "copy", "test"]), "path": .text],
-      optional: ["from": .text, "value": .any]
+    of: .either(
+      .object(["op": .choice(["add", "replace", "test"]), "path": .pointer, "value": .any]),
+      .object(["op": .choice(["remove"]), "path": .pointer]),
+      .object(["op": .choice(["move", "copy"]), "from": .pointer, "path": .pointer])
     )
   ).named("JSONPatch", "Operations by RFC 6902: all or nothing.")
+
+  private static let pointer = Shape.text(pattern: "^(/([^~/]|~[01])*)*$").like("/items/0")
 
   static let propertyValue = Shape.either(
     .text(0...PropertySet.largestString),

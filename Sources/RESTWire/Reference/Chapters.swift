@@ -1,0 +1,106 @@
+extension RESTWire {
+  /// All of the API, in the order in which it is read.
+  ///
+  /// The examples are commands that run one after the other, in one shell; a test runs them as they
+  /// are served.
+  static let chapters: [Chapter] = [
+    Chapter(
+      title: "Logging in",
+      says: "Anybody may ask; failures are limited by address.",
+      example: #"""
+        # B is the address of the server; KEY is of dossier client create NAME --operator.
+        JSON='Content-Type: application/json'
+        TOKEN=$(curl -s $B/v1/register -H "$JSON" \
+          -d '{"email":"ada@example.com","password":"correct horse battery"}' \
+          | sed 's/.*"access_token":"\([^"]*\)".*/\1/')
+        AUTH="Authorization: Bearer $TOKEN"
+        curl -s $B/v1/login/password -H "$JSON" \
+          -d '{"email":"ada@example.com","password":"correct horse battery"}'
+        """#,
+      operations: Entrance.operations + Mailing.operations
+    ),
+    Chapter(
+      title: "Devices",
+      says: "Who is logged in on a device, and who is active there.",
+      example: #"""
+        DEVICE=$(curl -s $B/v1/login/anonymous -H "$JSON" -d '{}' \
+          | sed 's/.*"device_secret":"\([^"]*\)".*/\1/')
+        curl -s $B/v1/device -H "Dossier-Device: $DEVICE"
+        """#,
+      operations: DeviceResource.operations
+    ),
+    Chapter(
+      title: "Users",
+      says: "Profile and picture: /v1/me is the user's own, /v1/users is for programs.",
+      example: #"""
+        curl -s $B/v1/me -H "$AUTH"
+        curl -s -X PATCH $B/v1/me -H "$AUTH" -H 'Content-Type: application/merge-patch+json' \
+          -d '{"name":"Ada Lovelace","zone":"Europe/London"}'
+        curl -s $B/v1/users -H "Authorization: Bearer $KEY" -H "$JSON" \
+          -d '{"email":"charles@example.com","name":"Charles","metadata":{"theme":"dark"}}'
+        curl -s -G $B/v1/users -H "Authorization: Bearer $KEY" \
+          --data-urlencode 'filter=email = "ada@example.com"'
+        """#,
+      operations: ProfileResource.operations + PictureResource.operations
+        + UserResource.operations
+    ),
+    Chapter(
+      title: "Documents",
+      says: "Metadata, app metadata and custom data: objects of the app's own making.",
+      example: #"""
+        curl -s -X PATCH $B/v1/me/metadata -H "$AUTH" -H 'If-Match: "0"' \
+          -H 'Content-Type: application/merge-patch+json' -d '{"theme":"dark"}'
+        curl -s -X PUT $B/v1/me/custom-data -H "$AUTH" -H "$JSON" -d '{"level":7,"items":["axe"]}'
+        curl -s -X PATCH $B/v1/me/custom-data -H "$AUTH" \
+          -H 'Content-Type: application/json-patch+json' \
+          -d '[{"op":"add","path":"/items/-","value":"lamp"}]'
+        curl -s $B/v1/me/custom-data/update -H "$AUTH" -H "$JSON" \
+          -d '{"update":{"$inc":{"level":1},"$push":{"items":"rope"}}}'
+        curl -s $B/v1/me/custom-data -H "$AUTH"
+        """#,
+      operations: DocumentResource.operations + UpdateResource.operations
+    ),
+    Chapter(
+      title: "Properties",
+      says: "Small values by key, each with a version.",
+      example: #"""
+        curl -s -X PUT $B/v1/me/properties/volume -H "$AUTH" -H "$JSON" -d '{"value":0.5}'
+        curl -s -X PATCH $B/v1/me/properties -H "$AUTH" -H "$JSON" -d '{"volume":0.75,"sound":true}'
+        curl -s $B/v1/me/properties -H "$AUTH"
+        """#,
+      operations: PropertyResource.operations
+    ),
+    Chapter(
+      title: "Identities and sessions",
+      says: "By what a user is known, where it is logged in, and what was done to it.",
+      example: #"""
+        curl -s $B/v1/me/api-keys -H "$AUTH" -H "$JSON" -d '{"name":"laptop"}'
+        curl -s $B/v1/me/identities -H "$AUTH"
+        curl -s $B/v1/me/sessions -H "$AUTH"
+        curl -s $B/v1/me/audit -H "$AUTH"
+        """#,
+      operations: IdentityResource.operations + SessionResource.operations
+    ),
+    Chapter(
+      title: "Operation",
+      says: "Apps, programs, keys, issuers and indexes, for the operator.",
+      example: #"""
+        curl -s $B/v1/apps -H "Authorization: Bearer $KEY" -H "$JSON" -d '{"name":"shop"}'
+        curl -s -X PATCH $B/v1/apps/shop -H "Authorization: Bearer $KEY" \
+          -H 'Content-Type: application/merge-patch+json' -d '{"settings":{"session_days":30}}'
+        curl -s $B/v1/indexes -H "Authorization: Bearer $KEY" -H "Dossier-App: shop" -H "$JSON" \
+          -d '{"path":"metadata.theme","kind":"text"}'
+        """#,
+      operations: AppResource.operations + ClientResource.operations + KeyResource.operations
+        + IssuerResource.operations + IndexResource.operations
+    ),
+    Chapter(
+      title: "Reference",
+      says: "This page, and the same for programs.",
+      example: #"""
+        curl -s $B/openapi.json
+        """#,
+      operations: ReferenceResource.operations
+    ),
+  ]
+}

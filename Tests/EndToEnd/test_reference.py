@@ -1,0 +1,161 @@
+"""What the API says of itself: that it is whole, true and runs."""
+
+import html.parser
+import os
+import pathlib
+import re
+import subprocess
+import unittest
+
+from cases import Case
+from deployment import BUILD, JSON, ROOT
+
+TOOLS_FOLDER = pathlib.Path(os.environ.get("DOSSIER_TEST_TOOLS", ROOT / ".build/test-tools"))
+# What ends the session or the program that asks: these go last.
+LAST = ["deleteMe", "postLogout", "deleteMeSessionsSession", "deleteUsersUser", "patchClientsClient",
+        "deleteClientsClient"]
+CHECKS = ["not_a_server_error", "status_code_conformance", "content_type_conformance",
+          "response_headers_conformance", "response_schema_conformance", "negative_data_rejection",
+          "unsupported_method", "allow_header_conformance", "ignored_auth"]
+
+
+class Page(html.parser.HTMLParser):
+    """The examples, anchors and links of the page."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.examples, self.ids, self.links, self.inside = [], set(), set(), False
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        self.ids.add(attributes.get("id"))
+        if attributes.get("href", "").startswith("#"):
+            self.links.add(attributes["href"][1:])
+        self.inside = attributes.get("class") == "example"
+        if self.inside:
+            self.examples.append("")
+
+    def handle_endtag(self, tag):
+        self.inside = self.inside and tag != "pre"
+
+    def handle_data(self, data):
+        if self.inside:
+            self.examples[-1] += data
+
+
+class Described(Case):
+    def test_every_route_is_described_and_nothing_else(self):
+        listing = subprocess.run(
+            [BUILD / "dossierd", "routes"], check=True, capture_output=True, text=True).stdout
+        routes = {line.split("\t")[0] for line in listing.splitlines()}
+        document = self.expect(self.site.get("/openapi.json"), 200).json
+        described = {f"{method.upper()} {path}" for path, item in document["paths"].items()
+                     for method in item}
+        self.assertEqual(described, routes)
+        names = [operation["operationId"] for item in document["paths"].values()
+                 for operation in item.values()]
+        self.assertEqual(len(names), len(set(names)))
+        for scheme, access in [("user", "user "), ("client", "client "), ("operator", "operator")]:
+            for line in listing.splitlines():
+                method, path = line.split("\t")[0].split(" ")
+                if line.split("\t")[1].startswith(access):
+                    security = document["paths"][path][method.lower()]["security"]
+                    self.assertEqual([list(entry) for entry in security], [[scheme]], line)
+
+    def test_the_page_has_every_route_and_its_links_lead_somewhere(self):
+        answer = self.expect(self.site.get("/reference"), 200)
+        self.assertEqual(answer.headers["Content-Type"], "text/html; charset=utf-8")
+        self.assertIn("default-src 'none'", answer.headers["Content-Security-Policy"])
+        page = Page(answer.body.decode())
+        self.assertEqual(page.links - page.ids, set())
+        for item in self.site.reference.document["paths"].values():
+            for operation in item.values():
+                self.assertIn(operation["operationId"], page.ids)
+
+    def test_the_type_of_a_problem_leads_to_what_it_means(self):
+        problem = self.expect(self.site.get("/v1/me"), 401).json
+        led = self.expect(self.site.get(problem["type"]), 303)
+        self.assertIn(led.headers["Location"].split("#")[1],
+                      Page(self.site.get("/reference").body.decode()).ids)
+        self.expect(self.site.get("/problems/nope"), 404, "not_found")
+
+
+class Examples(Case):
+    """Each command is run as it is printed, by a curl that fails where the API refuses."""
+
+    def run_all(self, commands):
+        script = ("set -euo pipefail\ncurl() { command curl --fail-with-body \"$@\"; echo; }\n"
+                  + commands)
+        run = subprocess.run(
+            ["bash", "-x", "-c", script], capture_output=True, text=True, timeout=60,
+            env={"PATH": os.environ["PATH"], "B": f"http://127.0.0.1:{self.site.port}",
+                 "KEY": self.site.client("--operator")["key"]})
+        self.assertEqual(run.returncode, 0, (run.stdout[-800:], run.stderr[-800:]))
+        return run.stdout
+
+    def test_those_of_the_reference(self):
+        page = Page(self.site.get("/reference").body.decode())
+        self.assertGreater(len(page.examples), 6)
+        shown = self.run_all("\n".join(page.examples))
+        self.assertIn('"items": ["axe", "lamp", "rope"]', shown)
+        self.assertIn('"sound":true', shown)
+
+    def test_those_of_the_readme(self):
+        block = re.search(r"```sh\n(deploy/up.*?)```", (ROOT / "README.md").read_text(), re.S)
+        lines = block.group(1).splitlines()[2:]
+        self.assertIn('"theme": "dark"', self.run_all("\n".join(lines)))
+
+
+class Fuzzing(Case):
+    """Schemathesis sends what the document allows and what it forbids.
+
+    DOSSIER_TEST_SEED chooses other requests, DOSSIER_TEST_EXAMPLES how many of a kind.
+    """
+
+    SETTINGS = {"DOSSIER_ISSUER_NETWORK": "any"}
+
+    def test_every_answer_is_documented(self):
+        self.fuzz(*(f"--exclude-operation-id={name}" for name in LAST))
+        self.fuzz(*(f"--include-operation-id={name}" for name in LAST))
+
+    def fuzz(self, *chosen):
+        grant, other = self.site.login(), self.site.login()
+        key = self.site.client("--operator")["key"]
+        headers = {**JSON, "Dossier-App": "default"}
+        for path, body in [("/v1/me/properties/theme", {"value": "dark"}),
+                           ("/v1/me/custom-data", {"a": [1]})]:
+            self.expect(self.site.request("PUT", path, body, headers, grant["access_token"]),
+                        200 if "properties" in path else 201)
+        self.post("/v1/apps", {"name": "spare"}, token=key)
+        settings = self.site.folder / "schemathesis.toml"
+        expected = ", ".join(map(str, [400, 401, 403, 404, 405, 409, 412, 413, 415, 422, 429]))
+        settings.write_text(f"""
+[auth.openapi.user]
+bearer = "{grant["access_token"]}"
+[auth.openapi.client]
+bearer = "{key}"
+[auth.openapi.operator]
+bearer = "{key}"
+[auth.openapi.device]
+api_key = "{grant["device_secret"]}"
+[parameters]
+"path.user" = "{other["user_id"]}"
+"path.app" = "spare"
+"path.key" = "theme"
+"path.code" = "invalid"
+[checks.negative_data_rejection]
+expected-statuses = [{expected}]
+""")
+        run = subprocess.run(
+            [TOOLS_FOLDER / "bin/st", "--config-file", settings, "run",
+             f"http://127.0.0.1:{self.site.port}/openapi.json", "--checks", ",".join(CHECKS),
+             "--phases", "examples,coverage,fuzzing", "--continue-on-failure",
+             "--max-examples", os.environ.get("DOSSIER_TEST_EXAMPLES", "15"),
+             "--seed", os.environ.get("DOSSIER_TEST_SEED", "1"), *chosen],
+            cwd=self.site.folder, capture_output=True, text=True, timeout=900)
+        self.assertEqual(run.returncode, 0, run.stdout[-6000:] + run.stderr[-2000:])
+
+
+if __name__ == "__main__":
+    unittest.main()
