@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import time
 import unittest
 
 from cases import Administration

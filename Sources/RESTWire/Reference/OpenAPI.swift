@@ -104,7 +104,7 @@ enum OpenAPI {
     var responses = JSONObject()
     for answer in operation.gives {
       var response = JSONObject()
-      response["description"] = .string(answer.says)
+      response["description"] = .string(answer.says.isEmpty ? answer.status.reason : answer.says)
       let fields = answer.fields + fields(of: operation, answer)
       if !fields.isEmpty {
         var headers = JSONObject()

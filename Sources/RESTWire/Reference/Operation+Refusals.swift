@@ -39,6 +39,16 @@ extension ProblemType {
     .requestMalformed, .conditionMalformed, .appNotFound, .bodyTooLarge, .uriTooLong,
     .headerTooLarge, .internalError, .overloaded, .databaseUnavailable, .serverUnavailable,
   ]
+
+  /// Of any route that reads JSON.
+  fileprivate static let json: [ProblemType] = [
+    .jsonEmpty, .jsonSyntax, .jsonTrailing, .jsonUTF8, .jsonSurrogate, .jsonNul,
+    .jsonDuplicateKey, .jsonDepth, .jsonNumber,
+  ]
+  fileprivate static let body: [ProblemType] = [.mediaType, .bodyTruncated]
+
+  /// Whether people need not be told of it at each route.
+  var isCommon: Bool { (Self.everywhere + Self.json + Self.body + [.pathMalformed]).contains(self) }
 }
 
 extension Access {
@@ -56,16 +66,11 @@ extension Access {
 
 extension BodyRule {
   fileprivate var problems: [ProblemType] {
-    let json: [ProblemType] = [
-      .jsonEmpty, .jsonSyntax, .jsonTrailing, .jsonUTF8, .jsonSurrogate, .jsonNul,
-      .jsonDuplicateKey, .jsonDepth, .jsonNumber,
-    ]
-    let any: [ProblemType] = [.mediaType, .bodyTruncated]
-    return switch self {
+    switch self {
     case .none: []
-    case .json, .mergePatch: any + json
-    case .patch: any + json + [.patchMalformed]
-    case .bytes: any
+    case .json, .mergePatch: ProblemType.body + ProblemType.json
+    case .patch: ProblemType.body + ProblemType.json + [.patchMalformed]
+    case .bytes: ProblemType.body
     }
   }
 }

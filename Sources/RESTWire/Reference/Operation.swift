@@ -52,13 +52,14 @@ enum Versions: Sendable {
 /// One way in which a route answers when nothing is wrong.
 struct Answer: Sendable {
   let status: Status
+  /// What the status does not.
   let says: String
   let shape: Shape?
   /// Of bodies that are not JSON.
   var types: [MediaType] = [.json]
   var fields: [FieldName] = []
 
-  static func ok(_ shape: Shape, _ says: String = "It is done.") -> Answer {
+  static func ok(_ shape: Shape, _ says: String = "") -> Answer {
     Answer(status: .ok, says: says, shape: shape)
   }
 
@@ -70,7 +71,7 @@ struct Answer: Sendable {
     Answer(status: .accepted, says: says, shape: shape)
   }
 
-  static let noContent = Answer(status: .noContent, says: "It is done.", shape: nil)
+  static let noContent = Answer(status: .noContent, says: "", shape: nil)
 }
 
 /// A parameter of the query.

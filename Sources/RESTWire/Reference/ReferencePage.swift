@@ -14,7 +14,7 @@ struct ReferencePage {
       page.add("<li><a href=\"#\(anchor(chapter.title))\">", text: chapter.title, "</a></li>")
     }
     page.add("<li><a href=\"#shapes\">Shapes</a></li><li><a href=\"#problems\">Problems</a></li>")
-    page.add("</ul></nav><main>")
+    page.add("</ul></nav><main>\(introduction)")
     for chapter in chapters { page.add(chapter) }
     page.add("<h2 id=\"shapes\">Shapes</h2>")
     for shape in OpenAPI.shapes(of: chapters) { page.add(shape) }
@@ -82,7 +82,8 @@ struct ReferencePage {
       if let shape = answer.shape { add(Self.link(shape.reference) + " ") }
       add("", text: answer.says, "</dd>")
     }
-    let problems = Dictionary(grouping: operation.problems, by: \.status.code)
+    let own = operation.problems.filter { !$0.isCommon }
+    let problems = Dictionary(grouping: own, by: \.status.code)
     for (code, types) in problems.sorted(by: { $0.key < $1.key }) {
       let links = types.map { "<a href=\"#\($0.rawValue)\">\($0.rawValue)</a>" }
       add("<dt>\(code)</dt><dd>\(links.joined(separator: ", "))</dd>")
@@ -150,10 +151,25 @@ struct ReferencePage {
     add("<h2 id=\"problems\">Problems</h2><table><tr><th>code</th><th>status</th><th></th></tr>")
     for type in ProblemType.allCases {
       add("<tr id=\"\(type.rawValue)\"><td><code>\(type.rawValue)</code></td>")
-      add("<td>\(type.status.code)</td><td>", text: type.title, "</td></tr>")
+      let note = type.isCommon ? " On any route." : ""
+      add("<td>\(type.status.code)</td><td>", text: type.title + note, "</td></tr>")
     }
     add("</table>")
   }
+
+  private static let introduction = """
+    <p>Bodies are JSON in UTF-8, as strict as RFC 8259, with no member that is not named here.
+    Users call with <code>Authorization: Bearer</code> and their access token, programs with their
+    key; a device shows its secret in <code>Dossier-Device</code>. <code>Dossier-App</code> names
+    the app, where there are several and the host name does not tell.</p>
+    <p>An <code>ETag</code> is the version of what was answered: send it back in
+    <code>If-Match</code>, and nobody's change is lost. Pages of lists go on where
+    <code>Link</code> leads. Ids are 24 hexadecimal digits, times are RFC 3339.</p>
+    <p>What is refused is answered by a <a href="#Problem">Problem</a> with a stable
+    <code>code</code>; those that any route may answer are only in
+    <a href="#problems">the table at the end</a>. With <code>Retry-After</code>, come again.</p>
+
+    """
 
   private static let head = """
     <!doctype html>
@@ -165,11 +181,12 @@ struct ReferencePage {
     main { max-width: 52rem; padding: 1rem 2rem; min-width: 0 }
     nav ul { list-style: none; padding: 0 }
     section { border-top: 1px solid #8884; padding: .5rem 0 }
+    td, dd { overflow-wrap: anywhere }
     h1 { font-size: 1.4rem } h3 { font-size: 1rem; margin: .5rem 0 }
     code, pre { font: .9em ui-monospace, monospace }
     pre { background: #8882; padding: .8rem; overflow-x: auto }
     dl { display: grid; grid-template-columns: 6rem 1fr; gap: .2rem 1rem; margin: 0 }
-    dt { color: #888 } dd { margin: 0; overflow-wrap: anywhere }
+    dt { color: #888 } dd { margin: 0 }
     table { border-collapse: collapse } td, th { text-align: left; padding: .2rem 1rem .2rem 0; vertical-align: top }
     :target { background: #fd03 }
     @media (max-width: 48rem) { body { display: block } nav { position: static } }
