@@ -10,6 +10,7 @@ something only as ratios within one run: nginx, PostgreSQL, wrk and the program 
 
 import argparse
 import base64
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -18,12 +19,14 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.parse
 
 HERE = pathlib.Path(__file__).resolve().parent
 os.environ["DOSSIER_TEST_BUILD"] = str(HERE.parents[1] / ".build/release")
 sys.path.insert(0, str(HERE.parent / "EndToEnd"))
 from deployment import ROOT, TOOLS, Deployment, free_port, is_listening, wait_until  # noqa: E402
 
+LOADED = "GET /v1/me beside 4 searches, {}"
 YARDSTICKS = ROOT / ".build/benchmarks"
 
 SEED = """
@@ -34,7 +37,8 @@ insert into sessions (user_id, session_id, app_id, device_id, provider, scope, r
 select user_id, user_id, app_id, user_id, 'password', '', decode(md5(user_id), 'hex'),
   now() + interval '60 days' from users where email is not null;
 insert into documents (user_id, class, body, version)
-select user_id, 'metadata', '{{"theme": "dark", "counter": 0}}', 1 from users where email is not null;
+select user_id, 'metadata', jsonb_build_object('theme', 'dark', 'counter', 0, 'group',
+  hashtext(user_id) & 65535), 1 from users where email is not null;
 vacuum analyze;
 """
 
@@ -55,9 +59,8 @@ class Bench:
         print(f"seeded {users} users in {time.monotonic() - started:.1f} s", file=sys.stderr)
         tokens = [self.site.login()["access_token"] for _ in range(sessions)]
         self.ids = [(claims(token)["sub"], claims(token)["sid"]) for token in tokens]
-        for user, _ in self.ids:
-            self.site.sql(f"insert into documents values ('{user}', 'metadata', "
-                          "'{\"theme\": \"dark\"}', 1)")
+        self.site.sql("insert into documents (user_id, class, body, version) values " + ",".join(
+            f"('{user}', 'metadata', '{{\"theme\": \"dark\"}}', 1)" for user, _ in self.ids))
         self.tokens = self.site.folder / "tokens"
         self.tokens.write_text("\n".join(tokens))
         self.bare = self.site.folder / "bare"
@@ -111,6 +114,25 @@ class Bench:
             env={**os.environ, **environment}, capture_output=True, text=True, check=True)
         result = json.loads(run.stdout.split("RESULT ")[1])
         assert result["errors"] == 0, run.stdout
+        return result
+
+    def index(self):
+        """Lets users be searched by two paths: one that few users share, and one that all do."""
+        for path, kind in [("metadata.group", "number"), ("metadata.theme", "text")]:
+            self.site.dossier("index", "add", path, "--kind", kind, timeout=1_800)
+        self.key = self.site.folder / "key"
+        self.key.write_text(self.site.client("--operator")["key"])
+
+    def search(self, filter, clients):
+        path = "/v1/users?" + urllib.parse.urlencode({"filter": filter})
+        return self.wrk(self.site.port, self.key, path=path, clients=clients)
+
+    def me_while_searched(self, filter, clients):
+        """GET /v1/me while others search, one search after another on each connection."""
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            search = pool.submit(self.search, filter, clients)
+            result = self.wrk(self.site.port, self.tokens)
+            search.result()
         return result
 
     def yardstick(self, name, sockets, keep):
@@ -230,6 +252,13 @@ def main():
             sites.append(large)
             measures[f"GET /v1/me, product, {options.large} users"] = lambda: large.wrk(
                 large.site.port, large.tokens)
+            large.index()
+            few, all_ = "metadata.group = 7", 'metadata.theme = "dark"'
+            searches = f"GET /v1/users, {{}}, {options.large} users"
+            measures[searches.format("few found")] = lambda: large.search(few, 8)
+            measures[searches.format("page of all")] = lambda: large.search(all_, 8)
+            measures[LOADED.format("few found")] = lambda: large.me_while_searched(few, 4)
+            measures[LOADED.format("page of all")] = lambda: large.me_while_searched(all_, 4)
         # In turn, so that a machine that slows down slows all.
         results = [{name: measure() for name, measure in measures.items()}
                    for _ in range(options.rounds)]
@@ -258,11 +287,14 @@ def main():
     if options.large:
         ratios[f"cost at {options.large} / {options.users} users (aim <= 1.15)"] = ratio(
             product, f"GET /v1/me, product, {options.large} users")
+        for what in ["few found", "page of all"]:
+            ratios[f"GET /v1/me beside 4 searches / without, {what}"] = ratio(
+                LOADED.format(what), f"GET /v1/me, product, {options.large} users")
 
-    print(f"| {'what':40} | requests/s | p50 us | p99 us |")
-    print(f"|{'-' * 42}|-----------:|-------:|-------:|")
+    print(f"| {'what':48} | requests/s | p50 us | p99 us |")
+    print(f"|{'-' * 50}|-----------:|-------:|-------:|")
     for name, result in table.items():
-        print(f"| {name:40} | {result['rate']:10.0f} | {result.get('p50_us', ''):>6} "
+        print(f"| {name:48} | {result['rate']:10.0f} | {result.get('p50_us', ''):>6} "
               f"| {result.get('p99_us', ''):>6} |")
     print()
     for name, ratio in ratios.items():

@@ -176,14 +176,14 @@ class Deployment:
         wait_until(lambda: len(tokens()) >= count, what=f"{count} mails to {address}")
         return tokens()[-1]
 
-    def dossier(self, *arguments, check=True, output="json", **environment):
+    def dossier(self, *arguments, check=True, output="json", timeout=20, **environment):
         """Runs the command line; what it printed, read as JSON unless it failed."""
         arguments = [str(argument) for argument in arguments]
         end = arguments.index("--") if "--" in arguments else len(arguments)
         arguments[end:end] = ["--output", output]
         run = subprocess.run(
             [BUILD / "dossier", *arguments], capture_output=True, text=True,
-            env={**self.environment, **environment}, timeout=20)
+            env={**self.environment, **environment}, timeout=timeout)
         if not check:
             return run
         assert run.returncode == 0, run.stdout + run.stderr
