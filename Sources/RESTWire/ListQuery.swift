@@ -30,16 +30,16 @@ struct ListQuery {
   subscript(_ name: String) -> String? { parameters[name] }
 
   /// Where the page goes on.
-  func cursor<ID: Identifier>(as type: ID.Type = ID.self) throws(Failure) -> ID? {
+  func cursor<Cursor: LosslessStringConvertible>() throws(Failure) -> Cursor? {
     guard let text = parameters["cursor"] else { return nil }
-    guard let id = ID(text) else {
+    guard let cursor = Cursor(text) else {
       throw .invalid([Fault("", "cursor", "cursor is as a Link has it.")])
     }
-    return id
+    return cursor
   }
 
   /// The `Link` to the next page: the same query, going on from there.
-  func link(_ path: String, next: String) -> String {
+  func link(_ path: some StringProtocol, next: some CustomStringConvertible) -> String {
     let others = parameters.names.filter { $0 != "cursor" }.compactMap { name in
       parameters[name].map { "\(name)=\(PercentCoding.encode($0))" }
     }

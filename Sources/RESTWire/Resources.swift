@@ -87,19 +87,7 @@ struct DocumentResource: Sendable {
     let appMetadata = DocumentResource(.appMetadata)
     let customData = DocumentResource(.customData)
     return [Side.own, .programs].flatMap { metadata.routes($0) + customData.routes($0) }
-      + appMetadata.routes(.programsAppMetadata) + [
-        Route(
-          .get,
-          "/v1/me/app-metadata",
-          access: .user(scope: Scopes.readUser),
-          summary: "Read the app metadata, where the app lets users do that"
-        ) { (call) async throws(Failure) in
-          guard try call.context.app.settings.flag(.appMetadataReadable) else {
-            throw .forbidden(scope: Scopes.readAppMetadata)
-          }
-          return try await appMetadata.read(call)
-        }
-      ]
+      + appMetadata.routes(.programsAppMetadata) + appMetadata.reads(.own)
   }
 
   /// As paths and people call it.
@@ -115,33 +103,87 @@ struct DocumentResource: Sendable {
 
   private func routes(_ side: Side) -> [Route] {
     let pattern = "\(side.prefix)/\(path)"
-    let routes = [
-      Route(.get, pattern, access: side.read, summary: "Read the \(path)", read),
-      Route(
-        .put,
-        pattern,
-        access: side.write,
-        body: .json(limit: document.limit),
-        summary: "Replace the \(path)",
-        write
-      ),
-      Route(
-        .patch,
-        pattern,
-        access: side.write,
-        body: .patch(limit: document.limit),
-        summary: "Change the \(path)",
-        write
-      ),
-    ]
+    let routes =
+      reads(side) + [
+        Route(
+          .put,
+          pattern,
+          access: side.write,
+          body: .json(limit: document.limit),
+          summary: "Replace the \(path)",
+          write
+        ),
+        Route(
+          .patch,
+          pattern,
+          access: side.write,
+          body: .patch(limit: document.limit),
+          summary: "Change the \(path)",
+          write
+        ),
+      ]
     guard !document.isAlwaysThere else { return routes }
     return routes + [
       Route(.delete, pattern, access: side.write, summary: "Delete the \(path)", delete)
     ]
   }
 
+  private func reads(_ side: Side) -> [Route] {
+    let pattern = "\(side.prefix)/\(path)"
+    return [
+      Route(.get, pattern, access: side.read, summary: "Read the \(path)", read),
+      Route(
+        .get,
+        "\(pattern)/versions",
+        access: side.read,
+        summary: "List the versions of the \(path) that are kept, the newest first",
+        listVersions
+      ),
+      Route(
+        .get,
+        "\(pattern)/versions/{version}",
+        access: side.read,
+        summary: "Read the \(path) as it was in a version",
+        readVersion
+      ),
+    ]
+  }
+
+  /// Refuses users what their app does not let them read.
+  @EventLoop private func checkReadable(_ call: Call) throws(Failure) {
+    guard document == .appMetadata, call.asker.client == nil,
+      try !call.context.app.settings.flag(.appMetadataReadable)
+    else { return }
+    throw .forbidden(scope: Scopes.readAppMetadata)
+  }
+
   @EventLoop func read(_ call: Call) async throws(Failure) -> Response {
-    try call.response(with: await Documents.read(document, of: call.caller, in: call.store))
+    try checkReadable(call)
+    return try call.response(with: await Documents.read(document, of: call.caller, in: call.store))
+  }
+
+  /// Query: `cursor` as a `Link` has it, `limit` from 1 to 100.
+  @EventLoop private func listVersions(_ call: Call) async throws(Failure) -> Response {
+    try checkReadable(call)
+    let query = try ListQuery(call.request.query)
+    let page = try await DocumentHistory.page(
+      of: document,
+      before: query.cursor(),
+      count: query.limit,
+      of: call.caller,
+      call.context
+    )
+    var response = Response(.ok, json: page.items)
+    if let next = page.next { response.add(.link, query.link(call.request.path, next: next)) }
+    return response
+  }
+
+  @EventLoop private func readVersion(_ call: Call) async throws(Failure) -> Response {
+    try checkReadable(call)
+    guard let version = call.captures["version"].flatMap({ Int($0) }) else { throw .notFound }
+    return try call.response(
+      with: await DocumentHistory.read(version, of: document, of: call.caller, call.context)
+    )
   }
 
   @EventLoop func write(_ call: Call) async throws(Failure) -> Response {

@@ -87,7 +87,7 @@ import Wiring
       )
     }
     var response = Response(.ok, json: page.items)
-    if let next = page.next { response.add(.link, query.link("/v1/users", next: next.text)) }
+    if let next = page.next { response.add(.link, query.link("/v1/users", next: next)) }
     return response
   }
 

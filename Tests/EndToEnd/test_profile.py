@@ -54,8 +54,9 @@ class Profile(Case):
     # What is exported of each table that holds a user's rows.
     EXPORTED = {
         "api_keys": "api_keys", "audit": "audit", "device_users": "devices",
-        "documents": "documents", "identities": "identities", "identity_subjects": "identities",
-        "mail_tokens": "mails", "passwords": "password", "pictures": "pictures",
+        "document_versions": "document_versions", "documents": "documents",
+        "identities": "identities", "identity_subjects": "identities", "mail_tokens": "mails",
+        "passwords": "password", "pictures": "pictures",
         "properties": "properties", "search_values": "documents", "sessions": "sessions",
         "unconfirmed_emails": "unconfirmed_emails", "users": "profile"}
 
