@@ -192,6 +192,23 @@ $$;
 
 
 --
+-- Name: keep_version(text, integer, text, text, bigint, jsonb, text); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.keep_version(of_app text, count integer, of_user text, of_class text, of_version bigint, new_body jsonb, by_actor text) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+begin
+  insert into document_versions (user_id, class, version, app_id, body, actor, kept)
+  values (of_user, of_class, of_version, of_app, new_body, by_actor, count);
+  delete from document_versions v
+  where v.user_id = of_user and v.class = of_class and v.version <= of_version - count;
+  return true;
+end
+$$;
+
+
+--
 -- Name: merge_patch(jsonb, jsonb); Type: FUNCTION; Schema: public; Owner: -
 --
 
@@ -276,6 +293,7 @@ CREATE TABLE public.apps (
     version bigint DEFAULT 1 NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    document_history integer GENERATED ALWAYS AS (COALESCE(((settings ->> 'document_history'::text))::integer, 0)) STORED NOT NULL,
     CONSTRAINT apps_name_check CHECK ((name ~ '^[a-z0-9][a-z0-9-]{0,62}$'::text)),
     CONSTRAINT apps_settings_check CHECK ((jsonb_typeof(settings) = 'object'::text))
 );
@@ -325,6 +343,22 @@ CREATE TABLE public.devices (
     secret_hash bytea NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     last_seen_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+
+--
+-- Name: document_versions; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.document_versions (
+    user_id public.object_id NOT NULL,
+    class text NOT NULL COLLATE pg_catalog."C",
+    version bigint NOT NULL,
+    app_id public.object_id NOT NULL,
+    body jsonb,
+    actor text NOT NULL COLLATE pg_catalog."C",
+    changed_at timestamp with time zone DEFAULT now() NOT NULL,
+    kept integer NOT NULL
 );
 
 
@@ -619,6 +653,14 @@ ALTER TABLE ONLY public.devices
 
 
 --
+-- Name: document_versions document_versions_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.document_versions
+    ADD CONSTRAINT document_versions_pkey PRIMARY KEY (user_id, class, version);
+
+
+--
 -- Name: documents documents_pkey; Type: CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -780,6 +822,13 @@ CREATE INDEX clients_by_app ON public.clients USING btree (app_id);
 --
 
 CREATE INDEX device_users_by_device ON public.device_users USING btree (device_id, chosen_at DESC);
+
+
+--
+-- Name: document_versions_by_kept; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX document_versions_by_kept ON public.document_versions USING btree (app_id, kept);
 
 
 --
@@ -959,6 +1008,14 @@ ALTER TABLE ONLY public.clients
 
 ALTER TABLE ONLY public.device_users
     ADD CONSTRAINT device_users_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(user_id) ON DELETE CASCADE;
+
+
+--
+-- Name: document_versions document_versions_user_id_class_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.document_versions
+    ADD CONSTRAINT document_versions_user_id_class_fkey FOREIGN KEY (user_id, class) REFERENCES public.documents(user_id, class) ON DELETE CASCADE;
 
 
 --

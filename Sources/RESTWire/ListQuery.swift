@@ -1,4 +1,5 @@
 import Dossier
+import EventLoop
 import HTTP
 import Wiring
 
@@ -30,19 +31,23 @@ struct ListQuery {
   subscript(_ name: String) -> String? { parameters[name] }
 
   /// Where the page goes on.
-  func cursor<ID: Identifier>(as type: ID.Type = ID.self) throws(Failure) -> ID? {
+  func cursor<Cursor: LosslessStringConvertible>() throws(Failure) -> Cursor? {
     guard let text = parameters["cursor"] else { return nil }
-    guard let id = ID(text) else {
+    guard let cursor = Cursor(text) else {
       throw .invalid([Fault("", "cursor", "cursor is as a Link has it.")])
     }
-    return id
+    return cursor
   }
 
-  /// The `Link` to the next page: the same query, going on from there.
-  func link(_ path: String, next: String) -> String {
+  /// The page, with a `Link` to the next: the same path and query, going on from there.
+  @EventLoop func response(_ page: Page<some Any>, _ call: Call) -> Response {
+    var response = Response(.ok, json: page.items)
+    guard let next = page.next else { return response }
     let others = parameters.names.filter { $0 != "cursor" }.compactMap { name in
       parameters[name].map { "\(name)=\(PercentCoding.encode($0))" }
     }
-    return "<\(path)?\((others + ["cursor=\(next)"]).joined(separator: "&"))>; rel=\"next\""
+    let query = (others + ["cursor=\(next)"]).joined(separator: "&")
+    response.add(.link, "<\(call.request.path)?\(query)>; rel=\"next\"")
+    return response
   }
 }

@@ -11,17 +11,18 @@ import Wiring
         .get,
         "/v1/me/audit",
         access: .user(scope: Scopes.readUser),
-        query: [.cursor],
+        query: [.limit, .cursor],
         gives: [.ok(.events)],
         summary: "Read what was done to the user, the newest first"
       ) { (call) async throws(Failure) in
-        let cursor: EventID? = try call.cursor()
-        let page = try await Audit.page(of: call.caller, before: cursor, call.context)
-        var response = Response(.ok, json: page.items)
-        if let next = page.next {
-          response.add(.link, "</v1/me/audit?cursor=\(next)>; rel=\"next\"")
-        }
-        return response
+        let query = try ListQuery(call.request.query)
+        let page = try await Audit.page(
+          of: call.caller,
+          before: query.cursor(),
+          count: query.limit,
+          call.context
+        )
+        return query.response(page, call)
       }
     ]
 
@@ -61,17 +62,5 @@ import Wiring
         return Response(.noContent)
       },
     ]
-  }
-}
-
-extension Call {
-  /// Where a page of a list goes on: the `cursor` that the `Link` of the page before had.
-  func cursor<ID: Identifier>() throws(Failure) -> ID? {
-    guard !request.query.isEmpty else { return nil }
-    let parts = request.query.split(separator: "=", maxSplits: 1)
-    guard parts.count == 2, parts[0] == "cursor", let id = ID(parts[1]) else {
-      throw .invalid([Fault("", "query", "The query may only be cursor=… as a Link has it.")])
-    }
-    return id
   }
 }

@@ -69,22 +69,19 @@ import Wiring
       .get,
       "/v1/users/{user}/audit",
       access: .client(scope: Scopes.readUserLogs),
-      query: [.cursor],
+      query: [.limit, .cursor],
       gives: [.ok(.events)],
       summary: "Read what was done to a user, the newest first"
     ) { (call) async throws(Failure) in
-      let user: UserID = try call.captured("user")
+      let query = try ListQuery(call.request.query)
       let page = try await Audit.page(
-        of: user,
+        of: call.captured("user"),
         in: call.context.app.id,
-        before: call.cursor(),
+        before: query.cursor(),
+        count: query.limit,
         for: call.administrator
       )
-      var response = Response(.ok, json: page.items)
-      if let next = page.next {
-        response.add(.link, "</v1/users/\(user)/audit?cursor=\(next)>; rel=\"next\"")
-      }
-      return response
+      return query.response(page, call)
     },
   ]
 
@@ -110,9 +107,7 @@ import Wiring
         for: call.administrator
       )
     }
-    var response = Response(.ok, json: page.items)
-    if let next = page.next { response.add(.link, query.link("/v1/users", next: next.text)) }
-    return response
+    return query.response(page, call)
   }
 
   private static func create(_ call: Call) async throws(Failure) -> Response {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Configuration
+import Dossier
 import EventLoop
 import Glibc
 import RESTWire
@@ -25,6 +26,20 @@ extension ConfigurationOptions {
       throw ExitCode(78)
     }
   }
+
+  /// What is in force, when the lists are there that serving needs.
+  func configuration(
+    with lists: () throws(ReferenceListError) -> Void
+  ) throws -> Configuration {
+    let configuration = try configuration()
+    do throws(ReferenceListError) {
+      try lists()
+    } catch {
+      Log.write("error", error.description)
+      throw ExitCode(78)
+    }
+    return configuration
+  }
 }
 
 struct Run: ParsableCommand {
@@ -39,7 +54,7 @@ struct Run: ParsableCommand {
   @OptionGroup var options: ConfigurationOptions
 
   func run() throws {
-    let configuration = try options.configuration()
+    let configuration = try options.configuration(with: ReferenceLists.check)
     EventLoop.reactor.start { Supervisor.run(configuration, arguments: options.arguments) }
   }
 }
@@ -56,7 +71,7 @@ struct WorkerCommand: ParsableCommand {
   var slot: Int?
 
   func run() throws {
-    let configuration = try options.configuration()
+    let configuration = try options.configuration(with: ReferenceLists.load)
     EventLoop.reactor.start { [slot] in Worker.run(configuration, slot: slot) }
   }
 }

@@ -28,7 +28,33 @@ import Testing
       (repeat('1', 24), 'reset', '', 'a@b.c', now() + interval '1 hour');
     """
 
+  /// Documents of one user each, by how many versions they have: all written when 10 were kept.
+  private static let versions = """
+    insert into apps (app_id, name, settings) values
+      (repeat('a', 24), 'three', '{"document_history": 3}'), (repeat('b', 24), 'none', '{}'),
+      (repeat('c', 24), 'ten', '{"document_history": 10}');
+    insert into users (user_id, app_id, anonymous)
+    select app || lpad(g::text, 23, '0'), repeat(app, 24), true
+    from generate_series(1, 400) g, unnest('{a,b,c}'::text[]) app;
+    insert into documents (user_id, class, body, version)
+    select user_id, 'metadata', '{}', 20 from users;
+    insert into document_versions (user_id, class, version, app_id, body, actor, kept)
+    select user_id, 'metadata', v, app_id, '{}', 'user', 10
+    from users, generate_series(11, 20) v;
+    -- Housekeeping was here when 2 were kept; since then 10 were for a while.
+    update document_versions set kept = 2 where user_id like 'a%1' and version < 19;
+    """
+
   private enum Queries {
+    static let versions = Statement<String>(
+      "test.versions",
+      """
+      select string_agg(line, ' ' order by line) from (
+        select name || ':' || count(distinct user_id) || ':' || min(v.version) || '-' || max(v.version)
+          || ':' || count(*) || ':' || max(kept) as line
+        from document_versions v join apps a using (app_id) group by name) x
+      """
+    )
     static let left = Statement<String>(
       "test.left",
       """
@@ -44,6 +70,27 @@ import Testing
     // Of the sessions: the one that expired 40 days ago and the one that ended 31 days ago.
     #expect(left == "1 8 1 1")
     #expect(again == 0)
+  }
+
+  @Test func `versions past those that an app keeps are removed`() async throws {
+    let name = try await TestCluster.shared.createDatabase()
+    let (left, again) = try await keepVersions(name)
+    #expect(left == "ten:400:11-20:4000:10 three:400:18-20:1200:3")
+    #expect(again == 0)
+  }
+
+  @EventLoop func keepVersions(_ name: String) async throws -> (String, Int) {
+    let connection = try await Connection.open(ConnectionSettings(name, applicationName: "test"))
+    defer { connection.close() }
+    try await Migrated.schema(on: connection)
+    try await connection.script(Self.versions)
+    let database = Database(DatabaseSettings(conninfo: name, applicationName: "test"))
+    database.start()
+    defer { database.stop() }
+    _ = try await Housekeeping.run(database)
+    let left = try await database.write(Queries.versions)[0]
+    let again = try await Housekeeping.run(database)
+    return (left, again.values.reduce(0, +))
   }
 
   @EventLoop func keepHouse(_ name: String) async throws -> (String, Int) {

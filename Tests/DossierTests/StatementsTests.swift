@@ -37,11 +37,13 @@ import Testing
     #expect(Set(names).count == names.count)
   }
 
-  @Test func `what writes documents brings the values of indexes up to date`() {
+  @Test func `what writes documents keeps the version and brings indexes up to date`() {
     for statement in AllQueries.statements {
       let sql = "\(statement.sql)"
       let writes = ["insert into documents", "update documents"].contains { sql.contains($0) }
-      #expect(!writes || sql.contains("index_document("), "\(statement.name)")
+      for call in ["index_document(", "keep_version("] {
+        #expect(!writes || sql.contains(call), "\(statement.name)")
+      }
     }
   }
 

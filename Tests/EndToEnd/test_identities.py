@@ -113,6 +113,15 @@ class Identities(Case):
         self.assertEqual({answer.status for answer in answers}, {200})
         self.assertEqual(len({answer.json["user_id"] for answer in answers}), 1)
 
+    def test_claims_that_do_not_fit_the_profile_are_left_out(self):
+        for subject, locale, zone, taken in [
+            ("l-1", "de-CH", "Europe/Zurich", ("de-CH", "Europe/Zurich")),
+            ("l-2", "de_CH", "Zurich", (None, None)), ("l-3", "Deutsch", 7, (None, None)),
+        ]:
+            token = self.jwt(subject, name="Grace", locale=locale, zoneinfo=zone)
+            me = self.me(self.expect(self.login_jwt(token), 200).json).json
+            self.assertEqual((me["name"], me["locale"], me["zone"]), ("Grace", *taken))
+
     def test_tokens_that_break_a_rule_are_refused(self):
         now = int(time.time())
         good = self.jwt("sub-2")

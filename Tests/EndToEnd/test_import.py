@@ -130,6 +130,7 @@ class Import(Case):
             ('{"custom_data":{"a":1e131071}}', "/custom_data/a", "json.number"),
             ('{"metadata":' + '{"a":' * 70 + "1" + "}" * 71, None, "json.depth"),
             ('{"shoe":1}', "/shoe", "unknown_member"), ('{"phone":"1"}', "/phone", "phone"),
+            ('{"locale":"en_GB"}', "/locale", "locale"), ('{"zone":"Berlin"}', "/zone", "zone"),
             ('{"email":"x@y.z","password_hash":"$1$a$b"}', "/password_hash", "hash_algorithm"),
             ('{"email":"x@y.z","password_hash":"' + HASHES["2b"].replace("$05$", "$31$") + '"}',
              "/password_hash", "hash_cost"),

@@ -59,6 +59,22 @@ class Settings(unittest.TestCase):
                       "listen is here"]:
             self.assertIn(words, refused.stdout)
 
+    def test_nothing_starts_without_the_lists_of_zones_and_languages(self):
+        settings = {"DOSSIER_DATABASE": "x", "DOSSIER_MASTER_KEY": KEY,
+                    "DOSSIER_SOCKET_DIRECTORY": "/tmp/nowhere", "PATH": os.environ["PATH"]}
+        for folder, package in [("zoneinfo", "tzdata"), ("iso-codes", "iso-codes")]:
+            for command in ["dossierd run", "dossierd worker", "dossier user import /dev/null"]:
+                with self.subTest(package=package, command=command):
+                    program, *words = command.split()
+                    # For this one process the folder is empty.
+                    refused = subprocess.run(
+                        ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"]),
+                         "sh", "-c", f'mount -t tmpfs none /usr/share/{folder} && exec "$@"', "-",
+                         BUILD / program, *words],
+                        capture_output=True, text=True, timeout=20, env=settings)
+                    self.assertEqual(refused.returncode, 78, refused.stdout + refused.stderr)
+                    self.assertIn(f"Debian's package {package}", refused.stdout + refused.stderr)
+
     def test_a_secret_comes_from_a_file(self):
         with tempfile.NamedTemporaryFile("w") as file:
             file.write(KEY + "\n")

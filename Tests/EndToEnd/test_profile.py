@@ -32,6 +32,39 @@ class Profile(Case):
             "PATCH", "/v1/me", {"name": "x"}, {**MERGE, "If-Match": '"2"'}, token)
         self.assertEqual(self.expect(stale, 412, "version_moved").json["current_version"], 3)
 
+    def test_locales_and_zones_are_those_that_there_are(self):
+        token = self.site.login()["access_token"]
+
+        def patch(**members):
+            return self.site.request("PATCH", "/v1/me", members, MERGE, token)
+
+        for locale, zone in [("pt-BR", "America/Sao_Paulo"), ("ZH-hant-tw", "UTC"),
+                             ("es-419-u-nu-latn", "Asia/Calcutta")]:
+            me = self.expect(patch(locale=locale, zone=zone), 200).json
+            self.assertEqual((me["locale"], me["zone"]), (locale, zone))
+        for locale, zone, words in [
+            ("pt_BR", "utc", "hyphens, not underscores"), ("xx", "Berlin", "language xx"),
+            ("en-UK", "+01:00", "region UK"), ("en-Abcd", "Europe/berlin", "script Abcd"),
+            ("English", "Europe", "BCP 47"),
+        ]:
+            errors = self.expect(patch(locale=locale, zone=zone), 422, "invalid").json["errors"]
+            self.assertEqual([(e["pointer"], e["code"]) for e in errors],
+                             [("/locale", "locale"), ("/zone", "zone")])
+            self.assertIn(words, errors[0]["detail"])
+        for operation in [{"op": "add", "path": "/zone", "value": "Mars/Olympus"},
+                          {"op": "replace", "path": "/locale", "value": "en_GB"}]:
+            answer = self.site.request("PATCH", "/v1/me", [operation], PATCH, token)
+            self.assertEqual(self.expect(answer, 422, "invalid").json["errors"][0]["pointer"],
+                             operation["path"])
+        me = self.expect(patch(zone=None), 200).json
+        self.assertEqual((me["locale"], me["zone"]), ("es-419-u-nu-latn", None))
+        # What was stored before there was a rule is in nobody's way.
+        self.site.sql("update users set locale = 'en_GB' where zone is null and locale is not null")
+        self.assertEqual(self.expect(patch(name="Ada"), 200).json["locale"], "en_GB")
+        renamed = self.site.request(
+            "PATCH", "/v1/me", [{"op": "replace", "path": "/name", "value": "A"}], PATCH, token)
+        self.expect(renamed, 200)
+
     def test_a_deleted_user_is_gone_with_everything_but_the_audit(self):
         grant = self.expect(self.register("gone@example.com"), 201).json
         token = grant["access_token"]
@@ -54,8 +87,9 @@ class Profile(Case):
     # What is exported of each table that holds a user's rows.
     EXPORTED = {
         "api_keys": "api_keys", "audit": "audit", "device_users": "devices",
-        "documents": "documents", "identities": "identities", "identity_subjects": "identities",
-        "mail_tokens": "mails", "passwords": "password", "pictures": "pictures",
+        "document_versions": "document_versions", "documents": "documents",
+        "identities": "identities", "identity_subjects": "identities", "mail_tokens": "mails",
+        "passwords": "password", "pictures": "pictures",
         "properties": "properties", "search_values": "documents", "sessions": "sessions",
         "unconfirmed_emails": "unconfirmed_emails", "users": "profile"}
 

@@ -19,6 +19,7 @@ package enum AppSetting: String, CaseIterable, Sendable {
   case apiKeysPerUser = "api_keys_per_user"
   case propertyStringLength = "property_string_length"
   case appMetadataReadable = "app_metadata_readable"
+  case documentHistory = "document_history"
   case auditDays = "audit_days"
   case mailFrom = "mail_from"
   case mailFromName = "mail_from_name"
@@ -53,6 +54,7 @@ package enum AppSetting: String, CaseIterable, Sendable {
     case .failureMinutes: .number(1...1_440, 15)
     case .apiKeysPerUser: .number(0...1_000, 20)
     case .propertyStringLength: .number(1...PropertySet.largestString, 128)
+    case .documentHistory: .number(0...100, 0)
     case .auditDays: .number(1...36_500, 365)
     case .mailFrom: .address("no-reply@localhost")
     case .mailFromName: .text(100, "Dossier")
@@ -87,6 +89,8 @@ package enum AppSetting: String, CaseIterable, Sendable {
     case .apiKeysPerUser: "API keys a user may have"
     case .propertyStringLength: "characters of a property's string"
     case .appMetadataReadable: "whether users may read their app metadata"
+    case .documentHistory:
+      "versions kept of each document, with who made them; what is deleted stays in them"
     case .auditDays: "days after which facts of the audit trail are removed"
     case .mailFrom: "address that mail comes from"
     case .mailFromName: "name beside it"

@@ -72,13 +72,14 @@ package enum Audit {
   /// How many facts a page has.
   package static let pageSize = 100
 
-  /// The caller's own trail, the newest first, at most `pageSize` facts.
+  /// The caller's own trail, the newest first, from 1 to `pageSize` facts.
   ///
   /// `cursor` is the `next` of the page before; nil for the first page.
   /// - Throws: `.unauthenticated`, `.unavailable`.
   @EventLoop package static func page(
     of caller: Caller,
     before cursor: EventID?,
+    count: Int,
     _ context: Context
   ) async throws(Failure) -> Page<EventID> {
     let rows = try await context.store.read(
@@ -86,7 +87,7 @@ package enum Audit {
       caller.user,
       caller.authority,
       cursor,
-      pageSize
+      min(max(count, 1), pageSize)
     )
     guard let page = rows.first else { throw caller.gone }
     return page

@@ -45,13 +45,13 @@ package enum DocumentsQueries {
     """
   )
 
-  /// Replaces a document by `$4`, or merges `$4` into it.
+  /// Replaces a document by `$4`, or merges `$4` into it; `$10` is who does.
   ///
   /// One row when the session counts, with nulls when the condition did not hold. The row's lock
   /// makes writers follow one another, and the condition is tested on what the one before left.
   static let write = Statement<
     WrittenDocumentRow, UserID, Authority, DocumentClass, TextBytes, Bool, VersionList?, Bool,
-    Bool, Bool
+    Bool, Bool, String
   >(
     "documents.write",
     """
@@ -79,13 +79,16 @@ package enum DocumentsQueries {
     select w.body::text, w.version, c.is_absent,
       case when w.version is not null and exists (
         select from search_indexes i where i.app_id = c.app_id and i.class = $3)
-        then index_document(c.app_id, c.user_id, $3, w.body) end
+        then index_document(c.app_id, c.user_id, $3, w.body) end,
+      case when w.version is not null then (
+        select keep_version(a.app_id, a.document_history, c.user_id, $3, w.version, w.body, $10)
+        from apps a where a.app_id = c.app_id and a.document_history > 0) end
     from c left join written w on true
     """
   )
 
   /// One row when the session counts: whether the document was there, in a version asked for.
-  static let delete = Statement<Bool, UserID, Authority, DocumentClass, VersionList?>(
+  static let delete = Statement<Bool, UserID, Authority, DocumentClass, VersionList?, String>(
     "documents.delete",
     """
     with c as (select user_id, app_id from caller($1, $2)), deleted as (
@@ -94,12 +97,15 @@ package enum DocumentsQueries {
       from c
       where d.user_id = c.user_id and d.class = $3 and d.deleted_at is null
         and ($4::bigint[] is null or d.version = any ($4::bigint[]))
-      returning d.user_id
+      returning d.user_id, d.version
     )
     select deleted.user_id is not null,
       case when deleted.user_id is not null and exists (
         select from search_indexes i where i.app_id = c.app_id and i.class = $3)
-        then index_document(c.app_id, c.user_id, $3, '{}') end
+        then index_document(c.app_id, c.user_id, $3, '{}') end,
+      case when deleted.user_id is not null then (
+        select keep_version(a.app_id, a.document_history, c.user_id, $3, deleted.version, null, $5)
+        from apps a where a.app_id = c.app_id and a.document_history > 0) end
     from c left join deleted on true
     """
   )

@@ -121,7 +121,8 @@ package enum Documents {
         condition.oneOf.map(VersionList.init),
         condition.mustExist,
         condition.mustNotExist,
-        document.isAlwaysThere
+        document.isAlwaysThere,
+        caller.actor
       )
     } catch .documentTooLarge {
       throw .documentTooLarge(limit: document.limit)
@@ -245,7 +246,8 @@ package enum Documents {
       caller.user,
       caller.authority,
       document,
-      condition.oneOf.map(VersionList.init)
+      condition.oneOf.map(VersionList.init),
+      caller.actor
     )
     guard let isDeleted = rows.first else { throw caller.gone }
     guard !isDeleted else { return }

@@ -183,7 +183,7 @@ extension ImportQueries {
     """
   )
 
-  static let documents = Statement<NoRow, AppID, TextBytes>(
+  static let documents = Statement<NoRow, AppID, TextBytes, String>(
     "imports.documents",
     """
     with written as (
@@ -193,9 +193,12 @@ extension ImportQueries {
       on conflict (user_id, class) do update
       set body = excluded.body, version = d.version + 1, updated_at = now(), deleted_at = null
       where d.body <> excluded.body or d.deleted_at is not null
-      returning d.user_id, d.class, d.body
+      returning d.user_id, d.class, d.version, d.body
     )
-    select index_document($1, user_id, class, body) from written
+    select index_document($1, w.user_id, w.class, w.body), (
+      select keep_version(a.app_id, a.document_history, w.user_id, w.class, w.version, w.body, $3)
+      from apps a where a.app_id = $1 and a.document_history > 0)
+    from written w
     """
   )
 

@@ -147,7 +147,14 @@ struct ImportBatch {
     try await run(ImportQueries.claim, addresses.filter { $0["verified"]?.bool == false })
     try await run(ImportQueries.identities, identities)
     if !updated.isEmpty { try await run(ImportQueries.settle, updated) }
-    try await run(ImportQueries.documents, documents)
+    if !documents.isEmpty {
+      _ = try await transaction.run(
+        ImportQueries.documents,
+        app,
+        TextBytes(JSON.array(documents).serialized()),
+        administrator.actor.text
+      )
+    }
     try await run(
       ImportQueries.clearProperties,
       propertyOwners.isEmpty

@@ -108,6 +108,45 @@ package enum HousekeepingQueries {
     """
   )
 
-  static let statements = [audit, sessions, failures, mailTokens, imports]
+  /// Versions of documents past those that their app keeps now; writes do the same for what they
+  /// write.
+  ///
+  /// Served by `document_versions_by_kept`. The newest version of a document with too many was
+  /// written when the app kept more, so each document of which such a version is found is cut as a
+  /// whole; what stays is marked, and counted too. The lock keeps its writers out.
+  private static let documentVersions = Statement<Int>(
+    "housekeeping.document_versions",
+    """
+    with found as (
+      select v.user_id, v.class, v.version, a.document_history as kept
+      from apps a cross join lateral (
+        select user_id, class, version from document_versions v
+        where v.app_id = a.app_id and v.kept > a.document_history limit 1000
+      ) v
+    ), locked as (
+      select d.user_id, d.class, d.version - f.kept as last
+      from (select distinct user_id, class, kept from found) f
+      join documents d on d.user_id = f.user_id and d.class = f.class
+      order by d.user_id, d.class for update of d
+    ), past as (
+      select v.user_id, v.class, v.version
+      from locked l
+      join document_versions v on v.user_id = l.user_id and v.class = l.class
+        and v.version <= l.last
+      limit 1000
+    ), removed as (
+      delete from document_versions v using past p
+      where v.user_id = p.user_id and v.class = p.class and v.version = p.version
+    ), marked as (
+      update document_versions v set kept = f.kept
+      from found f join locked l on l.user_id = f.user_id and l.class = f.class
+      where v.user_id = f.user_id and v.class = f.class and v.version = f.version
+        and v.version > l.last and (select count(*) from past) < 1000
+    )
+    select greatest((select count(*) from past), (select count(*) from found))
+    """
+  )
+
+  static let statements = [audit, sessions, failures, mailTokens, imports, documentVersions]
   package static let all: [any PreparedStatement] = statements
 }

@@ -4,7 +4,7 @@ package import Postgres
 /// in seconds, 5 random ones of this process, and a counter of 3.
 ///
 /// - Source: the ObjectId of BSON, which clients of App Services expect.
-package protocol Identifier: Hashable, Sendable, Bindable, CustomStringConvertible {
+package protocol Identifier: Hashable, Sendable, Bindable, LosslessStringConvertible {
   var text: String { get }
   /// Takes text that is known to be an id, from the database or a verified token.
   init(trusted text: String)

@@ -61,6 +61,10 @@ package enum ExportQueries {
       'documents', (select coalesce(json_object_agg(class, json_build_object(
           'body', body, 'version', version, 'updated_at', updated_at) order by class), '{}')
         from documents t where t.user_id = c.user_id and deleted_at is null),
+      'document_versions', (select coalesce(json_agg(json_build_object(
+          'class', class, 'version', version, 'changed_at', changed_at, 'actor', actor,
+          'deleted', body is null, 'body', body) order by class, version), '[]')
+        from document_versions t where t.user_id = c.user_id),
       'properties', (select coalesce(json_object_agg(key, json_build_object(
           'value', value::json, 'version', version, 'updated_at', updated_at) order by key), '{}')
         from properties t where t.user_id = c.user_id),

@@ -28,7 +28,7 @@ package import Postgres
   /// Changes members of the profile by a merge patch: null removes one.
   ///
   /// - Throws: `.invalid` with a pointer for each member that is unknown, not the user's to change,
-  ///   of a wrong type or too long; `.versionMoved`, `.unauthenticated`, `.unavailable`.
+  ///   of a wrong type, too long, or no locale, zone or phone number; `.versionMoved`, `.unauthenticated`, `.unavailable`.
   package static func merge(
     _ patch: JSON,
     if condition: VersionCondition,
@@ -109,10 +109,18 @@ package import Postgres
     guard text.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
       return Fault(pointer, "control_character", "Control characters are not allowed.")
     }
-    if name == "phone", !isE164(text) {
-      return Fault(pointer, "phone", "A phone number is + and 7 to 15 digits (E.164).")
+    return rule(name, text).map { Fault(pointer, name, $0) }
+  }
+
+  /// What is wrong with a member that has a rule of its own, for people; its code is its name.
+  private nonisolated static func rule(_ name: String, _ text: String) -> String? {
+    switch (name, ReferenceLists.ofProcess) {
+    case ("phone", _): isE164(text) ? nil : "A phone number is + and 7 to 15 digits (E.164)."
+    case ("locale", .success(let lists)): lists.fault(inLocale: text)
+    case ("zone", .success(let lists)): lists.fault(inZone: text)
+    case ("locale", .failure(let error)), ("zone", .failure(let error)): error.description
+    default: nil
     }
-    return nil
   }
 
   private nonisolated static func isE164(_ text: String) -> Bool {

@@ -85,6 +85,11 @@ struct QueryParameter: Sendable {
     says: "where the page goes on, as the Link of the page before has it",
     shape: .id
   )
+  static let versionCursor = QueryParameter(
+    name: "cursor",
+    says: cursor.says,
+    shape: .integer
+  )
   static let limit = QueryParameter(
     name: "limit",
     says: "how many a page has at most",

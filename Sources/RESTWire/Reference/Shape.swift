@@ -41,7 +41,8 @@ struct Shape: Sendable {
   static let null = Shape("null")
   static let id = Shape("string", ["pattern": "^[0-9a-f]{24}$"])
   static let time = Shape("string", ["format": "date-time"])
-  static let count = integer(0...Int(Int32.max))
+  static let count = Shape("integer", ["minimum": 0])
+  static let integer = Shape("integer")
   /// An object that nobody here looks into.
   static let object = Shape("object")
 

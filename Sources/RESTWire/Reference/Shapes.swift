@@ -25,6 +25,7 @@ extension Shape {
     switch name {
     case "key": .text(1...PropertySet.keyLimit).like("theme")
     case "app", "issuer": .slug
+    case "version": .count
     case "picture", "code": .text(1...100)
     default: .id
     }
@@ -142,6 +143,13 @@ extension Shape {
   // MARK: Documents and properties
 
   static let document = Shape.object.named("Document", "An object of the app's own making.")
+
+  static let documentVersions = Shape.list(
+    of: .object([
+      "version": .count, "changed_at": .time, "actor": .text, "deleted": .flag,
+    ]).named("DocumentVersion", "A version of a document that is kept, without its body."),
+    atMost: Users.pageSize
+  )
 
   static let jsonPatch = Shape.list(
     of: .either(

@@ -1,0 +1,96 @@
+import EventLoop
+package import Postgres
+
+/// The versions of documents that are kept, in apps whose `document_history` asks for them.
+///
+/// What writes a document keeps its new version in the same statement; see `keep_version` in
+/// `migrations/`.
+package enum DocumentHistory {
+  /// The versions of a document, the newest first, without their bodies.
+  ///
+  /// - Parameters:
+  ///   - document: which; there may be versions of one that was deleted.
+  ///   - cursor: the `next` of the page before; nil for the first page.
+  ///   - count: how many a page has.
+  ///   - caller: whose.
+  ///   - context: of the call.
+  /// - Returns: objects with `version, changed_at, actor, deleted`.
+  /// - Throws: `.notFound` for no such user, `.unauthenticated`, `.unavailable`.
+  @EventLoop package static func page(
+    of document: DocumentClass,
+    before cursor: Int?,
+    count: Int,
+    of caller: Caller,
+    _ context: Context
+  ) async throws(Failure) -> Page<Int> {
+    let rows = try await context.store.read(
+      DocumentHistoryQueries.page,
+      caller.user,
+      caller.authority,
+      document,
+      cursor,
+      count
+    )
+    guard let page = rows.first else { throw caller.gone }
+    return page
+  }
+
+  /// A document as it was in one version.
+  ///
+  /// - Throws: `.notFound` when that version is not kept or is a deletion, `.unauthenticated`,
+  ///   `.unavailable`.
+  @EventLoop package static func read(
+    _ version: Int,
+    of document: DocumentClass,
+    of caller: Caller,
+    _ context: Context
+  ) async throws(Failure) -> StoredDocument {
+    let rows = try await context.store.read(
+      DocumentHistoryQueries.read,
+      caller.user,
+      caller.authority,
+      document,
+      version
+    )
+    guard let row = rows.first else { throw caller.gone }
+    guard let stored = row.document else { throw .notFound }
+    return stored
+  }
+}
+
+package enum DocumentHistoryQueries {
+  /// One row when the session counts.
+  ///
+  /// Served by the primary key.
+  static let page = Statement<Page<Int>, UserID, Authority, DocumentClass, Int?, Int>(
+    "document_history.page",
+    """
+    select coalesce(json_agg(json_build_object(
+        'version', v.version, 'changed_at', v.changed_at, 'actor', v.actor, 'deleted', v.deleted)
+        order by v.version desc) filter (where v.version is not null), '[]')::text,
+      case when count(v.version) = $5::bigint then min(v.version) end
+    from caller($1, $2) c
+    left join lateral (
+      select version, changed_at, actor, body is null as deleted from document_versions v
+      where v.user_id = c.user_id and v.class = $3 and ($4::bigint is null or v.version < $4)
+      order by version desc limit $5::bigint
+    ) v on true
+    group by c.user_id
+    """
+  )
+
+  /// One row when the session counts, with nulls when there is no such body.
+  ///
+  /// Served by the primary key.
+  static let read = Statement<DocumentRow, UserID, Authority, DocumentClass, Int>(
+    "document_history.read",
+    """
+    select v.body::text, v.version
+    from caller($1, $2) c
+    left join document_versions v on v.user_id = c.user_id and v.class = $3
+      and v.version = $4::bigint and v.body is not null
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [page, read]
+}

@@ -1,0 +1,178 @@
+import Dossier
+import EventLoop
+import HTTP
+import JSON
+import Wiring
+
+/// A JSON document of the caller.
+struct DocumentResource: Sendable {
+  private let document: DocumentClass
+
+  static var operations: [Operation] {
+    let metadata = DocumentResource(.metadata)
+    let appMetadata = DocumentResource(.appMetadata)
+    let customData = DocumentResource(.customData)
+    return [Side.own, .programs].flatMap { metadata.operations($0) + customData.operations($0) }
+      + appMetadata.operations(.programsAppMetadata) + appMetadata.reads(.own)
+  }
+
+  /// As paths and people call it.
+  private var path: String {
+    switch document {
+    case .metadata: "metadata"
+    case .appMetadata: "app-metadata"
+    case .customData: "custom-data"
+    }
+  }
+
+  init(_ document: DocumentClass) { self.document = document }
+
+  private func operations(_ side: Side) -> [Operation] {
+    let pattern = "\(side.prefix)/\(path)"
+    let written: [Answer] =
+      document.isAlwaysThere
+      ? [.ok(.document)] : [.ok(.document), .created(.document, "There was none before.")]
+    let operations =
+      reads(side) + [
+        Operation(
+          .put,
+          pattern,
+          access: side.write,
+          body: .json(limit: document.limit),
+          takes: .document,
+          versions: .write,
+          gives: written,
+          refuses: [.documentTooLarge],
+          summary: "Replace the \(path)",
+          write
+        ),
+        Operation(
+          .patch,
+          pattern,
+          access: side.write,
+          body: .patch(limit: document.limit),
+          takes: .document,
+          versions: .write,
+          gives: written,
+          refuses: [.documentTooLarge, .patchTestFailed, .patchNotApplicable],
+          summary: "Change the \(path)",
+          write
+        ),
+      ]
+    guard !document.isAlwaysThere else { return operations }
+    return operations + [
+      Operation(
+        .delete,
+        pattern,
+        access: side.write,
+        versions: .write,
+        gives: [.noContent],
+        summary: "Delete the \(path)",
+        delete
+      )
+    ]
+  }
+
+  private func reads(_ side: Side) -> [Operation] {
+    let pattern = "\(side.prefix)/\(path)"
+    return [
+      Operation(
+        .get,
+        pattern,
+        access: side.read,
+        versions: .read,
+        gives: [.ok(.document)],
+        summary: "Read the \(path)",
+        read
+      ),
+      Operation(
+        .get,
+        "\(pattern)/versions",
+        access: side.read,
+        query: [.limit, .versionCursor],
+        gives: [.ok(.documentVersions)],
+        summary: "List the versions of the \(path) that are kept, the newest first",
+        listVersions
+      ),
+      Operation(
+        .get,
+        "\(pattern)/versions/{version}",
+        access: side.read,
+        versions: .read,
+        gives: [.ok(.document)],
+        summary: "Read the \(path) as it was in a version",
+        readVersion
+      ),
+    ]
+  }
+
+  /// Refuses users what their app does not let them read.
+  @EventLoop private func checkReadable(_ call: Call) throws(Failure) {
+    guard document == .appMetadata, call.asker.client == nil,
+      try !call.context.app.settings.flag(.appMetadataReadable)
+    else { return }
+    throw .forbidden(scope: Scopes.readAppMetadata)
+  }
+
+  @EventLoop func read(_ call: Call) async throws(Failure) -> Response {
+    try checkReadable(call)
+    return try call.response(with: await Documents.read(document, of: call.caller, in: call.store))
+  }
+
+  /// Query: `cursor` as a `Link` has it, `limit` from 1 to 100.
+  @EventLoop private func listVersions(_ call: Call) async throws(Failure) -> Response {
+    try checkReadable(call)
+    let query = try ListQuery(call.request.query)
+    let page = try await DocumentHistory.page(
+      of: document,
+      before: query.cursor(),
+      count: query.limit,
+      of: call.caller,
+      call.context
+    )
+    return query.response(page, call)
+  }
+
+  @EventLoop private func readVersion(_ call: Call) async throws(Failure) -> Response {
+    try checkReadable(call)
+    guard let version = call.captures["version"].flatMap({ Int($0) }) else { throw .notFound }
+    return try call.response(
+      with: await DocumentHistory.read(version, of: document, of: call.caller, call.context)
+    )
+  }
+
+  @EventLoop func write(_ call: Call) async throws(Failure) -> Response {
+    let condition = try call.condition
+    let change: DocumentChange
+    switch call.body {
+    case .json(let json, let bytes):
+      guard json.object != nil else { throw Self.notAnObject }
+      change = .replace(bytes)
+    case .mergePatch(let json, let bytes):
+      guard json.object != nil else { throw Self.notAnObject }
+      change = .merge(bytes)
+    case .jsonPatch(let patch): change = .patch(patch)
+    case .none, .bytes: throw .unforeseen("a write without a body")
+    }
+    let (written, isNew) = try await Documents.write(
+      document,
+      change,
+      if: condition,
+      of: call.caller,
+      in: call.store
+    )
+    try await Audit.recordChange(of: path, by: call.caller, call.context)
+    let status: Status = isNew && !document.isAlwaysThere ? .created : .ok
+    return Response(status, json: written.body, tag: EntityTag(written.version))
+  }
+
+  @EventLoop func delete(_ call: Call) async throws(Failure) -> Response {
+    try await Documents.delete(document, if: call.condition, of: call.caller, in: call.store)
+    try await Audit.recordChange(of: path, by: call.caller, call.context)
+    return Response(.noContent)
+  }
+
+  private static var notAnObject: Failure {
+    .invalid([Fault("", "type", "The document must be an object.")])
+  }
+}

@@ -1,0 +1,88 @@
+import Dossier
+import EventLoop
+import HTTP
+import JSON
+import Wiring
+
+/// `/v1/me`.
+@EventLoop enum ProfileResource {
+  nonisolated static let operations: [Operation] =
+    [
+      Operation(
+        .get,
+        "/v1/me",
+        access: .user(scope: Scopes.readUser),
+        versions: .read,
+        gives: [.ok(.profile)],
+        summary: "Read the profile",
+        read
+      ),
+      Operation(
+        .patch,
+        "/v1/me",
+        access: .user(scope: Scopes.updateMetadata),
+        body: .patch(limit: 16_384),
+        takes: .profilePatch,
+        versions: .write,
+        gives: [.ok(.profile)],
+        refuses: [.patchTestFailed, .patchNotApplicable],
+        summary: "Change the profile",
+        patch
+      ),
+      Operation(
+        .delete,
+        "/v1/me",
+        access: .user(scope: Scopes.updateMetadata),
+        versions: .write,
+        gives: [.noContent],
+        summary: "Delete the user and all its data",
+        delete
+      ),
+    ]
+    + [Side.own, .programs].map { side in
+      Operation(
+        .get,
+        "\(side.prefix)/export",
+        access: side.read,
+        gives: [.ok(.object, "All of it.")],
+        summary: "Everything that is stored about the user, as one JSON document"
+      ) { (call) async throws(Failure) in
+        // A program reads by its scopes what they name elsewhere, too.
+        if call.asker.client != nil {
+          for scope in [Scopes.readAppMetadata, Scopes.readUserLogs] where !call.mayUse(scope) {
+            throw .forbidden(scope: scope)
+          }
+        }
+        var response = Response(.ok, json: try await Export.all(of: call.caller, call.context))
+        response.add(.contentDisposition, "attachment; filename=\"export.json\"")
+        return response
+      }
+    }
+
+  static func read(_ call: Call) async throws(Failure) -> Response {
+    try call.response(with: await Profile.read(of: call.caller, in: call.store))
+  }
+
+  static func patch(_ call: Call) async throws(Failure) -> Response {
+    let condition = try call.condition
+    let profile: StoredDocument
+    switch call.body {
+    case .jsonPatch(let patch):
+      profile = try await Profile.apply(patch, if: condition, of: call.caller, in: call.store)
+    case .mergePatch(let patch, _), .json(let patch, _):
+      profile = try await Profile.merge(patch, if: condition, of: call.caller, in: call.store)
+    case .none, .bytes: throw .unforeseen("a patch without a body")
+    }
+    try await Audit.recordChange(of: "profile", by: call.caller, call.context)
+    return Response(.ok, json: profile.body, tag: EntityTag(profile.version))
+  }
+
+  static func delete(_ call: Call) async throws(Failure) -> Response {
+    try await Users.delete(
+      call.caller,
+      if: call.condition,
+      call.context
+    )
+    return Response(.noContent)
+  }
+}

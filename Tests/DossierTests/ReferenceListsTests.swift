@@ -1,0 +1,100 @@
+import Dossier
+import FoundationEssentials
+import Testing
+
+@Suite struct ReferenceListsTests {
+  private static let read = Result { () throws(ReferenceListError) in try ReferenceLists() }
+  private let lists: ReferenceLists
+
+  init() throws { lists = try Self.read.get() }
+
+  @Test(arguments: [
+    // Appendix A of RFC 5646, but for tags without a language of ISO 639.
+    "de", "fr", "ja", "zh-Hant", "zh-Hans", "sr-Cyrl", "sr-Latn", "zh-cmn-Hans-CN", "cmn-Hans-CN",
+    "zh-yue-HK", "yue-HK", "zh-Hans-CN", "sr-Latn-RS", "sl-rozaj", "sl-rozaj-biske", "sl-nedis",
+    "de-CH-1901", "sl-IT-nedis", "hy-Latn-IT-arevela", "de-DE", "en-US", "es-419",
+    "de-CH-x-phonebk", "az-Arab-x-AZE-derbend", "qaa-Latn-x-southern", "en-US-u-islamcal",
+    "zh-CN-a-myext-x-private", "en-a-myext-b-another", "sr-Latn-x-1",
+    // Any case; three letters; numbers of countries and areas.
+    "EN-gb", "ZH-hANT-tw", "deu", "gsw-CH", "en-001", "en-150", "de-276", "sgn-ase",
+    "en-US-u-ca-gregory-nu-latn-t-de-x-a", "sq-XK", "en-EU", "en-ZZ",
+  ])
+  func `a locale is a language tag of codes that there are`(locale: String) {
+    #expect(lists.fault(inLocale: locale) == nil)
+  }
+
+  @Test(arguments: [
+    ("en_GB", "hyphens"), ("pt_BR.UTF-8", "hyphens"), ("C", "BCP 47"), ("POSIX", "BCP 47"),
+    ("", "BCP 47"), ("-", "BCP 47"), ("en-", "BCP 47"), ("-en", "BCP 47"), ("en--GB", "BCP 47"),
+    ("en GB", "BCP 47"), ("én", "BCP 47"), ("e", "BCP 47"), ("English", "BCP 47"),
+    ("x-whatever", "BCP 47"), ("i-klingon", "BCP 47"), ("en-GB-US", "BCP 47"),
+    ("en-Latn-Cyrl", "BCP 47"), ("en-GB-Latn", "BCP 47"), ("en-GB-12", "BCP 47"),
+    ("en-GB-123456789", "BCP 47"), ("en-x", "BCP 47"), ("en-u", "BCP 47"), ("en-u-x-a", "BCP 47"),
+    ("en-a-bb-a-cc", "BCP 47"), ("de-1901-1901", "BCP 47"), ("sl-rozaj-ROZAJ", "BCP 47"),
+    ("en-USA", "BCP 47"), ("zh-cmn-yue", "BCP 47"),
+    ("xx", "language xx in ISO 639"), ("qua-qtz", "BCP 47"), ("zzz-DE", "language zzz"),
+    ("zh-zzz", "language zzz"), ("en-Abcd", "script Abcd in ISO 15924"),
+    ("en-UK", "region UK in ISO 3166-1"), ("en-ZK", "region ZK"), ("es-999", "region 999"),
+  ])
+  func `what is none is told why`(locale: String, words: String) throws {
+    let fault = try #require(lists.fault(inLocale: locale))
+    #expect(fault.contains(words), "\(locale): \(fault)")
+  }
+
+  @Test(arguments: [
+    "UTC", "Etc/UTC", "Europe/Berlin", "America/Argentina/Buenos_Aires", "Asia/Calcutta",
+    "Asia/Kolkata", "US/Eastern", "Etc/GMT+5", "America/Port-au-Prince", "Europe/Kyiv",
+  ])
+  func `a zone is a name of the tz database`(zone: String) {
+    #expect(lists.fault(inZone: zone) == nil)
+  }
+
+  @Test(arguments: [
+    "", "utc", "europe/berlin", "Europe", "Europe/", "Europe/Berlin ", "Berlin", "+01:00", "GMT+5",
+    "CEST", "Mars/Olympus", "tzdata.zi", "../zoneinfo/UTC", "posix/Europe/Berlin", "E", "Z",
+  ])
+  func `what is none is refused`(zone: String) {
+    #expect(lists.fault(inZone: zone) != nil)
+  }
+
+  @Test func `a file that is missing or something else is told with its package`() throws {
+    let folder = "/tmp/dossier-lists-\(UInt64.random(in: 0 ... .max))"
+    let files = FileManager.default
+    defer { try? files.removeItem(atPath: folder) }
+    func refusal() -> String {
+      do throws(ReferenceListError) {
+        _ = try ReferenceLists(in: folder)
+        return "none"
+      } catch {
+        return error.description
+      }
+    }
+    func write(_ path: String, _ text: String) throws {
+      try Data(text.utf8).write(to: URL(filePath: "\(folder)/\(path)"))
+    }
+    #expect(
+      refusal() == "\(folder)/zoneinfo/tzdata.zi cannot be read: it is in Debian's package tzdata"
+    )
+    for name in ["zoneinfo", "iso-codes/json"] {
+      try files.createDirectory(atPath: "\(folder)/\(name)", withIntermediateDirectories: true)
+    }
+    try write("zoneinfo/tzdata.zi", "# nothing\n")
+    #expect(refusal().contains("tzdata.zi"))
+    try write("zoneinfo/tzdata.zi", "Z Etc/UTC 0 - UTC\nL Etc/UTC UTC\n")
+    for name in ["639-2", "639-3", "639-5", "15924", "3166-1"] {
+      let path = "iso-codes/json/iso_\(name).json"
+      #expect(refusal() == "\(folder)/\(path) cannot be read: it is in Debian's package iso-codes")
+      try write(path, "{}")
+      #expect(refusal().contains(path))
+      try write(
+        path,
+        #"{"\#(name)": [{"alpha_2": "AA", "alpha_3": "aaa", "alpha_4": "Aaaa", "numeric": "998"}]}"#
+      )
+    }
+    let few = try ReferenceLists(in: folder)
+    #expect(few.fault(inLocale: "aaa-AAAA-aa") == nil)
+    #expect(few.fault(inLocale: "en") != nil)
+    #expect(few.fault(inZone: "Etc/UTC") == nil)
+    #expect(few.fault(inZone: "Europe/Berlin") != nil)
+  }
+}

@@ -1,0 +1,247 @@
+"""The versions of documents that an app keeps."""
+
+import json
+import time
+import unittest
+
+from cases import Administration, in_parallel
+from deployment import JSON, MERGE, PATCH
+
+DATA = "/v1/me/custom-data"
+
+
+class History(Administration):
+    def setUp(self):
+        self.keep(5)
+
+    def keep(self, count):
+        """Counts at once: the statements that write look it up."""
+        self.site.dossier("app", "set", "default", f"document_history={count}")
+
+    def write(self, token, body, method="PUT", path=DATA, kind=JSON, **headers):
+        answer = self.site.request(method, path, body, {**kind, **headers}, token)
+        self.assertLess(answer.status, 300, answer.body)
+        return answer
+
+    def versions(self, token, path=DATA, query=""):
+        return self.expect(self.site.get(f"{path}/versions{query}", token=token), 200)
+
+    def numbers(self, token, path=DATA):
+        return [version["version"] for version in self.versions(token, path).json]
+
+    def count(self, user):
+        return int(self.site.sql(
+            f"select count(*) from document_versions where user_id = '{user}'"))
+
+    def test_an_app_keeps_no_versions_unless_it_is_told_to(self):
+        self.keep("null")
+        self.assertEqual(self.site.dossier("app", "show", "default")["settings"]["document_history"], 0)
+        token = self.site.login()["access_token"]
+        self.write(token, {"a": 1})
+        self.write(token, None, "DELETE", kind={})
+        self.assertEqual(self.versions(token).json, [])
+        self.expect(self.site.get(f"{DATA}/versions/1", token=token), 404, "not_found")
+        for value in ["101", "-1", "2.5", "yes"]:
+            self.refused(12, "app", "set", "default", f"document_history={value}", words="0...100")
+
+    def test_every_way_to_write_keeps_its_version_and_who_made_it(self):
+        grant = self.site.login()
+        token, user = grant["access_token"], grant["user_id"]
+        client = self.site.client(
+            "--app", "default", "--scope=read:users", "--scope=update:users")
+        theirs = f"/v1/users/{user}/custom-data"
+        self.keep(100)
+        self.write(token, {"a": [1], "b": 2.0})
+        self.write(token, {"b": None}, "PATCH", kind=MERGE)
+        self.write(token, [{"op": "add", "path": "/a/-", "value": 2}], "PATCH", kind=PATCH)
+        self.write(token, {"update": {"$push": {"a": 3}}}, "POST", f"{DATA}/update")
+        self.write(client["key"], {"c": 1}, "PATCH", theirs, MERGE)
+        self.write(client["key"], {"update": {"$set": {"c": 2}}}, "POST", f"{theirs}/update")
+        self.write(token, None, "DELETE", kind={})
+        self.write(client["key"], {"d": 1}, path=theirs)
+        self.write(client["key"], None, "DELETE", theirs, {})
+        versions = self.versions(token).json
+        by_client = "client:" + client["id"]
+        self.assertEqual(
+            [(v["version"], v["actor"], v["deleted"]) for v in reversed(versions)],
+            [(1, "user", False), (2, "user", False), (3, "user", False), (4, "user", False),
+             (5, by_client, False), (6, by_client, False), (7, "user", True),
+             (8, by_client, False), (9, by_client, True)])
+        times = [v["changed_at"] for v in versions]
+        self.assertEqual(times, sorted(times, reverse=True))
+        self.assertEqual(self.versions(client["key"], theirs).json, versions)
+        bodies = {1: {"a": [1], "b": 2.0}, 2: {"a": [1]}, 3: {"a": [1, 2]}, 4: {"a": [1, 2, 3]},
+                  5: {"a": [1, 2, 3], "c": 1}, 6: {"a": [1, 2, 3], "c": 2}, 8: {"d": 1}}
+        for version in range(11):
+            for path, key in [(DATA, token), (theirs, client["key"])]:
+                answer = self.site.get(f"{path}/versions/{version}", token=key)
+                if version in bodies:
+                    self.assertEqual(self.expect(answer, 200).json, bodies[version])
+                    self.assertEqual(answer.version, version)
+                else:
+                    self.expect(answer, 404, "not_found")
+        self.assertIn(b"2.0", self.site.get(f"{DATA}/versions/1", token=token).body)
+        same = self.site.get(f"{DATA}/versions/3", token=token, headers={"If-None-Match": '"3"'})
+        self.expect(same, 304)
+        # What was refused, or changes nothing, is no version.
+        self.site.request("PUT", DATA, {}, {**JSON, "If-Match": '"1"'}, token)
+        self.post(f"{DATA}/update", {"update": {"$set": {"a": 1}}}, token=token)
+        self.expect(self.site.request("DELETE", DATA, token=token), 404)
+        self.assertEqual(self.numbers(token)[0], 9)
+
+    def test_an_old_version_is_brought_back_by_a_put(self):
+        token, path = self.site.login()["access_token"], "/v1/me/metadata"
+        for theme in ["dark", "light", "none"]:
+            self.write(token, {"theme": theme}, path=path)
+        old = self.site.get(f"{path}/versions/1", token=token)
+        back = self.write(token, old.body, path=path, **{"If-Match": '"3"'})
+        self.assertEqual((back.json, back.version), ({"theme": "dark"}, 4))
+        self.assertEqual(self.numbers(token, path), [4, 3, 2, 1])
+
+    def test_only_the_last_are_kept_and_come_in_pages(self):
+        token = self.site.login()["access_token"]
+        for number in range(1, 9):
+            self.write(token, {"n": number})
+        self.assertEqual(self.numbers(token), [8, 7, 6, 5, 4])
+        self.expect(self.site.get(f"{DATA}/versions/3", token=token), 404, "not_found")
+        pages, link = [], f"{DATA}/versions?limit=2"
+        while link:
+            page = self.expect(self.site.get(link, token=token), 200)
+            pages.append([version["version"] for version in page.json])
+            link = page.headers["Link"] and page.headers["Link"].split(">")[0].lstrip("<")
+        self.assertEqual(pages, [[8, 7], [6, 5], [4]])
+        for query in ["?limit=0", "?limit=101", "?cursor=x", "?limit=2&limit=2", "?nope=1"]:
+            self.expect(self.site.get(f"{DATA}/versions{query}", token=token), 422, "invalid")
+        # Fewer from the next write on; none are written when none are kept.
+        self.keep(2)
+        self.write(token, {"n": 9})
+        self.assertEqual(self.numbers(token), [9, 8])
+        self.keep(0)
+        self.write(token, {"n": 10})
+        self.assertEqual(self.numbers(token), [9, 8])
+
+    def test_a_thousand_racing_patches_leave_exactly_the_last(self):
+        self.keep(7)
+        token, path = self.site.login()["access_token"], "/v1/me/metadata"
+
+        def patches(number):
+            client = self.site.connection()
+            statuses = [
+                self.site.request("PATCH", path, {f"k{index}": index}, MERGE, token, client).status
+                for index in range(number, 1000, 32)]
+            client.close()
+            return statuses
+
+        statuses = sum(in_parallel(32, patches), [])
+        self.assertEqual((len(statuses), set(statuses)), (1000, {200}))
+        self.assertEqual(self.numbers(token, path), list(range(1000, 993, -1)))
+        for version in range(994, 1001):
+            body = self.site.get(f"{path}/versions/{version}", token=token).json
+            self.assertEqual(len(body), version)
+
+    def test_racing_writes_and_deletions_leave_consecutive_versions(self):
+        self.keep(10)
+        token = self.site.login()["access_token"]
+
+        def work(number):
+            client = self.site.connection()
+            for index in range(40):
+                if (index + number) % 4:
+                    self.site.request("PUT", DATA, {"n": index}, JSON, token, client)
+                else:
+                    self.site.request("DELETE", DATA, token=token, connection=client)
+            client.close()
+
+        in_parallel(16, work)
+        last = self.write(token, {}).version
+        self.assertEqual(self.numbers(token), list(range(last, last - 10, -1)))
+
+    def test_an_import_keeps_versions_too(self):
+        rows = [{"email": f"{name}@example.com", "custom_data": {"n": name}, "metadata": {"m": 1}}
+                for name in ["a", "b"]]
+        path = self.site.folder / "history.ndjson"
+        for n in [1, 2, 2, 3]:
+            for row in rows:
+                row["custom_data"]["v"] = n
+            path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+            self.site.dossier("user", "import", path, "--update-existing", output="table")
+        found = self.site.sql(
+            "select string_agg(concat_ws(' ', class, v.version, actor, body), ', ' "
+            "order by class, v.version) from document_versions v join users using (user_id) "
+            "where email = 'b@example.com'")
+        # What an import leaves as it is has no new version.
+        self.assertEqual(
+            found,
+            'custom_data 1 operator {"n": "b", "v": 1}, custom_data 2 operator {"n": "b", "v": 2}, '
+            'custom_data 3 operator {"n": "b", "v": 3}, metadata 1 operator {"m": 1}')
+
+    def test_versions_are_read_by_those_who_may_read_the_document(self):
+        grant, other = self.site.login(), self.site.login()["access_token"]
+        token, user = grant["access_token"], grant["user_id"]
+        program = self.site.client(
+            "--app", "default", "--scope=read:users_app_metadata",
+            "--scope=update:users_app_metadata")["key"]
+        theirs, own = f"/v1/users/{user}/app-metadata", "/v1/me/app-metadata"
+        self.write(program, {"plan": "pro"}, path=theirs)
+        self.write(program, {"plan": None}, "PATCH", theirs, MERGE)
+        for path, key in [(theirs, program), (own, token)]:
+            self.assertEqual(self.numbers(key, path), [2, 1])
+            self.assertEqual(
+                self.site.get(f"{path}/versions/1", token=key).json, {"plan": "pro"})
+        self.assertEqual(self.versions(other, own).json, [])
+        self.expect(self.site.get(f"{own}/versions/1", token=other), 404, "not_found")
+        # No document of one class is shown as another's.
+        self.assertEqual(self.versions(token).json, [])
+        for path in ["metadata", "custom-data"]:
+            for rest in ["versions", "versions/1"]:
+                self.expect(self.site.get(f"/v1/users/{user}/{path}/{rest}", token=program),
+                            403, "insufficient_scope")
+        for rest in ["versions", "versions/1"]:
+            self.expect(self.site.get(f"/v1/users/{'0' * 24}/app-metadata/{rest}", token=program),
+                        404, "not_found")
+        for version in ["x", "0", "-1", "9" * 30]:
+            self.expect(self.site.get(f"{own}/versions/{version}", token=token), 404, "not_found")
+        self.site.dossier("app", "set", "default", "app_metadata_readable=false")
+        self.site.settle()
+        for path in [own, f"{own}/versions", f"{own}/versions/1"]:
+            self.expect(self.site.get(path, token=token), 403, "insufficient_scope")
+        self.assertEqual(self.numbers(program, theirs), [2, 1])
+        self.site.dossier("app", "set", "default", "app_metadata_readable=null")
+
+    def test_an_export_has_the_versions_and_erasure_leaves_none(self):
+        grant = self.site.login()
+        token = grant["access_token"]
+        self.write(token, {"secret": 2.0})
+        self.write(token, None, "DELETE", kind={})
+        export = self.expect(self.site.get("/v1/me/export", token=token), 200).json
+        self.assertEqual(export["documents"], {})
+        self.assertEqual(
+            [(v["class"], v["version"], v["actor"], v["deleted"], v["body"])
+             for v in export["document_versions"]],
+            [("custom_data", 1, "user", False, {"secret": 2.0}),
+             ("custom_data", 2, "user", True, None)])
+        self.assertEqual(self.count(grant["user_id"]), 2)
+        self.expect(self.site.request("DELETE", "/v1/me", token=token), 204)
+        self.assertEqual(self.count(grant["user_id"]), 0)
+
+    def test_a_user_is_erased_while_its_documents_are_written(self):
+        for _ in range(5):
+            grant = self.site.login()
+            token = grant["access_token"]
+            self.write(token, {})
+
+            def work(number):
+                if number == 0:
+                    time.sleep(0.05)
+                    return {self.site.request("DELETE", "/v1/me", token=token).status}
+                return {self.site.request("PATCH", DATA, {"n": index}, MERGE, token).status
+                        for index in range(30)}
+
+            statuses = in_parallel(8, work)
+            self.assertEqual(statuses[0], {204})
+            self.assertLessEqual(set().union(*statuses[1:]), {200, 401})
+            self.assertEqual(self.count(grant["user_id"]), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
