@@ -29,9 +29,10 @@ package struct JSONNumber: Sendable, Equatable {
   /// Digits without zeros at either end.
   package var significantDigits: Int { Decimal(text).digits.count }
 
-  /// Whether a whole number times the divisor is exactly this.
+  /// Whether it is exactly a whole number times the divisor.
   ///
   /// - Parameter divisor: above 0, of at most 37 significant digits: so many a remainder can have.
+  /// - Returns: true for 0.
   package func isMultiple(of divisor: JSONNumber) -> Bool {
     if let value = int, let unit = divisor.int { return value.isMultiple(of: unit) }
     let (value, unit) = (Decimal(text), Decimal(divisor.text))

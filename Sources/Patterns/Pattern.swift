@@ -131,6 +131,7 @@ package struct Pattern: Sendable {
   /// - Parameters:
   ///   - text: is gone through once.
   ///   - spend: is told of each bit of work, and throws when that is too much.
+  /// - Returns: whether it does.
   /// - Throws: what `spend` throws.
   /// - Complexity: O(*n* × *m*) of the text and the program.
   package func matches<Fault: Error>(

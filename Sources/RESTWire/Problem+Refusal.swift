@@ -193,6 +193,13 @@ extension Problem {
     case .tooManyIndexes(let limit):
       self.init(.conflict, "index_limit", "The app has as many indexes as it may.")
       extensions = [("limit", .number(JSONNumber(limit)))]
+    case .schemaMismatch(let faults):
+      self.init(
+        .unprocessable,
+        "schema_mismatch",
+        "The document would not fit the schema that the app has for it."
+      )
+      errors = faults.map { ($0.pointer, $0.code, $0.detail) }
     case .documentTooLarge(let limit):
       self.init(
         .contentTooLarge,

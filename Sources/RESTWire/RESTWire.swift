@@ -11,7 +11,7 @@ package struct RESTWire: Wire {
       + DeviceResource.routes + PictureResource.routes + UpdateResource.routes + UserResource.routes
       + AppResource.routes
       + ClientResource.routes + KeyResource.routes + IssuerResource.routes
-      + IndexResource.routes
+      + IndexResource.routes + SchemaResource.routes
   }
 
   package func response(to refusal: Refusal, request id: RequestID) -> Response {

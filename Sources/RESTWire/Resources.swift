@@ -102,14 +102,7 @@ struct DocumentResource: Sendable {
       ]
   }
 
-  /// As paths and people call it.
-  private var path: String {
-    switch document {
-    case .metadata: "metadata"
-    case .appMetadata: "app-metadata"
-    case .customData: "custom-data"
-    }
-  }
+  private var path: String { document.pathName }
 
   init(_ document: DocumentClass) { self.document = document }
 
@@ -162,7 +155,7 @@ struct DocumentResource: Sendable {
       change,
       if: condition,
       of: call.caller,
-      in: call.store
+      call.context
     )
     try await Audit.recordChange(of: path, by: call.caller, call.context)
     let status: Status = isNew && !document.isAlwaysThere ? .created : .ok

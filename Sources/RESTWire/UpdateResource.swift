@@ -37,7 +37,7 @@ import Wiring
       to: .customData,
       if: call.condition,
       of: call.caller,
-      in: call.store
+      call.context
     )
     if outcome.modified > 0 || outcome.isUpserted {
       try await Audit.recordChange(of: "custom-data", by: call.caller, call.context)
