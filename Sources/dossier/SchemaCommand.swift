@@ -1,6 +1,6 @@
 import ArgumentParser
 import Dossier
-import FoundationEssentials
+import Glibc
 import JSON
 
 struct SchemaCommand: ParsableCommand {
@@ -119,12 +119,22 @@ struct SchemaCommand: ParsableCommand {
     }
   }
 
+  /// What a file begins with: more than a schema may have, and no more than that.
   private static func read(_ path: String) throws(CommandFailure) -> [UInt8] {
-    let url = URL(filePath: path == "-" ? "/dev/stdin" : path)
-    guard let data = try? Data(contentsOf: url) else {
-      throw .file("\(path) cannot be read", .files)
+    let descriptor = path == "-" ? 0 : open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw .file("\(path) cannot be read", .files) }
+    defer { if descriptor > 0 { close(descriptor) } }
+    var text: [UInt8] = []
+    while text.count <= Schemas.sizeLimit {
+      var count = 0
+      text += [UInt8](unsafeUninitializedCapacity: Schemas.sizeLimit) { space, filled in
+        count = Glibc.read(descriptor, space.baseAddress, space.count)
+        filled = max(0, count)
+      }
+      if count == 0 { break }
+      guard count > 0 || errno == EINTR else { throw .file("\(path) cannot be read", .files) }
     }
-    return Array(data)
+    return text
   }
 }
 

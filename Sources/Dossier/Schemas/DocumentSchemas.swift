@@ -42,7 +42,7 @@ extension JSONSchema {
   /// What of a document does not fit, as answers tell it.
   func mismatches(in document: JSON) -> [Fault] {
     faults(in: document).map { fault in
-      Fault(fault.pointer, fault.code, "\(fault.detail) (schema \(fault.schemaPointer))")
+      Fault(fault.pointer, fault.code, "\(fault.detail) (schema #\(fault.schemaPointer))")
     }
   }
 }
