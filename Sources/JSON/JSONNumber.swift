@@ -19,6 +19,14 @@ package struct JSONNumber: Sendable, Equatable {
 
   /// The one spelling of the value: digits without zeros at either end, and a power of ten.
   package var canonicalText: String {
+    if var digits = int, digits != 0 {
+      var exponent = 0
+      while digits.isMultiple(of: 10) {
+        digits /= 10
+        exponent += 1
+      }
+      return "\(digits)e\(exponent)"
+    }
     let decimal = Decimal(text)
     let sign = decimal.isNegative ? "-" : ""
     return sign + String(decoding: decimal.digits, as: UTF8.self) + "e\(decimal.exponent)"

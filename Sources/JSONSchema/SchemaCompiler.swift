@@ -175,6 +175,8 @@ struct SchemaCompiler {
   private enum State { case new, open, done }
 
   /// A way back to itself that leaves the value where it is would never end.
+  ///
+  /// `pointer` is to the last reference on the way, which is part of a circle that is found.
   private func visit(
     _ index: Int,
     _ states: inout [State],
@@ -189,7 +191,9 @@ struct SchemaCompiler {
     }
     guard states[index] == .new else { return }
     states[index] = .open
-    for next in subschemas[index].besides { try visit(next, &states, pointer) }
+    let own = subschemas[index]
+    let last = own.isReference ? "\(own.pointer)/\(Keyword.reference.rawValue)" : pointer
+    for next in own.besides { try visit(next, &states, last) }
     states[index] = .done
   }
 }

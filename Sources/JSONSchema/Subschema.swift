@@ -14,6 +14,11 @@ struct Subschema: Sendable {
     case tests([Test])
   }
 
+  var isReference: Bool {
+    guard case .tests(let tests) = content else { return false }
+    return tests.contains { $0.keyword == .reference }
+  }
+
   /// Those that are applied to the same value as this one.
   var besides: [Int] {
     guard case .tests(let tests) = content else { return [] }
@@ -90,7 +95,7 @@ struct Kinds: OptionSet {
     ("string", .string), ("array", .array), ("object", .object),
   ]
 
-  func contains(_ value: JSON) -> Bool {
+  func includesKind(of value: JSON) -> Bool {
     switch value {
     case .null: contains(.null)
     case .bool: contains(.boolean)

@@ -9,7 +9,7 @@ extension Validation {
     _ index: Int
   ) throws(Stop) -> Bool {
     switch (rule, value) {
-    case (.kinds(let kinds), _): return kinds.contains(value)
+    case (.kinds(let kinds), _): return kinds.includesKind(of: value)
     case (.any(let parts), _): return try count(parts.lazy.map { ($0, value) }, upTo: 0) > 0
     case (.one(let parts), _): return try count(parts.lazy.map { ($0, value) }, upTo: 1) == 1
     case (.not(let part), _): return try !probe(part, value)
@@ -17,15 +17,15 @@ extension Validation {
       let count = try count(elements.lazy.map { (part, $0) }, upTo: most)
       return count >= least && count <= most
     case (.values(let forms, let longest), _):
-      try spend(longest / 32, index)
+      try spend(4 + longest / 32, index)
       return value.canonicalForm(limit: longest).map(forms.contains) ?? false
     case (.pattern(let pattern), .string(let text)):
       return try pattern.matches(text) { (steps) throws(Stop) in try spend(steps, index) }
     case (.atLeast(.characters, let count), .string(let text)):
-      try spend(text.utf8.count / 64, index)
+      try spend(text.utf8.count / 32, index)
       return text.unicodeScalars.count >= count
     case (.atMost(.characters, let count), .string(let text)):
-      try spend(text.utf8.count / 64, index)
+      try spend(text.utf8.count / 32, index)
       return text.unicodeScalars.count <= count
     case (.atLeast(.elements, let count), .array(let elements)): return elements.count >= count
     case (.atMost(.elements, let count), .array(let elements)): return elements.count <= count
@@ -52,7 +52,7 @@ extension Validation {
     var seen: Set<[UInt8]> = []
     for element in elements {
       guard let form = element.canonicalForm() else { continue }
-      try spend(1 + form.count / 8, index)
+      try spend(1 + form.count / 4, index)
       guard seen.insert(form).inserted else { return false }
     }
     return true

@@ -62,7 +62,7 @@ import Testing
     (##"{"allOf":[{"$ref":"#"}]}"##, "/allOf/0/$ref", "cycle"),
     (
       ##"{"$defs":{"a":{"anyOf":[true,{"$ref":"#/$defs/b"}]},"b":{"not":{"$ref":"#/$defs/a"}}}}"##,
-      "/$defs/a/anyOf/1/$ref", "cycle"
+      "/$defs/b/not/$ref", "cycle"
     ),
     (##"{"if":{"$ref":"#"}}"##, "/if/$ref", "cycle"),
     (##"{"dependentSchemas":{"a":{"$ref":"#"}}}"##, "/dependentSchemas/a/$ref", "cycle"),

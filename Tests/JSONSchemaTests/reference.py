@@ -1,4 +1,4 @@
-"""Says of each line of a file, {"schema", "instance"}, what python3-jsonschema says."""
+"""Tells of each line of a file, {"schema", "instances"}, what python3-jsonschema says."""
 
 import decimal
 import json
@@ -18,4 +18,5 @@ with open(sys.argv[1]) as lines:
         jsonschema.Draft202012Validator.check_schema(json.loads(line)["schema"])
         case = json.loads(line, parse_float=number)
         validator = jsonschema.Draft202012Validator(case["schema"])
-        print("fits" if validator.is_valid(case["instance"]) else "does not fit")
+        for instance in case["instances"]:
+            print("fits" if validator.is_valid(instance) else "does not fit")
