@@ -144,7 +144,8 @@ struct Member {
   }
 
   private func values(_ values: [JSON], _ detail: String) -> Test {
-    let forms = Set(values.compactMap { $0.canonicalForm() })
+    var work = 0
+    let forms = Set(values.map { $0.canonicalForm(&work) })
     return test(.values(forms, longest: forms.map(\.count).max() ?? 0), detail)
   }
 

@@ -9,7 +9,9 @@ extension Validation {
     _ index: Int
   ) throws(Stop) -> Bool {
     switch (rule, value) {
-    case (.kinds(let kinds), _): return kinds.includesKind(of: value)
+    case (.kinds(let kinds), _):
+      if case .number(let number) = value { try spend(number.text.utf8.count / 8, index) }
+      return kinds.includesKind(of: value)
     case (.any(let parts), _): return try count(parts.lazy.map { ($0, value) }, upTo: 0) > 0
     case (.one(let parts), _): return try count(parts.lazy.map { ($0, value) }, upTo: 1) == 1
     case (.not(let part), _): return try !probe(part, value)
@@ -17,8 +19,10 @@ extension Validation {
       let count = try count(elements.lazy.map { (part, $0) }, upTo: most)
       return count >= least && count <= most
     case (.values(let forms, let longest), _):
-      try spend(4 + longest / 32, index)
-      return value.canonicalForm(limit: longest).map(forms.contains) ?? false
+      var work = 0
+      let form = value.canonicalForm(limit: longest, &work)
+      try spend(4 + work / 8, index)
+      return form.map(forms.contains) ?? false
     case (.pattern(let pattern), .string(let text)):
       return try pattern.matches(text) { (steps) throws(Stop) in try spend(steps, index) }
     case (.atLeast(.characters, let count), .string(let text)):
@@ -51,8 +55,9 @@ extension Validation {
   private mutating func areUnique(_ elements: [JSON], _ index: Int) throws(Stop) -> Bool {
     var seen: Set<[UInt8]> = []
     for element in elements {
-      guard let form = element.canonicalForm() else { continue }
-      try spend(1 + form.count / 4, index)
+      var work = 0
+      let form = element.canonicalForm(&work)
+      try spend(2 + work / 4, index)
       guard seen.insert(form).inserted else { return false }
     }
     return true

@@ -137,11 +137,13 @@ struct Validation {
       }
     case .required(let names): return try require(names, value.object, test, index)
     case .dependentRequired(let needs):
+      try spend(needs.count, index)
       return try allHold(needs) { (need, validation) throws(Stop) in
         guard value[need.name] != nil else { return true }
         return try validation.require(need.needed, value.object, test, index)
       }
     case .dependentSchemas(let parts):
+      try spend(parts.count, index)
       return try allHold(parts) { (part, validation) throws(Stop) in
         guard value[part.name] != nil else { return true }
         return try validation.fits(part.schema, value)

@@ -50,9 +50,8 @@ package struct DocumentUpdate: Sendable {
   /// Carries it out, on the version that was read, and again when that has moved.
   ///
   /// - Throws: `.update` when it cannot be carried out on the stored document, `.schemaMismatch`,
-  ///   `.documentTooLarge`,
-  ///   `.versionMoved`, `.unauthenticated`, `.notFound` for no such user, `.overloaded`,
-  ///   `.unavailable`.
+  ///   `.documentTooLarge`, `.versionMoved`, `.unauthenticated`, `.notFound` for no such user,
+  ///   `.overloaded`, `.unavailable`.
   @EventLoop package func apply(
     to document: DocumentClass,
     if condition: VersionCondition,

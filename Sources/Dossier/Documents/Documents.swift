@@ -96,8 +96,9 @@ package enum Documents {
   ///   - caller: whose.
   ///   - context: of the call; where its app has a schema for the class, the new document must fit.
   /// - Returns: the new document, and whether there was none before.
-  /// - Throws: `.schemaMismatch`, `.versionMoved`, `.notFound` for a patch of a custom document that is not there,
-  ///   `.documentTooLarge`, `.patchTestFailed`, `.patchNotApplicable`, `.unauthenticated`.
+  /// - Throws: `.versionMoved`, `.notFound` for a patch of a custom document that is not there,
+  ///   `.schemaMismatch`, `.documentTooLarge`, `.patchTestFailed`, `.patchNotApplicable`,
+  ///   `.unauthenticated`.
   @EventLoop package static func write(
     _ document: DocumentClass,
     _ change: DocumentChange,
