@@ -3,15 +3,13 @@ package import Postgres
 /// Which schema an app has for a class of documents.
 struct SchemaEntry: RowDecodable {
   let app: AppID
-  let document: DocumentClass
+  /// Nil for a class that only a later version of the program knows.
+  let document: DocumentClass?
   let id: SchemaID
 
   init(from row: Row) throws(DatabaseError) {
     app = AppID(trusted: try row.text(0))
-    guard let document = DocumentClass(rawValue: try row.text(1)) else {
-      throw DatabaseError(.unexpectedColumn, "a class of documents that is not known")
-    }
-    self.document = document
+    document = DocumentClass(rawValue: try row.text(1))
     id = SchemaID(trusted: try row.text(2))
   }
 }

@@ -124,14 +124,19 @@ import Postgres
     _ known: [AppID: DocumentSchemas]
   ) async throws(DatabaseError) -> [AppID: DocumentSchemas] {
     let entries = try await database.read(SchemaQueries.all)
-    let classes = Dictionary(grouping: entries, by: \.app).mapValues { Set($0.map(\.document)) }
+    let classes = Dictionary(grouping: entries, by: \.app).mapValues {
+      Set($0.compactMap(\.document))
+    }
     var schemas: [AppID: DocumentSchemas] = [:]
     for (app, documents) in classes {
       schemas[app] = known[app]?.filter(documents.contains) ?? DocumentSchemas()
     }
-    for entry in entries where schemas[entry.app]?.has(entry.id, for: entry.document) == false {
-      let rows = try await database.read(SchemaQueries.text, entry.app, entry.document)
-      if let row = rows.first { schemas[entry.app]?.set(row, for: entry.document) }
+    for entry in entries {
+      guard let document = entry.document,
+        schemas[entry.app]?.has(entry.id, for: document) == false
+      else { continue }
+      let rows = try await database.read(SchemaQueries.text, entry.app, document)
+      if let row = rows.first { schemas[entry.app]?.set(row, for: document) }
     }
     return schemas
   }
