@@ -44,7 +44,9 @@ let package = Package(
     ),
     .target(name: "Outbound", dependencies: ["CCurl", "EventLoop"], swiftSettings: pointers),
     .target(name: "JSON", swiftSettings: house),
-    .target(name: "Operators", dependencies: ["JSON"], swiftSettings: house),
+    .target(name: "Patterns", swiftSettings: house),
+    .target(name: "Operators", dependencies: ["JSON", "Patterns"], swiftSettings: house),
+    .target(name: "JSONSchema", dependencies: ["JSON", "Patterns"], swiftSettings: house),
     .target(name: "HTTP", swiftSettings: house),
     .target(name: "PictureContract", swiftSettings: house),
     .executableTarget(
@@ -55,8 +57,8 @@ let package = Package(
     .target(
       name: "Dossier",
       dependencies: [
-        "CCrypt", "CSodium", "EventLoop", "JSON", "Operators", "Outbound", "PictureContract",
-        "Postgres",
+        "CCrypt", "CSodium", "EventLoop", "JSON", "JSONSchema", "Operators", "Outbound",
+        "PictureContract", "Postgres",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "CryptoExtras", package: "swift-crypto"),
         .product(name: "JWTKit", package: "jwt-kit"),
@@ -136,6 +138,13 @@ let package = Package(
       swiftSettings: house
     ),
     .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: house),
+    .testTarget(name: "PatternsTests", dependencies: ["Patterns"], swiftSettings: house),
+    .testTarget(
+      name: "JSONSchemaTests",
+      dependencies: ["JSON", "JSONSchema", "TestSupport"],
+      exclude: ["reference.py"],
+      swiftSettings: house
+    ),
     .testTarget(
       name: "OperatorsTests",
       dependencies: ["JSON", "Operators"],

@@ -347,6 +347,21 @@ CREATE TABLE public.devices (
 
 
 --
+-- Name: document_schemas; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.document_schemas (
+    app_id public.object_id NOT NULL,
+    class text NOT NULL COLLATE pg_catalog."C",
+    schema_id public.object_id NOT NULL,
+    body json NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT document_schemas_body_check CHECK ((octet_length((body)::text) <= 65536)),
+    CONSTRAINT document_schemas_class_check CHECK ((class = ANY (ARRAY['metadata'::text, 'app_metadata'::text, 'custom_data'::text])))
+);
+
+
+--
 -- Name: document_versions; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -650,6 +665,14 @@ ALTER TABLE ONLY public.device_users
 
 ALTER TABLE ONLY public.devices
     ADD CONSTRAINT devices_pkey PRIMARY KEY (device_id);
+
+
+--
+-- Name: document_schemas document_schemas_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.document_schemas
+    ADD CONSTRAINT document_schemas_pkey PRIMARY KEY (app_id, class);
 
 
 --
@@ -1008,6 +1031,14 @@ ALTER TABLE ONLY public.clients
 
 ALTER TABLE ONLY public.device_users
     ADD CONSTRAINT device_users_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(user_id) ON DELETE CASCADE;
+
+
+--
+-- Name: document_schemas document_schemas_app_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.document_schemas
+    ADD CONSTRAINT document_schemas_app_id_fkey FOREIGN KEY (app_id) REFERENCES public.apps(app_id) ON DELETE CASCADE;
 
 
 --

@@ -88,6 +88,8 @@ package enum Failure: Error {
   case indexExists
   /// The app has as many indexes as it may.
   case tooManyIndexes(limit: Int)
+  /// The document would not be what the app's schema for its class says.
+  case schemaMismatch([Fault])
   /// A stored document would grow over its limit, in bytes.
   case documentTooLarge(limit: Int)
   /// More is asked than can be done soon.

@@ -67,12 +67,17 @@ package struct JSONObject: Sendable, Sequence {
   /// Up to here a look through all is faster than hashing.
   private static let linearLimit = 8
 
-  private struct Key: Hashable, Sendable {
-    let text: String
+  /// A key as one of a dictionary or a set.
+  package struct Key: Hashable, Sendable {
+    package let text: String
 
-    static func == (first: Key, second: Key) -> Bool { first.text.hasSameBytes(as: second.text) }
+    package init(_ text: String) { self.text = text }
 
-    func hash(into hasher: inout Hasher) {
+    package static func == (first: Key, second: Key) -> Bool {
+      first.text.hasSameBytes(as: second.text)
+    }
+
+    package func hash(into hasher: inout Hasher) {
       for byte in text.utf8 { hasher.combine(byte) }
     }
   }
@@ -102,24 +107,24 @@ package struct JSONObject: Sendable, Sequence {
     if index.isEmpty {
       return members.firstIndex { $0.map { $0.key.hasSameBytes(as: key) } ?? false }
     }
-    return index[Key(text: key)]
+    return index[Key(key)]
   }
 
   private mutating func append(_ key: String, _ value: JSON) {
     members.append((key, value))
     count += 1
     if !index.isEmpty {
-      index[Key(text: key)] = members.count - 1
+      index[Key(key)] = members.count - 1
     } else if members.count > Self.linearLimit {
       for (position, member) in members.enumerated() {
-        if let member { index[Key(text: member.key)] = position }
+        if let member { index[Key(member.key)] = position }
       }
     }
   }
 
   private mutating func remove(at position: Int, _ key: String) {
     members[position] = nil
-    index[Key(text: key)] = nil
+    index[Key(key)] = nil
     count -= 1
     if count == 0 { self = JSONObject() }
   }

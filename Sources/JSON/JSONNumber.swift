@@ -16,6 +16,53 @@ package struct JSONNumber: Sendable, Equatable {
   package static func == (first: JSONNumber, second: JSONNumber) -> Bool {
     first.text == second.text || Decimal(first.text) == Decimal(second.text)
   }
+
+  /// The one spelling of the value: digits without zeros at either end, and a power of ten.
+  package var canonicalText: String {
+    if var digits = int, digits != 0 {
+      var exponent = 0
+      while digits.isMultiple(of: 10) {
+        digits /= 10
+        exponent += 1
+      }
+      return "\(digits)e\(exponent)"
+    }
+    let decimal = Decimal(text)
+    let sign = decimal.isNegative ? "-" : ""
+    return sign + String(decoding: decimal.digits, as: UTF8.self) + "e\(decimal.exponent)"
+  }
+
+  package var isInteger: Bool { int != nil || Decimal(text).exponent >= 0 }
+
+  /// Digits without zeros at either end.
+  package var significantDigits: Int { Decimal(text).digits.count }
+
+  /// Whether it is exactly a whole number times the divisor.
+  ///
+  /// - Parameter divisor: above 0, of at most 37 significant digits: so many a remainder can have.
+  /// - Returns: true for 0.
+  package func isMultiple(of divisor: JSONNumber) -> Bool {
+    if let value = int, let unit = divisor.int { return value.isMultiple(of: unit) }
+    let (value, unit) = (Decimal(text), Decimal(divisor.text))
+    guard !value.digits.isEmpty else { return true }
+    // Its last digit is none of the divisor's, being no zero.
+    guard value.exponent >= unit.exponent else { return false }
+    let modulus = unit.digits.reduce(UInt128(0)) { $0 * 10 + UInt128($1 & 15) }
+    var remainder = value.digits.reduce(UInt128(0)) { ($0 * 10 + UInt128($1 & 15)) % modulus }
+    for _ in unit.exponent..<value.exponent {
+      if remainder == 0 { break }
+      remainder = remainder * 10 % modulus
+    }
+    return remainder == 0
+  }
+}
+
+extension JSONNumber: Comparable {
+  /// By value.
+  package static func < (first: JSONNumber, second: JSONNumber) -> Bool {
+    if let first = first.int, let second = second.int { return first < second }
+    return Decimal(first.text) < Decimal(second.text)
+  }
 }
 
 /// The value of a number, exactly: its significant digits and the power of ten of the last.
@@ -54,6 +101,20 @@ struct Decimal: Equatable {
       isNegative = false
       exponent = 0
     }
+  }
+
+  static func < (first: Decimal, second: Decimal) -> Bool {
+    guard first.sign == second.sign else { return first.sign < second.sign }
+    return first.isNegative
+      ? second.isCloserToZero(than: first) : first.isCloserToZero(than: second)
+  }
+
+  private var sign: Int { digits.isEmpty ? 0 : isNegative ? -1 : 1 }
+
+  /// Of two numbers of one sign.
+  private func isCloserToZero(than other: Decimal) -> Bool {
+    guard magnitude == other.magnitude else { return magnitude < other.magnitude }
+    return digits.lexicographicallyPrecedes(other.digits)
   }
 
   /// The power of ten of the first digit; 0 for zero.

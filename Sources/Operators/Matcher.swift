@@ -1,3 +1,5 @@
+internal import Patterns
+
 /// The evaluation of a predicate, within a budget.
 struct Matcher {
   var budget: Budget
@@ -108,7 +110,8 @@ struct Matcher {
 
   private mutating func matches(_ pattern: Pattern, _ value: BSON?) throws(OperatorError) -> Bool {
     switch value {
-    case .string(let text), .symbol(let text): try pattern.matches(text, &budget)
+    case .string(let text), .symbol(let text):
+      try pattern.matches(text) { (steps) throws(OperatorError) in try budget.spend(steps) }
     case .regularExpression(let source, let options):
       source.utf8.elementsEqual(pattern.source.utf8) && options == pattern.options
     default: false

@@ -1,4 +1,5 @@
 package import JSON
+internal import Patterns
 
 /// A condition on one document, in MongoDB's query language.
 ///

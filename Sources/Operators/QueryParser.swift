@@ -1,4 +1,5 @@
 internal import JSON
+internal import Patterns
 
 /// Reads a query; each function leaves the path as it found it.
 struct QueryParser {
@@ -219,13 +220,28 @@ struct QueryParser {
     guard options == nil || options?.string != nil else { throw error("$options is a string.") }
     switch operand {
     case .string(let source):
-      return try Pattern(source, options: options?.string ?? "", pointer: pointer)
+      return try pattern(source, options?.string ?? "")
     case .regularExpression(let source, let own):
       guard own.isEmpty || options == nil else {
         throw error("The options are given twice.", .regexOptionsTwice)
       }
-      return try Pattern(source, options: options?.string ?? own, pointer: pointer)
+      return try pattern(source, options?.string ?? own)
     default: throw error("$regex takes a string or a regular expression.")
+    }
+  }
+
+  private func pattern(_ source: String, _ options: String) throws(OperatorError) -> Pattern {
+    do throws(PatternError) {
+      return try Pattern(source, options: options)
+    } catch {
+      switch error {
+      case .options:
+        throw self.error(
+          "The options of a regular expression are i, m, s and x.",
+          .invalidRegexOptions
+        )
+      case .syntax(let detail): throw self.error(detail, .invalidRegex)
+      }
     }
   }
 

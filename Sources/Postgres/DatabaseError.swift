@@ -19,6 +19,8 @@ package struct SQLState: RawRepresentable, Hashable, Sendable {
   package static let laneFull = SQLState(rawValue: "XD001")
   /// Ours: a column was not what its statement's row type says.
   package static let unexpectedColumn = SQLState(rawValue: "XD002")
+  /// Ours: a transaction that its own body has given up.
+  package static let undone = SQLState(rawValue: "XD003")
 
   /// The first two characters.
   package var category: Substring { rawValue.prefix(2) }

@@ -16,14 +16,7 @@ struct DocumentResource: Sendable {
       + appMetadata.operations(.programsAppMetadata) + appMetadata.reads(.own)
   }
 
-  /// As paths and people call it.
-  private var path: String {
-    switch document {
-    case .metadata: "metadata"
-    case .appMetadata: "app-metadata"
-    case .customData: "custom-data"
-    }
-  }
+  private var path: String { document.pathName }
 
   init(_ document: DocumentClass) { self.document = document }
 
@@ -42,7 +35,7 @@ struct DocumentResource: Sendable {
           takes: .document,
           versions: .write,
           gives: written,
-          refuses: [.documentTooLarge],
+          refuses: [.documentTooLarge, .schemaMismatch],
           summary: "Replace the \(path)",
           write
         ),
@@ -54,7 +47,9 @@ struct DocumentResource: Sendable {
           takes: .document,
           versions: .write,
           gives: written,
-          refuses: [.documentTooLarge, .patchTestFailed, .patchNotApplicable],
+          refuses: [
+            .documentTooLarge, .schemaMismatch, .patchTestFailed, .patchNotApplicable,
+          ],
           summary: "Change the \(path)",
           write
         ),
@@ -159,7 +154,7 @@ struct DocumentResource: Sendable {
       change,
       if: condition,
       of: call.caller,
-      in: call.store
+      call.context
     )
     try await Audit.recordChange(of: path, by: call.caller, call.context)
     let status: Status = isNew && !document.isAlwaysThere ? .created : .ok

@@ -138,6 +138,9 @@ extension Problem {
     case .tooManyIndexes(let limit):
       self.init(type: .indexLimit)
       extensions = [("limit", .number(JSONNumber(limit)))]
+    case .schemaMismatch(let faults):
+      self.init(type: .schemaMismatch)
+      errors = faults.map { ($0.pointer, $0.code, $0.detail) }
     case .documentTooLarge(let limit):
       self.init(type: .documentTooLarge, detail: "The document may have at most \(limit) bytes.")
       extensions = [("limit", .number(JSONNumber(limit)))]

@@ -67,6 +67,7 @@ enum ProblemType: String, CaseIterable, Sendable {
   case picturePixels = "picture_pixels"
   case pictureCost = "picture_cost"
   case invalid
+  case schemaMismatch = "schema_mismatch"
   case patchNotApplicable = "patch_not_applicable"
   case notIndexed = "not_indexed"
   case updateRefused = "update_refused"
@@ -148,6 +149,8 @@ enum ProblemType: String, CaseIterable, Sendable {
     case .picturePixels: (.unprocessable, "The picture has too many pixels.")
     case .pictureCost: (.unprocessable, "The picture takes too much to decode.")
     case .invalid: (.unprocessable, "The input breaks a rule.")
+    case .schemaMismatch:
+      (.unprocessable, "The document would not fit the schema that the app has for it.")
     case .patchNotApplicable: (.unprocessable, "The patch does not fit the document.")
     case .notIndexed: (.unprocessable, "The filter has no term on an indexed path.")
     case .updateRefused: (.unprocessable, "The update cannot be carried out.")

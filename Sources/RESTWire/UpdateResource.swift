@@ -15,7 +15,7 @@ import Wiring
       takes: .documentUpdate,
       versions: .write,
       gives: [.ok(.updateOutcome)],
-      refuses: [.updateRefused, .documentTooLarge],
+      refuses: [.updateRefused, .documentTooLarge, .schemaMismatch],
       summary: "Change the custom data by MongoDB's update operators",
       update
     )
@@ -41,7 +41,7 @@ import Wiring
       to: .customData,
       if: call.condition,
       of: call.caller,
-      in: call.store
+      call.context
     )
     if outcome.modified > 0 || outcome.isUpserted {
       try await Audit.recordChange(of: "custom-data", by: call.caller, call.context)

@@ -4,7 +4,7 @@ import ArgumentParser
 @main struct DossierCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "dossier",
-    abstract: "Administers apps, clients, issuers, signing keys, indexes and users.",
+    abstract: "Administers apps, clients, issuers, signing keys, indexes, schemas and users.",
     discussion: """
       Works on the database, by the settings of dossierd (DOSSIER_DATABASE, DOSSIER_MASTER_KEY or \
       DOSSIER_MASTER_KEY_FILE, --config, --set), also while no server runs. What it does is in the \
@@ -16,7 +16,7 @@ import ArgumentParser
       """,
     subcommands: [
       AppCommand.self, ClientCommand.self, IssuerCommand.self, KeyCommand.self, UserCommand.self,
-      IndexCommand.self, AuditCommand.self, Calibrate.self,
+      IndexCommand.self, SchemaCommand.self, AuditCommand.self, Calibrate.self,
     ]
   )
 }

@@ -25,14 +25,14 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
     switch self {
     case .success: "done"
     case .unforeseen: "something went wrong that is not in this list"
-    case .notFound: "there is no such app, user, client, issuer or index"
+    case .notFound: "there is no such app, user, client, issuer, index or schema"
     case .conflict: "a name, host, address or path is taken"
     case .invalid: "the input breaks a rule, which is told with its place"
     case .versionMoved: "the version is not the one of --if-version"
     case .ambiguous: "several users claim the address: name one by its id"
     case .cannotConnect: "no connection to the database"
     case .overloaded: "the database had no time; run it again"
-    case .someFailed: "all rows were read, and some failed: the results tell which and why"
+    case .someFailed: "all was read, and some failed: the results tell which and why"
     case .interrupted: "stopped by a signal between two batches; --resume goes on"
     case .inputChanged: "the input is not the one to resume, or another run goes on with it"
     case .files: "a file could not be read or written"
@@ -94,7 +94,7 @@ extension Failure {
   /// What this command can run into; the rest is of users and their clients.
   fileprivate var words: String {
     switch self {
-    case .notFound: "there is no such user, client or issuer, or nothing of it to confirm"
+    case .notFound: "there is no such user, client, issuer or schema, or nothing of it to confirm"
     case .unknownApp: "there is no such app"
     case .appExists: "there is an app of that name"
     case .hostTaken: "a host belongs to another app"

@@ -21,6 +21,8 @@ struct ImportRequest: Sendable {
   private let results: ResultsFile?
   private let line = ProgressLine()
   private let stringLimit: Int
+  /// As they are when the run begins.
+  private let schemas: DocumentSchemas
   /// Rows of earlier runs.
   private let rowsBefore: Int
   private var isStopping = false
@@ -48,6 +50,9 @@ struct ImportRequest: Sendable {
     reader = LineReader(descriptor)
     let record = try await session.record(of: request.app)
     stringLimit = record.settings.number(.propertyStringLength)
+    schemas = try await session.doing { administrator async throws(Failure) in
+      try await Schemas.current(of: record.id, for: administrator)
+    }
     let source = isInput ? "-" : Self.absolute(request.source)
     work = try await session.doing { administrator async throws(Failure) in
       try await UserImport.open(
@@ -113,7 +118,7 @@ struct ImportRequest: Sendable {
 
   private func parsed(_ text: [UInt8]) -> Result<ImportedUser, Failure> {
     do throws(Failure) {
-      return .success(try ImportedUser(text, stringLimit: stringLimit))
+      return .success(try ImportedUser(text, stringLimit: stringLimit, schemas: schemas))
     } catch {
       return .failure(error)
     }

@@ -15,6 +15,8 @@ enum OutputFormat: String, ExpressibleByArgument, CaseIterable, Sendable {
 /// What a command has to show.
 struct Outcome: Sendable {
   private let value: JSON
+  /// To be printed as it is, in any format.
+  private var verbatim: String?
   /// Of a list; all members when nil.
   private let columns: [String]?
   /// A line on standard error, beside the result.
@@ -34,13 +36,20 @@ struct Outcome: Sendable {
     self.remark = remark
   }
 
+  /// Takes what is printed as it is.
+  init(text: String) {
+    self.init(.null)
+    verbatim = text.hasSuffix("\n") ? text : text + "\n"
+  }
+
   /// Takes JSON as the database wrote it.
   init(_ bytes: [UInt8], columns: [String]? = nil, remark: String? = nil) {
     self.init((try? JSON.parse(bytes)) ?? .null, columns: columns, remark: remark)
   }
 
   func text(_ format: OutputFormat) -> String {
-    switch format {
+    if let verbatim { return verbatim }
+    return switch format {
     case .json: value.text + "\n"
     case .table: Table.text(value, columns: columns)
     }
@@ -86,7 +95,7 @@ enum Table {
   }
 
   /// Without what a terminal would obey: some of it comes from users.
-  private static func visible(_ text: String) -> String {
+  static func visible(_ text: String) -> String {
     let scalars = text.unicodeScalars.map { scalar -> Unicode.Scalar in
       if scalar == "\n" { return "⏎" }
       switch scalar.properties.generalCategory {

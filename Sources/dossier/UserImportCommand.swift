@@ -20,7 +20,7 @@ struct UserImportCommand: ParsableCommand {
         blocked         true or false
         created_at      2025-04-30T12:00:00Z; for new users
         identities      [{"provider": "jwt:NAME", "subject": "..."}], NAME of an issuer of the app
-        metadata app_metadata custom_data    objects
+        metadata app_metadata custom_data    objects, which fit the schemas of the app, if any
         properties      an object of strings, numbers, true and false
 
       A line is of an existing user by its id; without one by its address or an identity. A change \

@@ -103,6 +103,17 @@ class Creation(Case):
         ids = in_parallel(8, lambda _: self.create(id="0" * 23 + "a"))
         self.assertEqual(sorted(answer.status for answer in ids), [201] + [409] * 7)
 
+    def test_documents_fit_the_schema_that_the_app_has(self):
+        path = self.site.folder / "schema.json"
+        path.write_text('{"properties": {"level": {"type": "integer"}}}')
+        self.site.dossier("schema", "set", "custom-data", path)
+        self.site.settle()
+        refused = self.expect(self.create(custom_data={"level": "high"}), 422, "invalid").json
+        self.assertEqual([error["pointer"] for error in refused["errors"]], ["/custom_data/level"])
+        self.expect(self.create(custom_data={"level": 3}), 201)
+        self.site.dossier("schema", "remove", "custom-data")
+        self.site.settle()
+
     def test_app_metadata_asks_for_its_scope(self):
         poor = self.site.client("--app", "default", "--scope", "create:users")["key"]
         self.expect(self.post("/v1/users", {"app_metadata": {}}, token=poor), 403,

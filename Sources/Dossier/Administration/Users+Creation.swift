@@ -22,7 +22,7 @@ extension Users {
     var members = description
     let password = try takePassword(from: &members, app.settings)
     let stringLimit = app.settings.number(.propertyStringLength)
-    var row = try ImportedUser(members, stringLimit: stringLimit)
+    var row = try ImportedUser(members, stringLimit: stringLimit, schemas: app.schemas)
     if let password { row.password = .hash(try await administrator.store.passwords.hash(password)) }
     let user = try await administrator.transaction {
       [row] transaction async throws(DatabaseError) in

@@ -30,8 +30,12 @@ package import Postgres
   /// - Throws: `.unknownApp`, `.unavailable`.
   package func app(named name: String?, host: String?) async throws(Failure) -> App {
     if let loadedAt {
-      // What is known serves on while it is read anew.
-      if EventLoop.now() - loadedAt > Self.age { _ = reload() }
+      // What is known serves on while it is read anew, unless nobody has asked for long.
+      let age = EventLoop.now() - loadedAt
+      if age > Self.age {
+        let load = reload()
+        if age > 2 * Self.age { _ = await load.value }
+      }
     } else {
       try await reload().value.get()
     }
@@ -65,7 +69,12 @@ package import Postgres
     let task = EventLoop.task { [self] in
       defer { load = nil }
       do throws(DatabaseError) {
-        let apps = try await database.read(AppsQueries.all)
+        var apps = try await database.read(AppsQueries.all)
+        let known = Dictionary(uniqueKeysWithValues: byName.values.map { ($0.id, $0.schemas) })
+        let schemas = try await Schemas.load(database, known)
+        for index in apps.indices {
+          apps[index].schemas = schemas[apps[index].id] ?? DocumentSchemas()
+        }
         byName = Dictionary(uniqueKeysWithValues: apps.map { ($0.name, $0) })
         byHost = [:]
         for app in apps { for host in app.hosts { byHost[host] = app } }
@@ -87,6 +96,8 @@ package struct App: RowDecodable, Sendable {
   package let settings: AppSettings
   package let hosts: [String]
   package let version: Int
+  /// Put in by `Apps`: what is read of an app elsewhere is without them.
+  package internal(set) var schemas = DocumentSchemas()
 
   package init(from row: Row) throws(DatabaseError) {
     id = AppID(trusted: try row.text(0))

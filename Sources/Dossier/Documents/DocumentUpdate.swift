@@ -49,17 +49,17 @@ package struct DocumentUpdate: Sendable {
 
   /// Carries it out, on the version that was read, and again when that has moved.
   ///
-  /// - Throws: `.update` when it cannot be carried out on the stored document, `.documentTooLarge`,
-  ///   `.versionMoved`, `.unauthenticated`, `.notFound` for no such user, `.overloaded`,
-  ///   `.unavailable`.
+  /// - Throws: `.update` when it cannot be carried out on the stored document, `.schemaMismatch`,
+  ///   `.documentTooLarge`, `.versionMoved`, `.unauthenticated`, `.notFound` for no such user,
+  ///   `.overloaded`, `.unavailable`.
   @EventLoop package func apply(
     to document: DocumentClass,
     if condition: VersionCondition,
     of caller: Caller,
-    in store: Store
+    _ context: Context
   ) async throws(Failure) -> Outcome {
     var outcome = Outcome(matched: 0, modified: 0, isUpserted: false, version: 0)
-    let written = try await Documents.revise(document, if: condition, of: caller, in: store) {
+    let written = try await Documents.revise(document, if: condition, of: caller, context) {
       (stored) throws(Failure) in
       let before = try stored.map { (stored) throws(Failure) in try Documents.parsed(stored.body) }
       let (after, counts) = try result(on: before, limit: document.limit)

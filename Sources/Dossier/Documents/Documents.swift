@@ -3,7 +3,7 @@ package import JSON
 import Postgres
 
 /// The JSON documents of a user.
-package enum DocumentClass: String, Sendable, Bindable {
+package enum DocumentClass: String, CaseIterable, Sendable, Bindable {
   case metadata
   case appMetadata = "app_metadata"
   case customData = "custom_data"
@@ -13,6 +13,20 @@ package enum DocumentClass: String, Sendable, Bindable {
 
   /// In bytes, as the database writes it; the constraint `documents_size` says the same.
   package var limit: Int { self == .customData ? 1_048_576 : 65_536 }
+
+  /// As paths and people call it.
+  package var pathName: String {
+    switch self {
+    case .metadata: "metadata"
+    case .appMetadata: "app-metadata"
+    case .customData: "custom-data"
+    }
+  }
+
+  package init?(pathName: String) {
+    guard let document = Self.allCases.first(where: { $0.pathName == pathName }) else { return nil }
+    self = document
+  }
 
   package func appendText(to bytes: inout [UInt8]) -> Bool { rawValue.appendText(to: &bytes) }
 }
@@ -80,24 +94,25 @@ package enum Documents {
   ///   - change: what to do.
   ///   - condition: what must hold of the version stored.
   ///   - caller: whose.
-  ///   - store: where.
+  ///   - context: of the call; where its app has a schema for the class, the new document must fit.
   /// - Returns: the new document, and whether there was none before.
   /// - Throws: `.versionMoved`, `.notFound` for a patch of a custom document that is not there,
-  ///   `.documentTooLarge`, `.patchTestFailed`, `.patchNotApplicable`, `.unauthenticated`.
+  ///   `.schemaMismatch`, `.documentTooLarge`, `.patchTestFailed`, `.patchNotApplicable`,
+  ///   `.unauthenticated`.
   @EventLoop package static func write(
     _ document: DocumentClass,
     _ change: DocumentChange,
     if condition: VersionCondition,
     of caller: Caller,
-    in store: Store
+    _ context: Context
   ) async throws(Failure) -> (document: StoredDocument, isNew: Bool) {
     switch change {
     case .replace(let body):
-      return try await put(document, body, isMerge: false, if: condition, of: caller, in: store)
+      return try await put(document, body, isMerge: false, if: condition, of: caller, context)
     case .merge(let patch):
-      return try await put(document, patch, isMerge: true, if: condition, of: caller, in: store)
+      return try await put(document, patch, isMerge: true, if: condition, of: caller, context)
     case .patch(let patch):
-      return try await apply(patch, to: document, if: condition, of: caller, in: store)
+      return try await apply(patch, to: document, if: condition, of: caller, context)
     }
   }
 
@@ -107,8 +122,18 @@ package enum Documents {
     isMerge: Bool,
     if condition: VersionCondition,
     of caller: Caller,
-    in store: Store
+    _ context: Context
   ) async throws(Failure) -> (document: StoredDocument, isNew: Bool) {
+    let store = context.store
+    var check: (([WrittenDocumentRow]) throws(Failure) -> Void)?
+    if let schema = try context.app.schemas.schema(for: document) {
+      // What a merge makes is known when the database has made it.
+      check = { (rows) throws(Failure) in
+        guard let written = rows.first?.document else { return }
+        let faults = schema.mismatches(in: try parsed(written.body))
+        guard faults.isEmpty else { throw .schemaMismatch(faults) }
+      }
+    }
     let rows: [WrittenDocumentRow]
     do throws(Failure) {
       rows = try await store.write(
@@ -122,7 +147,8 @@ package enum Documents {
         condition.mustExist,
         condition.mustNotExist,
         document.isAlwaysThere,
-        caller.actor
+        caller.actor,
+        check: check
       )
     } catch .documentTooLarge {
       throw .documentTooLarge(limit: document.limit)
@@ -145,9 +171,9 @@ package enum Documents {
     to document: DocumentClass,
     if condition: VersionCondition,
     of caller: Caller,
-    in store: Store
+    _ context: Context
   ) async throws(Failure) -> (document: StoredDocument, isNew: Bool) {
-    let written = try await revise(document, if: condition, of: caller, in: store) {
+    let written = try await revise(document, if: condition, of: caller, context) {
       (current) throws(Failure) in
       guard let current = current ?? (document.isAlwaysThere ? .empty : nil) else {
         throw .notFound
@@ -165,12 +191,12 @@ package enum Documents {
     _ document: DocumentClass,
     if condition: VersionCondition,
     of caller: Caller,
-    in store: Store,
+    _ context: Context,
     _ change: (StoredDocument?) throws(Failure) -> [UInt8]?
   ) async throws(Failure) -> (document: StoredDocument, isNew: Bool)? {
     // Writers of one document meet rarely; that many times in a row means something else is wrong.
     for attempt in 0..<16 {
-      let rows = try await store.read(
+      let rows = try await context.store.read(
         DocumentsQueries.read,
         caller.user,
         caller.authority,
@@ -195,7 +221,7 @@ package enum Documents {
           if: isThere
             ? VersionCondition(oneOf: [version]) : VersionCondition(mustNotExist: true),
           of: caller,
-          in: store
+          context
         )
       } catch .versionMoved {
         await EventLoop.sleep(for: .milliseconds(Int.random(in: 0...(1 + attempt * 4))))

@@ -43,27 +43,38 @@ package struct ImportedUser: Sendable {
   /// - Parameters:
   ///   - text: JSON.
   ///   - stringLimit: characters of a property's string.
-  /// - Throws: `.invalid`, with every fault.
-  package init(_ text: [UInt8], stringLimit: Int) throws(Failure) {
+  ///   - schemas: what documents must fit.
+  /// - Throws: `.invalid`, with every fault; `.unforeseen` for a schema that cannot be used.
+  package init(
+    _ text: [UInt8],
+    stringLimit: Int,
+    schemas: DocumentSchemas = DocumentSchemas()
+  ) throws(Failure) {
     let json: JSON
     do throws(JSONError) {
       json = try JSON.parse(text, limits: Self.limits)
     } catch {
       throw .invalid([Fault(error.pointer, error.reason.rawValue, error.detail)])
     }
-    try self.init(json, stringLimit: stringLimit)
+    try self.init(json, stringLimit: stringLimit, schemas: schemas)
   }
 
   /// Reads what has passed the JSON gate.
   ///
-  /// - Throws: `.invalid`, with every fault.
-  init(_ json: JSON, stringLimit: Int) throws(Failure) {
+  /// - Throws: as for a line.
+  init(_ json: JSON, stringLimit: Int, schemas: DocumentSchemas) throws(Failure) {
     guard let object = json.object else {
       throw .invalid([Fault("", "type", "A user is an object.")])
     }
     var faults: [Fault] = []
     for (name, value) in object {
       faults += take(name, value, "/" + JSONPointer.escaped(name), stringLimit)
+    }
+    for (document, body) in documents {
+      guard let schema = try schemas.schema(for: document) else { continue }
+      faults += schema.mismatches(in: body).map {
+        Fault("/\(document.rawValue)\($0.pointer)", $0.code, $0.detail)
+      }
     }
     if email == nil, object["email"] == nil {
       if case .hash = password { faults.append(Self.missing("A password")) }

@@ -232,7 +232,7 @@ extension Filter {
     _ text: some StringProtocol
   ) throws(FilterError) -> (document: DocumentClass, names: [String]) {
     var scanner = try FilterScanner(text)
-    guard let document = scanner.takeName().flatMap(DocumentClass.init) else {
+    guard let document = scanner.takeName().flatMap(DocumentClass.init(rawValue:)) else {
       throw scanner.error(
         .member,
         "A path begins with metadata, app_metadata or custom_data.",

@@ -70,6 +70,11 @@ package struct IndexID: Identifier {
   package init(trusted text: String) { self.text = text }
 }
 
+package struct SchemaID: Identifier {
+  package let text: String
+  package init(trusted text: String) { self.text = text }
+}
+
 package struct EventID: Identifier {
   package let text: String
   package init(trusted text: String) { self.text = text }

@@ -145,6 +145,6 @@ package enum AllQueries {
     AppsAdministrationQueries.all, ClientQueries.all, IssuerAdministrationQueries.all,
     SigningKeyQueries.all, UsersAdministrationQueries.all, TrailQueries.all, ImportQueries.all,
     UserExportQueries.all,
-    SearchIndexQueries.all,
+    SearchIndexQueries.all, SchemaQueries.statements,
   ].flatMap(\.self)
 }

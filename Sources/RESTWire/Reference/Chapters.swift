@@ -83,16 +83,18 @@ extension RESTWire {
     ),
     Chapter(
       title: "Operation",
-      says: "Apps, programs, keys, issuers and indexes, for the operator.",
+      says: "Apps, programs, keys, issuers, indexes and schemas, for the operator.",
       example: #"""
         curl -s $B/v1/apps -H "Authorization: Bearer $KEY" -H "$JSON" -d '{"name":"shop"}'
         curl -s -X PATCH $B/v1/apps/shop -H "Authorization: Bearer $KEY" \
           -H 'Content-Type: application/merge-patch+json' -d '{"settings":{"session_days":30}}'
         curl -s $B/v1/indexes -H "Authorization: Bearer $KEY" -H "Dossier-App: shop" -H "$JSON" \
           -d '{"path":"metadata.theme","kind":"text"}'
+        curl -s -X PUT $B/v1/schemas/metadata -H "Authorization: Bearer $KEY" \
+          -H "Dossier-App: shop" -H "$JSON" -d '{"properties":{"theme":{"enum":["dark","light"]}}}'
         """#,
       operations: AppResource.operations + ClientResource.operations + KeyResource.operations
-        + IssuerResource.operations + IndexResource.operations
+        + IssuerResource.operations + IndexResource.operations + SchemaResource.operations
     ),
     Chapter(
       title: "Reference",

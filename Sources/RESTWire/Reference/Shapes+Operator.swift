@@ -92,5 +92,15 @@ extension Shape {
     "state": .choice(["building", "ready", "removing"]), "created_at": .time.orNull,
   ]).named("Index", "A path that users can be searched by; those without an id are always there.")
 
+  static let documentClass = Shape.choice(["metadata", "app-metadata", "custom-data"])
+
+  static let documentSchemas = Shape.list(
+    of: .object(["class": .documentClass, "bytes": .count, "updated_at": .time])
+      .named("DocumentSchema", "What a schema is of, and its size.")
+  )
+
+  static let jsonSchema = Shape.either(.object, .flag)
+    .named("JSONSchema", "A JSON Schema of draft 2020-12, or as much of it as is kept to here.")
+
   static let kind = Shape.choice(["text", "number", "boolean"])
 }

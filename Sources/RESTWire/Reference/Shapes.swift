@@ -26,6 +26,7 @@ extension Shape {
     case "key": .text(1...PropertySet.keyLimit).like("theme")
     case "app", "issuer": .slug
     case "version": .count
+    case "class": .documentClass
     case "picture", "code": .text(1...100)
     default: .id
     }

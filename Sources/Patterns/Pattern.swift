@@ -6,10 +6,10 @@
 /// match side by side; each costs a step of the budget. What cannot be matched so is refused.
 /// - Source: the syntax of `pcre2pattern(3)`; Ken Thompson, "Regular expression search algorithm",
 ///   1968.
-struct Pattern: Sendable {
-  let source: String
+package struct Pattern: Sendable {
+  package let source: String
   /// Sorted, of `imsx`.
-  let options: String
+  package let options: String
   private let program: [Instruction]
 
   private enum Instruction: Sendable {
@@ -25,13 +25,28 @@ struct Pattern: Sendable {
   /// Every one may be busy at every character.
   private static let programLimit = 4_096
 
+  /// Where two dialects differ that are read here.
+  package enum Dialect: Sendable {
+    /// `$` is also before a newline that is the last character.
+    case pcre
+    /// `$` is only at the end, `.` takes no line terminator, `\u00e9` and `\u{e9}` are characters.
+    ///
+    /// - Source: ECMA-262, section 22.2.
+    case ecmaScript
+  }
+
   /// - Parameters:
   ///   - source: the pattern.
   ///   - options: of `imsx`, in any order; `u` is passed over, for Unicode is always on.
-  ///   - pointer: to the pattern, for errors.
-  /// - Throws: `.invalidRegex` or `.invalidRegexOptions`.
-  init(_ source: String, options: String, pointer: String) throws(OperatorError) {
+  ///   - dialect: what is told apart of those that are read here.
+  /// - Throws: `.options`, `.syntax`.
+  package init(
+    _ source: String,
+    options: String = "",
+    dialect: Dialect = .pcre
+  ) throws(PatternError) {
     var flags = PatternParser.Options()
+    flags.dialect = dialect
     for option in options.utf8 {
       switch option {
       case UInt8(ascii: "i"): flags.isCaseless = true
@@ -40,19 +55,11 @@ struct Pattern: Sendable {
       case UInt8(ascii: "x"): flags.isExtended = true
       case UInt8(ascii: "u"): break
       default:
-        throw OperatorError(
-          .invalidRegexOptions,
-          "The options of a regular expression are i, m, s and x.",
-          pointer: pointer
-        )
+        throw .options
       }
     }
     guard source.utf8.count <= Self.lengthLimit else {
-      throw OperatorError(
-        .invalidRegex,
-        "A regular expression may have \(Self.lengthLimit) bytes.",
-        pointer: pointer
-      )
+      throw .syntax("A regular expression may have \(Self.lengthLimit) bytes.")
     }
     do throws(PatternParser.Fault) {
       var parser = PatternParser(source, flags)
@@ -61,10 +68,8 @@ struct Pattern: Sendable {
       compiler.program.append(.match)
       program = compiler.program
     } catch {
-      throw OperatorError(
-        .invalidRegex,
-        "The regular expression is not taken, at byte \(error.offset). \(error.detail)",
-        pointer: pointer
+      throw .syntax(
+        "The regular expression is not taken, at byte \(error.offset). \(error.detail)"
       )
     }
     self.source = source
@@ -123,10 +128,17 @@ struct Pattern: Sendable {
 
   /// Whether the text holds a match.
   ///
-  /// - Throws: `.maxTimeExpired`.
+  /// - Parameters:
+  ///   - text: is gone through once.
+  ///   - spend: is told of each bit of work, and throws when that is too much.
+  /// - Returns: whether it does.
+  /// - Throws: what `spend` throws.
   /// - Complexity: O(*n* × *m*) of the text and the program.
-  func matches(_ text: String, _ budget: inout Budget) throws(OperatorError) -> Bool {
-    try budget.spend(program.count / 64)
+  package func matches<Fault: Error>(
+    _ text: String,
+    spend: (Int) throws(Fault) -> Void
+  ) throws(Fault) -> Bool {
+    try spend(program.count / 64)
     var run = Run(count: program.count)
     var rest = text.unicodeScalars.makeIterator()
     var before: Unicode.Scalar?
@@ -137,7 +149,7 @@ struct Pattern: Sendable {
       run.add(0, program, place)
       if run.isMatch { return true }
       // A visit costs less than looking at a value.
-      try budget.spend(1 + run.takeVisits() / 8)
+      try spend(1 + run.takeVisits() / 8)
       guard let scalar = current else { return false }
       before = scalar
       current = next
@@ -219,4 +231,12 @@ struct Pattern: Sendable {
       return visits
     }
   }
+}
+
+/// Why a text is not taken as a regular expression.
+package enum PatternError: Error, Equatable {
+  /// One of the options is not known.
+  case options
+  /// The rule, in one sentence.
+  case syntax(String)
 }

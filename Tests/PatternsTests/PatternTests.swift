@@ -1,11 +1,9 @@
-import JSON
-import Operators
+import Patterns
 import Testing
 
 @Suite struct PatternTests {
   private func matches(_ pattern: String, _ options: String, _ text: String) throws -> Bool {
-    let query = try Query(["a": ["$regex": .string(pattern), "$options": .string(options)]])
-    return try query.matches(BSONDocument(["a": .string(text)]))
+    try Pattern(pattern, options: options).matches(text) { _ in }
   }
 
   /// A pattern, its options, texts with a match and texts without.
@@ -56,8 +54,38 @@ import Testing
     "\\x{d800}", "\\x{}", "[[:frob:]]", "(?z)", "(?#a", "\\0",
   ])
   func `what is no pattern, or cannot be matched in one pass, is refused`(pattern: String) {
-    let error = #expect(throws: OperatorError.self) { try matches(pattern, "", "") }
-    #expect(error?.code == .invalidRegex)
-    #expect(error?.pointer == "/a/$regex")
+    #expect {
+      try Pattern(pattern)
+    } throws: {
+      if case PatternError.syntax = $0 { true } else { false }
+    }
+  }
+
+  @Test func `options that are not known are refused`() {
+    #expect(throws: PatternError.options) { try Pattern("a", options: "ig") }
+  }
+
+  /// A pattern, texts with a match and texts without.
+  @Test(arguments: [
+    ("^a$", ["a"], ["a\n", "ab"]), ("(?m)a$", ["a\nb"], ["ab"]),
+    ("^.$", ["é", "\u{85}"], ["\n", "\r", "\u{2028}", "\u{2029}"]),
+    (#"^\u00e9\u{1f600}$"#, ["é😀"], ["e"]), (#"[\u0061-\u0063]"#, ["b"], ["d"]),
+  ])
+  func `what ECMAScript has otherwise`(pattern: String, found: [String], others: [String]) throws {
+    let pattern = try Pattern(pattern, dialect: .ecmaScript)
+    for text in found { #expect(pattern.matches(text) { _ in }, "\(text)") }
+    for text in others { #expect(!pattern.matches(text) { _ in }, "\(text)") }
+  }
+
+  @Test func `a match ends when its caller has had enough`() throws {
+    struct Enough: Error {}
+    var steps = 0
+    #expect(throws: Enough.self) {
+      try Pattern("(a?){1000}b").matches(String(repeating: "a", count: 10_000)) { cost in
+        steps += cost
+        if steps > 100_000 { throw Enough() }
+      }
+    }
+    #expect(steps < 101_000)
   }
 }

@@ -22,6 +22,10 @@ struct ScalarSet: Sendable {
 
   static let all = ScalarSet([], isInverted: true)
   static let allButNewline = ScalarSet([10...10], isInverted: true)
+  static let allButLineTerminators = ScalarSet(
+    [10...10, 13...13, 0x2028...0x2029],
+    isInverted: true
+  )
 
   init(_ ranges: [ClosedRange<UInt32>], isInverted: Bool = false, isCaseless: Bool = false) {
     self.ranges = Self.merged(ranges)

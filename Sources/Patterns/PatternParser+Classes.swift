@@ -28,7 +28,8 @@ extension PatternParser {
     case "f": return "\u{c}"
     case "e": return "\u{1b}"
     case "a": return "\u{7}"
-    case "x": return try hexadecimal()
+    case "x": return try hexadecimal(2)
+    case "u" where isECMAScript: return try hexadecimal(4)
     default:
       guard !Self.isWord(scalar) || scalar == "_" else {
         throw fault("The escape \\\(scalar) is not offered.")
@@ -38,11 +39,12 @@ extension PatternParser {
   }
 
   /// `41` or `{1f600}`.
-  private mutating func hexadecimal() throws(Fault) -> Unicode.Scalar {
+  private mutating func hexadecimal(_ digits: Int) throws(Fault) -> Unicode.Scalar {
     let isBraced = take("{")
     var value: UInt32 = 0
     var count = 0
-    while count < (isBraced ? 8 : 2), let digit = peek.flatMap({ Character($0).hexDigitValue }) {
+    while count < (isBraced ? 8 : digits), let digit = peek.flatMap({ Character($0).hexDigitValue })
+    {
       value = value << 4 | UInt32(digit)
       count += 1
       _ = next()

@@ -15,6 +15,7 @@ struct PatternParser {
     var isMultiline = false
     var isDotAll = false
     var isExtended = false
+    var dialect = Pattern.Dialect.pcre
   }
 
   private let scalars: [Unicode.Scalar]
@@ -80,9 +81,12 @@ struct PatternParser {
     switch scalar {
     case "(": return try group()
     case "[": return .one(try scalarClass())
-    case ".": return .one(options.isDotAll ? .all : .allButNewline)
+    case ".":
+      if options.isDotAll { return .one(.all) }
+      return .one(isECMAScript ? .allButLineTerminators : .allButNewline)
     case "^": return .assertion(options.isMultiline ? .lineStart : .textStart)
-    case "$": return .assertion(options.isMultiline ? .lineEnd : .lastLineEnd)
+    case "$":
+      return .assertion(options.isMultiline ? .lineEnd : isECMAScript ? .textEnd : .lastLineEnd)
     case "\\": return try escape()
     case "*", "+", "?": throw fault("There is nothing to repeat.")
     case "{":
@@ -225,6 +229,7 @@ struct PatternParser {
   }
 
   var isCaseless: Bool { options.isCaseless }
+  var isECMAScript: Bool { options.dialect == .ecmaScript }
 
   /// Takes a text that is written without escapes, up to where it ends.
   mutating func quoted() -> PatternNode {

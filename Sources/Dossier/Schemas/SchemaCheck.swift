@@ -1,0 +1,92 @@
+package import EventLoop
+import JSON
+import JSONSchema
+import Postgres
+
+/// A look at all documents of a class that an app has, for those that do not fit a schema.
+///
+/// Users come in pages, each a statement of its own, as in `UserExport`.
+@EventLoop package struct SchemaCheck {
+  private let app: AppID
+  private let document: DocumentClass
+  private let schema: JSONSchema
+  private let administrator: Administrator
+  private var cursor: UserID?
+  private var size = 16
+  private var isOver = false
+
+  /// How much text a page should have, so that memory stays the same whatever users keep.
+  private static let pageBytes = 2_097_152
+  private static let largestPage = 1_024
+
+  /// What was found in a page.
+  package struct Page: Sendable {
+    /// Documents that were looked at.
+    package let documents: Int
+    package let mismatches: [(user: UserID, faults: [Fault])]
+  }
+
+  /// - Parameters:
+  ///   - document: the class.
+  ///   - app: whose documents.
+  ///   - text: a schema to try; without it the app's own.
+  ///   - administrator: who looks.
+  /// - Throws: `.invalid` with the place in `text`, `.notFound` when the app has no schema for the
+  ///   class, `.unavailable`.
+  package init(
+    _ document: DocumentClass,
+    of app: AppID,
+    by text: [UInt8]?,
+    for administrator: Administrator
+  ) async throws(Failure) {
+    self.app = app
+    self.document = document
+    self.administrator = administrator
+    if let text {
+      schema = try Schemas.compiled(text)
+    } else {
+      let schemas = try await Schemas.current(of: app, for: administrator)
+      guard let schema = try schemas.schema(for: document) else { throw .notFound }
+      self.schema = schema
+    }
+  }
+
+  /// Looks at the next page; nil when there are no more.
+  ///
+  /// - Throws: `.overloaded`, `.unavailable`.
+  package mutating func next() async throws(Failure) -> Page? {
+    guard !isOver else { return nil }
+    let rows = try await administrator.store.search(
+      SchemaQueries.page,
+      app,
+      document,
+      cursor,
+      size
+    )
+    isOver = rows.count < size
+    guard let last = rows.last else { return nil }
+    cursor = last.user
+    var (bytes, documents) = (0, 0)
+    var mismatches: [(user: UserID, faults: [Fault])] = []
+    for row in rows {
+      guard let body = row.body else { continue }
+      bytes += body.count
+      documents += 1
+      let faults = schema.mismatches(in: try Documents.parsed(body))
+      if !faults.isEmpty { mismatches.append((row.user, faults)) }
+    }
+    size = min(max(1, Self.pageBytes / max(1, bytes / rows.count)), size * 2, Self.largestPage)
+    return Page(documents: documents, mismatches: mismatches)
+  }
+}
+
+/// A user, and the document that is checked.
+struct CheckedUser: RowDecodable {
+  let user: UserID
+  let body: [UInt8]?
+
+  init(from row: Row) throws(DatabaseError) {
+    user = UserID(trusted: try row.text(0))
+    body = row.isNull(1) ? nil : try row.bytes(1)
+  }
+}

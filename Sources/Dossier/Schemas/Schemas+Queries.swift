@@ -1,0 +1,72 @@
+package import Postgres
+
+/// Which schema an app has for a class of documents.
+struct SchemaEntry: RowDecodable {
+  let app: AppID
+  /// Nil for a class that only a later version of the program knows.
+  let document: DocumentClass?
+  let id: SchemaID
+
+  init(from row: Row) throws(DatabaseError) {
+    app = AppID(trusted: try row.text(0))
+    document = DocumentClass(rawValue: try row.text(1))
+    id = SchemaID(trusted: try row.text(2))
+  }
+}
+
+package enum SchemaQueries {
+  /// Of all apps: a worker reads the texts only of those that are new to it.
+  static let all = Statement<SchemaEntry>(
+    "schemas.all",
+    "select app_id, class, schema_id from document_schemas"
+  )
+
+  /// Served by the primary key, as are the rest.
+  static let text = Statement<SchemaRow, AppID, DocumentClass>(
+    "schemas.text",
+    "select schema_id, body::text from document_schemas where app_id = $1 and class = $2"
+  )
+
+  /// Whether there was none.
+  static let set = Statement<Bool, AppID, DocumentClass, SchemaID, TextBytes>(
+    "schemas.set",
+    """
+    insert into document_schemas as s (app_id, class, schema_id, body)
+    values ($1, $2, $3, $4::json)
+    on conflict (app_id, class) do update
+    set schema_id = excluded.schema_id, body = excluded.body, updated_at = now()
+    returning s.xmax = 0
+    """
+  )
+
+  static let list = Statement<JSONText, AppID>(
+    "schemas.list",
+    """
+    select coalesce(json_agg(json_build_object(
+        'class', replace(class, '_', '-'), 'bytes', octet_length(body::text),
+        'updated_at', updated_at) order by class), '[]')::text
+    from document_schemas where app_id = $1
+    """
+  )
+
+  static let remove = Statement<String, AppID, DocumentClass>(
+    "schemas.remove",
+    "delete from document_schemas where app_id = $1 and class = $2 returning class"
+  )
+
+  /// The next users of an app, with their document where they have one.
+  ///
+  /// Served by `users_by_app`.
+  static let page = Statement<CheckedUser, AppID, DocumentClass, UserID?, Int>(
+    "schemas.page",
+    """
+    select u.user_id, d.body::text
+    from users u
+    left join documents d on d.user_id = u.user_id and d.class = $2 and d.deleted_at is null
+    where u.app_id = $1 and ($3::text is null or u.user_id > $3)
+    order by u.user_id limit $4::bigint
+    """
+  )
+
+  package static let statements: [any PreparedStatement] = [all, text, set, list, remove, page]
+}

@@ -1,0 +1,169 @@
+import JSON
+
+/// A member of a schema, beside its siblings.
+struct Member {
+  let keyword: Keyword
+  let value: JSON
+  let pointer: String
+  let siblings: JSONObject
+  private let parent: String
+
+  init(
+    _ keyword: Keyword,
+    _ value: JSON,
+    _ pointer: String,
+    _ siblings: JSONObject,
+    _ parent: String
+  ) {
+    self.keyword = keyword
+    self.value = value
+    self.pointer = pointer
+    self.siblings = siblings
+    self.parent = parent
+  }
+
+  func sibling(_ keyword: Keyword) -> Member? {
+    siblings[keyword.rawValue].map { value in
+      Member(keyword, value, "\(parent)/\(keyword.rawValue)", siblings, parent)
+    }
+  }
+
+  func requireSibling(_ other: Keyword) throws(SchemaError) {
+    guard siblings[other.rawValue] == nil else { return }
+    throw error(
+      "useless",
+      "\(keyword.rawValue) has no effect without \(other.rawValue) beside it."
+    )
+  }
+
+  func test(_ rule: Rule, _ detail: String = "") -> Test {
+    Test(keyword: keyword, rule: rule, detail: detail)
+  }
+
+  func error(_ rule: String, _ detail: String) -> SchemaError {
+    SchemaError(pointer, rule, detail)
+  }
+
+  // MARK: What it may be
+
+  func text() throws(SchemaError) -> String {
+    guard let text = value.string else { throw error("type", "This is a string.") }
+    return text
+  }
+
+  private func number() throws(SchemaError) -> JSONNumber {
+    guard let number = value.number else { throw error("type", "This is a number.") }
+    return number
+  }
+
+  private func flag() throws(SchemaError) -> Bool {
+    guard let flag = value.bool else { throw error("type", "This is true or false.") }
+    return flag
+  }
+
+  /// A whole number, not below 0; one that is beyond all counts is the largest.
+  func count() throws(SchemaError) -> Int {
+    guard let number = value.number, number.isInteger, number >= JSONNumber(0) else {
+      throw error("type", "This is a whole number, 0 or more.")
+    }
+    return number.int ?? number.double.flatMap { Int(exactly: $0) } ?? .max
+  }
+
+  private func strings(_ value: JSON, at pointer: String) throws(SchemaError) -> [String] {
+    let strings = value.array?.compactMap(\.string)
+    guard let strings, strings.count == value.array?.count,
+      Set(strings.map(JSONObject.Key.init)).count == strings.count
+    else { throw SchemaError(pointer, "type", "This is a list of strings, none of them twice.") }
+    return strings
+  }
+
+  // MARK: Assertions
+
+  /// The test of a keyword that looks at nothing beside it; nil for one without effect.
+  func assertion() throws(SchemaError) -> Test? {
+    switch keyword {
+    case .type: return try kinds()
+    case .const: return values([value], "This must be \(Self.shown([value])).")
+    case .values:
+      guard let values = value.array else { throw error("type", "This is a list of values.") }
+      return self.values(values, "This must be one of \(Self.shown(values)).")
+    case .multipleOf:
+      let divisor = try number()
+      guard divisor > JSONNumber(0), divisor.significantDigits <= 37 else {
+        throw error("range", "This is above 0, and has at most 37 significant digits.")
+      }
+      return test(.multiple(divisor), "This must be a multiple of \(divisor.text).")
+    case .minimum:
+      return test(.minimum(try number()), "This must be \(try number().text) at least.")
+    case .maximum: return test(.maximum(try number()), "This must be \(try number().text) at most.")
+    case .exclusiveMinimum:
+      return test(.exclusiveMinimum(try number()), "This must be above \(try number().text).")
+    case .exclusiveMaximum:
+      return test(.exclusiveMaximum(try number()), "This must be below \(try number().text).")
+    case .minLength:
+      return test(
+        .atLeast(.characters, try count()),
+        "This has \(try count()) characters at least."
+      )
+    case .maxLength:
+      return test(.atMost(.characters, try count()), "This has \(try count()) characters at most.")
+    case .minItems:
+      return test(.atLeast(.elements, try count()), "This has \(try count()) elements at least.")
+    case .maxItems:
+      return test(.atMost(.elements, try count()), "This has \(try count()) elements at most.")
+    case .minProperties:
+      return test(.atLeast(.members, try count()), "This has \(try count()) members at least.")
+    case .maxProperties:
+      return test(.atMost(.members, try count()), "This has \(try count()) members at most.")
+    case .uniqueItems: return try flag() ? test(.unique, "No element may be there twice.") : nil
+    case .required:
+      return test(.required(try strings(value, at: pointer)), "This member is required.")
+    case .dependentRequired: return try dependentRequired()
+    case .title, .description, .comment, .format, .contentMediaType, .contentEncoding:
+      _ = try text()
+    case .deprecated, .readOnly, .writeOnly: _ = try flag()
+    case .examples:
+      guard value.array != nil else { throw error("type", "This is a list of values.") }
+    default: break
+    }
+    return nil
+  }
+
+  private func kinds() throws(SchemaError) -> Test {
+    let names = if let name = value.string { [name] } else { try strings(value, at: pointer) }
+    var kinds: Kinds = []
+    for name in names {
+      guard let kind = Kinds.names.first(where: { $0.name == name })?.kind else {
+        let all = Kinds.names.map(\.name).joined(separator: ", ")
+        throw error("type", "A type is one of \(all).")
+      }
+      kinds.insert(kind)
+    }
+    guard !names.isEmpty else { throw error("type", "This is a type or a list of types.") }
+    return test(.kinds(kinds), "This must be of type \(names.joined(separator: " or ")).")
+  }
+
+  private func values(_ values: [JSON], _ detail: String) -> Test {
+    var work = 0
+    let forms = Set(values.map { $0.canonicalForm(&work) })
+    return test(.values(forms, longest: forms.map(\.count).max() ?? 0), detail)
+  }
+
+  /// Values as a sentence has room for them.
+  private static func shown(_ values: [JSON]) -> String {
+    let text = values.map(\.text).joined(separator: ", ")
+    return text.utf8.count <= 200 ? text : "what the schema lists"
+  }
+
+  private func dependentRequired() throws(SchemaError) -> Test {
+    guard let object = value.object else {
+      throw error("type", "This is an object of lists of strings.")
+    }
+    var needs: [(name: String, needed: [String])] = []
+    for (name, list) in object {
+      let place = "\(pointer)/\(JSONPointer.escaped(name))"
+      needs.append((name, try strings(list, at: place)))
+    }
+    return test(.dependentRequired(needs), "This member is required beside another.")
+  }
+}

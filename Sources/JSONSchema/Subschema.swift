@@ -1,0 +1,108 @@
+import JSON
+import Patterns
+
+/// A schema or a part of one that is a schema; others name it by its index.
+struct Subschema: Sendable {
+  /// Into the whole schema.
+  let pointer: String
+  var content = Content.tests([])
+
+  enum Content: Sendable {
+    /// `false`, by the keyword that holds it.
+    case never(Keyword?)
+    /// `true` has none.
+    case tests([Test])
+  }
+
+  var isReference: Bool {
+    guard case .tests(let tests) = content else { return false }
+    return tests.contains { $0.keyword == .reference }
+  }
+
+  /// Those that are applied to the same value as this one.
+  var besides: [Int] {
+    guard case .tests(let tests) = content else { return [] }
+    return tests.flatMap { test -> [Int] in
+      switch test.rule {
+      case .all(let parts), .any(let parts), .one(let parts): parts
+      case .not(let part), .reference(let part): [part]
+      case .condition(let first, let second, let third): [first, second, third].compactMap(\.self)
+      case .dependentSchemas(let parts): parts.map(\.schema)
+      default: []
+      }
+    }
+  }
+}
+
+/// What must hold of a value, and what is told when it does not.
+struct Test: Sendable {
+  let keyword: Keyword
+  var rule: Rule
+  var detail = ""
+}
+
+enum Rule: Sendable {
+  case kinds(Kinds)
+  /// One of these in their canonical forms, of which the longest has so many bytes.
+  case values(Set<[UInt8]>, longest: Int)
+  case minimum(JSONNumber)
+  case exclusiveMinimum(JSONNumber)
+  case maximum(JSONNumber)
+  case exclusiveMaximum(JSONNumber)
+  case multiple(JSONNumber)
+  case atLeast(Measure, Int)
+  case atMost(Measure, Int)
+  case pattern(Pattern)
+  case elements(first: [Int], others: Int?)
+  case contains(Int, least: Int, most: Int)
+  case unique
+  case members(
+    named: [JSONObject.Key: Int],
+    matching: [(pattern: Pattern, schema: Int)],
+    others: Int?
+  )
+  case names(Int)
+  case required([String])
+  case dependentRequired([(name: String, needed: [String])])
+  case dependentSchemas([(name: String, schema: Int)])
+  case all([Int])
+  case any([Int])
+  case one([Int])
+  case not(Int)
+  case condition(Int, then: Int?, otherwise: Int?)
+  case reference(Int)
+}
+
+/// What of a value is counted.
+enum Measure: Sendable {
+  case characters, elements, members
+}
+
+/// Types of values.
+struct Kinds: OptionSet {
+  let rawValue: UInt8
+
+  static let null = Kinds(rawValue: 1)
+  static let boolean = Kinds(rawValue: 2)
+  static let integer = Kinds(rawValue: 4)
+  static let number = Kinds(rawValue: 8)
+  static let string = Kinds(rawValue: 16)
+  static let array = Kinds(rawValue: 32)
+  static let object = Kinds(rawValue: 64)
+
+  static let names: [(name: String, kind: Kinds)] = [
+    ("null", .null), ("boolean", .boolean), ("integer", .integer), ("number", .number),
+    ("string", .string), ("array", .array), ("object", .object),
+  ]
+
+  func includesKind(of value: JSON) -> Bool {
+    switch value {
+    case .null: contains(.null)
+    case .bool: contains(.boolean)
+    case .number(let number): contains(.number) || contains(.integer) && number.isInteger
+    case .string: contains(.string)
+    case .array: contains(.array)
+    case .object: contains(.object)
+    }
+  }
+}

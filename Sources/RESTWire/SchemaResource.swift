@@ -1,0 +1,78 @@
+import Dossier
+import EventLoop
+import HTTP
+import JSON
+import Wiring
+
+/// `/v1/schemas`, for the operator: what the documents of the app's users must be.
+@EventLoop enum SchemaResource {
+  nonisolated static let operations: [Operation] = [
+    Operation(
+      .get,
+      "/v1/schemas",
+      access: .operator,
+      gives: [.ok(.documentSchemas)],
+      summary: "List the schemas that the app has for documents"
+    ) { (call) async throws(Failure) in
+      let app = try call.context.app.name
+      return Response(.ok, json: try await Schemas.list(of: app, for: call.administrator))
+    },
+    Operation(
+      .get,
+      "/v1/schemas/{class}",
+      access: .operator,
+      gives: [.ok(.jsonSchema)],
+      summary: "Read a schema as it was written"
+    ) { (call) async throws(Failure) in
+      let app = try call.context.app.name
+      return Response(
+        .ok,
+        json: try await Schemas.text(for: call.document, of: app, by: call.administrator)
+      )
+    },
+    Operation(
+      .put,
+      "/v1/schemas/{class}",
+      access: .operator,
+      body: .json(limit: Schemas.sizeLimit),
+      takes: .jsonSchema,
+      gives: [.ok(.jsonSchema), .created(.jsonSchema, "There was none before.")],
+      summary: "Set the JSON Schema that metadata, app-metadata or custom-data must fit",
+      set
+    ),
+    Operation(
+      .delete,
+      "/v1/schemas/{class}",
+      access: .operator,
+      gives: [.noContent],
+      summary: "Remove a schema; documents stay"
+    ) { (call) async throws(Failure) in
+      let app = try call.context.app.name
+      try await Schemas.remove(for: call.document, of: app, by: call.administrator)
+      return Response(.noContent)
+    },
+  ]
+
+  private static func set(_ call: Call) async throws(Failure) -> Response {
+    guard case .json(_, let text) = call.body else { throw .unforeseen("a schema without a body") }
+    let isNew = try await Schemas.set(
+      text,
+      for: call.document,
+      of: call.context.app.name,
+      by: call.administrator
+    )
+    return Response(isNew ? .created : .ok, json: text)
+  }
+}
+
+extension Call {
+  /// The class of documents that the path names.
+  fileprivate var document: DocumentClass {
+    get throws(Failure) {
+      guard let document = captures["class"].flatMap(DocumentClass.init(pathName:)) else {
+        throw .notFound
+      }
+      return document
+    }
+  }
+}

@@ -1,0 +1,384 @@
+"""JSON Schemas of documents: set and told, and kept to on every way a document is written."""
+
+import json
+import random
+import subprocess
+import time
+import unittest
+
+from cases import Administration, in_parallel
+from deployment import BUILD, JSON, MERGE, PATCH
+
+PERSON = {
+    "type": "object", "additionalProperties": False, "required": ["name"],
+    "properties": {
+        "name": {"type": "string", "minLength": 1, "maxLength": 10},
+        "age": {"type": "integer", "minimum": 0},
+        "tags": {"items": {"enum": ["a", "b"]}, "uniqueItems": True},
+    },
+}
+KINDS = ["metadata", "app-metadata", "custom-data"]
+
+
+class Schemas(Administration):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.operator = cls.site.client("--operator")["key"]
+        cls.apps = 0
+
+    def setUp(self):
+        type(self).apps += 1
+        self.app = f"app-{self.apps}"
+        self.site.dossier("app", "create", self.app)
+
+    def ask(self, method, path, body=None, headers=None, key=None):
+        headers = headers or (JSON if body is not None else {})
+        for _ in range(20):
+            answer = self.site.request(
+                method, path, body, {**headers, "Dossier-App": self.app}, key or self.operator)
+            # A worker looks for an app that it does not know once a second.
+            if answer.status != 404 or answer.json["code"] != "app_not_found":
+                break
+            time.sleep(0.2)
+        return answer
+
+    def set(self, kind, schema):
+        """Sets a schema before a worker has seen the app: all go by it from the start."""
+        file = self.site.folder / "schema.json"
+        file.write_text(json.dumps(schema))
+        self.command("set", kind, file)
+
+    def command(self, *words, **options):
+        return self.site.dossier("schema", *words, "--app", self.app, **options)
+
+    def user(self):
+        """Logs somebody in; its id and token."""
+        grant = self.expect(self.ask("POST", "/v1/login/anonymous", {}, key="none"), 200).json
+        return grant["user_id"], grant["access_token"]
+
+    def sides(self):
+        """What writes documents: the class, the path and the key of the caller."""
+        _, token = self.user()
+        user, _ = self.user()
+        program = self.program()
+        return [("metadata", "/v1/me/metadata", token),
+                ("custom-data", "/v1/me/custom-data", token),
+                ("metadata", f"/v1/users/{user}/metadata", program),
+                ("custom-data", f"/v1/users/{user}/custom-data", program),
+                ("app-metadata", f"/v1/users/{user}/app-metadata", program)]
+
+    def program(self):
+        scopes = (f"--scope={scope}" for scope in self.site.SCOPES)
+        return self.site.client("--app", self.app, *scopes)["key"]
+
+    def refuses(self, answer, *places):
+        self.expect(answer, 422, "schema_mismatch")
+        self.assertEqual([(e["pointer"], e["code"]) for e in answer.json["errors"]], list(places))
+        for error in answer.json["errors"]:
+            self.assertRegex(error["detail"], r"^[A-Z].*\. \(schema #.*\)$")
+
+    # Writing
+
+    def test_every_way_to_write_from_both_sides_keeps_to_the_schema(self):
+        for kind in KINDS:
+            self.set(kind, PERSON)
+        add = [{"op": "add", "path": "/age", "value": -1}]
+        for kind, path, key in self.sides():
+            with self.subTest(path=path):
+                def write(method, body, headers, path=path):
+                    return self.ask(method, path, body, headers, key)
+
+                self.refuses(write("PUT", {"age": 1.5, "nam": "", "tags": ["a", "c", "a"]}, JSON),
+                             ("/name", "required"), ("/age", "type"),
+                             ("/nam", "additional_properties"), ("/tags/1", "enum"),
+                             ("/tags", "unique_items"))
+                self.refuses(write("PATCH", {"age": 1}, MERGE), ("/name", "required"))
+                good = write("PUT", {"name": "Ada", "age": 36.0}, JSON)
+                self.assertIn(self.expect(good, good.status).status, (200, 201))
+                version = good.version
+                self.refuses(write("PATCH", {"age": -1, "name": None}, MERGE),
+                             ("/name", "required"), ("/age", "minimum"))
+                self.refuses(write("PATCH", add, PATCH), ("/age", "minimum"))
+                # Nothing was written: neither the document nor its version.
+                stored = self.ask("GET", path, key=key)
+                self.assertEqual((stored.json, stored.version),
+                                 ({"name": "Ada", "age": 36.0}, version))
+                merged = self.expect(write("PATCH", {"tags": ["b"], "age": None}, MERGE), 200)
+                self.assertEqual((merged.json, merged.version),
+                                 ({"name": "Ada", "tags": ["b"]}, version + 1))
+                patched = write("PATCH", [{"op": "add", "path": "/tags/-", "value": "a"}], PATCH)
+                self.assertEqual(self.expect(patched, 200).version, version + 2)
+                # What else stands in the way of a write is told as ever.
+                stale = write("PUT", {"name": "Bob"}, {**JSON, "If-Match": '"99"'})
+                self.expect(stale, 412, "version_moved")
+                if kind != "custom-data":
+                    continue
+                update = f"{path}/update"
+                self.refuses(write("POST", {"update": {"$set": {"age": "x"}}}, JSON, update),
+                             ("/age", "type"))
+                self.refuses(write("POST", {"update": {"$push": {"tags": "b"}}}, JSON, update),
+                             ("/tags", "unique_items"))
+                done = write("POST", {"update": {"$set": {"age": 3}}}, JSON, update)
+                self.assertEqual(self.expect(done, 200).json["modified_count"], 1)
+                # Deleting is no writing; making it anew by an update is.
+                self.expect(self.ask("DELETE", path, key=key), 204)
+                body = {"update": {"$set": {"age": 3}}, "upsert": True}
+                self.refuses(write("POST", body, JSON, update), ("/name", "required"))
+                self.expect(self.ask("GET", path, key=key), 404)
+                body = {"update": {"$set": {"name": "Cyd"}}, "upsert": True}
+                self.assertTrue(self.expect(write("POST", body, JSON, update), 200).json["upserted"])
+
+    def test_a_class_without_a_schema_and_another_app_are_free(self):
+        self.set("metadata", False)
+        _, token = self.user()
+        self.expect(self.ask("PUT", "/v1/me/custom-data", {"a": 1}, JSON, token), 201)
+        self.refuses(self.ask("PATCH", "/v1/me/metadata", {}, MERGE, token), ("", "false"))
+        # A new user has no documents: what is there from the start is none that was written.
+        self.assertEqual(self.expect(self.ask("GET", "/v1/me/metadata", key=token), 200).json, {})
+        other = self.site.login()["access_token"]
+        self.expect(self.site.request("PUT", "/v1/me/metadata", {"a": 1}, JSON, other), 200)
+
+    def test_writers_that_race_never_leave_what_does_not_fit(self):
+        self.set("custom-data", {"maxProperties": 3})
+        user, token = self.user()
+        self.expect(self.ask("PUT", "/v1/me/custom-data", {}, JSON, token), 201)
+
+        def write(index):
+            results = []
+            for turn in range(10):
+                if index % 3 == 0:
+                    answer = self.ask("PATCH", "/v1/me/custom-data",
+                                      [{"op": "add", "path": f"/{index}-{turn}", "value": 1}],
+                                      PATCH, token)
+                elif index % 3 == 1:
+                    answer = self.ask("PATCH", "/v1/me/custom-data", {f"{index}-{turn}": 1},
+                                      MERGE, token)
+                else:
+                    answer = self.ask("POST", "/v1/me/custom-data/update",
+                                      {"update": {"$set": {f"{index}-{turn}": 1}}}, JSON, token)
+                results.append(answer)
+            return results
+
+        answers = [answer for results in in_parallel(9, write) for answer in results]
+        done = [answer for answer in answers if answer.status == 200]
+        for answer in answers:
+            if answer.status != 200:
+                self.refuses(answer, ("", "max_properties"))
+        self.assertEqual(len(done), 3)
+        stored = self.ask("GET", "/v1/me/custom-data", key=token)
+        self.assertEqual((len(stored.json), stored.version), (3, 4))
+
+    def test_a_large_document_and_a_costly_pattern(self):
+        self.set("custom-data", {"additionalProperties": {
+            "items": {"type": "integer", "minimum": 0}, "pattern": "(a?){1000}b"}})
+        _, token = self.user()
+        path = "/v1/me/custom-data"
+        numbers = json.dumps({"rows": list(range(140_000))}, separators=(",", ":"))
+        self.assertGreater(len(numbers), 800_000)
+        self.expect(self.ask("PUT", path, numbers, JSON, token), 201)
+        slow = self.ask("PUT", path, {"text": "a" * 900_000}, JSON, token)
+        self.refuses(slow, ("/text", "cost"))
+        many = self.ask("PUT", path, {"rows": [-1] * 1000}, JSON, token)
+        self.assertEqual(len(self.expect(many, 422, "schema_mismatch").json["errors"]), 20)
+
+    def test_what_was_stored_before_stays_until_it_is_written(self):
+        _, token = self.user()
+        self.expect(self.ask("PUT", "/v1/me/metadata", {"old": 1}, JSON, token), 200)
+        self.set("metadata", PERSON)
+        deadline = time.monotonic() + 15
+        # Both workers have seen it.
+        seen = 0
+        while seen < 30 and time.monotonic() < deadline:
+            answer = self.ask("PATCH", "/v1/me/metadata", {}, MERGE, token)
+            seen = seen + 1 if answer.status == 422 else 0
+            time.sleep(0.02 if seen else 0.5)
+        self.refuses(answer, ("/name", "required"), ("/old", "additional_properties"))
+        self.assertEqual(self.ask("GET", "/v1/me/metadata", key=token).json["old"], 1)
+        fit = self.ask("PATCH", "/v1/me/metadata", {"old": None, "name": "Ada"}, MERGE, token)
+        self.expect(fit, 200)
+
+    def test_nothing_is_written_past_a_schema_that_cannot_be_used(self):
+        self.set("metadata", True)
+        # As one of a later version of the program would be.
+        self.site.sql("update document_schemas set body = '{\"later\": 1}' where app_id = "
+                      f"(select app_id from apps where name = '{self.app}')")
+        _, token = self.user()
+        self.expect(self.ask("PUT", "/v1/me/metadata", {}, JSON, token), 500, "internal")
+        self.expect(self.ask("PATCH", "/v1/me/metadata", {}, MERGE, token), 500, "internal")
+        self.assertEqual(self.expect(self.ask("GET", "/v1/me/metadata", key=token), 200).version, 0)
+        self.expect(self.ask("PUT", "/v1/me/custom-data", {}, JSON, token), 201)
+        self.refused(1, "schema", "check", "metadata", "--app", self.app, words="/later")
+
+    # Import
+
+    def test_rows_of_an_import_fail_alone(self):
+        for kind in KINDS:
+            self.set(kind, PERSON)
+        rows = [
+            {"id": "f" * 23 + "1", "metadata": {"name": "Ada"}},
+            {"id": "f" * 23 + "2", "metadata": {"name": ""}, "custom_data": {"name": 1}},
+            {"id": "f" * 23 + "3", "app_metadata": {}},
+            {"id": "f" * 23 + "4"},
+        ]
+        source, told = self.site.folder / "rows.ndjson", self.site.folder / "told.ndjson"
+        source.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        run = subprocess.run(
+            [BUILD / "dossier", "user", "import", source, "--app", self.app, "--results", told],
+            env=self.site.environment, capture_output=True, text=True)
+        self.assertEqual(run.returncode, 17, run.stderr)
+        results = [json.loads(line) for line in told.read_text().splitlines()]
+        self.assertEqual([row["status"] for row in results],
+                         ["created", "failed", "failed", "created"])
+        self.assertEqual(
+            [[(e["pointer"], e["code"]) for e in row.get("errors", [])] for row in results],
+            [[], [("/metadata/name", "min_length"), ("/custom_data/name", "type")],
+             [("/app_metadata/name", "required")], []])
+
+    # Administration
+
+    def test_a_schema_is_set_shown_listed_and_removed(self):
+        text = '{ "type": "object",\n  "minProperties": 1e0 }'
+        file = self.site.folder / "schema.json"
+        file.write_text(text)
+        self.assertEqual(self.command("set", "app-metadata", file),
+                         {"app": self.app, "class": "app-metadata"})
+        self.assertEqual(self.command("show", "app-metadata", output="table"), text + "\n")
+        shown = self.expect(self.ask("GET", "/v1/schemas/app-metadata"), 200)
+        self.assertEqual(shown.body.decode(), text)
+        self.assertEqual(shown.headers["Content-Type"], "application/json")
+        again = self.expect(self.ask("PUT", "/v1/schemas/app-metadata", PERSON), 200)
+        self.assertEqual(again.json, PERSON)
+        self.expect(self.ask("PUT", "/v1/schemas/metadata", "true"), 201)
+        listed = self.expect(self.ask("GET", "/v1/schemas"), 200).json
+        self.assertEqual([(row["class"], row["bytes"]) for row in listed],
+                         [("app-metadata", len(json.dumps(PERSON))), ("metadata", 4)])
+        self.assertEqual(self.command("list"), listed)
+        self.command("remove", "metadata")
+        self.expect(self.ask("DELETE", "/v1/schemas/app-metadata"), 204)
+        self.expect(self.ask("DELETE", "/v1/schemas/app-metadata"), 404, "not_found")
+        self.expect(self.ask("GET", "/v1/schemas/app-metadata"), 404, "not_found")
+        self.refused(10, "schema", "show", "metadata", "--app", self.app, words="schema")
+        self.refused(10, "schema", "remove", "metadata", "--app", self.app)
+        self.refused(10, "schema", "check", "metadata", "--app", self.app)
+        self.refused(10, "schema", "list", "--app", "nowhere", words="no such app")
+        self.refused(64, "schema", "set", "profile", file)
+        self.refused(21, "schema", "set", "metadata", "/nowhere", words="/nowhere")
+        for kind in ["profile", "app_metadata", "x"]:
+            self.expect(self.ask("PUT", f"/v1/schemas/{kind}", {}), 404, "not_found")
+        trail = [(fact["action"], fact["actor"].split(":")[0], fact["detail"])
+                 for fact in self.trail("--app", self.app) if fact["action"].startswith("schema")]
+        expected = [("schema_set", "operator", "app-metadata"),
+                    ("schema_set", "client", "app-metadata"), ("schema_set", "client", "metadata"),
+                    ("schema_remove", "operator", "metadata"),
+                    ("schema_remove", "client", "app-metadata")]
+        self.assertEqual(trail[::-1], [(a, b, {"class": c}) for a, b, c in expected])
+
+    def test_a_removed_schema_binds_nobody(self):
+        self.set("metadata", False)
+        _, token = self.user()
+        self.refuses(self.ask("PUT", "/v1/me/metadata", {}, JSON, token), ("", "false"))
+        self.command("remove", "metadata")
+        deadline = time.monotonic() + 15
+        while time.monotonic() < deadline:
+            answer = self.ask("PUT", "/v1/me/metadata", {"a": 1}, JSON, token)
+            if answer.status == 200:
+                break
+            time.sleep(0.5)
+        self.expect(answer, 200)
+
+    def test_what_is_wrong_in_a_schema_is_told_with_its_place(self):
+        deep = {}
+        for _ in range(70):
+            deep = {"items": deep}
+        for schema, pointer, code in [
+            (1, "", "schema_type"), ({"typ": 1}, "/typ", "schema_unknown_keyword"),
+            ({"properties": {"a/b": {"unevaluatedProperties": False}}},
+             "/properties/a~1b/unevaluatedProperties", "schema_unsupported_keyword"),
+            ({"$dynamicRef": "#a"}, "/$dynamicRef", "schema_unsupported_keyword"),
+            ({"$schema": "http://json-schema.org/draft-07/schema#"}, "/$schema",
+             "schema_unsupported_keyword"),
+            ({"minLength": -1}, "/minLength", "schema_type"),
+            ({"multipleOf": 0}, "/multipleOf", "schema_range"),
+            ({"pattern": "(?=a)"}, "/pattern", "schema_pattern"),
+            ({"then": True}, "/then", "schema_useless"),
+            ({"$ref": "https://a.example/b"}, "/$ref", "schema_reference"),
+            ({"anyOf": [{"$ref": "#"}]}, "/anyOf/0/$ref", "schema_cycle"),
+            ({"$anchor": "a b"}, "/$anchor", "schema_anchor"),
+            ({"$defs": {str(n): {} for n in range(3000)}}, "/$defs/2047", "schema_limit"),
+        ]:
+            with self.subTest(schema=pointer):
+                answer = self.expect(self.ask("PUT", "/v1/schemas/metadata", json.dumps(schema)),
+                                     422, "invalid")
+                self.assertEqual([(e["pointer"], e["code"]) for e in answer.json["errors"]],
+                                 [(pointer, code)])
+        self.expect(self.ask("PUT", "/v1/schemas/metadata", deep), 400, "json.depth")
+        self.expect(self.ask("PUT", "/v1/schemas/metadata", "{"), 400, "json.syntax")
+        self.expect(self.ask("PUT", "/v1/schemas/metadata", {"$comment": "a" * 65_536}),
+                    413, "body_too_large")
+        for text, words in [('{"typ": 1}', "/typ: There is no such keyword"), ("{", "At byte 1"),
+                            (json.dumps({"$comment": "a" * 65_536}), "65536 bytes")]:
+            file = self.site.folder / "wrong.json"
+            file.write_text(text)
+            self.refused(12, "schema", "set", "metadata", file, "--app", self.app, words=words)
+        self.assertEqual(self.command("list"), [])
+
+    def test_who_may_not_touch_schemas(self):
+        _, token = self.user()
+        program = self.program()
+        for method, path in [("GET", "/v1/schemas"), ("GET", "/v1/schemas/metadata"),
+                             ("PUT", "/v1/schemas/metadata"), ("DELETE", "/v1/schemas/metadata")]:
+            body = {} if method == "PUT" else None
+            self.expect(self.ask(method, path, body, key=token), 401, "client_unknown")
+            self.expect(self.ask(method, path, body, key=program), 403, "insufficient_scope")
+        self.assertEqual(self.command("list"), [])
+
+    # Checking
+
+    def test_check_tells_who_does_not_fit(self):
+        randomness = random.Random(1)
+        # More than a page, most without a document.
+        self.site.sql(f"""
+            with u as (
+              insert into users (user_id, app_id, anonymous)
+              select lpad(to_hex(n), 24, '0'), a.app_id, true
+              from generate_series(1, 3000) n, apps a where a.name = '{self.app}'
+              returning user_id)
+            insert into documents (user_id, class, body, version)
+            select user_id, 'custom_data', '{{"name": "Ada"}}', 1 from u
+            where ('x' || right(user_id, 4))::bit(16)::int % 3 = 0""")
+        bad = sorted(randomness.sample(range(3, 3000, 3), 40))
+        for number in bad:
+            self.site.sql("update documents set body = '{\"name\": 1, \"a\\u001bb\": 1}' "
+                          f"where user_id = '{number:024x}'")
+        self.site.sql(f"update documents set deleted_at = now() where user_id = '{6:024x}'")
+        bad = [number for number in bad if number != 6]
+        schema = self.site.folder / "person.json"
+        schema.write_text(json.dumps(PERSON))
+
+        def check(*words, output="json", **options):
+            return self.site.dossier("schema", "check", "custom-data", "--app", self.app, *words,
+                                     check=False, output=output, **options)
+
+        run = check("--schema", schema)
+        self.assertEqual(run.returncode, 17, run.stderr)
+        self.assertIn(f"999 documents, {len(bad)} do not fit", run.stderr)
+        found = [json.loads(line) for line in run.stdout.splitlines()]
+        self.assertEqual([row["id"] for row in found], [f"{number:024x}" for number in bad])
+        for row in found:
+            self.assertEqual({(e["pointer"], e["code"]) for e in row["errors"]},
+                             {("/name", "type"), ("/a\u001bb", "additional_properties")})
+        self.set("custom-data", PERSON)
+        people = check(output="table")
+        self.assertEqual(people.returncode, 17)
+        self.assertIn(f"{bad[0]:024x}  /name: This must be of type string.", people.stdout)
+        self.assertNotIn("\u001b", people.stdout)
+        run = subprocess.run(
+            [BUILD / "dossier", "schema", "check", "custom-data", "--app", self.app,
+             "--schema", "-"], env=self.site.environment, capture_output=True, input=b"true")
+        self.assertEqual((run.returncode, run.stdout), (0, b""), run.stderr)
+        self.refused(12, "schema", "check", "metadata", "--app", self.app, "--schema", "/dev/null")
+
+
+if __name__ == "__main__":
+    unittest.main()
