@@ -14,6 +14,10 @@ request = function()
   return wrk.format(method, path, headers)
 end
 
+-- Milliseconds between an answer and the next request of a connection.
+local pause = tonumber(os.getenv("PAUSE") or "0")
+if pause > 0 then delay = function() return pause end end
+
 init = function() math.randomseed(os.time()) end
 
 done = function(summary, latency)

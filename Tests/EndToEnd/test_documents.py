@@ -1,5 +1,9 @@
 """Documents and the gate that every body passes, through nginx."""
 
+import json
+import pathlib
+import re
+import subprocess
 import unittest
 
 from cases import Case, in_parallel
@@ -105,6 +109,28 @@ class Documents(Case):
             answer = self.site.request(
                 "PUT", "/v1/me/metadata", "{}", {"Content-Type": kind}, token)
             self.expect(answer, 415, "media_type")
+
+    def test_fifty_megabytes_are_refused_and_take_no_memory(self):
+        token = self.site.login()["access_token"]
+
+        def peaks():
+            return [int(re.search(r"VmHWM:\s+(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text())[1])
+                    for pid in self.site.workers()]
+
+        before = peaks()
+        body = self.site.folder / "large"
+        with open(body, "wb") as file:
+            file.truncate(50_000_000)
+        for sent in [[], ["-H", "Transfer-Encoding: chunked"]]:
+            run = subprocess.run(
+                ["curl", "-s", "-X", "PUT", f"http://127.0.0.1:{self.site.port}/v1/me/metadata",
+                 "-H", f"Authorization: Bearer {token}", "-H", "Content-Type: application/json",
+                 *sent, "--data-binary", f"@{body}", "-w", "\n%{http_code}"],
+                capture_output=True, text=True, timeout=60)
+            answer, status = run.stdout.rsplit("\n", 1)
+            self.assertEqual((status, json.loads(answer)["code"]), ("413", "body_too_large"), run)
+        for peak, old in zip(peaks(), before):
+            self.assertLess(peak - old, 4_000)
 
     def test_paths_and_methods_that_are_not_there(self):
         self.expect(self.site.get("/nope"), 404, "route_not_found")
