@@ -1,5 +1,7 @@
 """What the API says of itself: that it is whole, true and runs."""
 
+import contextlib
+import gzip
 import html.parser
 import os
 import pathlib
@@ -72,6 +74,20 @@ class Described(Case):
         for item in self.site.reference.document["paths"].values():
             for operation in item.values():
                 self.assertIn(operation["operationId"], page.ids)
+
+    def test_it_is_compressed_and_nothing_else_is(self):
+        accepts = {"Accept-Encoding": "gzip"}
+        for path in ["/openapi.json", "/reference"]:
+            with contextlib.closing(self.site.connection()) as connection:
+                connection.request("GET", path, headers=accepts)
+                answer = connection.getresponse()
+                self.assertEqual(answer.headers["Content-Encoding"], "gzip")
+                whole = gzip.decompress(answer.read())
+            self.assertEqual(whole, self.site.get(path).body)
+        token = self.site.login()["access_token"]
+        self.expect(self.site.request("PUT", "/v1/me/metadata", {"a": "x" * 9_000}, JSON, token), 200)
+        answer = self.site.get("/v1/me/metadata", headers=accepts, token=token)
+        self.assertNotIn("Content-Encoding", self.expect(answer, 200).headers)
 
     def test_the_type_of_a_problem_leads_to_what_it_means(self):
         problem = self.expect(self.site.get("/v1/me"), 401).json
