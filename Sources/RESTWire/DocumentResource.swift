@@ -17,6 +17,7 @@ struct DocumentResource: Sendable {
   }
 
   private var path: String { document.pathName }
+  private var shape: Shape { document == .customData ? .document : .metadata }
 
   init(_ document: DocumentClass) { self.document = document }
 
@@ -32,7 +33,7 @@ struct DocumentResource: Sendable {
           pattern,
           access: side.write,
           body: .json(limit: document.limit),
-          takes: .document,
+          takes: shape,
           versions: .write,
           gives: written,
           refuses: [.documentTooLarge, .schemaMismatch],
@@ -44,7 +45,7 @@ struct DocumentResource: Sendable {
           pattern,
           access: side.write,
           body: .patch(limit: document.limit),
-          takes: .document,
+          takes: shape,
           versions: .write,
           gives: written,
           refuses: [
@@ -142,10 +143,10 @@ struct DocumentResource: Sendable {
     switch call.body {
     case .json(let json, let bytes):
       guard json.object != nil else { throw Self.notAnObject }
-      change = .replace(bytes)
+      change = .replace(json, text: bytes)
     case .mergePatch(let json, let bytes):
       guard json.object != nil else { throw Self.notAnObject }
-      change = .merge(bytes)
+      change = .merge(json, text: bytes)
     case .jsonPatch(let patch): change = .patch(patch)
     case .none, .bytes: throw .unforeseen("a write without a body")
     }

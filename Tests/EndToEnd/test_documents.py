@@ -110,6 +110,37 @@ class Documents(Case):
                 "PUT", "/v1/me/metadata", "{}", {"Content-Type": kind}, token)
             self.expect(answer, 415, "media_type")
 
+    def test_keys_of_metadata_keep_to_their_rule_at_every_depth(self):
+        grant = self.site.login()
+        key = self.site.client("--operator")["key"]
+
+        def write(method, path, body, headers=JSON, token=grant["access_token"]):
+            return self.site.request(method, path, body, headers, token)
+
+        own, app = "/v1/me/metadata", f"/v1/users/{grant['user_id']}/app-metadata"
+        self.expect(write("PUT", own, {"a": {"b": [1]}, "x" * 255: 1, "é" * 255: 2}), 200)
+        for bad, pointer in [("a.b", "/a.b"), ("$a", "/$a"), ("a$", "/a$"), ("", "/"),
+                             ("x" * 256, "/" + "x" * 256)]:
+            for path, token in [(own, grant["access_token"]), (app, key)]:
+                with self.subTest(key=bad[:9], path=path):
+                    for answer, place in [
+                        (write("PUT", path, {bad: 1}, token=token), pointer),
+                        (write("PUT", path, {"l": [{"d": {bad: None}}]}, token=token),
+                         "/l/0/d" + pointer),
+                        (write("PATCH", path, {"a": {bad: 1}}, MERGE, token), "/a" + pointer),
+                        (write("PATCH", path, [{"op": "add", "path": "/n", "value": {bad: 1}}],
+                               PATCH, token), "/n" + pointer),
+                    ]:
+                        errors = self.expect(answer, 422, "invalid").json["errors"]
+                        self.assertEqual([(e["pointer"], e["code"]) for e in errors],
+                                         [(place, "key")])
+        # What is not there may be removed by any name, and custom data may have any.
+        patched = self.expect(write("PATCH", own, {"a.b": None, "a": {"$c": None}}, MERGE), 200)
+        self.assertEqual((patched.version, patched.json["a"]), (2, {"b": [1]}))
+        custom = {"a.b": 1, "$c": {"": 2}}
+        answer = write("PUT", "/v1/me/custom-data", custom)
+        self.assertEqual(self.expect(answer, 201).json, custom)
+
     def test_fifty_megabytes_are_refused_and_take_no_memory(self):
         token = self.site.login()["access_token"]
 

@@ -69,7 +69,7 @@ class Creation(Case):
             ({"email": "a@b.c", "password": 1}, "/password"),
             ({"email": "a@b.c", "password": "correct horse", "password_hash": None}, "/password"),
             ({"phone": "1"}, "/phone"), ({"blocked": "no"}, "/blocked"),
-            ({"metadata": []}, "/metadata"), ({"metadata": {"a": "x" * 65_536}}, "/metadata"),
+            ({"metadata": []}, "/metadata"), ({"app_metadata": {"a.b": 1}}, "/app_metadata/a.b"), ({"metadata": {"a": "x" * 65_536}}, "/metadata"),
             ({"properties": {"a": {}}}, "/properties/a"), ({"created_at": "now"}, "/created_at"),
             ({"identities": [{"provider": "password", "subject": "x"}]}, "/identities/0/provider"),
         ]:

@@ -64,9 +64,9 @@ package struct VersionCondition: Sendable, Equatable {
 
 /// How a write makes the new document of the old.
 package enum DocumentChange: Sendable {
-  case replace([UInt8])
+  case replace(JSON, text: [UInt8])
   /// RFC 7396, done by the database.
-  case merge([UInt8])
+  case merge(JSON, text: [UInt8])
   /// RFC 6902, done here on the version that was read, and tried again when that has moved.
   case patch(JSONPatch)
 }
@@ -97,7 +97,7 @@ package enum Documents {
   ///   - context: of the call; where its app has a schema for the class, the new document must fit.
   /// - Returns: the new document, and whether there was none before.
   /// - Throws: `.versionMoved`, `.notFound` for a patch of a custom document that is not there,
-  ///   `.schemaMismatch`, `.documentTooLarge`, `.patchTestFailed`, `.patchNotApplicable`,
+  ///   `.invalid` for keys, `.schemaMismatch`, `.documentTooLarge`, `.patchTestFailed`, `.patchNotApplicable`,
   ///   `.unauthenticated`.
   @EventLoop package static func write(
     _ document: DocumentClass,
@@ -107,13 +107,19 @@ package enum Documents {
     _ context: Context
   ) async throws(Failure) -> (document: StoredDocument, isNew: Bool) {
     switch change {
-    case .replace(let body):
-      return try await put(document, body, isMerge: false, if: condition, of: caller, context)
-    case .merge(let patch):
-      return try await put(document, patch, isMerge: true, if: condition, of: caller, context)
+    case .replace(let body, let text):
+      try check(document.keyFaults(in: body))
+      return try await put(document, text, isMerge: false, if: condition, of: caller, context)
+    case .merge(let patch, let text):
+      try check(document.keyFaults(in: patch, isPatch: true))
+      return try await put(document, text, isMerge: true, if: condition, of: caller, context)
     case .patch(let patch):
       return try await apply(patch, to: document, if: condition, of: caller, context)
     }
+  }
+
+  private static func check(_ faults: [Fault]) throws(Failure) {
+    guard faults.isEmpty else { throw .invalid(faults) }
   }
 
   @EventLoop private static func put(
@@ -178,7 +184,9 @@ package enum Documents {
       guard let current = current ?? (document.isAlwaysThere ? .empty : nil) else {
         throw .notFound
       }
-      return try patched(try parsed(current.body), by: patch, limit: document.limit).serialized()
+      let after = try patched(try parsed(current.body), by: patch, limit: document.limit)
+      try check(document.keyFaults(in: after))
+      return after.serialized()
     }
     guard let written else { throw .unforeseen("a patch that writes nothing") }
     return written

@@ -151,6 +151,8 @@ package struct ImportedUser: Sendable {
   ) -> [Fault] {
     guard value.object != nil else { return [Fault(place, "type", "A document is an object.")] }
     documents.append((document, value))
+    let faults = document.keyFaults(in: value).map { Fault(place + $0.pointer, $0.code, $0.detail) }
+    guard faults.isEmpty else { return faults }
     // The database, which spells numbers out, has the last word.
     guard value.serialized().count > document.limit else { return [] }
     return [Fault(place, "document_size", "It has at most \(document.limit) bytes.")]

@@ -73,8 +73,15 @@ struct Shape: Sendable {
   }
 
   /// An object whose members have names that are not known beforehand.
-  static func map(of value: Shape, atMost limit: Int? = nil) -> Shape {
+  ///
+  /// - Parameters:
+  ///   - value: of each.
+  ///   - pattern: of the names.
+  ///   - limit: how many there may be.
+  static func map(of value: Shape, named pattern: String? = nil, atMost limit: Int? = nil) -> Shape
+  {
     var map = Shape("object", ["additionalProperties": value.reference])
+    if let pattern { map.schema["propertyNames"] = ["pattern": .string(pattern)] }
     if let limit { map.schema["maxProperties"] = number(limit) }
     map.parts = value.asPart
     return map

@@ -79,7 +79,7 @@ extension Shape {
       of: .body(["provider": .text(1...100).like("jwt:web"), "subject": .text(1...1_024)]),
       atMost: 100
     ),
-    "metadata": .document, "app_metadata": .document, "custom_data": .document,
+    "metadata": .metadata, "app_metadata": .metadata, "custom_data": .document,
     "properties": .properties,
   ]).named("NewUser", "A user as the back end or an import describes it.")
 
@@ -144,6 +144,9 @@ extension Shape {
   // MARK: Documents and properties
 
   static let document = Shape.object.named("Document", "An object of the app's own making.")
+
+  static let metadata = Shape.map(of: .any, named: "^[^.$]{1,\(DocumentClass.keyLimit)}$")
+    .named("Metadata", "An object of the app's own making; its keys keep to a rule at every depth.")
 
   static let documentVersions = Shape.list(
     of: .object([
