@@ -78,6 +78,7 @@ struct Shape: Sendable {
   ///   - value: of each.
   ///   - pattern: of the names.
   ///   - limit: how many there may be.
+  /// - Returns: the shape.
   static func map(of value: Shape, named pattern: String? = nil, atMost limit: Int? = nil) -> Shape
   {
     var map = Shape("object", ["additionalProperties": value.reference])
