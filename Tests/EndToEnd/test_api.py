@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import time
 import unittest
 
 from cases import Case, in_parallel
@@ -222,6 +223,24 @@ class API(Case):
                 with self.subTest(route=f"{method} {path}"):
                     answer = self.site.request(method, path, body, headers, token)
                     self.expect(answer, 403, "insufficient_scope")
+
+    def test_an_expired_token_is_refused_also_one_that_was_good_before(self):
+        self.site.dossier("app", "create", "hasty")
+        # Less than an operator can set.
+        self.site.set_app("hasty", access_token_seconds=2)
+        app = {"Dossier-App": "hasty"}
+        grant = self.expect(self.post("/v1/login/anonymous", {}, headers=app), 200).json
+        self.assertEqual(grant["expires_in"], 2)
+        # Every worker has seen it good.
+        for _ in range(8):
+            self.expect(self.me(grant, headers=app), 200)
+        time.sleep(3.1)
+        for _ in range(8):
+            answer = self.expect(self.me(grant, headers=app), 401, "token_expired")
+            self.assertIn("invalid_token", answer.headers["WWW-Authenticate"])
+        again = {"refresh_token": grant["refresh_token"]}
+        renewed = self.expect(self.post("/v1/token/refresh", again, headers=app), 200).json
+        self.expect(self.me(renewed, headers=app), 200)
 
     def test_an_expired_session_is_refused(self):
         grant = self.site.login()
