@@ -35,7 +35,9 @@ extension Users {
     return (user, profile)
   }
 
-  /// The member `password`, which no import has; what is left does without an address only without it.
+  /// Takes the member `password` out, which a row of an import has not.
+  ///
+  /// - Throws: `.invalid` when it cannot be the password of what is left.
   private static func takePassword(
     from description: inout JSON,
     _ settings: AppSettings
@@ -46,7 +48,7 @@ extension Users {
       faults.append(Fault("/password", "choice", "Only one of password and password_hash."))
     }
     if members["email"] == nil {
-      faults.append(Fault("/email", "required", "A password is of an address: email is needed."))
+      faults.append(ImportedUser.missing("A password"))
     }
     if let password = value.string {
       if let fault = Credentials.fault(in: password, at: "/password", settings) {

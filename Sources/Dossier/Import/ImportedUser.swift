@@ -84,7 +84,7 @@ package struct ImportedUser: Sendable {
     guard faults.isEmpty else { throw .invalid(faults) }
   }
 
-  private static func missing(_ what: String) -> Fault {
+  static func missing(_ what: String) -> Fault {
     Fault("/email", "required", "\(what) is of an address: email is needed beside it.")
   }
 
@@ -110,7 +110,7 @@ package struct ImportedUser: Sendable {
       return isBlocked == nil ? [Self.flag(place)] : []
     case "created_at":
       createdAt = value.string
-      let isTime = createdAt.map(Timestamp.isValid) ?? false
+      let isTime = createdAt.map(Self.isTime) ?? false
       return isTime ? [] : [Fault(place, "time", "A time is as 2025-04-30T12:00:00Z (RFC 3339).")]
     case "password_hash": return takePassword(value, place)
     case "identities": return takeIdentities(value, place)
@@ -121,6 +121,12 @@ package struct ImportedUser: Sendable {
       profile[name] = value
       return []
     }
+  }
+
+  /// A time of RFC 3339, in either case, from 1970 on and less than 15 hours from UTC.
+  private static func isTime(_ text: String) -> Bool {
+    guard let moment = Moment(text.uppercased()), let zone = moment.zone else { return false }
+    return moment.year >= 1970 && zone < 15
   }
 
   private static func flag(_ place: String) -> Fault {

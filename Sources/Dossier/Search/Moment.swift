@@ -1,7 +1,10 @@
-/// A time that a filter names, checked here so that the database cannot but read it.
+/// A time that somebody wrote, checked here so that the database cannot but read it.
 struct Moment: Equatable {
   /// As the database takes it.
   let text: String
+  let year: Int
+  /// Hours from UTC, in either direction; nil for a date alone.
+  let zone: Int?
 
   /// Reads a date, or a date and a time with a zone.
   ///
@@ -13,10 +16,11 @@ struct Moment: Equatable {
       let day = rest.takeNumber(2), (1...Self.days(month, year)).contains(day)
     else { return nil }
     guard !rest.isEmpty else {
-      self.text = text + "T00:00:00Z"
+      (self.text, self.year, zone) = (text + "T00:00:00Z", year, nil)
       return
     }
-    guard rest.take("T"), rest.takeClock(to: 23), rest.take(":"), let second = rest.takeNumber(2),
+    guard rest.take("T"), rest.takeClock(to: 23) != nil, rest.take(":"),
+      let second = rest.takeNumber(2),
       second < 60
     else { return nil }
     if rest.take(".") {
@@ -24,12 +28,14 @@ struct Moment: Equatable {
       guard (1...9).contains(digits) else { return nil }
       rest = rest.dropFirst(digits)
     }
-    // PostgreSQL knows zones up to 15:59.
-    guard rest.take("Z") || (rest.take("+") || rest.take("-")) && rest.takeClock(to: 15) else {
-      return nil
+    var zone = 0
+    if !rest.take("Z") {
+      // PostgreSQL knows zones up to 15:59.
+      guard rest.take("+") || rest.take("-"), let hours = rest.takeClock(to: 15) else { return nil }
+      zone = hours
     }
     guard rest.isEmpty else { return nil }
-    self.text = text
+    (self.text, self.year, self.zone) = (text, year, zone)
   }
 
   private static func days(_ month: Int, _ year: Int) -> Int {
@@ -57,11 +63,11 @@ extension ArraySlice<UInt8> {
     return number.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
   }
 
-  /// Takes hours and minutes.
-  fileprivate mutating func takeClock(to lastHour: Int) -> Bool {
-    guard let hour = takeNumber(2), hour <= lastHour, take(":"), let minute = takeNumber(2) else {
-      return false
-    }
-    return minute < 60
+  /// Takes hours and minutes; the hours.
+  fileprivate mutating func takeClock(to lastHour: Int) -> Int? {
+    guard let hour = takeNumber(2), hour <= lastHour, take(":"), let minute = takeNumber(2),
+      minute < 60
+    else { return nil }
+    return hour
   }
 }
