@@ -1,3 +1,4 @@
+package import JSON
 package import Operators
 import Postgres
 
@@ -121,6 +122,10 @@ package struct Fault: Sendable, Equatable {
     self.pointer = pointer
     self.code = code
     self.detail = detail
+  }
+
+  package var json: JSON {
+    ["pointer": .string(pointer), "code": .string(code), "detail": .string(detail)]
   }
 }
 

@@ -22,11 +22,11 @@ extension Problem {
     case .bodyTruncated: self.init(type: .bodyTruncated)
     case .json(let error):
       self.init(type: ProblemType(error.reason))
-      errors = [(error.pointer, error.reason.rawValue, error.detail)]
+      errors = [Fault(error.pointer, error.reason.rawValue, error.detail)]
       extensions = [("offset", .number(JSONNumber(error.offset)))]
     case .patch(let pointer, let reason):
       self.init(type: .patchMalformed)
-      errors = [(pointer, "patch_malformed", reason)]
+      errors = [Fault(pointer, "patch_malformed", reason)]
     case .condition(let reason):
       self.init(type: .conditionMalformed, detail: reason)
     case .notLoopback: self.init(type: .notLoopback)
@@ -51,12 +51,12 @@ extension Problem {
     case .issuerExists: self.init(type: .issuerExists)
     case .invalid(let faults):
       self.init(type: .invalid)
-      errors = faults.map { ($0.pointer, $0.code, $0.detail) }
+      errors = faults
     case .notFound: self.init(type: .notFound)
     case .unknownApp: self.init(type: .appNotFound)
     case .userExists(let faults):
       self.init(type: .userExists)
-      errors = faults.map { ($0.pointer, $0.code, $0.detail) }
+      errors = faults
     case .identityTaken: self.init(type: .identityTaken)
     case .identityExists: self.init(type: .identityExists)
     case .lastIdentity: self.init(type: .lastIdentity)
@@ -93,7 +93,7 @@ extension Problem {
       fields = [(.retryAfter, String(seconds))]
     case .emailTaken:
       self.init(type: .emailTaken)
-      errors = [("/email", "email_taken", "Another user has this email address.")]
+      errors = [Fault("/email", "email_taken", "Another user has this email address.")]
     case .wrongCredentials:
       self.init(type: .wrongCredentials)
       fields = [(.authenticate, "Bearer")]
@@ -117,10 +117,10 @@ extension Problem {
       extensions = [("limit", .number(JSONNumber(limit)))]
     case .patchTestFailed(let pointer):
       self.init(type: .patchTestFailed)
-      errors = [(pointer, "patch_test_failed", "The stored value is another.")]
+      errors = [Fault(pointer, "patch_test_failed", "The stored value is another.")]
     case .patchNotApplicable(let pointer, let reason):
       self.init(type: .patchNotApplicable)
-      errors = [(pointer, "patch_not_applicable", reason)]
+      errors = [Fault(pointer, "patch_not_applicable", reason)]
     case .update(let error, let member): self.init(error, in: member)
     case .picture(let failure): self.init(failure)
     case .invalidFilter(let error): self.init(error)
@@ -140,7 +140,7 @@ extension Problem {
       extensions = [("limit", .number(JSONNumber(limit)))]
     case .schemaMismatch(let faults):
       self.init(type: .schemaMismatch)
-      errors = faults.map { ($0.pointer, $0.code, $0.detail) }
+      errors = faults
     case .documentTooLarge(let limit):
       self.init(type: .documentTooLarge, detail: "The document may have at most \(limit) bytes.")
       extensions = [("limit", .number(JSONNumber(limit)))]

@@ -1,3 +1,4 @@
+import Dossier
 import HTTP
 import JSON
 import Operators
@@ -12,7 +13,7 @@ extension Problem {
     let pointer =
       error.pointer.hasPrefix(filters)
       ? "/array_filters" + error.pointer.dropFirst(filters.count) : member + error.pointer
-    errors = [(pointer, error.code.name, error.detail)]
+    errors = [Fault(pointer, error.code.name, error.detail)]
     extensions = [
       ("operator_code", .number(JSONNumber(error.code.rawValue))),
       ("operator_code_name", .string(error.code.name)), ("path", .string(error.path)),

@@ -1,3 +1,4 @@
+import Dossier
 import HTTP
 import JSON
 
@@ -8,7 +9,7 @@ struct Problem {
   let type: ProblemType
   var detail: String?
   /// The places of the input that broke a rule.
-  var errors: [(pointer: String, code: String, detail: String)] = []
+  var errors: [Fault] = []
   /// Members of this problem only, such as the current version.
   var extensions: [(String, JSON)] = []
   var fields: [(FieldName, String)] = []
@@ -27,14 +28,7 @@ struct Problem {
     body["instance"] = .string("urn:dossier:request:\(id)")
     body["code"] = .string(type.rawValue)
     if !errors.isEmpty {
-      body["errors"] = .array(
-        errors.map {
-          [
-            "pointer": .string($0.pointer), "code": .string($0.code),
-            "detail": .string($0.detail),
-          ]
-        }
-      )
+      body["errors"] = .array(errors.map(\.json))
     }
     for (name, value) in extensions { body[name] = value }
     var response = Response(type.status)

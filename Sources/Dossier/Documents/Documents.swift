@@ -97,8 +97,8 @@ package enum Documents {
   ///   - context: of the call; where its app has a schema for the class, the new document must fit.
   /// - Returns: the new document, and whether there was none before.
   /// - Throws: `.versionMoved`, `.notFound` for a patch of a custom document that is not there,
-  ///   `.invalid` for keys, `.schemaMismatch`, `.documentTooLarge`, `.patchTestFailed`, `.patchNotApplicable`,
-  ///   `.unauthenticated`.
+  ///   `.invalid` for keys, `.schemaMismatch`, `.documentTooLarge`, `.patchTestFailed`,
+  ///   `.patchNotApplicable`, `.unauthenticated`.
   @EventLoop package static func write(
     _ document: DocumentClass,
     _ change: DocumentChange,

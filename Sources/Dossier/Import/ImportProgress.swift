@@ -119,11 +119,7 @@ package struct ImportResult: Sendable {
     case .skipped: object["status"] = "skipped"
     case .failed(let faults):
       object["status"] = "failed"
-      object["errors"] = .array(
-        faults.map {
-          ["pointer": .string($0.pointer), "code": .string($0.code), "detail": .string($0.detail)]
-        }
-      )
+      object["errors"] = .array(faults.map(\.json))
     }
     return JSON.object(object).text + "\n"
   }

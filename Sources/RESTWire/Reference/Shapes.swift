@@ -61,19 +61,24 @@ extension Shape {
     "picture": .text.orNull.saying("the path of the picture on this server"),
   ]).named("Profile", "What an app shows of a user.")
 
-  static let profilePatch = Shape.body(optional: [
+  static let profilePatch = Shape.object(optional: Array(editable), isClosed: true)
+    .named("ProfilePatch", "What a user may change of its profile; null removes a member.")
+
+  static let newUser = Shape.object(optional: Array(told) + Array(editable), isClosed: true)
+    .named("NewUser", "A user as the back end or an import describes it.")
+
+  private static let editable: KeyValuePairs<String, Shape> = [
     "name": .member("name"), "given_name": .member("given_name"),
     "family_name": .member("family_name"), "nickname": .member("nickname"),
-    "phone": .phone, "locale": .locale, "zone": .zone,
-  ]).named("ProfilePatch", "What a user may change of its profile; null removes a member.")
+    "phone": .text(pattern: #"^\+[0-9]{7,15}$"#).orNull.saying("E.164").like("+4930123456"),
+    "locale": .member("locale").like("de-DE"), "zone": .member("zone").like("Europe/Berlin"),
+  ]
 
-  static let newUser = Shape.body(optional: [
+  /// Of a new user, beside its profile.
+  private static let told: KeyValuePairs<String, Shape> = [
     "id": .id, "email": .address, "email_verified": .flag,
     "password": .text,
     "password_hash": .text.orNull.saying("bcrypt, SHA-crypt, scrypt, PBKDF2 or Argon2"),
-    "name": .member("name"), "given_name": .member("given_name"),
-    "family_name": .member("family_name"), "nickname": .member("nickname"),
-    "phone": .phone, "locale": .locale, "zone": .zone,
     "blocked": .flag, "created_at": .time,
     "identities": .list(
       of: .body(["provider": .text(1...100).like("jwt:web"), "subject": .text(1...1_024)]),
@@ -81,12 +86,7 @@ extension Shape {
     ),
     "metadata": .metadata, "app_metadata": .metadata, "custom_data": .document,
     "properties": .properties,
-  ]).named("NewUser", "A user as the back end or an import describes it.")
-
-  private static let phone = Shape.text(pattern: #"^\+[0-9]{7,15}$"#).orNull.saying("E.164")
-    .like("+4930123456")
-  private static let locale = Shape.member("locale").like("de-DE")
-  private static let zone = Shape.member("zone").like("Europe/Berlin")
+  ]
 
   private static func member(_ name: String) -> Shape {
     .text(1...(Profile.editable[name] ?? 1)).orNull
