@@ -12,12 +12,8 @@ package import Postgres
   private let withHashes: Bool
   private let administrator: Administrator
   private var cursor: UserID?
-  private var count = 1
+  private var size = PageSize(1, upTo: 256)
   private var isOver = false
-
-  /// How much text a page should have, so that memory stays the same whatever users keep.
-  private static let pageBytes = 2_097_152
-  private static let largestPage = 256
 
   private init(_ app: AppID, _ withHashes: Bool, _ administrator: Administrator) {
     self.app = app
@@ -59,15 +55,14 @@ package import Postgres
       UserExportQueries.page,
       app,
       cursor,
-      count,
+      size.count,
       withHashes
     )
-    isOver = rows.count < count
+    isOver = rows.count < size.count
     guard let last = rows.last else { return nil }
     cursor = last.user
     let text = rows.flatMap { $0.line + [UInt8(ascii: "\n")] }
-    let average = max(1, text.count / rows.count)
-    count = min(max(1, Self.pageBytes / average), count * 2, Self.largestPage)
+    size.fit(text.count, in: rows.count)
     return (text, rows.count)
   }
 }

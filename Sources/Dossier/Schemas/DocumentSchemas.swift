@@ -4,23 +4,21 @@ import Postgres
 
 /// The schemas that one app has for its documents, compiled.
 package struct DocumentSchemas: Sendable {
-  private var compiled: [DocumentClass: Result<JSONSchema, SchemaError>] = [:]
-  private var ids: [DocumentClass: SchemaID] = [:]
+  private var entries: [DocumentClass: (id: SchemaID, compiled: Result<JSONSchema, SchemaError>)] =
+    [:]
 
   package init() {}
 
-  func has(_ id: SchemaID, for document: DocumentClass) -> Bool { ids[document] == id }
+  func has(_ id: SchemaID, for document: DocumentClass) -> Bool { entries[document]?.id == id }
 
   mutating func set(_ row: SchemaRow, for document: DocumentClass) {
-    ids[document] = row.id
-    compiled[document] = row.compiled
+    entries[document] = (row.id, row.compiled)
   }
 
   /// Without those of other classes than these.
   func filter(_ isKept: (DocumentClass) -> Bool) -> DocumentSchemas {
     var schemas = self
-    schemas.compiled = compiled.filter { isKept($0.key) }
-    schemas.ids = ids.filter { isKept($0.key) }
+    schemas.entries = entries.filter { isKept($0.key) }
     return schemas
   }
 
@@ -29,7 +27,7 @@ package struct DocumentSchemas: Sendable {
   /// - Throws: `.unforeseen` when the stored schema is none for this version of the program:
   ///   nothing is written past it.
   func schema(for document: DocumentClass) throws(Failure) -> JSONSchema? {
-    guard let compiled = compiled[document] else { return nil }
+    guard let compiled = entries[document]?.compiled else { return nil }
     do throws(SchemaError) {
       return try compiled.get()
     } catch {

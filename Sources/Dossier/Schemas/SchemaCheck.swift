@@ -12,12 +12,8 @@ import Postgres
   private let schema: JSONSchema
   private let administrator: Administrator
   private var cursor: UserID?
-  private var size = 16
+  private var size = PageSize(16, upTo: 1_024)
   private var isOver = false
-
-  /// How much text a page should have, so that memory stays the same whatever users keep.
-  private static let pageBytes = 2_097_152
-  private static let largestPage = 1_024
 
   /// What was found in a page.
   package struct Page: Sendable {
@@ -61,9 +57,9 @@ import Postgres
       app,
       document,
       cursor,
-      size
+      size.count
     )
-    isOver = rows.count < size
+    isOver = rows.count < size.count
     guard let last = rows.last else { return nil }
     cursor = last.user
     var (bytes, documents) = (0, 0)
@@ -75,7 +71,7 @@ import Postgres
       let faults = schema.mismatches(in: try Documents.parsed(body))
       if !faults.isEmpty { mismatches.append((row.user, faults)) }
     }
-    size = min(max(1, Self.pageBytes / max(1, bytes / rows.count)), size * 2, Self.largestPage)
+    size.fit(bytes, in: rows.count)
     return Page(documents: documents, mismatches: mismatches)
   }
 }
