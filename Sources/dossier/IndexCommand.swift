@@ -47,13 +47,14 @@ struct IndexCommand: ParsableCommand {
 
     func run() throws {
       options.common.run { session async throws(CommandFailure) in
-        let app = options.app ?? session.usualApp
-        return Outcome(
-          try await session.doing { administrator async throws(Failure) in
-            try await SearchIndexes.list(of: app, for: administrator)
-          },
+        try await session.list(
+          of: options.app,
           columns: ["path", "kind", "state", "created_at", "id"]
-        )
+        ) {
+          app,
+          administrator async throws(Failure) in
+          try await SearchIndexes.list(of: app, for: administrator)
+        }
       }
     }
   }

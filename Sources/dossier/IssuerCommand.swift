@@ -110,13 +110,14 @@ struct IssuerCommand: ParsableCommand {
 
     func run() throws {
       options.common.run { session async throws(CommandFailure) in
-        let app = options.app ?? session.usualApp
-        return Outcome(
-          try await session.doing { administrator async throws(Failure) in
-            try await Issuers.list(of: app, for: administrator)
-          },
+        try await session.list(
+          of: options.app,
           columns: ["name", "issuer", "audience", "keys", "jwks_url"]
-        )
+        ) {
+          app,
+          administrator async throws(Failure) in
+          try await Issuers.list(of: app, for: administrator)
+        }
       }
     }
   }

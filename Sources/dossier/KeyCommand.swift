@@ -14,7 +14,7 @@ struct KeyCommand: ParsableCommand {
 
     func run() throws {
       options.common.run { session async throws(CommandFailure) in
-        try await session.keys(of: options.app ?? session.usualApp)
+        try await session.keys(of: options.app)
       }
     }
   }
@@ -42,12 +42,12 @@ struct KeyCommand: ParsableCommand {
 }
 
 extension Session {
-  fileprivate func keys(of app: String) async throws(CommandFailure) -> Outcome {
-    Outcome(
-      try await doing { administrator async throws(Failure) in
-        try await SigningKeys.list(of: app, for: administrator)
-      },
+  fileprivate func keys(of app: String?) async throws(CommandFailure) -> Outcome {
+    try await list(
+      of: app,
       columns: ["id", "purpose", "algorithm", "current", "created_at", "retires_at"]
-    )
+    ) { app, administrator async throws(Failure) in
+      try await SigningKeys.list(of: app, for: administrator)
+    }
   }
 }

@@ -62,13 +62,11 @@ struct SchemaCommand: ParsableCommand {
 
     func run() throws {
       options.common.run { session async throws(CommandFailure) in
-        let app = options.app ?? session.usualApp
-        return Outcome(
-          try await session.doing { administrator async throws(Failure) in
-            try await Schemas.list(of: app, for: administrator)
-          },
-          columns: ["class", "bytes", "updated_at"]
-        )
+        try await session.list(of: options.app, columns: ["class", "bytes", "updated_at"]) {
+          app,
+          administrator async throws(Failure) in
+          try await Schemas.list(of: app, for: administrator)
+        }
       }
     }
   }
@@ -187,13 +185,7 @@ extension Session {
   private static func line(_ user: UserID, _ faults: [Fault], _ format: OutputFormat) -> String {
     switch format {
     case .json:
-      let errors = faults.map { fault -> JSON in
-        [
-          "pointer": .string(fault.pointer), "code": .string(fault.code),
-          "detail": .string(fault.detail),
-        ]
-      }
-      let line: JSON = ["id": .string(user.text), "errors": .array(errors)]
+      let line: JSON = ["id": .string(user.text), "errors": .array(faults.map(\.json))]
       return line.text + "\n"
     case .table:
       return faults.map { "\(user)  \(Table.visible($0.pointer)): \(Table.visible($0.detail))\n" }

@@ -120,6 +120,18 @@ struct AppOptions: ParsableArguments {
     }
   }
 
+  /// A list of what an app has; `read` is given the app's name.
+  func list(
+    of app: String?,
+    columns: [String],
+    _ read: @EventLoop (String, Administrator) async throws(Failure) -> [UInt8]
+  ) async throws(CommandFailure) -> Outcome {
+    let rows = try await doing { administrator async throws(Failure) in
+      try await read(app ?? usualApp, administrator)
+    }
+    return Outcome(rows, columns: columns)
+  }
+
   /// The id of an app by its name.
   func app(_ name: String?) async throws(CommandFailure) -> AppID {
     try await record(of: name).id
