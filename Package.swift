@@ -7,6 +7,8 @@ let house: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
   .enableExperimentalFeature("Lifetimes"),
   .treatAllWarnings(as: .error),
+  // What is generic in one module is made for the types of another: statements, rows, routes.
+  .unsafeFlags(["-cross-module-optimization"], .when(configuration: .release)),
 ]
 
 /// For the modules that hold pointers: each unsafe expression is marked.

@@ -8,27 +8,31 @@ import Glibc
 @safe @EventLoop package final class Exchange {
   private let peer: Peer
   private let bodyIsHere: Bool
-  private let pool: BlockingPool
-  private var isBodyRead = false
+  /// Whether the web server keeps the connection for its next request.
+  let keeps: Bool
+  private var isOver = false
   /// Answer bytes.
   package private(set) var sent = 0
 
-  init(_ peer: Peer, bodyIsHere: Bool, pool: BlockingPool) {
+  init(_ peer: Peer, bodyIsHere: Bool, keeps: Bool) {
     self.peer = peer
     self.bodyIsHere = bodyIsHere
-    self.pool = pool
+    self.keeps = keeps
   }
 
-  /// A parameter as the web server sent it, `REQUEST_METHOD`; invalid UTF-8 is repaired.
+  private var pool: BlockingPool { peer.pool }
+
+  /// A parameter as the web server sent it, `REQUEST_METHOD`, lent until the request is over.
+  @_lifetime(borrow self)
+  package func bytes(of name: StaticString) -> Span<UInt8>? {
+    guard !isOver, let value = unsafe peer.parameters.value(of: name) else { return nil }
+    return unsafe _overrideLifetime(Span(_unsafeElements: value), borrowing: self)
+  }
+
+  /// A parameter as text; invalid UTF-8 is repaired.
   package func parameter(_ name: StaticString) -> String? {
-    let value = name.withUTF8Buffer { name in
-      unsafe FCGX_GetParam(
-        UnsafeRawPointer(name.baseAddress.unsafelyUnwrapped).assumingMemoryBound(to: CChar.self),
-        peer.request.pointee.envp
-      )
-    }
-    guard let value = unsafe value else { return nil }
-    return unsafe String(cString: value)
+    guard !isOver, let value = unsafe peer.parameters.value(of: name) else { return nil }
+    return unsafe String(decoding: value, as: UTF8.self)
   }
 
   // MARK: The body
@@ -71,18 +75,27 @@ import Glibc
 
   // MARK: The answer
 
-  /// Gives the answer to libfcgi, which sends it; large ones from another thread.
+  /// Gives the answer to libfcgi, which sends it, unless it is too large for the loop to write.
   ///
   /// That the web server has gone meanwhile is no error here: there is nobody to tell.
-  package func send(_ bytes: [UInt8]) async {
-    sent += bytes.count
+  /// - Returns: false for an answer that `send` has to send.
+  package func sendAtOnce(_ head: [UInt8], _ body: [UInt8]) -> Bool {
+    guard head.count + body.count <= FastCGISettings.window else { return false }
+    sent += head.count + body.count
     let stream = unsafe Stream(peer.request.pointee.out)
-    if bytes.count <= FastCGISettings.window {
-      return Self.write(bytes, to: stream)
-    }
-    if (try? await pool.run { Self.write(bytes, to: stream) }) == nil {
+    Self.write(head, to: stream)
+    Self.write(body, to: stream)
+    return true
+  }
+
+  /// Gives a large answer to libfcgi, from another thread.
+  package func send(_ head: [UInt8], _ body: [UInt8]) async {
+    sent += head.count + body.count
+    let stream = unsafe Stream(peer.request.pointee.out)
+    Self.write(head, to: stream)
+    if (try? await pool.run { Self.write(body, to: stream) }) == nil {
       // No thread is free. A slow answer is better than none, and the send time-out bounds it.
-      Self.write(bytes, to: stream)
+      Self.write(body, to: stream)
     }
   }
 
@@ -97,15 +110,22 @@ import Glibc
   }
 
   /// Ends the answer and takes what is left of the body, so that the next request can follow.
+  ///
+  /// - Returns: false when that is for `finish` to do, since the body may have to be waited for.
+  func finishAtOnce() -> Bool {
+    guard bodyIsHere else { return false }
+    isOver = true
+    unsafe Self.drain(Stream(peer.request.pointee.in))
+    unsafe FCGX_Finish_r(peer.request)
+    return true
+  }
+
+  /// Ends the answer to a request with a large body, which was perhaps refused, or not asked for.
   func finish() async {
-    if !bodyIsHere {
-      // Rare: a large body that was refused, or was not asked for.
-      let stream = unsafe Stream(peer.request.pointee.in)
-      let drained: Void? = try? await pool.run { Self.drain(stream) }
-      if drained == nil { return peer.close() }
-    } else {
-      unsafe Self.drain(Stream(peer.request.pointee.in))
-    }
+    isOver = true
+    let stream = unsafe Stream(peer.request.pointee.in)
+    let drained: Void? = try? await pool.run { Self.drain(stream) }
+    if drained == nil { return peer.close() }
     unsafe FCGX_Finish_r(peer.request)
   }
 

@@ -14,6 +14,12 @@ import Glibc
   private var isLookDue = false
   /// Bounds the time from the first byte of a request to its last.
   private var deadline: Timer?
+  /// Of the request under way.
+  private(set) var parameters = ParameterTable()
+  /// The request that has come while `answerRequests` was not waiting.
+  private var begun: Exchange?
+  /// How `answerRequests` waits for the next request; nil when it does not.
+  private var waiting: UnsafeContinuation<Exchange?, Never>?
 
   private enum State { case idle, gathering, busy, closed }
 
@@ -28,11 +34,13 @@ import Glibc
     watch = try Watch(descriptor, for: [.read, .hangUp, .edges]) { [unowned self] _ in
       if state == .busy { isLookDue = true } else { look() }
     }
+    EventLoop.task { [self] in await answerRequests() }
   }
 
   deinit { unsafe request.deallocate() }
 
   var isIdle: Bool { state == .idle }
+  var pool: BlockingPool { listener.settings.pool }
 
   /// libfcgi's reads and writes block: none may do so for good.
   private func limitWaiting() {
@@ -103,12 +111,38 @@ import Glibc
     if !isWhole {
       startDeadline { [unowned self] in shutdown(descriptor, Int32(SHUT_RDWR)) }
     }
-    let exchange = Exchange(self, bodyIsHere: isWhole, pool: listener.settings.pool)
-    EventLoop.task { [self] in
-      await listener.handler(exchange)
-      await exchange.finish()
-      finished(keeps: keeps)
+    unsafe parameters.fill(from: request.pointee.envp)
+    let exchange = Exchange(self, bodyIsHere: isWhole, keeps: keeps)
+    if let waiting = unsafe waiting {
+      unsafe self.waiting = nil
+      unsafe waiting.resume(returning: exchange)
+    } else {
+      begun = exchange
     }
+  }
+
+  // MARK: Its way out
+
+  /// Answers one request after the other until the connection ends.
+  ///
+  /// One task for all of them: its memory serves each anew.
+  private func answerRequests() async {
+    while let exchange = await next() {
+      await listener.handler(exchange)
+      if !exchange.finishAtOnce() { await exchange.finish() }
+      parameters.clear()
+      finished(keeps: exchange.keeps)
+    }
+  }
+
+  /// The next request; nil when the connection has ended.
+  private func next() async -> Exchange? {
+    if let exchange = begun {
+      begun = nil
+      return exchange
+    }
+    guard state != .closed else { return nil }
+    return await unsafe withUnsafeContinuation { unsafe waiting = $0 }
   }
 
   /// The body has been read to its end.
@@ -148,5 +182,7 @@ import Glibc
     watch = nil
     unsafe FCGX_Free(request, 0)
     listener.forget(self)
+    unsafe waiting?.resume(returning: nil)
+    unsafe waiting = nil
   }
 }

@@ -18,6 +18,8 @@ package struct FieldName: Hashable, Sendable {
   // Fields that are read.
   package static let app = FieldName("Dossier-App", "HTTP_DOSSIER_APP")
   package static let authorization = FieldName("Authorization", "HTTP_AUTHORIZATION")
+  /// The client's address: no field, but told in the same way.
+  package static let clientAddress = FieldName("", "REMOTE_ADDR")
   package static let contentType = FieldName("Content-Type", "CONTENT_TYPE")
   package static let cookie = FieldName("Cookie", "HTTP_COOKIE")
   package static let device = FieldName("Dossier-Device", "HTTP_DOSSIER_DEVICE")
@@ -50,14 +52,15 @@ package struct FieldName: Hashable, Sendable {
 }
 
 /// Where a request's header fields are looked up, one by one, on demand.
-package protocol FieldSource {
+package protocol FieldSource: AnyObject {
   /// Nil when the client did not send it.
-  func field(_ name: FieldName) -> String?
+  @_lifetime(borrow self)
+  func bytes(of name: FieldName) -> Span<UInt8>?
 }
 
-/// Fields in memory, for requests that no web server carried.
-package struct FieldDictionary: FieldSource {
-  private let fields: [FieldName: String]
-  package init(_ fields: [FieldName: String] = [:]) { self.fields = fields }
-  package func field(_ name: FieldName) -> String? { fields[name] }
+extension FieldSource {
+  /// Nil when the client did not send it; invalid UTF-8 is repaired.
+  package func field(_ name: FieldName) -> String? {
+    bytes(of: name)?.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+  }
 }

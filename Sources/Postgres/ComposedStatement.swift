@@ -62,11 +62,6 @@ extension Database {
 
 extension Connection {
   func run<Row>(_ statement: ComposedStatement<Row>) async throws(DatabaseError) -> ResultSet {
-    try await unsafe withUnsafeContinuation {
-      (continuation: UnsafeContinuation<Result<ResultSet, DatabaseError>, Never>) in
-      send(
-        unsafe StatementCall(composed: statement.sql, statement.parameters, continuation)
-      )
-    }.get()
+    try await StatementCall(composed: statement.sql, statement.parameters).run(on: self)
   }
 }

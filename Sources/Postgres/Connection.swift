@@ -36,14 +36,14 @@ package import EventLoop
   // MARK: Sending
 
   func send(_ call: StatementCall) {
-    guard failure == nil else { return call.complete(.failure(failure ?? closed)) }
+    guard failure == nil else { return call.fail(failure ?? closed) }
     guard unsafe PQenterPipelineMode(pointer) == 1 else {
-      return call.complete(.failure(lastError))
+      return call.fail(lastError)
     }
     if call.composed == nil, prepared.insert(call.name.address).inserted {
       guard unsafe PQsendPrepare(pointer, call.name.cString, call.sql.cString, 0, nil) == 1 else {
         prepared.remove(call.name.address)
-        return call.complete(.failure(lastError))
+        return call.fail(lastError)
       }
       expected.append(.prepared(call))
     }
@@ -55,7 +55,7 @@ package import EventLoop
       }
     }
     // What was prepared stays expected; the server will answer it whatever becomes of this.
-    guard sent == 1 else { return call.complete(.failure(lastError)) }
+    guard sent == 1 else { return call.fail(lastError) }
     expected.append(.result(call))
     scheduleSync()
   }
@@ -135,7 +135,7 @@ package import EventLoop
       guard let result else { return drop() }
       if result.isAborted {
         if let failure = call.preparationFailure {
-          call.complete(.failure(failure))
+          call.fail(failure)
         } else {
           again.append(call)
         }
@@ -145,11 +145,11 @@ package import EventLoop
           prepared.remove(call.name.address)
           again.append(call)
         } else {
-          call.complete(.failure(failure))
+          call.fail(failure)
           if failure.isConnectionLost { fail(failure) }
         }
       } else {
-        call.complete(.success(result))
+        call.complete(result)
       }
     case .sync:
       // A result that ends the sync; a nil before it belongs to the statement already settled.
@@ -224,7 +224,7 @@ package import EventLoop
     if call.attempts < 3 {
       calls.append(call)
     } else {
-      call.complete(.failure(DatabaseError(.laneFull, "aborted with others' statements")))
+      call.fail(DatabaseError(.laneFull, "aborted with others' statements"))
     }
   }
 }

@@ -73,15 +73,20 @@ package import EventLoop
     _ statement: Statement<Row, repeat each Value>,
     _ values: repeat each Value
   ) async throws(DatabaseError) -> [Row] {
-    let connection = try await expressConnection()
+    try await answer(to: StatementCall(statement, repeat each values)).decode(Row.self)
+  }
+
+  /// Runs one read on the shared connection, as `read` does.
+  package func answer(to call: StatementCall) async throws(DatabaseError) -> ResultSet {
+    let connection =
+      if let connected = express.connection { connected } else { try await expressConnection() }
     guard connection.load < settings.expressDepth else {
       throw DatabaseError(.laneFull, "\(settings.expressDepth) reads are under way")
     }
-    return try await connection.run(statement, repeat each values).decode(Row.self)
+    return try await call.run(on: connection)
   }
 
   private func expressConnection() async throws(DatabaseError) -> Connection {
-    if let connection = express.connection { return connection }
     // A worker that has just started is asked before it is connected: wait, once.
     let deadline = EventLoop.now() + 500_000_000
     while !express.hasFailed, EventLoop.now() < deadline {
@@ -100,10 +105,13 @@ package import EventLoop
     _ statement: Statement<Row, repeat each Value>,
     _ values: repeat each Value
   ) async throws(DatabaseError) -> [Row] {
+    try await answer(toWrite: StatementCall(statement, repeat each values)).decode(Row.self)
+  }
+
+  /// Runs one statement that writes, as `write` does.
+  package func answer(toWrite call: StatementCall) async throws(DatabaseError) -> ResultSet {
     try await retryingConflicts { () async throws(DatabaseError) in
-      try await exclusive.withConnection { (connection) async throws(DatabaseError) in
-        try await connection.run(statement, repeat each values).decode(Row.self)
-      }
+      try await exclusive.answer(to: call)
     }
   }
 

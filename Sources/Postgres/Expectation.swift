@@ -10,51 +10,9 @@ import EventLoop
   func fail(with error: DatabaseError) {
     switch self {
     case .prepared, .sync: break
-    case .result(let call): call.complete(.failure(error))
+    case .result(let call): call.fail(error)
     case .plain(let call): call.fail(error)
     }
-  }
-}
-
-/// One call of a statement with parameters.
-@safe @EventLoop final class StatementCall {
-  let name: StaticString
-  let sql: StaticString
-  /// SQL that is sent with its values at once; nil for a statement that is prepared.
-  let composed: String?
-  let parameters: Parameters
-  var attempts = 0
-  var preparationFailure: DatabaseError?
-  private var continuation: UnsafeContinuation<Result<ResultSet, DatabaseError>, Never>?
-
-  init(
-    _ name: StaticString,
-    _ sql: StaticString,
-    _ parameters: Parameters,
-    _ continuation: UnsafeContinuation<Result<ResultSet, DatabaseError>, Never>?
-  ) {
-    self.name = name
-    self.sql = sql
-    composed = nil
-    self.parameters = parameters
-    unsafe self.continuation = continuation
-  }
-
-  init(
-    composed: String,
-    _ parameters: Parameters,
-    _ continuation: UnsafeContinuation<Result<ResultSet, DatabaseError>, Never>?
-  ) {
-    name = ""
-    sql = ""
-    self.composed = composed
-    self.parameters = parameters
-    unsafe self.continuation = continuation
-  }
-
-  func complete(_ outcome: Result<ResultSet, DatabaseError>) {
-    unsafe continuation?.resume(returning: outcome)
-    unsafe continuation = nil
   }
 }
 

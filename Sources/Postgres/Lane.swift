@@ -50,19 +50,34 @@ import EventLoop
   func withConnection<Result>(
     _ body: @EventLoop (Connection) async throws(DatabaseError) -> Result
   ) async throws(DatabaseError) -> Result {
-    let connection = try await borrow()
+    let connection = if let free = takeFree() { free } else { try await borrow() }
     lent += 1
-    defer {
-      lent -= 1
-      offer(connection)
-    }
+    defer { giveBack(connection) }
     return try await body(connection)
   }
 
-  private func borrow() async throws(DatabaseError) -> Connection {
+  /// Runs one statement with a connection that is nobody else's meanwhile.
+  func answer(to call: StatementCall) async throws(DatabaseError) -> ResultSet {
+    let connection = if let free = takeFree() { free } else { try await borrow() }
+    lent += 1
+    defer { giveBack(connection) }
+    return try await call.run(on: connection)
+  }
+
+  private func giveBack(_ connection: Connection) {
+    lent -= 1
+    offer(connection)
+  }
+
+  private func takeFree() -> Connection? {
     while let connection = free.popLast() {
       if connection.failure == nil { return connection }
     }
+    return nil
+  }
+
+  /// Waits for a connection.
+  private func borrow() async throws(DatabaseError) -> Connection {
     guard !isHopeless else {
       throw DatabaseError(.connectionFailure, "PostgreSQL is away")
     }

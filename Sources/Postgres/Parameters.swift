@@ -67,53 +67,72 @@ package struct BinaryBytes: Bindable, Hashable, Sendable {
 }
 
 /// The values of one call of a statement, as libpq takes them.
-struct Parameters: Sendable {
-  private var text: [UInt8] = []
-  /// Where each value starts in `text`; -1 for null.
-  private var offsets: [Int] = []
+package struct Parameters: Sendable {
+  /// Of each value its length, in four bytes, then its text and a NUL.
+  var bytes: [UInt8] = []
+  private var count = 0
+  private static let null = UInt32.max
 
-  init() {}
+  package init() { bytes.reserveCapacity(160) }
 
   init<each Value: Bindable>(_ values: repeat each Value) {
-    text.reserveCapacity(128)
+    self.init()
     for value in repeat each values { append(value) }
   }
 
   init(_ values: [String?]) {
+    self.init()
     for value in values { append(value) }
   }
 
   mutating func append(_ value: some Bindable) {
-    let start = text.count
-    if value.appendText(to: &text) {
-      offsets.append(start)
-      text.append(0)
-    } else {
-      offsets.append(-1)
+    let start = begin()
+    end(start, isNull: !value.appendText(to: &bytes))
+  }
+
+  /// Leaves room for the length of a value that follows; returns where.
+  mutating func begin() -> Int {
+    let start = bytes.count
+    for _ in 0..<4 { bytes.append(0) }
+    return start
+  }
+
+  mutating func end(_ start: Int, isNull: Bool) {
+    let length = isNull ? Self.null : UInt32(bytes.count - start - 4)
+    for index in 0..<4 {
+      bytes[start + index] = UInt8(truncatingIfNeeded: length >> (8 * UInt32(index)))
     }
+    if !isNull { bytes.append(0) }
+    count += 1
   }
 
   /// Lends the values as an array of C strings, with their number.
   func withPointers<Result>(
     _ body: (UnsafePointer<UnsafePointer<CChar>?>?, Int32) -> Result
   ) -> Result {
-    unsafe text.withUnsafeBufferPointer { text in
+    unsafe bytes.withUnsafeBytes { bytes in
       unsafe withUnsafeTemporaryAllocation(
         of: UnsafePointer<CChar>?.self,
-        capacity: max(1, offsets.count)
+        capacity: max(1, count)
       ) { pointers in
-        for (index, offset) in offsets.enumerated() {
-          if offset < 0 {
+        var offset = 0
+        for index in 0..<count {
+          let length = unsafe UInt32(
+            littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)
+          )
+          offset += 4
+          guard length != Self.null else {
             unsafe pointers.initializeElement(at: index, to: nil)
-          } else {
-            let start = unsafe UnsafeRawPointer(text.baseAddress.unsafelyUnwrapped + offset)
-            unsafe pointers.initializeElement(
-              at: index,
-              to: start.assumingMemoryBound(to: CChar.self)
-            )
+            continue
           }
+          let start = unsafe bytes.baseAddress.unsafelyUnwrapped + offset
+          unsafe pointers.initializeElement(
+            at: index,
+            to: start.assumingMemoryBound(to: CChar.self)
+          )
+          offset += Int(length) + 1
         }
-        return unsafe body(UnsafePointer(pointers.baseAddress), Int32(offsets.count))
+        return unsafe body(UnsafePointer(pointers.baseAddress), Int32(count))
       }
     }
   }

@@ -10,9 +10,9 @@ package protocol RowDecodable: Sendable {
 /// What the server sent for one statement.
 ///
 /// Lives on the loop; freed with its last reference.
-@safe @EventLoop final class ResultSet {
+@safe @EventLoop package final class ResultSet {
   nonisolated(unsafe) let pointer: OpaquePointer
-  let count: Int
+  package let count: Int
 
   init(_ pointer: OpaquePointer) {
     unsafe self.pointer = pointer
@@ -35,13 +35,22 @@ package protocol RowDecodable: Sendable {
     return unsafe Int(String(cString: text)) ?? 0
   }
 
-  func decode<Value: RowDecodable>(_ type: Value.Type) throws(DatabaseError) -> [Value] {
+  package func decode<Value: RowDecodable>(_ type: Value.Type) throws(DatabaseError) -> [Value] {
     var values: [Value] = []
     values.reserveCapacity(count)
-    for index in 0..<count {
-      values.append(try Value(from: Row(result: self, index: Int32(index))))
-    }
+    for index in 0..<count { values.append(try Value(from: row(index))) }
     return values
+  }
+
+  /// The first row, where a statement has one at most.
+  package func decodeFirst<Value: RowDecodable>(
+    _ type: Value.Type
+  ) throws(DatabaseError) -> Value? {
+    count > 0 ? try Value(from: row(0)) : nil
+  }
+
+  package func row(_ index: Int) -> Row {
+    Row(result: self, index: Int32(index))
   }
 
   var text: TextResult {
@@ -96,8 +105,10 @@ package struct TextResult: Sendable {
   }
 
   package func int(ifAny column: Int) throws(DatabaseError) -> Int? {
-    guard let text = text(ifAny: column) else { return nil }
-    guard let value = Int(text) else { throw unexpected(column, "not an integer") }
+    guard !isNull(column) else { return nil }
+    guard let value = unsafe withBytes(column, { unsafe Int(decimal: $0) }) else {
+      throw unexpected(column, "not an integer")
+    }
     return value
   }
 
@@ -136,6 +147,27 @@ package struct TextResult: Sendable {
 
   private func unexpected(_ column: Int, _ what: String) -> DatabaseError {
     DatabaseError(.unexpectedColumn, "column \(column) is \(what)")
+  }
+}
+
+extension Int {
+  /// Reads a number that PostgreSQL wrote; nil when it is no whole one, or too large.
+  fileprivate init?(decimal digits: UnsafeBufferPointer<UInt8>) {
+    let isNegative = unsafe digits.first == UInt8(ascii: "-")
+    guard digits.count > (isNegative ? 1 : 0) else { return nil }
+    self = 0
+    for index in (isNegative ? 1 : 0)..<digits.count {
+      let digit = unsafe Int(digits[index]) - Int(UInt8(ascii: "0"))
+      guard (0...9).contains(digit) else { return nil }
+      // Downwards, where there is room for one more.
+      let (tens, overflows) = multipliedReportingOverflow(by: 10)
+      let (value, overflowsToo) = tens.subtractingReportingOverflow(digit)
+      guard !overflows, !overflowsToo else { return nil }
+      self = value
+    }
+    guard !isNegative else { return }
+    guard self != .min else { return nil }
+    self = -self
   }
 }
 

@@ -13,7 +13,7 @@ package import EventLoop
     _ body: @EventLoop (Transaction) async throws(DatabaseError) -> Outcome
   ) async throws(DatabaseError) -> Outcome {
     // It leaves together with the first statement; its answer needs no waiting for.
-    connection.send(unsafe StatementCall(begin.name, begin.sql, Parameters(), nil))
+    connection.send(StatementCall(begin.name, begin.sql, Parameters()))
     do throws(DatabaseError) {
       let outcome = try await body(Transaction(connection: connection))
       // After a failure that `body` kept to itself the server rolls back, and calls that a success.
@@ -42,10 +42,6 @@ extension Connection {
     _ statement: Statement<Row, repeat each Value>,
     _ values: repeat each Value
   ) async throws(DatabaseError) -> ResultSet {
-    let parameters = Parameters(repeat each values)
-    return try await unsafe withUnsafeContinuation {
-      (continuation: UnsafeContinuation<Result<ResultSet, DatabaseError>, Never>) in
-      send(unsafe StatementCall(statement.name, statement.sql, parameters, continuation))
-    }.get()
+    try await StatementCall(statement, repeat each values).run(on: self)
   }
 }

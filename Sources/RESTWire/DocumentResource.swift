@@ -104,7 +104,7 @@ struct DocumentResource: Sendable {
 
   /// Refuses users what their app does not let them read.
   @EventLoop private func checkReadable(_ call: Call) throws(Failure) {
-    guard document == .appMetadata, call.asker.client == nil,
+    guard document == .appMetadata, call.client == nil,
       try !call.context.app.settings.flag(.appMetadataReadable)
     else { return }
     throw .forbidden(scope: Scopes.readAppMetadata)

@@ -77,7 +77,7 @@ import Wiring
       refuses: [.refreshTokenInvalid, .notLoggedIn],
       "Exchange a refresh token, or the cookie of a device, for new tokens"
     ) { (call) async throws(Failure) in
-      if call.asker.usesCookie {
+      if call.usesCookie {
         _ = try call.strings()
         return try response(.ok, await Devices.refresh(call.context), call)
       }
@@ -131,14 +131,14 @@ import Wiring
   ) throws(Failure) -> Response {
     var body = JSONObject()
     body["access_token"] = .string(grant.accessToken)
-    if !call.asker.usesCookie { body["refresh_token"] = .string(grant.refreshToken) }
+    if !call.usesCookie { body["refresh_token"] = .string(grant.refreshToken) }
     body["token_type"] = "Bearer"
     body["expires_in"] = .number(JSONNumber(Int(grant.lifetime.components.seconds)))
     body["user_id"] = .string(grant.user.text)
     body["device_id"] = .string(grant.device.text)
-    if !call.asker.usesCookie { body["device_secret"] = grant.deviceSecret.map(JSON.string) }
+    if !call.usesCookie { body["device_secret"] = grant.deviceSecret.map(JSON.string) }
     var response = Response(status, json: JSON.object(body).serialized())
-    if call.asker.usesCookie, let secret = grant.deviceSecret {
+    if call.usesCookie, let secret = grant.deviceSecret {
       response.add(.setCookie, Cookie.setting(DeviceCookie.name, to: secret, for: cookieSeconds))
     }
     return response

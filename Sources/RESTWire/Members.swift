@@ -1,5 +1,6 @@
 import Dossier
 import EventLoop
+import HTTP
 import JSON
 import Wiring
 

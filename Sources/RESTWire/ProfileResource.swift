@@ -48,7 +48,7 @@ import Wiring
         summary: "Everything that is stored about the user, as one JSON document"
       ) { (call) async throws(Failure) in
         // A program reads by its scopes what they name elsewhere, too.
-        if call.asker.client != nil {
+        if call.client != nil {
           for scope in [Scopes.readAppMetadata, Scopes.readUserLogs] where !call.mayUse(scope) {
             throw .forbidden(scope: scope)
           }

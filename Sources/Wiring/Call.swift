@@ -8,19 +8,49 @@ extension Route {
   package typealias Handler = @EventLoop (Call) async throws(Failure) -> Response
 }
 
-/// A request on its way through a handler.
-@EventLoop package struct Call {
+/// One request and all that is known of it, from the router to the log.
+///
+/// One object, passed by reference: what a handler does not ask for is not made, and a suspended
+/// request costs its frames and this.
+@EventLoop package final class Call {
   package let request: Request
-  package let captures: [String: String]
-  package let body: Body
-  package let preconditions: Preconditions
-  package let asker: Asker
+  package let store: Store
+  private let tokens: AccessTokens
+  let bodySource: any BodySource
+
+  /// Where the request leads; nil when there is no such route.
+  package internal(set) var place: Place?
+  package internal(set) var captures = Captures()
+  package internal(set) var body = Body.none
+  package internal(set) var preconditions = Preconditions()
+
+  /// Nil on the server's own routes, and on the operator's when the app named is none.
+  package internal(set) var app: App?
+  /// The user who asks, by an access token.
+  package internal(set) var user: Caller?
+  /// The program that asks.
+  package internal(set) var client: Client?
+  /// What the client shows of its device.
+  var device: DeviceProof?
+  /// Whether the client holds its device in a cookie, or wants to.
+  package internal(set) var usesCookie = false
+  /// Why there is no better answer, for the operator only.
+  package internal(set) var error: String?
+
+  init(_ request: Request, _ bodySource: any BodySource, store: Store, tokens: AccessTokens) {
+    self.request = request
+    self.bodySource = bodySource
+    self.store = store
+    self.tokens = tokens
+  }
+
+  package var route: Route? { place?.route }
 
   /// Whose data the call is about: the user's who calls, or on a program's route that of `{user}`.
   package var caller: Caller {
     get throws(Failure) {
-      if let caller = asker.caller { return caller }
-      guard let client = asker.client else { throw .unauthenticated(.missing) }
+      if let user { return user }
+      guard let client else { throw .unauthenticated(.missing) }
       guard let user = captures["user"].flatMap({ UserID($0) }) else { throw .notFound }
       return Caller(.client(client.id), on: user, of: try context.app.id)
     }
@@ -29,23 +59,21 @@ extension Route {
   /// What the domain is to know of the call, on a route that is not the server's own.
   package var context: Context {
     get throws(Failure) {
-      guard let context = asker.context else { throw .unknownApp }
-      return context
+      guard let app else { throw .unknownApp }
+      return Context(app: app, store: store, tokens: tokens, origin: request.origin, device: device)
     }
   }
-
-  package var store: Store { asker.store }
 
   /// Who administers, on a route whose access is a program's.
   package var administrator: Administrator {
     get throws(Failure) {
-      guard let client = asker.client else { throw .unknownClient }
+      guard let client else { throw .unknownClient }
       return Administrator(.client(client.id), store: store, origin: request.origin)
     }
   }
 
   /// Whether the program that asks has a scope beside the one that the route asks for.
-  package func mayUse(_ scope: String) -> Bool { asker.client?.mayUse(scope) ?? false }
+  package func mayUse(_ scope: String) -> Bool { client?.mayUse(scope) ?? false }
 
   /// The body of a route that reads JSON, or a merge patch alone.
   package var json: JSON {
@@ -56,28 +84,18 @@ extension Route {
   }
 }
 
-/// Who asks which app.
-@EventLoop package struct Asker {
-  package let store: Store
-  /// Nil on the server's own routes, and on the operator's when the app named is none.
-  package let context: Context?
-  package let caller: Caller?
-  /// Whether the client holds its device in a cookie, or wants to.
-  package let usesCookie: Bool
-  /// The program that asks.
-  package let client: Client?
+/// A route among all of a service.
+package final class Place: Sendable {
+  package let route: Route
+  let wire: any Wire
+  /// Its number among the routes of all wires, in their order.
+  package let number: Int
+  package let name: String
 
-  init(
-    store: Store,
-    context: Context? = nil,
-    caller: Caller? = nil,
-    usesCookie: Bool = false,
-    client: Client? = nil
-  ) {
-    self.store = store
-    self.context = context
-    self.caller = caller
-    self.usesCookie = usesCookie
-    self.client = client
+  init(_ route: Route, of wire: any Wire, number: Int) {
+    self.route = route
+    self.wire = wire
+    self.number = number
+    name = route.name
   }
 }

@@ -6,97 +6,99 @@ extension Service {
   /// Finds who asks which app.
   ///
   /// Before the body is read: who may not call need not be listened to. What was found stays in
-  /// `asker` also when the rest was not.
-  func identify(
-    _ request: Request,
-    _ route: Route,
-    _ asker: inout Asker
-  ) async throws(Refusal) {
-    let store = asker.store
-    // The server's own routes work while the database is away.
-    if route.access == .loopback {
-      guard Self.isLoopback(request.address) else { throw .notLoopback }
-      return
-    }
+  /// `call` also when the rest was not.
+  func identify(_ call: Call, _ access: Access) async throws(Refusal) {
     do throws(Failure) {
-      if try await identifyProgram(request, route, &asker) { return }
-      let app = try await store.apps.app(named: request.field(.app), host: request.field(.host))
-      var context = Context(app: app, store: store, tokens: tokens, origin: request.origin)
-      asker = Asker(store: store, context: context)
-      switch route.access {
-      case .loopback, .client, .operator: break
+      switch access {
+      case .open:
+        call.app = try await app(of: call)
+        try findDevice(call)
+      case .device:
+        call.app = try await app(of: call)
+        try findDevice(call)
+        guard call.device != nil else { throw .deviceUnknown }
       case .user(let scope):
-        let caller = try await tokens.caller(of: request.bearerToken, app: app.id)
-        guard caller.scopes.contains(scope) else { throw .forbidden(scope: scope) }
-        asker = Asker(store: store, context: context, caller: caller)
-      case .open, .device:
-        let usesCookie = try findDevice(of: request, &context)
-        guard route.access == .open || context.device != nil else { throw .deviceUnknown }
-        asker = Asker(store: store, context: context, usesCookie: usesCookie)
+        let app = try await app(of: call)
+        call.app = app
+        let user = try await user(of: call, app)
+        guard user.scopes.contains(scope) else { throw .forbidden(scope: scope) }
+        call.user = user
+      case .client(let scope):
+        let client = try await client(of: call)
+        call.client = client
+        let app = try await app(of: call)
+        guard client.belongs(to: app.id) else { throw .unknownClient }
+        call.app = app
+        guard client.mayUse(scope) else { throw .forbidden(scope: scope) }
+      case .operator:
+        let client = try await client(of: call)
+        call.client = client
+        guard client.isOperator else { throw .forbidden(scope: "operator") }
+        // Not every route of the operator is about an app, and those make the first one.
+        call.app = try? await app(of: call)
+      // The server's own routes work while the database is away.
+      case .loopback: break
       }
     } catch {
       throw .failure(error)
     }
+    if case .loopback = access, !Self.isLoopback(call.request.address) { throw .notLoopback }
   }
 
-  /// Finds which program asks; returns whether the route is for programs.
+  /// The app that is asked: known, as a rule, and then nothing waits.
+  @inline(__always)
+  private func app(of call: Call) async throws(Failure) -> App {
+    let request = call.request
+    let name = request.field(.app)
+    if let app = call.store.apps.known(named: name, host: request.field(.host)) { return app }
+    return try await call.store.apps.app(named: name, host: request.field(.host))
+  }
+
+  /// The user whose access token came with the request: known, as a rule.
+  @inline(__always)
+  private func user(of call: Call, _ app: App) async throws(Failure) -> Caller {
+    let request = call.request
+    if let field = request.bytes(of: .authorization),
+      let start = BearerToken.start(in: field),
+      let user = try tokens.known(field.extracting(start...), app: app.id)
+    {
+      return user
+    }
+    return try await tokens.caller(of: request.bearerToken, app: app.id)
+  }
+
+  /// The program whose key came with the request.
   ///
   /// The database is asked each time: a client that was disabled is refused at once.
-  private func identifyProgram(
-    _ request: Request,
-    _ route: Route,
-    _ asker: inout Asker
-  ) async throws(Failure) -> Bool {
-    let store = asker.store
-    let scope: String?
-    switch route.access {
-    case .client(let name): scope = name
-    case .operator: scope = nil
-    default: return false
-    }
-    guard case .token(let key) = BearerToken(request.field(.authorization)) else {
+  private func client(of call: Call) async throws(Failure) -> Client {
+    guard case .token(let key) = BearerToken(call.request.field(.authorization)) else {
       throw .unknownClient
     }
-    let client = try await Clients.client(by: key, in: store)
-    asker = Asker(store: store, client: client)
-    guard let scope else {
-      guard client.isOperator else { throw .forbidden(scope: "operator") }
-      // Not every route of the operator is about an app, and those make the first one.
-      let app = try? await store.apps.app(named: request.field(.app), host: request.field(.host))
-      let context = app.map {
-        Context(app: $0, store: store, tokens: tokens, origin: request.origin)
-      }
-      asker = Asker(store: store, context: context, client: client)
-      return true
-    }
-    let app = try await store.apps.app(named: request.field(.app), host: request.field(.host))
-    guard client.belongs(to: app.id) else { throw .unknownClient }
-    let context = Context(app: app, store: store, tokens: tokens, origin: request.origin)
-    asker = Asker(store: store, context: context, client: client)
-    guard client.mayUse(scope) else { throw .forbidden(scope: scope) }
-    return true
+    return try await Clients.client(by: key, in: call.store)
   }
 
-  /// Finds the proof of a device; returns whether it is, or is to be, in a cookie.
+  /// Finds the proof of a device, and whether it is, or is to be, in a cookie.
   ///
   /// A browser sends a cookie whoever made it ask, so the page must be of an origin that may.
-  private func findDevice(of request: Request, _ context: inout Context) throws(Failure) -> Bool {
+  private func findDevice(_ call: Call) throws(Failure) {
+    let request = call.request
     let shown = request.field(.device)
     if let shown, shown != DeviceCookie.wish {
-      guard let proof = DeviceProof(shown, context.store) else { throw .deviceUnknown }
-      context.device = proof
-      return false
+      guard let proof = DeviceProof(shown, call.store) else { throw .deviceUnknown }
+      call.device = proof
+      return
     }
     // A cookie that is of no use any more is replaced at the next login.
-    context.device = Cookie.value(of: DeviceCookie.name, in: request.field(.cookie)).flatMap {
-      DeviceProof($0, context.store)
+    let device = Cookie.value(of: DeviceCookie.name, in: request.field(.cookie)).flatMap {
+      DeviceProof($0, call.store)
     }
-    guard shown != nil || context.device != nil else { return false }
+    guard shown != nil || device != nil else { return }
     let changes = request.method != .get && request.method != .head
-    if changes, request.field(.origin).map(context.app.settings.allows) != true {
+    if changes, request.field(.origin).flatMap({ call.app?.settings.allows(origin: $0) }) != true {
       throw .originForbidden
     }
-    return true
+    call.device = device
+    call.usesCookie = true
   }
 
   /// `unix:` is what nginx says of a client on a Unix socket.

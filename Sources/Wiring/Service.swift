@@ -5,9 +5,9 @@ import JSON
 
 /// The way of every request: router, access, body, handler, answer.
 @EventLoop package final class Service {
-  private let database: @EventLoop () -> Store
+  private let makeStore: @EventLoop () -> Store
   let tokens: AccessTokens
-  private var router = Router<(wire: any Wire, route: Route)>()
+  private var router = Router<Place>()
   private let fallback: any Wire
 
   /// - Parameters:
@@ -22,120 +22,83 @@ import JSON
     precondition(!wires.isEmpty, "a service without a wire")
     fallback = wires[0]
     self.tokens = tokens
-    database = store
+    makeStore = store
+    var number = 0
     for wire in wires {
-      for route in wire.routes { router.add(route.method, route.pattern, (wire, route)) }
+      for route in wire.routes {
+        router.add(route.method, route.pattern, Place(route, of: wire, number: number))
+        number += 1
+      }
     }
   }
 
-  /// An answer, with what the log says of it.
-  package struct Outcome {
-    package let response: Response
-    /// Nil when no route was found.
-    package let route: Route?
-    package let user: UserID?
-    /// The program that asked.
-    package let client: ClientID?
-    package let databaseNanoseconds: UInt64
-    /// For the operator only.
-    package let error: String?
+  /// What will be known of a request.
+  package func call(_ request: Request, _ body: any BodySource) -> Call {
+    Call(request, body, store: makeStore(), tokens: tokens)
   }
 
   /// Answers a request; whatever happens, there is an answer.
-  package func answer(_ request: Request, _ source: some BodySource) async -> Outcome {
+  package func answer(_ call: Call) async -> Response {
+    let request = call.request
     switch router.match(request.method, request.path) {
-    case .found((let wire, let route), let captures):
-      return await answer(request, source, wire, route, captures)
+    case .found(let place, let captures):
+      call.place = place
+      call.captures = captures
+      return await answer(call, place)
     case .otherMethods(let methods) where request.method == .options:
-      return await options(request, methods)
+      return await options(call, methods)
     case .otherMethods(let methods): return refused(request, .method(allowed: methods))
     case .nowhere: return refused(request, .noSuchPath)
     case .badPath: return refused(request, .badPath)
     }
   }
 
-  private func refused(_ request: Request, _ refusal: Refusal) -> Outcome {
-    outcome(fallback.response(to: refusal, request: request.id))
-  }
-
-  private func outcome(_ response: Response) -> Outcome {
-    Outcome(
-      response: response,
-      route: nil,
-      user: nil,
-      client: nil,
-      databaseNanoseconds: 0,
-      error: nil
-    )
+  private func refused(_ request: Request, _ refusal: Refusal) -> Response {
+    fallback.response(to: refusal, request: request.id)
   }
 
   /// Tells the methods of a path, and a browser whether a page may use them.
-  private func options(_ request: Request, _ methods: [Method]) async -> Outcome {
+  private func options(_ call: Call, _ methods: [Method]) async -> Response {
     var response = Response(.noContent)
     let all = (methods + [.options]).map(\.rawValue).joined(separator: ", ")
     response.add(.allow, all)
     response.add(.vary, "Origin")
     // The app is named in the request proper, where its own origins are looked at.
-    if let origin = request.field(.origin), await database().apps.allows(origin: origin) {
+    if let origin = call.request.field(.origin), await call.store.apps.allows(origin: origin) {
       CrossOrigin.permit(origin, methods: all, in: &response)
     }
-    return outcome(response)
+    return response
   }
 
-  private func answer(
-    _ request: Request,
-    _ source: some BodySource,
-    _ wire: any Wire,
-    _ route: Route,
-    _ captures: [String: String]
-  ) async -> Outcome {
-    var asker = Asker(store: database())
+  private func answer(_ call: Call, _ place: Place) async -> Response {
     var response: Response
-    var reason: String?
     do throws(Refusal) {
-      try await identify(request, route, &asker)
-      let call = Call(
-        request: request,
-        captures: captures,
-        body: try await body(of: request, source, route),
-        preconditions: try Self.preconditions(of: request),
-        asker: asker
-      )
+      try await identify(call, place.route.access)
+      if place.route.body != .none { call.body = try await body(of: call, place.route) }
+      call.preconditions = try Self.preconditions(of: call.request)
       do throws(Failure) {
-        response = try await route.handler(call)
+        response = try await place.route.handler(call)
       } catch {
         throw .failure(error)
       }
     } catch {
-      response = wire.response(to: error, request: request.id)
-      reason = error.reason
+      response = place.wire.response(to: error, request: call.request.id)
+      call.error = error.reason
     }
-    if let origin = request.field(.origin), let app = asker.context?.app {
+    if let app = call.app, let origin = call.request.field(.origin) {
       response.add(.vary, "Origin")
       if app.settings.allows(origin: origin) { CrossOrigin.permit(origin, in: &response) }
     }
-    return Outcome(
-      response: response,
-      route: route,
-      user: asker.caller?.user,
-      client: asker.client?.id,
-      databaseNanoseconds: asker.store.meter.databaseNanoseconds,
-      error: reason
-    )
+    return response
   }
 
   // MARK: What must hold before the handler runs
 
-  private func body(
-    of request: Request,
-    _ source: some BodySource,
-    _ route: Route
-  ) async throws(Refusal) -> Body {
-    guard route.body != .none else { return .none }
-    guard let type = request.field(.contentType).flatMap(MediaType.init),
+  private func body(of call: Call, _ route: Route) async throws(Refusal) -> Body {
+    guard let type = call.request.field(.contentType).flatMap(MediaType.init),
       route.body.mediaTypes.contains(type)
     else { throw .mediaType(accepted: route.body.mediaTypes) }
-    let bytes = try await source.body(limit: route.body.limit)
+    let bytes = try await call.bodySource.body(limit: route.body.limit)
     if case .bytes = route.body { return .bytes(bytes) }
     let json: JSON
     do throws(JSONError) {

@@ -32,7 +32,7 @@ package enum Refusal: Error {
 }
 
 /// Where the body of a request comes from, when it is asked for.
-@EventLoop package protocol BodySource {
+@EventLoop package protocol BodySource: AnyObject {
   /// - Throws: `.bodyTooLong`, `.bodyTruncated`, or `.failure(.overloaded)`.
   func body(limit: Int) async throws(Refusal) -> [UInt8]
 }

@@ -1,51 +1,123 @@
 import Dossier
-import Glibc
-import JSON
 import EventLoop
+import Glibc
 import HTTP
+import JSON
 import Wiring
 
 /// One JSON object a line, on standard output.
 enum Log {
   static func write(_ level: String, _ message: String) {
-    line([
-      ("level", .string(level)), ("pid", .number(JSONNumber(Int(getpid())))),
-      ("message", .string(message)),
-    ])
+    var line = LogLines()
+    line.begin(level)
+    line.append("message", message)
+    line.end()
+    line.flush()
   }
+
+  /// The lines of the requests that this turn of the loop has answered.
+  @EventLoop private static var lines = LogLines()
 
   /// The line of a request; nothing in it is a secret or names a person.
-  @EventLoop static func request(
-    _ request: Request,
-    _ outcome: Service.Outcome,
-    microseconds: Int,
-    bytes: Int
-  ) {
-    var members: [(String, JSON)] = [
-      ("level", .string(outcome.error == nil ? "info" : "error")),
-      ("pid", .number(JSONNumber(Int(getpid())))),
-      ("request", .string(request.id.description)),
-      ("route", .string(outcome.route?.name ?? "none")),
-      ("status", .number(JSONNumber(outcome.response.status.code))),
-      ("us", .number(JSONNumber(microseconds))),
-      ("db_us", .number(JSONNumber(Int(outcome.databaseNanoseconds / 1_000)))),
-      ("bytes", .number(JSONNumber(bytes))),
-    ]
-    if let user = outcome.user { members.append(("user", .string(user.text))) }
-    if let client = outcome.client { members.append(("client", .string(client.text))) }
-    if let error = outcome.error { members.append(("error", .string(error))) }
-    line(members)
+  ///
+  /// It is written at the end of the turn, together with others.
+  @EventLoop static func request(_ call: Call, status: Int, microseconds: UInt64, bytes: Int) {
+    if lines.isEmpty { EventLoop.atEndOfTurn { flush() } }
+    lines.begin(call.error == nil ? "info" : "error")
+    lines.append("request", call.request.id.description)
+    lines.append("route", call.place?.name ?? "none")
+    lines.append("status", status)
+    lines.append("us", Int(microseconds))
+    lines.append("db_us", Int(call.store.databaseNanoseconds / 1_000))
+    lines.append("bytes", bytes)
+    if let user = call.user { lines.append("user", user.user.text) }
+    if let client = call.client { lines.append("client", client.id.text) }
+    if let error = call.error { lines.append("error", error) }
+    lines.end()
   }
 
-  private static func line(_ members: [(String, JSON)]) {
+  /// Writes what has been gathered.
+  @EventLoop static func flush() { lines.flush() }
+}
+
+/// Lines on their way out, in one memory that serves again and again.
+private struct LogLines {
+  private var bytes: [UInt8] = []
+  /// Where the line starts that is being made.
+  private var start = 0
+  /// The second of the last line, as lines begin in it.
+  private var second = 0
+  private var opening: [UInt8] = []
+  private static let pid = Int(getpid())
+  /// What a pipe takes as a whole: lines of several workers do not mix.
+  private static let most = 4_096
+
+  var isEmpty: Bool { bytes.isEmpty }
+
+  mutating func begin(_ level: String) {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
-    var object = JSONObject()
-    let fraction = String(time.tv_nsec / 1_000_000 + 1_000).dropFirst()
-    object["time"] = .number(JSONNumber("\(time.tv_sec).\(fraction)"))
-    for (name, value) in members { object[name] = value }
-    let bytes = JSON.object(object).serialized() + [UInt8(ascii: "\n")]
-    // One write a line: lines of several workers do not mix.
+    if time.tv_sec != second {
+      second = time.tv_sec
+      opening = Array("{\"time\":\(second).".utf8)
+    }
+    start = bytes.count
+    bytes.append(contentsOf: opening)
+    let millisecond = time.tv_nsec / 1_000_000
+    for unit in [100, 10, 1] { bytes.append(UInt8(ascii: "0") + UInt8(millisecond / unit % 10)) }
+    append("level", level)
+    append("pid", Self.pid)
+  }
+
+  mutating func append(_ name: StaticString, _ value: String) {
+    append(name)
+    if value.utf8.allSatisfy(Self.isPlain) {
+      bytes.append(UInt8(ascii: "\""))
+      bytes.append(contentsOf: value.utf8)
+      bytes.append(UInt8(ascii: "\""))
+    } else {
+      bytes.append(contentsOf: JSON.string(value).serialized())
+    }
+  }
+
+  mutating func append(_ name: StaticString, _ value: Int) {
+    append(name)
+    var unit = 1
+    while value / unit >= 10 { unit *= 10 }
+    while unit > 0 {
+      bytes.append(UInt8(ascii: "0") + UInt8(value / unit % 10))
+      unit /= 10
+    }
+  }
+
+  /// Ends a line; what would be too much for one writing together with those before goes first.
+  mutating func end() {
+    bytes.append(contentsOf: [UInt8(ascii: "}"), UInt8(ascii: "\n")])
+    guard bytes.count > Self.most, start > 0 else { return }
+    let line = Array(bytes[start...])
+    bytes.removeSubrange(start...)
+    flush()
+    bytes.append(contentsOf: line)
+    start = 0
+  }
+
+  mutating func flush() {
     bytes.withUnsafeBytes { _ = Glibc.write(1, $0.baseAddress, $0.count) }
+    bytes.removeAll(keepingCapacity: true)
+  }
+
+  private mutating func append(_ name: StaticString) {
+    bytes.append(UInt8(ascii: ","))
+    bytes.append(UInt8(ascii: "\""))
+    bytes.append(
+      contentsOf: UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
+    )
+    bytes.append(UInt8(ascii: "\""))
+    bytes.append(UInt8(ascii: ":"))
+  }
+
+  /// Whether a byte stands for itself in a string of JSON.
+  private static func isPlain(_ byte: UInt8) -> Bool {
+    byte >= 0x20 && byte < 0x7f && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
   }
 }

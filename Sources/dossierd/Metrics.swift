@@ -59,7 +59,6 @@ import Glibc
   private let slot: UnsafeMutablePointer<UInt64>
   private let layout: UInt64
   private let routes: [String]
-  private let routeIndex: [String: Int]
 
   /// Upper bounds of the buckets, in microseconds: from a cached read to a hashed password, to a
   /// time-out.
@@ -78,7 +77,6 @@ import Glibc
   init(_ board: MetricsBoard, slot: Int, routes: [String]) {
     self.board = board
     self.routes = routes + ["none"]
-    routeIndex = Dictionary(uniqueKeysWithValues: self.routes.enumerated().map { ($1, $0) })
     // FNV-1a over the names: another program, another layout.
     layout = self.routes.joined(separator: "\n").utf8.reduce(0xcbf2_9ce4_8422_2325) {
       ($0 ^ UInt64($1)) &* 0x100_0000_01b3
@@ -91,8 +89,15 @@ import Glibc
     setConnections(0)
   }
 
-  func count(route: String?, status: Int, microseconds: UInt64, databaseMicroseconds: UInt64) {
-    let index = routeIndex[route ?? "none"] ?? routes.count - 1
+  /// Counts a request.
+  ///
+  /// - Parameters:
+  ///   - route: its number among the routes; nil when there was none.
+  ///   - status: of the answer.
+  ///   - microseconds: from the first byte read to the last written.
+  ///   - databaseMicroseconds: how many of these it waited for PostgreSQL.
+  func count(route: Int?, status: Int, microseconds: UInt64, databaseMicroseconds: UInt64) {
+    let index = route ?? routes.count - 1
     slot[1 + index * Self.classes + min(max(status / 100, 1), 5) - 1] &+= 1
     let bucket = Self.bounds.firstIndex { microseconds <= $0 } ?? Self.bounds.count
     slot[bucketsStart + bucket] &+= 1

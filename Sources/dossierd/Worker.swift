@@ -76,17 +76,16 @@ import Wiring
       ),
       shelf: PictureShelf(folder: configuration.pictureFolder, pool: outbound)
     )
-    service = Service(wires: wires, tokens: tokens) {
-      Store(
-        database: database,
-        keys: keys,
-        passwords: passwords,
-        apps: apps,
-        mailer: mailer,
-        external: external,
-        pictures: pictures
-      )
-    }
+    let store = Store(
+      database: database,
+      keys: keys,
+      passwords: passwords,
+      apps: apps,
+      mailer: mailer,
+      external: external,
+      pictures: pictures
+    )
+    service = Service(wires: wires, tokens: tokens) { store.another() }
   }
 
   /// What sends mail; a relay that cannot be right is as none, and the log says why.
@@ -135,31 +134,37 @@ import Wiring
 
   private func serve(_ exchange: Exchange) async {
     let start = EventLoop.now()
-    let request = Request(exchange)
-    let outcome = await service.answer(request, exchange)
-    var response = outcome.response
-    response.add(.requestID, request.id.description)
-    await exchange.send(response.serialized(withBody: request.method != .head))
+    let call = service.call(Request(exchange), exchange)
+    var response = await service.answer(call)
+    response.add(.requestID, call.request.id.description)
+    let status = response.status.code
+    let (head, body) = response.message(withBody: call.request.method != .head)
+    if !exchange.sendAtOnce(head, body) { await exchange.send(head, body) }
     let microseconds = (EventLoop.now() - start) / 1_000
     metrics.count(
-      route: outcome.route?.name,
-      status: response.status.code,
+      route: call.place?.number,
+      status: status,
       microseconds: microseconds,
-      databaseMicroseconds: outcome.databaseNanoseconds / 1_000
+      databaseMicroseconds: call.store.databaseNanoseconds / 1_000
     )
     metrics.setConnections(listener?.connections ?? 0)
-    if configuration.logsRequests || outcome.error != nil {
-      Log.request(request, outcome, microseconds: Int(microseconds), bytes: exchange.sent)
+    if configuration.logsRequests || call.error != nil {
+      Log.request(call, status: status, microseconds: microseconds, bytes: exchange.sent)
     }
   }
 
   /// Answers what was accepted, then ends; nginx closes its connections, or the time is up.
   private func drain() {
-    listener?.drain { exit(0) }
+    listener?.drain { Self.end() }
     _ = Timer(after: configuration.drain) {
       Log.write("info", "ending with connections open")
-      exit(0)
+      Self.end()
     }
+  }
+
+  private static func end() -> Never {
+    Log.flush()
+    exit(0)
   }
 }
 
@@ -174,21 +179,15 @@ extension Request {
     self.init(
       method: Method(rawValue: exchange.parameter("REQUEST_METHOD") ?? ""),
       target: exchange.parameter("REQUEST_URI") ?? "/",
-      address: exchange.parameter("REMOTE_ADDR"),
-      fields: ExchangeFields(exchange: exchange)
+      fields: exchange
     )
   }
 }
 
-/// The parameters of an exchange as header fields.
-///
-/// A request does not leave the loop, so neither does this.
-private struct ExchangeFields: FieldSource {
-  let exchange: Exchange
-
-  func field(_ name: FieldName) -> String? {
-    EventLoop.assumeIsolated { exchange.parameter(name.parameter) }
-  }
+/// The parameters of an exchange are header fields by other names.
+extension Exchange: @EventLoop FieldSource {
+  @_lifetime(borrow self)
+  func bytes(of name: FieldName) -> Span<UInt8>? { bytes(of: name.parameter) }
 }
 
 extension Exchange: BodySource {

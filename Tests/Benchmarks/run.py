@@ -144,7 +144,7 @@ class Bench:
             search.result()
         return result
 
-    def yardstick(self, name, sockets, keep):
+    def yardstick(self, name, sockets, keep, wrapper=(), environment=()):
         """Starts a C program on sockets of its own behind an nginx of its own; returns the port."""
         folder = self.site.folder / name
         folder.mkdir()
@@ -155,9 +155,10 @@ class Bench:
             listener.bind(str(path))
             path.chmod(0o666)
             listener.listen(1024)
-            environment = {**os.environ, "YARDSTICK_DATABASE": self.site.conninfo("server")}
-            self.processes.append(
-                subprocess.Popen([YARDSTICKS / name], stdin=listener, env=environment))
+            variables = {**os.environ, "YARDSTICK_DATABASE": self.site.conninfo("server"),
+                         **dict(environment)}
+            self.processes.append(subprocess.Popen(
+                [*wrapper, YARDSTICKS / name], stdin=listener, env=variables))
             paths.append(path)
         port = free_port()
         servers = "".join(f"server unix:{path};" for path in paths)

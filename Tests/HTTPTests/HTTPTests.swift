@@ -74,6 +74,13 @@ import Testing
   }
 }
 
+extension Response {
+  fileprivate func serialized(withBody: Bool) -> [UInt8] {
+    let (head, body) = message(withBody: withBody)
+    return head + body
+  }
+}
+
 @Suite struct FieldTests {
   @Test(arguments: [
     ("Bearer abc.def-_~+/=", BearerToken.token("abc.def-_~+/=")), ("bearer  x", .token("x")),

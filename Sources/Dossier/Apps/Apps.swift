@@ -8,6 +8,8 @@ package import Postgres
   private let fallback: String
   private var byName: [String: App] = [:]
   private var byHost: [String: App] = [:]
+  /// The one of those who ask for none.
+  private var usual: App?
   private var loadedAt: UInt64?
   private var begunAt: UInt64 = 0
   private var load: Task<Result<Void, Failure>, Never>?
@@ -23,6 +25,22 @@ package import Postgres
   package init(database: Database, fallback: String) {
     self.database = database
     self.fallback = fallback
+  }
+
+  /// The app that is asked for, as `app` would find it, when there is nothing to wait for.
+  ///
+  /// - Returns: nil when `app` has to be asked: none was read yet, or not for long, or none is known
+  ///   of that name.
+  package func known(named name: String?, host: @autoclosure () -> String?) -> App? {
+    guard let loadedAt else { return nil }
+    let age = EventLoop.now() - loadedAt
+    if age > Self.age {
+      guard age <= 2 * Self.age else { return nil }
+      _ = reload()
+    }
+    if let name { return byName[name] }
+    if !byHost.isEmpty, let host = host(), let app = byHost[host] { return app }
+    return usual
   }
 
   /// The app that is asked for by name, else by host, else the deployment's own.
@@ -52,7 +70,7 @@ package import Postgres
       return app
     }
     if let host, let app = byHost[host] { return app }
-    guard let app = byName[fallback] else { throw .unknownApp }
+    guard let app = usual else { throw .unknownApp }
     return app
   }
 
@@ -69,15 +87,14 @@ package import Postgres
     let task = EventLoop.task { [self] in
       defer { load = nil }
       do throws(DatabaseError) {
-        var apps = try await database.read(AppsQueries.all)
+        let read = try await database.read(AppsQueries.all)
         let known = Dictionary(uniqueKeysWithValues: byName.values.map { ($0.id, $0.schemas) })
         let schemas = try await Schemas.load(database, known)
-        for index in apps.indices {
-          apps[index].schemas = schemas[apps[index].id] ?? DocumentSchemas()
-        }
+        let apps = read.map { $0.with(schemas[$0.id] ?? DocumentSchemas()) }
         byName = Dictionary(uniqueKeysWithValues: apps.map { ($0.name, $0) })
         byHost = [:]
         for app in apps { for host in app.hosts { byHost[host] = app } }
+        usual = byName[fallback]
         loadedAt = EventLoop.now()
         return Result<Void, Failure>.success(())
       } catch {
@@ -90,14 +107,14 @@ package import Postgres
 }
 
 /// One app: its users are its own.
-package struct App: RowDecodable, Sendable {
+package final class App: RowDecodable, Sendable {
   package let id: AppID
   package let name: String
   package let settings: AppSettings
   package let hosts: [String]
   package let version: Int
   /// Put in by `Apps`: what is read of an app elsewhere is without them.
-  package internal(set) var schemas = DocumentSchemas()
+  package let schemas: DocumentSchemas
 
   package init(from row: Row) throws(DatabaseError) {
     id = AppID(trusted: try row.text(0))
@@ -105,7 +122,20 @@ package struct App: RowDecodable, Sendable {
     settings = AppSettings(stored: try row.bytes(2))
     hosts = try row.text(3).split(separator: " ").map(String.init)
     version = try row.int(4)
+    schemas = DocumentSchemas()
   }
+
+  private init(_ app: App, _ schemas: DocumentSchemas) {
+    id = app.id
+    name = app.name
+    settings = app.settings
+    hosts = app.hosts
+    version = app.version
+    self.schemas = schemas
+  }
+
+  /// The same with schemas.
+  func with(_ schemas: DocumentSchemas) -> App { App(self, schemas) }
 
   /// How long an access token is good for.
   package var accessTokenLifetime: Duration { .seconds(settings.number(.accessTokenSeconds)) }

@@ -80,8 +80,14 @@ package enum Documents {
     of caller: Caller,
     in store: Store
   ) async throws(Failure) -> StoredDocument {
-    let rows = try await store.read(DocumentsQueries.read, caller.user, caller.authority, document)
-    guard let row = rows.first else { throw caller.gone }
+    guard
+      let row = try await store.first(
+        DocumentsQueries.read,
+        caller.user,
+        caller.authority,
+        document
+      )
+    else { throw caller.gone }
     if let stored = row.document { return stored }
     guard document.isAlwaysThere else { throw .notFound }
     return .empty

@@ -43,17 +43,24 @@ internal import JWTKit
     }
   }
 
+  /// Whose a token is that was verified before, for a route of `app`; nil when it was not.
+  ///
+  /// - Parameter token: as it came, whatever bytes it has.
+  /// - Throws: `.unauthenticated`.
+  package func known(_ token: Span<UInt8>, app: AppID) throws(Failure) -> Caller? {
+    guard let known = verified[token] else { return nil }
+    guard known.expires > time(nil) else { throw .unauthenticated(.expired) }
+    guard known.caller.app == app else { throw .unauthenticated(.malformed) }
+    return known.caller
+  }
+
   /// Reads a token that a client sent, for a route of `app`.
   ///
   /// The signature is checked once and the outcome remembered until the token expires.
   /// - Throws: `.unauthenticated`, `.unavailable`.
   package func caller(of token: String, app: AppID) async throws(Failure) -> Caller {
+    if let known = try known(token.utf8.span, app: app) { return known }
     let now = time(nil)
-    if let known = verified[token] {
-      guard known.expires > now else { throw .unauthenticated(.expired) }
-      guard known.caller.app == app else { throw .unauthenticated(.malformed) }
-      return known.caller
-    }
     let claims = try await verify(token, app)
     guard claims.exp > now else { throw .unauthenticated(.expired) }
     guard let user = UserID(claims.sub), let session = SessionID(claims.sid),
@@ -66,7 +73,7 @@ internal import JWTKit
       app: app,
       scopes: Scopes(claims.scope)
     )
-    verified[token] = TokenCache.Entry(caller: caller, expires: claims.exp)
+    verified.insert(TokenCache.Entry(token: Array(token.utf8), caller: caller, expires: claims.exp))
     return caller
   }
 
@@ -101,35 +108,6 @@ private struct Claims: JWTPayload {
 
   /// Expiry is checked by the caller, who also checks it for remembered tokens.
   func verify(using algorithm: some JWTAlgorithm) {}
-}
-
-/// Verified tokens: two generations, of which the older goes when the younger is full.
-private struct TokenCache {
-  struct Entry {
-    let caller: Caller
-    let expires: Int
-  }
-
-  /// About 1 KB each, so some 20 MB when both generations are full.
-  private static let generationSize = 10_000
-  private var young: [String: Entry] = [:]
-  private var old: [String: Entry] = [:]
-
-  subscript(token: String) -> Entry? {
-    mutating get {
-      if let entry = young[token] { return entry }
-      guard let entry = old[token] else { return nil }
-      self[token] = entry
-      return entry
-    }
-    set {
-      if young.count >= Self.generationSize {
-        old = young
-        young = [:]
-      }
-      young[token] = newValue
-    }
-  }
 }
 
 extension Data {

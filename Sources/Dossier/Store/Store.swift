@@ -4,15 +4,39 @@ package import Postgres
 /// What every verb of the domain works on: the database, the keys, the pool for hashing.
 ///
 /// One is made for each request, so that the request's time in the database can be told.
-@EventLoop package struct Store {
-  package let database: Database
-  package let keys: Keyring
-  package let passwords: PasswordHasher
-  package let apps: Apps
-  package let mailer: Mailer
-  package let external: ExternalTokens
-  package let pictures: PictureStudio
-  package let meter = Meter()
+@EventLoop package final class Store {
+  private let means: Means
+  /// How long this request was in the database.
+  package private(set) var databaseNanoseconds: UInt64 = 0
+
+  /// What all stores of a process share.
+  private final class Means {
+    let database: Database
+    let keys: Keyring
+    let passwords: PasswordHasher
+    let apps: Apps
+    let mailer: Mailer
+    let external: ExternalTokens
+    let pictures: PictureStudio
+
+    init(
+      _ database: Database,
+      _ keys: Keyring,
+      _ passwords: PasswordHasher,
+      _ apps: Apps,
+      _ mailer: Mailer,
+      _ external: ExternalTokens,
+      _ pictures: PictureStudio
+    ) {
+      self.database = database
+      self.keys = keys
+      self.passwords = passwords
+      self.apps = apps
+      self.mailer = mailer
+      self.external = external
+      self.pictures = pictures
+    }
+  }
 
   package init(
     database: Database,
@@ -23,22 +47,56 @@ package import Postgres
     external: ExternalTokens,
     pictures: PictureStudio
   ) {
-    self.database = database
-    self.keys = keys
-    self.passwords = passwords
-    self.apps = apps
-    self.mailer = mailer
-    self.external = external
-    self.pictures = pictures
+    means = Means(database, keys, passwords, apps, mailer, external, pictures)
   }
+
+  private init(_ means: Means) { self.means = means }
+
+  /// One for another request.
+  package func another() -> Store { Store(means) }
+
+  package var database: Database { means.database }
+  package var keys: Keyring { means.keys }
+  package var passwords: PasswordHasher { means.passwords }
+  package var apps: Apps { means.apps }
+  package var mailer: Mailer { means.mailer }
+  package var external: ExternalTokens { means.external }
+  package var pictures: PictureStudio { means.pictures }
 
   /// Runs a read of bounded cost, on the express lane.
   func read<Row, each Value>(
     _ statement: Statement<Row, repeat each Value>,
     _ values: repeat each Value
   ) async throws(Failure) -> [Row] {
-    try await metered { () async throws(DatabaseError) in
-      try await database.read(statement, repeat each values)
+    let result = try await answer(to: StatementCall(statement, repeat each values))
+    do throws(DatabaseError) {
+      return try result.decode(Row.self)
+    } catch {
+      throw Failure(error)
+    }
+  }
+
+  /// Runs a read of bounded cost that has one row at most.
+  func first<Row, each Value>(
+    _ statement: Statement<Row, repeat each Value>,
+    _ values: repeat each Value
+  ) async throws(Failure) -> Row? {
+    let result = try await answer(to: StatementCall(statement, repeat each values))
+    do throws(DatabaseError) {
+      return try result.decodeFirst(Row.self)
+    } catch {
+      throw Failure(error)
+    }
+  }
+
+  /// The part of a read that waits, the same for all types.
+  private func answer(to call: StatementCall) async throws(Failure) -> ResultSet {
+    let start = EventLoop.now()
+    defer { databaseNanoseconds += EventLoop.now() - start }
+    do throws(DatabaseError) {
+      return try await database.answer(to: call)
+    } catch {
+      throw Failure(error)
     }
   }
 
@@ -47,8 +105,14 @@ package import Postgres
     _ statement: Statement<Row, repeat each Value>,
     _ values: repeat each Value
   ) async throws(Failure) -> [Row] {
-    try await metered { () async throws(DatabaseError) in
-      try await database.write(statement, repeat each values)
+    let call = StatementCall(statement, repeat each values)
+    let result = try await metered { () async throws(DatabaseError) in
+      try await database.answer(toWrite: call)
+    }
+    do throws(DatabaseError) {
+      return try result.decode(Row.self)
+    } catch {
+      throw Failure(error)
     }
   }
 
@@ -124,18 +188,11 @@ package import Postgres
     _ body: @EventLoop () async throws(DatabaseError) -> Outcome
   ) async throws(Failure) -> Outcome {
     let start = EventLoop.now()
-    defer { meter.databaseNanoseconds += EventLoop.now() - start }
+    defer { databaseNanoseconds += EventLoop.now() - start }
     do throws(DatabaseError) {
       return try await body()
     } catch {
       throw Failure(error)
     }
   }
-}
-
-/// How long one request was in the database.
-@EventLoop package final class Meter {
-  package fileprivate(set) var databaseNanoseconds: UInt64 = 0
-
-  init() {}
 }

@@ -19,7 +19,7 @@ package import Postgres
     of caller: Caller,
     in store: Store
   ) async throws(Failure) -> StoredDocument {
-    guard let row = try await store.read(ProfileQueries.read, caller.user, caller.authority).first,
+    guard let row = try await store.first(ProfileQueries.read, caller.user, caller.authority),
       let profile = row.document
     else { throw caller.gone }
     return profile

@@ -1,0 +1,61 @@
+import Glibc
+
+/// Verified tokens: two generations, of which the older goes when the younger is full.
+///
+/// A token is found by its last eight bytes, which are of its signature, and then compared as a
+/// whole: nobody can make tokens that share a place without the key that signs.
+struct TokenCache {
+  final class Entry {
+    let token: [UInt8]
+    let caller: Caller
+    let expires: Int
+
+    init(token: [UInt8], caller: Caller, expires: Int) {
+      self.token = token
+      self.caller = caller
+      self.expires = expires
+    }
+
+    fileprivate func isOf(_ other: Span<UInt8>) -> Bool {
+      guard token.count == other.count else { return false }
+      return token.withUnsafeBytes { token in
+        other.withUnsafeBytes { other in
+          guard let first = token.baseAddress, let second = other.baseAddress else { return true }
+          return memcmp(first, second, token.count) == 0
+        }
+      }
+    }
+  }
+
+  /// About 1 KB each, so some 20 MB when both generations are full.
+  private static let generationSize = 10_000
+  private var young: [UInt64: Entry] = [:]
+  private var old: [UInt64: Entry] = [:]
+
+  subscript(token: Span<UInt8>) -> Entry? {
+    mutating get {
+      let place = Self.place(of: token)
+      if let entry = young[place], entry.isOf(token) { return entry }
+      guard let entry = old[place], entry.isOf(token) else { return nil }
+      insert(entry)
+      return entry
+    }
+  }
+
+  mutating func insert(_ entry: Entry) {
+    if young.count >= Self.generationSize {
+      old = young
+      young = [:]
+    }
+    let token = entry.token
+    young[Self.place(of: token.span)] = entry
+  }
+
+  private static func place(of token: Span<UInt8>) -> UInt64 {
+    var place: UInt64 = 0
+    for index in max(0, token.count - 8)..<token.count {
+      place = place << 8 | UInt64(token[index])
+    }
+    return place
+  }
+}

@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+"""Counts what one request costs a worker, and the C loop: instructions in user space, allocations
+and the bytes of them. Other than times, these do not depend on what else the machine does.
+
+    Tests/Benchmarks/instructions.py [--requests 2000] [--log] [--keep FOLDER] [--json FILE]
+
+Needs a release build (swift build -c release), valgrind, gcc, nginx and PostgreSQL. FOLDER gets
+callgrind's files, for callgrind_annotate.
+"""
+
+import argparse
+import json
+import pathlib
+import re
+import shutil
+import struct
+import subprocess
+import tempfile
+
+import run
+from deployment import BUILD, MERGE, Deployment, wait_until
+
+COUNTER = run.YARDSTICKS / "allocations.so"
+KINDS = ["GET /v1/me", "GET /v1/me/metadata", "PATCH /v1/me/metadata", "POST /v1/token/refresh",
+         "404", "GET /v1/me, C loop"]
+
+
+class Watched(Deployment):
+    """One worker, and a program around it that watches it."""
+
+    def __init__(self, program, wrapper, environment, settings):
+        self.program, self.wrapper = program, wrapper
+        self.watching = environment
+        super().__init__(workers=1, settings=settings.items())
+
+    def start_dossierd(self):
+        self.supervisor = subprocess.Popen(
+            [*self.wrapper, self.program, "run"], env={**self.environment, **self.watching},
+            stdout=self.log, stderr=self.log)
+        self.processes.append(self.supervisor)
+        # Under valgrind a start takes long.
+        wait_until(lambda: self.workers(), 60, "a worker")
+        wait_until(lambda: any(self.folder.glob("*.sock")), 60, "its socket")
+
+
+class Requests:
+    """Sends requests of each kind, one after the other, and lets `counted` look around them."""
+
+    def __init__(self, site, count):
+        self.site, self.count = site, count
+        self.grants = [site.login() for _ in range(20)]
+        self.connection = site.connection(120)
+
+    def send(self, method, path, status, body=None, headers=None, token=None):
+        headers = dict(headers or {})
+        if token:
+            headers["Authorization"] = f"Bearer {token}"
+        self.connection.request(method, path, body, headers)
+        answer = self.connection.getresponse()
+        text = answer.read()
+        assert answer.status == status, text
+        return text
+
+    def one(self, kind, number):
+        grant = self.grants[number % len(self.grants)]
+        token = grant["access_token"]
+        if kind == "404":
+            self.send("GET", "/v1/nothing", 404, token=token)
+        elif kind.startswith("PATCH"):
+            self.send("PATCH", kind.split()[1], 200, f'{{"counter":{number}}}', MERGE, token)
+        elif kind.startswith("POST"):
+            body = json.dumps({"refresh_token": grant["refresh_token"]})
+            answer = self.send("POST", "/v1/token/refresh", 200, body,
+                               {"Content-Type": "application/json"})
+            grant["refresh_token"] = json.loads(answer)["refresh_token"]
+        else:
+            self.send("GET", kind.split()[1], 200, token=token)
+
+    def measure(self, kind, counter):
+        for number in range(200):
+            self.one(kind, number)
+        counter.start()
+        for number in range(self.count):
+            self.one(kind, number)
+        return [value / self.count for value in counter.stop()]
+
+
+class YardstickRequests(Requests):
+    def __init__(self, site, count, port):
+        super().__init__(site, count)
+        self.connection.close()
+        site.port, port = port, site.port
+        self.connection = site.connection(120)
+        site.port = port
+        for grant in self.grants:
+            claims = run.claims(grant["access_token"])
+            grant["access_token"] = f"{claims['sub']}.{claims['sid']}"
+
+
+class Instructions:
+    """Callgrind's count of a process."""
+
+    def __init__(self, pid, folder):
+        self.pid, self.folder, self.dumps = str(pid), folder, 0
+
+    def control(self, option):
+        subprocess.run(["callgrind_control", option, self.pid], check=True, capture_output=True)
+
+    def start(self):
+        self.control("-i=on")
+        self.control("-z")
+
+    def stop(self):
+        self.dumps += 1
+        self.control("-d")
+        file = self.folder / f"callgrind.{self.pid}.{self.dumps}"
+        pattern = re.compile(r"^(?:totals|summary): (\d+)", re.M)
+        wait_until(lambda: file.exists() and pattern.search(file.read_text()), 60, "the dump")
+        self.control("-i=off")
+        return [int(pattern.search(file.read_text()).group(1))]
+
+
+class Allocations:
+    """What allocations.so counts of a process."""
+
+    def __init__(self, pid, folder):
+        self.file = folder / f"allocations.{pid}"
+
+    def start(self):
+        self.before = struct.unpack("2Q", self.file.read_bytes())
+
+    def stop(self):
+        after = struct.unpack("2Q", self.file.read_bytes())
+        return [new - old for new, old in zip(after, self.before)]
+
+
+def measured(folder, program, requests, wrapper, environment, counter, settings):
+    """The count of each kind of request, with `counter` around the requests."""
+    results = {}
+    site = Watched(program, wrapper, environment, settings)
+    bench = run.Bench.__new__(run.Bench)
+    bench.site, bench.processes = site, []
+    try:
+        sender = Requests(site, requests)
+        watched = counter(site.workers()[0], folder)
+        for kind in KINDS[:-1]:
+            results[kind] = sender.measure(kind, watched)
+        port = bench.yardstick("yardstick_loop", 1, keep=True, wrapper=wrapper,
+                               environment=environment)
+        sender = YardstickRequests(site, requests, port)
+        watched = counter(bench.processes[0].pid, folder)
+        results[KINDS[-1]] = sender.measure("GET /v1/me", watched)
+    finally:
+        bench.stop()
+    return results
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--requests", type=int, default=2_000, help="of each kind")
+    options.add_argument("--log", action="store_true", help="with a line logged of each request")
+    options.add_argument("--keep", type=pathlib.Path)
+    options.add_argument("--json", type=pathlib.Path)
+    options = options.parse_args()
+    subprocess.run(["make", "-s", "-C", run.HERE], check=True)
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="dossier-instructions-"))
+    settings = {"DOSSIER_LOG": "requests" if options.log else "errors"}
+    try:
+        # Valgrind does not read the debug information of Swift's compiler.
+        program = folder / "dossierd"
+        subprocess.run(["strip", "-g", "-o", program, BUILD / "dossierd"], check=True)
+        valgrind = ["valgrind", "-q", "--tool=callgrind", "--trace-children=yes",
+                    "--instr-atstart=no", f"--callgrind-out-file={folder}/callgrind.%p"]
+        instructions = measured(
+            folder, program, options.requests, valgrind, {}, Instructions, settings)
+        counted = {"LD_PRELOAD": str(COUNTER), "ALLOCATIONS": str(folder / "allocations")}
+        allocations = measured(
+            folder, program, options.requests, [], counted, Allocations, settings)
+        if options.keep:
+            shutil.copytree(folder, options.keep, dirs_exist_ok=True)
+    finally:
+        shutil.rmtree(folder)
+    table = {kind: {"instructions": instructions[kind][0], "allocations": allocations[kind][0],
+                    "bytes": allocations[kind][1]} for kind in KINDS}
+    print(f"| {'a request':24} | instructions | allocations | bytes |")
+    print(f"|{'-' * 26}|-------------:|------------:|------:|")
+    for kind, row in table.items():
+        print(f"| {kind:24} | {row['instructions']:12.0f} | {row['allocations']:11.1f} "
+              f"| {row['bytes']:5.0f} |")
+    if options.json:
+        options.json.write_text(json.dumps(table, indent=2))
+
+
+if __name__ == "__main__":
+    main()
