@@ -49,3 +49,17 @@ static inline int CLinux_close_from(unsigned int first) {
 static inline int CLinux_open_process(pid_t process) {
   return (int)syscall(SYS_pidfd_open, process, 0);
 }
+
+// The variable by which Swift's concurrency runtime lets a program run the jobs that belong to no
+// executor; declared in its swift/Runtime/Concurrency.h, and set before the first task is made.
+extern void (*swift_task_enqueueGlobal_hook)(void *job, void *original)
+  __attribute__((swiftcall));
+// In Swift, in EventLoop.
+void EventLoop_take_global_job(void *job);
+__attribute__((swiftcall)) static inline void CLinux_pass_global_job(void *job, void *original) {
+  (void)original;
+  EventLoop_take_global_job(job);
+}
+static inline void CLinux_take_global_jobs(void) {
+  swift_task_enqueueGlobal_hook = CLinux_pass_global_job;
+}

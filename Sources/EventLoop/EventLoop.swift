@@ -47,11 +47,13 @@ package actor EventLoop {
   /// A continuation resumes on the generic executor, from which its function hops back to its
   /// actor. Of a task that prefers the reactor the generic executor is the reactor; of another it is
   /// a pool of threads, and each resumption costs two changes of thread: half the speed of a read.
+  /// Where the reactor takes the pool's jobs, it needs no preference.
   @discardableResult
   package nonisolated static func task<Success: Sendable>(
     _ operation: @escaping @EventLoop @Sendable () async -> Success
   ) -> Task<Success, Never> {
-    Task(executorPreference: reactor, operation: operation)
+    reactor.takesGlobalJobs
+      ? Task(operation: operation) : Task(executorPreference: reactor, operation: operation)
   }
 
   /// Nanoseconds of the monotonic clock, read anew.

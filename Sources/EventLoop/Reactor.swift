@@ -23,9 +23,11 @@ package final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
   private var ready: [UnownedJob] = []
   private var running: [UnownedJob] = []
   @EventLoop var turnEnd: [@EventLoop () -> Void] = []
+  @EventLoop private var turnEnding: [@EventLoop () -> Void] = []
   @EventLoop var watches: [Watch?] = []
   @EventLoop var timers = TimerHeap()
   private var stopRequested = false
+  private(set) var takesGlobalJobs = false
 
   init() {
     epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
@@ -37,8 +39,19 @@ package final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
 
   // MARK: Executor
 
-  package func enqueue(_ job: consuming ExecutorJob) {
-    let job = UnownedJob(job)
+  package func enqueue(_ job: consuming ExecutorJob) { enqueue(unowned: UnownedJob(job)) }
+
+  /// Takes the jobs that belong to no executor, too: then a task need not prefer this one.
+  ///
+  /// A preference is looked up, with a lock, whenever a function is entered or left that may wait:
+  /// a tenth of a request. For a program of one loop, before its first task; tests have tasks of
+  /// their own, which go on running elsewhere.
+  package func takeGlobalJobs() {
+    takesGlobalJobs = true
+    CLinux_take_global_jobs()
+  }
+
+  fileprivate func enqueue(unowned job: UnownedJob) {
     if isOnLoop {
       ready.append(job)
     } else {
@@ -118,16 +131,20 @@ package final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
       if wakePending.load(ordering: .acquiring) { takeInbox() }
       if ready.isEmpty {
         guard !turnEnd.isEmpty else { return }
-        let bodies = turnEnd
-        turnEnd.removeAll(keepingCapacity: true)
-        for body in bodies { body() }
+        swap(&turnEnding, &turnEnd)
+        for body in turnEnding { body() }
+        turnEnding.removeAll(keepingCapacity: true)
       } else {
         swap(&running, &ready)
         for job in running {
-          unsafe job.runSynchronously(
-            isolatedTo: asUnownedSerialExecutor(),
-            taskExecutor: asUnownedTaskExecutor()
-          )
+          if takesGlobalJobs {
+            unsafe job.runSynchronously(on: asUnownedSerialExecutor())
+          } else {
+            unsafe job.runSynchronously(
+              isolatedTo: asUnownedSerialExecutor(),
+              taskExecutor: asUnownedTaskExecutor()
+            )
+          }
         }
         running.removeAll(keepingCapacity: true)
       }
@@ -183,4 +200,10 @@ package final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
       throw EventLoopError(call: "epoll_ctl", code: errno)
     }
   }
+}
+
+/// What `swift_task_enqueueGlobal_hook` calls, by way of `CLinux`: a job is a pointer.
+@_cdecl("EventLoop_take_global_job")
+private func takeGlobalJob(_ job: UnsafeMutableRawPointer) {
+  unsafe EventLoop.reactor.enqueue(unowned: unsafeBitCast(job, to: UnownedJob.self))
 }

@@ -12,8 +12,13 @@ package struct Readiness: OptionSet, Sendable {
   package static let hangUp = Readiness(
     rawValue: EPOLLRDHUP.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue
   )
+  package static let readOrWrite: Readiness = [.read, .write]
+  package static let readOrHangUp: Readiness = [.read, .hangUp]
   /// Report changes only, not states.
   package static let edges = Readiness(rawValue: EPOLLET.rawValue)
+
+  /// Whether the two have something in common.
+  package func overlaps(_ other: Readiness) -> Bool { rawValue & other.rawValue != 0 }
 }
 
 /// An interest in the readiness of one descriptor, until cancelled.

@@ -7,6 +7,7 @@ import Glibc
 /// Lives until its handler returns; nothing of it may be kept longer.
 @safe @EventLoop package final class Exchange {
   private let peer: Peer
+  private let parameters: ParameterTable
   private let bodyIsHere: Bool
   /// Whether the web server keeps the connection for its next request.
   let keeps: Bool
@@ -16,6 +17,7 @@ import Glibc
 
   init(_ peer: Peer, bodyIsHere: Bool, keeps: Bool) {
     self.peer = peer
+    parameters = peer.parameters
     self.bodyIsHere = bodyIsHere
     self.keeps = keeps
   }
@@ -25,13 +27,13 @@ import Glibc
   /// A parameter as the web server sent it, `REQUEST_METHOD`, lent until the request is over.
   @_lifetime(borrow self)
   package func bytes(of name: StaticString) -> Span<UInt8>? {
-    guard !isOver, let value = unsafe peer.parameters.value(of: name) else { return nil }
+    guard !isOver, let value = unsafe parameters.value(of: name) else { return nil }
     return unsafe _overrideLifetime(Span(_unsafeElements: value), borrowing: self)
   }
 
   /// A parameter as text; invalid UTF-8 is repaired.
   package func parameter(_ name: StaticString) -> String? {
-    guard !isOver, let value = unsafe peer.parameters.value(of: name) else { return nil }
+    guard !isOver, let value = unsafe parameters.value(of: name) else { return nil }
     return unsafe String(decoding: value, as: UTF8.self)
   }
 
@@ -131,8 +133,9 @@ import Glibc
 
   private nonisolated static func drain(_ stream: Stream) {
     guard unsafe FCGX_HasSeenEOF(stream.pointer) == 0 else { return }
-    unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 8_192) { scratch in
-      while unsafe FCGX_GetStr(scratch.baseAddress, 8_192, stream.pointer) == 8_192 {}
+    // Of this size it is on the stack.
+    unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 1_024) { scratch in
+      while unsafe FCGX_GetStr(scratch.baseAddress, 1_024, stream.pointer) == 1_024 {}
     }
   }
 }

@@ -15,7 +15,7 @@ import Glibc
   /// Bounds the time from the first byte of a request to its last.
   private var deadline: Timer?
   /// Of the request under way.
-  private(set) var parameters = ParameterTable()
+  let parameters = ParameterTable()
   /// The request that has come while `answerRequests` was not waiting.
   private var begun: Exchange?
   /// How `answerRequests` waits for the next request; nil when it does not.
@@ -127,22 +127,18 @@ import Glibc
   ///
   /// One task for all of them: its memory serves each anew.
   private func answerRequests() async {
-    while let exchange = await next() {
+    while true {
+      var next = begun
+      begun = nil
+      if next == nil, state != .closed {
+        next = await unsafe withUnsafeContinuation { unsafe waiting = $0 }
+      }
+      guard let exchange = next else { return }
       await listener.handler(exchange)
       if !exchange.finishAtOnce() { await exchange.finish() }
       parameters.clear()
       finished(keeps: exchange.keeps)
     }
-  }
-
-  /// The next request; nil when the connection has ended.
-  private func next() async -> Exchange? {
-    if let exchange = begun {
-      begun = nil
-      return exchange
-    }
-    guard state != .closed else { return nil }
-    return await unsafe withUnsafeContinuation { unsafe waiting = $0 }
   }
 
   /// The body has been read to its end.

@@ -1,13 +1,15 @@
 /// The name of a header field, and the parameter under which FastCGI carries it.
 package struct FieldName: Hashable, Sendable {
-  package let wire: String
-  /// A literal, so that looking a field up allocates nothing.
+  /// As it is sent; a literal, as its parameter is, so that a name is copied and written at no cost.
+  let literal: StaticString
   package let parameter: StaticString
 
-  private init(_ wire: String, _ parameter: StaticString) {
-    self.wire = wire
+  private init(_ literal: StaticString, _ parameter: StaticString) {
+    self.literal = literal
     self.parameter = parameter
   }
+
+  package var wire: String { "\(literal)" }
 
   package static func == (first: FieldName, second: FieldName) -> Bool {
     first.wire == second.wire

@@ -19,12 +19,18 @@ package struct Method: RawRepresentable, Hashable, Sendable {
 /// - Source: RFC 9110 section 15, RFC 6585.
 package struct Status: Hashable, Sendable {
   package let code: Int
-  package let reason: String
+  let words: StaticString
 
-  private init(_ code: Int, _ reason: String) {
+  private init(_ code: Int, _ words: StaticString) {
     self.code = code
-    self.reason = reason
+    self.words = words
   }
+
+  package var reason: String { "\(words)" }
+
+  package static func == (first: Status, second: Status) -> Bool { first.code == second.code }
+
+  package func hash(into hasher: inout Hasher) { hasher.combine(code) }
 
   package static let ok = Status(200, "OK")
   package static let created = Status(201, "Created")

@@ -32,6 +32,8 @@ package struct Request {
 
   package func field(_ name: FieldName) -> String? { fields.field(name) }
 
+  package func has(_ name: FieldName) -> Bool { fields.bytes(of: name) != nil }
+
   /// The bytes of a field, lent for as long as the request is answered.
   @_lifetime(borrow self)
   package func bytes(of name: FieldName) -> Span<UInt8>? {

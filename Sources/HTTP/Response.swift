@@ -8,11 +8,11 @@ package struct Response: Sendable {
   package init(_ status: Status) {
     self.status = status
     // Enough for what most answers have.
-    head.reserveCapacity(320)
+    head.reserveCapacity(192)
     append("Status: ")
-    append(status.code)
+    for unit in [100, 10, 1] { head.append(UInt8(ascii: "0") + UInt8(status.code / unit % 10)) }
     append(" ")
-    append(status.reason)
+    append(status.words)
     append("\r\n")
   }
 
@@ -32,25 +32,32 @@ package struct Response: Sendable {
   ///
   /// Control characters, with which a value could become two fields, are left out.
   package mutating func add(_ name: FieldName, _ value: String) {
-    append(name.wire)
+    append(name.literal)
     append(": ")
-    if value.utf8.allSatisfy(Self.isVisible) {
-      append(value)
-    } else {
-      head.append(contentsOf: value.utf8.lazy.filter(Self.isVisible))
+    var value = value
+    value.withUTF8 { bytes in
+      var start = 0
+      for (index, byte) in bytes.enumerated() where byte < 0x20 || byte == 0x7f {
+        head.append(contentsOf: bytes[start..<index])
+        start = index + 1
+      }
+      head.append(contentsOf: bytes[start...])
     }
     append("\r\n")
   }
 
-  private static func isVisible(_ byte: UInt8) -> Bool { byte >= 0x20 && byte != 0x7f }
+  private mutating func append(_ text: StaticString) {
+    text.withUTF8Buffer { head.append(contentsOf: $0) }
+  }
 
-  private mutating func append(_ text: String) { head.append(contentsOf: text.utf8) }
-
+  /// Appends a number that is not negative.
   private mutating func append(_ number: Int) {
-    guard number >= 10 || number < 0 else {
-      return head.append(UInt8(ascii: "0") + UInt8(number))
+    var unit = 1
+    while number / unit >= 10 { unit *= 10 }
+    while unit > 0 {
+      head.append(UInt8(ascii: "0") + UInt8(number / unit % 10))
+      unit /= 10
     }
-    append(String(number))
   }
 
   /// The whole answer as a FastCGI application gives it to the web server.

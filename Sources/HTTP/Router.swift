@@ -1,12 +1,11 @@
-/// Finds what a method and a path lead to.
+/// Finds what a method and a path lead to: the number of a route.
 ///
 /// A tree of path segments; a literal is preferred to a capture.
-package struct Router<Value> {
-  package private(set) var values: [Value] = []
-  package private(set) var root = PathNode()
+package struct Router {
+  private let root = PathNode()
 
   package enum Match {
-    case found(Value, Captures)
+    case found(Int, Captures)
     /// The path leads somewhere, with these methods.
     case otherMethods([Method])
     case nowhere
@@ -22,19 +21,14 @@ package struct Router<Value> {
   /// - Parameters:
   ///   - method: GET answers HEAD too.
   ///   - pattern: `/v1/users/{id}`; a capture is a whole segment.
-  ///   - value: what is found.
-  package mutating func add(_ method: Method, _ pattern: String, _ value: Value) {
-    root.add(method, pattern, values.count)
-    values.append(value)
+  ///   - number: what is found.
+  package func add(_ method: Method, _ pattern: String, _ number: Int) {
+    root.add(method, pattern, number)
   }
 
   package func match(_ method: Method, _ path: Substring) -> Match {
-    switch root.find(method, path) {
-    case .found(let index, let captures): .found(values[index], captures)
-    case .otherMethods(let methods): .otherMethods(methods)
-    case .nowhere: .nowhere
-    case .badPath: .badPath
-    }
+    var path = path
+    return path.withUTF8 { root.find(method, $0) }
   }
 }
 
@@ -51,20 +45,13 @@ package struct Captures: Sendable {
   mutating func append(_ name: String, _ value: String) { members.append((name, value)) }
 }
 
-/// One place in the tree of a router, which knows routes by their numbers.
+/// One place in the tree of a router.
 ///
 /// Looked through in order: a place has a dozen children at most, told apart by their lengths.
-package final class PathNode {
+private final class PathNode {
   private var literals: [(segment: [UInt8], node: PathNode)] = []
   private var capture: (name: String, node: PathNode)?
   private var routes: [(method: Method, index: Int)] = []
-
-  package enum Match {
-    case found(Int, Captures)
-    case otherMethods([Method])
-    case nowhere
-    case badPath
-  }
 
   init() {}
 
@@ -90,12 +77,7 @@ package final class PathNode {
     return node
   }
 
-  package func find(_ method: Method, _ path: Substring) -> Match {
-    var path = path
-    return path.withUTF8 { find(method, $0) }
-  }
-
-  private func find(_ method: Method, _ path: UnsafeBufferPointer<UInt8>) -> Match {
+  func find(_ method: Method, _ path: UnsafeBufferPointer<UInt8>) -> Router.Match {
     let slash = UInt8(ascii: "/")
     guard path.first == slash else { return .nowhere }
     var node = self
@@ -129,7 +111,7 @@ package final class PathNode {
     return nil
   }
 
-  private func route(_ method: Method, _ captures: Captures) -> Match {
+  private func route(_ method: Method, _ captures: Captures) -> Router.Match {
     guard !routes.isEmpty else { return .nowhere }
     if let index = index(of: method) ?? (method == .head ? index(of: .get) : nil) {
       return .found(index, captures)

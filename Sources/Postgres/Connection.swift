@@ -47,11 +47,12 @@ package import EventLoop
       }
       expected.append(.prepared(call))
     }
+    let (pointer, name, composed) = unsafe (pointer, call.name.cString, call.composed)
     let sent = unsafe call.parameters.withPointers { values, count in
-      if let sql = call.composed {
-        unsafe PQsendQueryParams(pointer, sql, count, nil, values, nil, nil, 0)
+      if let composed {
+        unsafe PQsendQueryParams(pointer, composed, count, nil, values, nil, nil, 0)
       } else {
-        unsafe PQsendQueryPrepared(pointer, call.name.cString, count, values, nil, nil, 0)
+        unsafe PQsendQueryPrepared(pointer, name, count, values, nil, nil, 0)
       }
     }
     // What was prepared stays expected; the server will answer it whatever becomes of this.
@@ -80,7 +81,7 @@ package import EventLoop
   func flush() {
     switch unsafe PQflush(pointer) {
     case 0: listen(for: .read)
-    case 1: listen(for: [.read, .write])
+    case 1: listen(for: .readOrWrite)
     default: fail(lastError)
     }
   }
@@ -89,8 +90,8 @@ package import EventLoop
     do throws(EventLoopError) {
       if let watch { return try watch.change(to: interest) }
       watch = try Watch(unsafe PQsocket(pointer), for: interest) { [unowned self] readiness in
-        if readiness.contains(.write) { flush() }
-        if !readiness.isDisjoint(with: [.read, .hangUp]) { receive() }
+        if readiness.overlaps(.write) { flush() }
+        if readiness.overlaps(.readOrHangUp) { receive() }
       }
     } catch {
       fail(DatabaseError(.connectionFailure, error.description))
@@ -108,8 +109,11 @@ package import EventLoop
     lastReceived = EventLoop.now()
     var again = ResentCalls()
     while failure == nil, let expectation = expected.first, unsafe PQisBusy(pointer) == 0 {
-      let result = unsafe PQgetResult(pointer).map { unsafe ResultSet($0) }
-      settle(expectation, with: result, &again)
+      if let result = unsafe PQgetResult(pointer) {
+        unsafe settle(expectation, with: ResultSet(result), &again)
+      } else {
+        settle(expectation, with: nil, &again)
+      }
     }
     if failure == nil, unsafe PQstatus(pointer) == CONNECTION_BAD { fail(lastError) }
     // Each alone: of those that were aborted, others may fail too.

@@ -73,12 +73,7 @@ package struct Parameters: Sendable {
   private var count = 0
   private static let null = UInt32.max
 
-  package init() { bytes.reserveCapacity(160) }
-
-  init<each Value: Bindable>(_ values: repeat each Value) {
-    self.init()
-    for value in repeat each values { append(value) }
-  }
+  package init() { bytes.reserveCapacity(96) }
 
   init(_ values: [String?]) {
     self.init()

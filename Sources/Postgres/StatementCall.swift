@@ -8,16 +8,17 @@ package import EventLoop
   let composed: String?
   let parameters: Parameters
   var attempts = 0
-  var preparationFailure: DatabaseError?
+  private var failures: Failures?
   private var result: ResultSet?
-  private var failure: DatabaseError?
   private var continuation: UnsafeContinuation<Void, Never>?
 
   package convenience init<Row, each Value>(
     _ statement: Statement<Row, repeat each Value>,
     _ values: repeat each Value
   ) {
-    self.init(statement.name, statement.sql, Parameters(repeat each values))
+    var parameters = Parameters()
+    for value in repeat each values { parameters.append(value) }
+    self.init(statement.name, statement.sql, parameters)
   }
 
   package init(
@@ -40,15 +41,22 @@ package import EventLoop
 
   /// Sends it on a connection and waits for its result; after a failure it may be sent again.
   func run(on connection: Connection) async throws(DatabaseError) -> ResultSet {
+    await unsafe withUnsafeContinuation { unsafe start(on: connection, $0) }
+    return try outcome()
+  }
+
+  /// Sends it on a connection; `continuation` is resumed when there is an outcome.
+  @unsafe func start(on connection: Connection, _ continuation: UnsafeContinuation<Void, Never>) {
     result = nil
-    failure = nil
+    failures = nil
     attempts = 0
-    await unsafe withUnsafeContinuation {
-      unsafe continuation = $0
-      connection.send(self)
-    }
+    unsafe self.continuation = continuation
+    connection.send(self)
+  }
+
+  func outcome() throws(DatabaseError) -> ResultSet {
     if let result { return result }
-    throw failure ?? DatabaseError(.connectionFailure, "a call ended without an outcome")
+    throw failures?.last ?? DatabaseError(.connectionFailure, "a call ended without an outcome")
   }
 
   func complete(_ result: ResultSet) {
@@ -57,8 +65,26 @@ package import EventLoop
   }
 
   func fail(_ error: DatabaseError) {
-    failure = error
+    remember().last = error
     resume()
+  }
+
+  /// Why it could not be prepared.
+  var preparationFailure: DatabaseError? {
+    get { failures?.preparation }
+    set { remember().preparation = newValue }
+  }
+
+  private func remember() -> Failures {
+    let failures = failures ?? Failures()
+    self.failures = failures
+    return failures
+  }
+
+  /// What most calls never need.
+  private final class Failures {
+    var preparation: DatabaseError?
+    var last: DatabaseError?
   }
 
   private func resume() {

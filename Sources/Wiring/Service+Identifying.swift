@@ -20,7 +20,7 @@ extension Service {
       case .user(let scope):
         let app = try await app(of: call)
         call.app = app
-        let user = try await user(of: call, app)
+        let user = try await tokens.caller(of: call.request.bearerToken, app: app.id)
         guard user.scopes.contains(scope) else { throw .forbidden(scope: scope) }
         call.user = user
       case .client(let scope):
@@ -45,26 +45,37 @@ extension Service {
     if case .loopback = access, !Self.isLoopback(call.request.address) { throw .notLoopback }
   }
 
-  /// The app that is asked: known, as a rule, and then nothing waits.
-  @inline(__always)
-  private func app(of call: Call) async throws(Failure) -> App {
-    let request = call.request
-    let name = request.field(.app)
-    if let app = call.store.apps.known(named: name, host: request.field(.host)) { return app }
-    return try await call.store.apps.app(named: name, host: request.field(.host))
+  /// Does the same for a user's route, when nothing has to be waited for; returns whether it did.
+  ///
+  /// Apps and tokens are known, as a rule.
+  func identifyAtOnce(_ call: Call, _ access: Access) throws(Refusal) -> Bool {
+    guard case .user(let scope) = access, let app = knownApp(of: call) else { return false }
+    do throws(Failure) {
+      let request = call.request
+      guard let field = request.bytes(of: .authorization),
+        let start = BearerToken.start(in: field),
+        let user = try tokens.known(field.extracting(start...), app: app.id)
+      else { return false }
+      call.app = app
+      guard user.scopes.contains(scope) else { throw .forbidden(scope: scope) }
+      call.user = user
+      return true
+    } catch {
+      call.app = app
+      throw .failure(error)
+    }
   }
 
-  /// The user whose access token came with the request: known, as a rule.
-  @inline(__always)
-  private func user(of call: Call, _ app: App) async throws(Failure) -> Caller {
-    let request = call.request
-    if let field = request.bytes(of: .authorization),
-      let start = BearerToken.start(in: field),
-      let user = try tokens.known(field.extracting(start...), app: app.id)
-    {
-      return user
-    }
-    return try await tokens.caller(of: request.bearerToken, app: app.id)
+  private func knownApp(of call: Call) -> App? {
+    call.store.apps.known(named: call.request.field(.app), host: call.request.field(.host))
+  }
+
+  private func app(of call: Call) async throws(Failure) -> App {
+    if let app = knownApp(of: call) { return app }
+    return try await call.store.apps.app(
+      named: call.request.field(.app),
+      host: call.request.field(.host)
+    )
   }
 
   /// The program whose key came with the request.

@@ -7,7 +7,8 @@ import JSON
 @EventLoop package final class Service {
   private let makeStore: @EventLoop () -> Store
   let tokens: AccessTokens
-  private var router = Router<Place>()
+  private let router = Router()
+  private var places: [Place] = []
   private let fallback: any Wire
 
   /// - Parameters:
@@ -23,11 +24,10 @@ import JSON
     fallback = wires[0]
     self.tokens = tokens
     makeStore = store
-    var number = 0
     for wire in wires {
       for route in wire.routes {
-        router.add(route.method, route.pattern, Place(route, of: wire, number: number))
-        number += 1
+        router.add(route.method, route.pattern, places.count)
+        places.append(Place(route, of: wire, number: places.count))
       }
     }
   }
@@ -39,41 +39,24 @@ import JSON
 
   /// Answers a request; whatever happens, there is an answer.
   package func answer(_ call: Call) async -> Response {
-    let request = call.request
-    switch router.match(request.method, request.path) {
-    case .found(let place, let captures):
-      call.place = place
+    let place: Place
+    switch router.match(call.request.method, call.request.path) {
+    case .found(let number, let captures):
+      place = places[number]
       call.captures = captures
-      return await answer(call, place)
-    case .otherMethods(let methods) where request.method == .options:
+    case .otherMethods(let methods) where call.request.method == .options:
       return await options(call, methods)
-    case .otherMethods(let methods): return refused(request, .method(allowed: methods))
-    case .nowhere: return refused(request, .noSuchPath)
-    case .badPath: return refused(request, .badPath)
+    case .otherMethods(let methods): return refused(call, .method(allowed: methods))
+    case .nowhere: return refused(call, .noSuchPath)
+    case .badPath: return refused(call, .badPath)
     }
-  }
-
-  private func refused(_ request: Request, _ refusal: Refusal) -> Response {
-    fallback.response(to: refusal, request: request.id)
-  }
-
-  /// Tells the methods of a path, and a browser whether a page may use them.
-  private func options(_ call: Call, _ methods: [Method]) async -> Response {
-    var response = Response(.noContent)
-    let all = (methods + [.options]).map(\.rawValue).joined(separator: ", ")
-    response.add(.allow, all)
-    response.add(.vary, "Origin")
-    // The app is named in the request proper, where its own origins are looked at.
-    if let origin = call.request.field(.origin), await call.store.apps.allows(origin: origin) {
-      CrossOrigin.permit(origin, methods: all, in: &response)
-    }
-    return response
-  }
-
-  private func answer(_ call: Call, _ place: Place) async -> Response {
+    call.place = place
     var response: Response
     do throws(Refusal) {
-      try await identify(call, place.route.access)
+      // Each function that may wait costs as much as all that a known app and token take.
+      if try !identifyAtOnce(call, place.route.access) {
+        try await identify(call, place.route.access)
+      }
       if place.route.body != .none { call.body = try await body(of: call, place.route) }
       call.preconditions = try Self.preconditions(of: call.request)
       do throws(Failure) {
@@ -88,6 +71,23 @@ import JSON
     if let app = call.app, let origin = call.request.field(.origin) {
       response.add(.vary, "Origin")
       if app.settings.allows(origin: origin) { CrossOrigin.permit(origin, in: &response) }
+    }
+    return response
+  }
+
+  private func refused(_ call: Call, _ refusal: Refusal) -> Response {
+    fallback.response(to: refusal, request: call.request.id)
+  }
+
+  /// Tells the methods of a path, and a browser whether a page may use them.
+  private func options(_ call: Call, _ methods: [Method]) async -> Response {
+    var response = Response(.noContent)
+    let all = (methods + [.options]).map(\.rawValue).joined(separator: ", ")
+    response.add(.allow, all)
+    response.add(.vary, "Origin")
+    // The app is named in the request proper, where its own origins are looked at.
+    if let origin = call.request.field(.origin), await call.store.apps.allows(origin: origin) {
+      CrossOrigin.permit(origin, methods: all, in: &response)
     }
     return response
   }
@@ -123,6 +123,7 @@ import JSON
   }
 
   private static func preconditions(of request: Request) throws(Refusal) -> Preconditions {
+    guard request.has(.ifMatch) || request.has(.ifNoneMatch) else { return Preconditions() }
     do throws(TagSyntaxError) {
       return try Preconditions(request)
     } catch {

@@ -72,6 +72,7 @@ struct WorkerCommand: ParsableCommand {
 
   func run() throws {
     let configuration = try options.configuration(with: ReferenceLists.load)
+    EventLoop.reactor.takeGlobalJobs()
     EventLoop.reactor.start { [slot] in Worker.run(configuration, slot: slot) }
   }
 }

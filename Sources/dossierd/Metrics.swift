@@ -99,7 +99,8 @@ import Glibc
   func count(route: Int?, status: Int, microseconds: UInt64, databaseMicroseconds: UInt64) {
     let index = route ?? routes.count - 1
     slot[1 + index * Self.classes + min(max(status / 100, 1), 5) - 1] &+= 1
-    let bucket = Self.bounds.firstIndex { microseconds <= $0 } ?? Self.bounds.count
+    var bucket = 0
+    while bucket < Self.bounds.count, Self.bounds[bucket] < microseconds { bucket += 1 }
     slot[bucketsStart + bucket] &+= 1
     slot[totalsStart] &+= microseconds
     slot[totalsStart + 1] &+= databaseMicroseconds

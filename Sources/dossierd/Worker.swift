@@ -106,7 +106,7 @@ import Wiring
     database.start()
     var settings = FastCGISettings(pool: BlockingPool(name: "bodies", threads: 2, waiting: 64))
     settings.connections = configuration.connections
-    let listener = try Listener(0, settings) { [unowned self] exchange in await serve(exchange) }
+    let listener = try Listener(0, settings, serve)
     self.listener = listener
     if slot == 0 { keepHouse() }
     // After libfcgi, which has handlers of its own.

@@ -28,6 +28,9 @@ KINDS = ["GET /v1/me", "GET /v1/me/metadata", "PATCH /v1/me/metadata", "POST /v1
 class Watched(Deployment):
     """One worker, and a program around it that watches it."""
 
+    # Under valgrind a start takes long.
+    patience = 180
+
     def __init__(self, program, wrapper, environment, settings):
         self.program, self.wrapper = program, wrapper
         self.watching = environment
@@ -38,9 +41,8 @@ class Watched(Deployment):
             [*self.wrapper, self.program, "run"], env={**self.environment, **self.watching},
             stdout=self.log, stderr=self.log)
         self.processes.append(self.supervisor)
-        # Under valgrind a start takes long.
-        wait_until(lambda: self.workers(), 60, "a worker")
-        wait_until(lambda: any(self.folder.glob("*.sock")), 60, "its socket")
+        wait_until(lambda: self.workers(), self.patience, "a worker")
+        wait_until(lambda: any(self.folder.glob("*.sock")), self.patience, "its socket")
 
 
 class Requests:
@@ -139,7 +141,7 @@ def measured(folder, program, requests, wrapper, environment, counter, settings)
     results = {}
     site = Watched(program, wrapper, environment, settings)
     bench = run.Bench.__new__(run.Bench)
-    bench.site, bench.processes = site, []
+    bench.site, bench.processes, bench.served = site, [], {}
     try:
         sender = Requests(site, requests)
         watched = counter(site.workers()[0], folder)

@@ -22,7 +22,7 @@ import time
 import urllib.parse
 
 HERE = pathlib.Path(__file__).resolve().parent
-os.environ["DOSSIER_TEST_BUILD"] = str(HERE.parents[1] / ".build/release")
+os.environ.setdefault("DOSSIER_TEST_BUILD", str(HERE.parents[1] / ".build/release"))
 sys.path.insert(0, str(HERE.parent / "EndToEnd"))
 from deployment import ROOT, TOOLS, Deployment, free_port, is_listening, wait_until  # noqa: E402
 
@@ -49,6 +49,23 @@ def claims(token):
     return json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
 
 
+def children(pid):
+    return [int(child) for child in
+            pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def processor_time(pids):
+    """Microseconds that these processes have had, those that have ended left out."""
+    ticks = 0
+    for pid in pids:
+        try:
+            fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        except FileNotFoundError:
+            continue
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks * 1_000_000 / os.sysconf("SC_CLK_TCK")
+
+
 class Bench:
     def __init__(self, users, seconds, sessions=1_000):
         self.seconds = seconds
@@ -68,6 +85,15 @@ class Bench:
         self.bare.write_text("\n".join(f"{user}.{session}" for user, session in self.ids))
         self.refreshes = self.site.folder / "refreshes"
         self.processes = []
+        # The program and the nginx behind a port.
+        self.served = {self.site.port: (self.site.workers, self.site.nginx.pid)}
+
+    def processor(self, port):
+        """The processor time so far of each kind of process that answers on a port."""
+        programs, nginx = self.served[port]
+        postmaster = int((self.site.folder / "postgres/postmaster.pid").read_text().split()[0])
+        return {"program": processor_time(programs()), "nginx": processor_time(children(nginx)),
+                "postgres": processor_time(children(postmaster))}
 
     def stop(self):
         for process in self.processes:
@@ -113,12 +139,16 @@ class Bench:
         return self.logins("/v1/login/password", bodies, clients=8)
 
     def run_wrk(self, port, script, clients, environment):
+        before = self.processor(port)
         run = subprocess.run(
             ["wrk", "-t2", f"-c{clients}", f"-d{self.seconds}s", "-s", HERE / script,
              f"http://127.0.0.1:{port}"],
             env={**os.environ, **environment}, capture_output=True, text=True, check=True)
         result = json.loads(run.stdout.split("RESULT ")[1])
         assert result["errors"] == 0, run.stdout
+        requests = result["rate"] * self.seconds
+        after = self.processor(port)
+        result["processor_us"] = {kind: (after[kind] - before[kind]) / requests for kind in after}
         return result
 
     def index(self):
@@ -148,7 +178,7 @@ class Bench:
         """Starts a C program on sockets of its own behind an nginx of its own; returns the port."""
         folder = self.site.folder / name
         folder.mkdir()
-        paths = []
+        paths, programs = [], []
         for index in range(sockets):
             path = folder / f"{index}.sock"
             listener = socket.socket(socket.AF_UNIX)
@@ -157,7 +187,7 @@ class Bench:
             listener.listen(1024)
             variables = {**os.environ, "YARDSTICK_DATABASE": self.site.conninfo("server"),
                          **dict(environment)}
-            self.processes.append(subprocess.Popen(
+            programs.append(subprocess.Popen(
                 [*wrapper, YARDSTICKS / name], stdin=listener, env=variables))
             paths.append(path)
         port = free_port()
@@ -177,8 +207,10 @@ class Bench:
             original.replace(f"{self.site.folder}/upstream", f"{folder}/upstream")
             .replace(f"{self.site.folder}/dossier.conf", f"{folder}/dossier.conf")
             .replace(f"{self.site.folder}/nginx.pid", f"{folder}/nginx.pid"))
-        self.processes.append(subprocess.Popen(
-            ["/usr/sbin/nginx", "-e", folder / "nginx.log", "-c", folder / "nginx.conf"]))
+        nginx = subprocess.Popen(
+            ["/usr/sbin/nginx", "-e", folder / "nginx.log", "-c", folder / "nginx.conf"])
+        self.processes += [*programs, nginx]
+        self.served[port] = (lambda: [program.pid for program in programs], nginx.pid)
         wait_until(lambda: is_listening(port), what="nginx")
         return port
 
@@ -299,11 +331,18 @@ def main():
         ratios[f"cost at {options.large} / {options.users} users (aim <= 1.15)"] = ratio(
             product, f"GET /v1/me, product, {options.large} users")
 
-    print(f"| {'what':48} | requests/s | p50 us | p99 us |")
-    print(f"|{'-' * 50}|-----------:|-------:|-------:|")
+    # Processor time is of one request.
+    kinds = ["program", "nginx", "postgres"]
+    print(f"| {'what':48} | requests/s | p50 us | p99 us | "
+          + " | ".join(f"{kind} us" for kind in kinds) + " |")
+    print(f"|{'-' * 50}|-----------:|-------:|-------:|"
+          + "|".join("-" * (len(kind) + 4) + ":" for kind in kinds) + "|")
     for name, result in table.items():
+        times = result.get("processor_us", {})
         print(f"| {name:48} | {result['rate']:10.0f} | {result.get('p50_us', ''):>6} "
-              f"| {result.get('p99_us', ''):>6} |")
+              f"| {result.get('p99_us', ''):>6} | "
+              + " | ".join(f"{times[kind]:{len(kind) + 3}.1f}" if kind in times
+                           else " " * (len(kind) + 3) for kind in kinds) + " |")
     print()
     for name, ratio in ratios.items():
         print(f"- {name}: {ratio:.2f}")

@@ -67,6 +67,8 @@ class Deployment:
 
     # What every answer must be in; the same for all deployments of one build.
     reference = None
+    # Seconds that a start may take.
+    patience = 10
 
     def __init__(self, workers=2, settings=(), picture_folder=False):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="dossier-test-", dir="/tmp"))
@@ -105,7 +107,7 @@ class Deployment:
             }
             self.start_dossierd()
             self.start_nginx()
-            wait_until(lambda: self.get("/readyz").status == 200, what="readiness")
+            wait_until(lambda: self.get("/readyz").status == 200, self.patience, "readiness")
             if Deployment.reference is None:
                 Deployment.reference = Reference(self.get("/openapi.json").json)
         except BaseException:

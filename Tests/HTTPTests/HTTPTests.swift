@@ -26,18 +26,20 @@ import Testing
 }
 
 @Suite struct RouterTests {
-  private var router: Router<String> {
-    var router = Router<String>()
-    router.add(.get, "/v1/me", "me")
-    router.add(.delete, "/v1/me", "delete")
-    router.add(.get, "/v1/users/{id}", "user")
-    router.add(.get, "/v1/users/me", "literal")
+  private let names = ["me", "delete", "user", "literal"]
+
+  private var router: Router {
+    let router = Router()
+    router.add(.get, "/v1/me", 0)
+    router.add(.delete, "/v1/me", 1)
+    router.add(.get, "/v1/users/{id}", 2)
+    router.add(.get, "/v1/users/me", 3)
     return router
   }
 
   private func found(_ method: Method, _ path: Substring) -> String? {
-    guard case .found(let value, let captures) = router.match(method, path) else { return nil }
-    return value + captures.values.joined()
+    guard case .found(let number, let captures) = router.match(method, path) else { return nil }
+    return names[number] + captures.values.joined()
   }
 
   @Test func `literals are found before captures, and HEAD where GET is`() {

@@ -1,4 +1,3 @@
-import FoundationEssentials
 import Postgres
 
 /// What the server gives out to be shown again: refresh tokens, device secrets, API keys, keys of
@@ -45,7 +44,7 @@ struct Credential {
   /// Reads what a client sent; nil when it was never issued as that kind with this master key.
   init?(_ kind: Kind, _ text: some StringProtocol, _ key: MasterKey) {
     guard text.hasPrefix(kind.rawValue),
-      let bytes = Data(base64URL: text.dropFirst(kind.rawValue.count)).map({ [UInt8]($0) }),
+      let bytes = [UInt8](base64URL: text.dropFirst(kind.rawValue.count)),
       bytes.count == Self.payloadLength + Self.markLength
     else { return nil }
     self.kind = kind
@@ -58,7 +57,7 @@ struct Credential {
   var number: Int { payload[24..<28].reduce(0) { $0 << 8 | Int($1) } }
   var salt: [UInt8] { Array(payload[28...]) }
 
-  func text(_ key: MasterKey) -> String { kind.rawValue + Data(payload + mark(key)).base64URL }
+  func text(_ key: MasterKey) -> String { kind.rawValue + (payload + mark(key)).base64URL }
 
   /// What the database keeps, where it need not make the credential again.
   func hash(_ key: MasterKey) -> BinaryBytes { BinaryBytes(key.hash(of: tagged)) }

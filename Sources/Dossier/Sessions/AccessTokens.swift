@@ -1,6 +1,7 @@
 package import EventLoop
 import FoundationEssentials
 import Glibc
+import JSON
 internal import JWTKit
 
 /// Access tokens of the native and App Services wires: JWTs signed with ES256.
@@ -21,31 +22,30 @@ internal import JWTKit
   func issue(for caller: Caller, lifetime: Duration) async throws(Failure) -> String {
     let signer = try await keys.signer(for: caller.app)
     let now = time(nil)
-    let claims = Claims(
-      iss: issuer,
-      sub: caller.user.text,
-      sid: caller.session?.text ?? "",
-      did: caller.device?.text ?? "",
-      app: caller.app.text,
-      scope: caller.scopes.text,
-      iat: now,
-      exp: now + Int(lifetime.components.seconds)
-    )
+    var claims = JSONObject()
+    claims["iss"] = .string(issuer)
+    claims["sub"] = .string(caller.user.text)
+    claims["sid"] = .string(caller.session?.text ?? "")
+    claims["did"] = .string(caller.device?.text ?? "")
+    claims["app"] = .string(caller.app.text)
+    claims["scope"] = .string(caller.scopes.text)
+    claims["iat"] = .number(JSONNumber(now))
+    claims["exp"] = .number(JSONNumber(now + Int(lifetime.components.seconds)))
+    let header = Array(#"{"alg":"ES256","typ":"JWT","kid":"\#(signer.keyID)"}"#.utf8)
+    let signed = header.base64URL + "." + JSON.object(claims).serialized().base64URL
     do {
-      let header = Data(#"{"alg":"ES256","typ":"JWT","kid":"\#(signer.keyID)"}"#.utf8)
-      let payload = try DefaultJWTSerializer().serialize(claims)
-      var token = Data(header.base64URL.utf8) + Data(".".utf8) + payload
-      let signature = try signer.algorithm.sign(token)
-      token += Data(".".utf8) + Data(Data(signature).base64URL.utf8)
-      return String(decoding: token, as: UTF8.self)
+      return signed + "." + (try signer.algorithm.sign(Array(signed.utf8))).base64URL
     } catch {
       throw .unforeseen("an access token cannot be signed")
     }
   }
 
-  /// Whose a token is that was verified before, for a route of `app`; nil when it was not.
+  /// Reads a token as `caller` does, if it was verified before.
   ///
-  /// - Parameter token: as it came, whatever bytes it has.
+  /// - Parameters:
+  ///   - token: as it came, whatever bytes it has.
+  ///   - app: of the route.
+  /// - Returns: nil when `caller` has to be asked.
   /// - Throws: `.unauthenticated`.
   package func known(_ token: Span<UInt8>, app: AppID) throws(Failure) -> Caller? {
     guard let known = verified[token] else { return nil }
@@ -108,45 +108,4 @@ private struct Claims: JWTPayload {
 
   /// Expiry is checked by the caller, who also checks it for remembered tokens.
   func verify(using algorithm: some JWTAlgorithm) {}
-}
-
-extension Data {
-  /// - Source: RFC 4648 section 5, without padding.
-  var base64URL: String {
-    let bytes = base64EncodedData().compactMap { byte -> UInt8? in
-      switch byte {
-      case UInt8(ascii: "+"): UInt8(ascii: "-")
-      case UInt8(ascii: "/"): UInt8(ascii: "_")
-      case UInt8(ascii: "="): nil
-      default: byte
-      }
-    }
-    return String(decoding: bytes, as: UTF8.self)
-  }
-
-  /// Nil unless it is what `base64URL` makes of some bytes: no two texts are one token.
-  init?(base64URL text: some StringProtocol) {
-    guard text.utf8.allSatisfy(\.isBase64URL) else { return nil }
-    var bytes = text.utf8.map { byte in
-      switch byte {
-      case UInt8(ascii: "-"): UInt8(ascii: "+")
-      case UInt8(ascii: "_"): UInt8(ascii: "/")
-      default: byte
-      }
-    }
-    bytes += [UInt8](repeating: UInt8(ascii: "="), count: (4 - bytes.count % 4) % 4)
-    self.init(base64Encoded: Data(bytes))
-    guard base64URL == text else { return nil }
-  }
-}
-
-extension UInt8 {
-  fileprivate var isBase64URL: Bool {
-    switch self {
-    case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
-      true
-    default: false
-    }
-  }
 }

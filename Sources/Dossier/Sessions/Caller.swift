@@ -47,7 +47,9 @@ package final class Caller: Sendable {
 }
 
 /// The second argument of the function `caller` in the database.
-package enum Authority: Sendable, Bindable {
+///
+/// Indirect, since it is copied often and read once.
+package indirect enum Authority: Sendable, Bindable {
   case session(SessionID, DeviceID)
   case program(AppID)
 
@@ -74,7 +76,7 @@ package struct Scopes: Sendable, Equatable {
 
   package init(_ text: String) {
     self.text = text
-    names = text.split(separator: " ")
+    names = text.utf8.split(separator: UInt8(ascii: " ")).map { Substring($0) }
   }
 
   package func contains(_ scope: String) -> Bool {

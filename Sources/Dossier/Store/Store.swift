@@ -64,40 +64,42 @@ package import Postgres
   package var pictures: PictureStudio { means.pictures }
 
   /// Runs a read of bounded cost, on the express lane.
+  @inline(__always)
   func read<Row, each Value>(
     _ statement: Statement<Row, repeat each Value>,
     _ values: repeat each Value
   ) async throws(Failure) -> [Row] {
-    let result = try await answer(to: StatementCall(statement, repeat each values))
+    let call = StatementCall(statement, repeat each values)
+    let start = EventLoop.now()
     do throws(DatabaseError) {
+      let result = try await database.answer(to: call)
+      databaseNanoseconds += EventLoop.now() - start
       return try result.decode(Row.self)
     } catch {
-      throw Failure(error)
+      throw failure(error, since: start)
     }
   }
 
   /// Runs a read of bounded cost that has one row at most.
+  @inline(__always)
   func first<Row, each Value>(
     _ statement: Statement<Row, repeat each Value>,
     _ values: repeat each Value
   ) async throws(Failure) -> Row? {
-    let result = try await answer(to: StatementCall(statement, repeat each values))
+    let call = StatementCall(statement, repeat each values)
+    let start = EventLoop.now()
     do throws(DatabaseError) {
+      let result = try await database.answer(to: call)
+      databaseNanoseconds += EventLoop.now() - start
       return try result.decodeFirst(Row.self)
     } catch {
-      throw Failure(error)
+      throw failure(error, since: start)
     }
   }
 
-  /// The part of a read that waits, the same for all types.
-  private func answer(to call: StatementCall) async throws(Failure) -> ResultSet {
-    let start = EventLoop.now()
-    defer { databaseNanoseconds += EventLoop.now() - start }
-    do throws(DatabaseError) {
-      return try await database.answer(to: call)
-    } catch {
-      throw Failure(error)
-    }
+  private func failure(_ error: DatabaseError, since start: UInt64) -> Failure {
+    databaseNanoseconds += EventLoop.now() - start
+    return Failure(error)
   }
 
   /// Runs one statement that writes, on the exclusive lane.
