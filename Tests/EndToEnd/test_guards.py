@@ -66,6 +66,22 @@ class Guards(Case):
                 self.expect(self.login("guessed@example.com", "wrong"), 401)
             self.expect(self.login("guessed@example.com"), 200)
 
+    def test_every_form_of_an_address_counts_as_the_address(self):
+        self.confirmed("forms@example.com")
+        wide = "".join(chr(ord(letter) + 0xfee0) for letter in "forms")
+        forms = ["forms@example.com", "FORMS@Example.com", f"{wide}@example.com",
+                 "f\u2134rms@example.com", " forms@example.com"]
+        # Each form leads to the user, so each guess of any form is a guess at that user.
+        for form in forms:
+            self.expect(self.login(form), 200)
+        statuses = [self.login(forms[i % len(forms)], f"wrong horse {i}").status for i in range(12)]
+        self.assertEqual(statuses, [401] * 10 + [429] * 2)
+        for form in forms:
+            self.expect(self.login(form), 429, "too_many_attempts")
+        asked = [self.post("/v1/password/reset-request", {"email": form}).status
+                 for form in forms * 3]
+        self.assertIn(429, asked)
+
     def test_one_network_address_is_limited_over_all_identifiers(self):
         self.site.sql("insert into apps (app_id, name, settings) values (new_object_id(), 'narrow', "
                       "'{\"failures_per_address\": 5}')")

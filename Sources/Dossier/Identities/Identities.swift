@@ -29,7 +29,7 @@ package enum Identities {
     try context.requireOpen(.password)
     try credentials.checkForRegistration(context.app.settings)
     try await context.requireSession(of: caller)
-    try await EmailAddress(credentials.email).limitMail(context)
+    try await EmailAddress(credentials.email, context).limitMail(context)
     let hash = try await context.store.passwords.hash(credentials.password)
     let mail = MailedToken(.confirm, to: credentials.email, of: caller.user, context)
     let outcome = try await context.store.transaction { transaction async throws(DatabaseError) in

@@ -39,7 +39,7 @@ struct Issuer: RowDecodable {
       guard let text = claims[mapping[member]?.string ?? usual]?.string else { continue }
       let isFit =
         member == "email"
-        ? EmailAddress(text).isPlausible : Profile.fault(member, .string(text)) == nil
+        ? EmailAddress.isPlausible(text) : Profile.fault(member, .string(text)) == nil
       if isFit { profile[member] = .string(text) }
     }
     return profile

@@ -100,7 +100,7 @@ package struct ImportedUser: Sendable {
       return id == nil ? [Fault(place, "id", "An id has 24 hexadecimal digits.")] : []
     case "email":
       email = value.string
-      let isPlausible = email.map { EmailAddress($0).isPlausible } ?? false
+      let isPlausible = email.map(EmailAddress.isPlausible) ?? false
       return isPlausible ? [] : [Fault(place, "email", "This is not an email address.")]
     case "email_verified":
       isVerified = value.bool

@@ -33,7 +33,7 @@ package enum Emails {
   ) async throws(Failure) {
     try context.requireOpen(.password)
     guard context.store.mailer.isConfigured else { throw .mailNotConfigured }
-    try await EmailAddress(email).limitMail(context)
+    try await EmailAddress(email, context).limitMail(context)
     // What depends on whether there is such a user goes on after the answer.
     EventLoop.task {
       do throws(Failure) {

@@ -138,7 +138,8 @@ package enum AllQueries {
   package static let statements = [
     AppsQueries.statements, KeyringQueries.all, CallerQueries.all, HousekeepingQueries.all,
     SessionsQueries.all, AuditQueries.all, DevicesQueries.all, FailureQueries.all,
-    UsersQueries.all, PasswordQueries.all, EmailQueries.all, MailTokenQueries.all,
+    UsersQueries.all, PasswordQueries.all, EmailAddressQueries.all, EmailQueries.all,
+    MailTokenQueries.all,
     IdentitiesQueries.all, IssuerQueries.all, APIKeyQueries.all, ProfileQueries.all,
     PropertyQueries.all, DocumentsQueries.all, DocumentHistoryQueries.all, PictureQueries.all,
     ExportQueries.all,

@@ -46,7 +46,7 @@ package enum Users {
     let isRequired = context.app.settings.flag(.emailConfirmationRequired)
     let user = UserID()
     try await Devices.admit(user, context)
-    try await EmailAddress(credentials.email).limitMail(context)
+    try await EmailAddress(credentials.email, context).limitMail(context)
     let hash = try await context.store.passwords.hash(credentials.password)
     let opening = Opening(of: user, by: "password", context)
     let mail = MailedToken(.confirm, to: credentials.email, of: user, context)
@@ -81,7 +81,8 @@ package enum Users {
     _ context: Context
   ) async throws(Failure) -> Sessions.Grant {
     try context.requireOpen(.password)
-    let guarding = FailureGuard("login", on: EmailAddress(credentials.email).key, context)
+    let address = try await EmailAddress(credentials.email, context)
+    let guarding = FailureGuard("login", on: address.key, context)
     try await guarding.attempt()
     let candidates = try await context.store.read(
       UsersQueries.passwords,
