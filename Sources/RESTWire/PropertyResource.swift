@@ -117,7 +117,8 @@ import Wiring
 
   /// The property that the path names.
   private static func one(_ call: Call, _ all: [Property]) throws(Failure) -> Response {
-    guard let property = all.first(where: { $0.key == call.text("key") }) else { throw .notFound }
+    let key = call.text("key")
+    guard let property = all.first(where: { $0.key.hasSameBytes(as: key) }) else { throw .notFound }
     let body: JSON = [
       "key": .string(property.key), "value": property.value,
       "version": .number(JSONNumber(property.version)),

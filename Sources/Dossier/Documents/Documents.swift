@@ -291,6 +291,6 @@ package enum Documents {
 }
 
 extension JSONLimits {
-  /// For what PostgreSQL wrote: it spells numbers out, `1e300` with all its zeros.
-  static let stored = JSONLimits(depth: 512, numberLength: 700, exponent: 700)
+  /// For what PostgreSQL wrote: whatever was stored under earlier limits stays readable.
+  static let stored = JSONLimits(depth: 512, numberLength: .max)
 }
