@@ -15,7 +15,7 @@ extension Service {
     let store = asker.store
     // The server's own routes work while the database is away.
     if route.access == .loopback {
-      guard Self.isLoopback(request.address) else { throw .notLoopback }
+      guard request.origin.isLocal else { throw .notLoopback }
       return
     }
     do throws(Failure) {
@@ -97,12 +97,6 @@ extension Service {
       throw .originForbidden
     }
     return true
-  }
-
-  /// `unix:` is what nginx says of a client on a Unix socket.
-  private static func isLoopback(_ address: String?) -> Bool {
-    guard let address else { return false }
-    return address.hasPrefix("127.") || address == "::1" || address == "unix:"
   }
 }
 

@@ -27,6 +27,8 @@ AS_POSTGRES = (
 JSON = {"Content-Type": "application/json"}
 MERGE = {"Content-Type": "application/merge-patch+json"}
 PATCH = {"Content-Type": "application/json-patch+json"}
+# The header field by which a test chooses its address.
+ADDRESS = "X-Test-Address"
 
 
 def free_port():
@@ -224,6 +226,8 @@ class Deployment:
             f"daemon off; pid {self.folder}/nginx.pid; worker_processes 2;\n"
             "events { worker_connections 1024; }\n"
             f"http {{ access_log off; {paths}\n"
+            # Tests come from where they say.
+            f"set_real_ip_from 127.0.0.1; real_ip_header {ADDRESS};\n"
             f"include {self.folder}/upstream.conf; include {self.folder}/dossier.conf; }}\n")
         self.nginx = subprocess.Popen(
             ["/usr/sbin/nginx", "-e", self.folder / "nginx.log", "-c", self.folder / "nginx.conf"])

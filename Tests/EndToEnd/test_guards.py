@@ -5,6 +5,7 @@ import time
 import unittest
 
 from cases import Case, in_parallel
+from deployment import ADDRESS
 
 
 class Guards(Case):
@@ -49,6 +50,23 @@ class Guards(Case):
         ids = [e["id"] for e in first.json + rest.json]
         self.assertEqual(len(set(ids)), 153)
         self.expect(self.me(grant, "/audit?page=2"), 422, "invalid")
+
+    def test_an_address_of_ipv4_is_one_however_it_is_written(self):
+        for given, shown in {
+            "::ffff:192.0.2.1": "192.0.2.1", "::ffff:c000:0202": "192.0.2.2",
+            "2001:DB8:0::1": "2001:db8::1", "192.0.2.3": "192.0.2.3",
+        }.items():
+            grant = self.expect(
+                self.post("/v1/login/anonymous", {}, headers={ADDRESS: given}), 200).json
+            for path in ["/sessions", "/audit"]:
+                listed = self.expect(self.me(grant, path), 200).json
+                self.assertEqual([entry["address"] for entry in listed], [shown])
+        for address, status in {
+            "127.0.0.1": 200, "::ffff:127.0.0.1": 200, "::1": 200, "::ffff:7f00:2": 200,
+            "::ffff:192.0.2.1": 403, "::127.0.0.1": 403,
+        }.items():
+            answer = self.site.get("/healthz", headers={ADDRESS: address})
+            self.assertEqual(answer.status, status, address)
 
     def test_guesses_are_limited_for_known_and_unknown_alike(self):
         self.confirmed("guessed@example.com")

@@ -1,5 +1,4 @@
 import EventLoop
-import Glibc
 package import Postgres
 
 /// Limits how often a secret may be guessed, and how often mail may be asked for.
@@ -14,7 +13,7 @@ struct FailureGuard {
   /// Each purpose is counted for itself, and so is each identifier, known or not.
   @EventLoop init(_ purpose: String, on identifier: String, _ context: Context) {
     let master = context.store.keys.master
-    let network = Self.network(of: context.origin.address)
+    let network = String(hexadecimal: context.origin.network)
     self.identifier = BinaryBytes(master.failureSubject("\(purpose) \(identifier)"))
     address = BinaryBytes(master.failureSubject("\(purpose) from \(network)"))
     self.context = context
@@ -40,14 +39,6 @@ struct FailureGuard {
   /// Takes the attempt away: it was no failure.
   @EventLoop func succeed(in transaction: Transaction) async throws(DatabaseError) {
     _ = try await transaction.run(FailureQueries.succeed, context.app.id, identifier, address)
-  }
-
-  /// What counts as one address: of IPv6 the 64 bits that a subscriber has to itself.
-  static func network(of address: String?) -> String {
-    guard let address else { return "" }
-    var bytes = in6_addr()
-    guard unsafe inet_pton(AF_INET6, address, &bytes) == 1 else { return address }
-    return unsafe withUnsafeBytes(of: bytes) { String(hexadecimal: unsafe $0.prefix(8)) }
   }
 }
 

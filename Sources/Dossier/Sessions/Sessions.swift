@@ -21,8 +21,8 @@ package enum Sessions {
 
   /// Exchanges a refresh token for new tokens.
   ///
-  /// The exchange of the current token may be repeated within `grace`, with the same outcome. A
-  /// token two or more generations old has been stolen, or its successor has: the session ends.
+  /// The exchange of the current token may be repeated within `grace`, with the same outcome. Any
+  /// older token has been stolen, or its successor has: the session ends.
   /// - Throws: `.invalidRefreshToken`, `.unavailable`.
   @EventLoop package static func refresh(
     _ text: String,
@@ -56,7 +56,8 @@ package enum Sessions {
     )
     guard let found = superseded.first else { throw .invalidRefreshToken }
     if found.isRepeated { return try await grant(found.live, of: user, context) }
-    if token.number < found.live.generation - 1 {
+    // A later one was given out before the database was put back to an earlier state.
+    if token.number < found.live.generation {
       try await end(session, of: user, "refresh_reuse", context)
     }
     throw .invalidRefreshToken
