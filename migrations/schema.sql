@@ -30,7 +30,8 @@ CREATE TABLE public.sessions (
     ended_at timestamp with time zone,
     end_reason text COLLATE pg_catalog."C",
     address inet,
-    agent text
+    agent text,
+    authenticated_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
 

@@ -9,6 +9,8 @@ import Postgres
 package enum Failure: Error {
   /// No token, or one that is malformed, expired, of another issuer, or of a session that ended.
   case unauthenticated(TokenFault)
+  /// The session is live, and its last login or other proof is older than so many seconds.
+  case reauthenticationRequired(maxAge: Int)
   /// No key of a client, or one that was deleted, disabled, or is of another app.
   case unknownClient
   /// The token, or the client, lacks the scope that the route asks for.

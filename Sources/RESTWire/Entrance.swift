@@ -86,6 +86,22 @@ import Wiring
     },
     Operation(
       .post,
+      reauthentication,
+      access: .user(scope: Scopes.readUser, proof: .body),
+      body: .json(limit: 20_000),
+      takes: .evidence,
+      gives: [.noContent],
+      refuses: [
+        .wayInClosed, .wrongCredentials, .externalTokenInvalid, .issuerUnavailable,
+        .tooManyAttempts,
+      ],
+      summary: "Show anew, by what logs in, that it is the user who calls"
+    ) { (call) async throws(Failure) in
+      try await Sessions.reauthenticate(call.caller, by: evidence(call), call.context)
+      return Response(.noContent)
+    },
+    Operation(
+      .post,
       "/v1/logout",
       access: .user(scope: Scopes.readUser),
       gives: [.noContent],
@@ -95,6 +111,17 @@ import Wiring
       return Response(.noContent)
     },
   ]
+
+  nonisolated static let reauthentication = "/v1/reauthenticate"
+
+  private static func evidence(_ call: Call) throws(Failure) -> Evidence {
+    switch call.json["provider"]?.string {
+    case "password": .password(try call.strings("provider", "password")[1])
+    case "jwt": .token(try call.strings("provider", "token")[1])
+    case "api-key": .apiKey(try call.strings("provider", "key")[1])
+    default: throw .invalid([IdentityResource.unknownProvider])
+    }
+  }
 
   nonisolated static func open(
     _ pattern: String,

@@ -58,7 +58,7 @@ import Wiring
     Operation(
       .post,
       "/v1/password/change",
-      access: .user(scope: Scopes.updateIdentities),
+      access: .user(scope: Scopes.updateIdentities, proof: .body),
       body: .json(limit: 4_096),
       takes: .body(["current_password": .text, "new_password": .text]),
       gives: [.noContent],

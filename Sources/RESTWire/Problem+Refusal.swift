@@ -40,6 +40,17 @@ extension Problem {
     case .forbidden(let scope):
       self.init(type: .insufficientScope, detail: "The route asks for the scope \(scope).")
       fields = [(.authenticate, "Bearer error=\"insufficient_scope\", scope=\"\(scope)\"")]
+    case .reauthenticationRequired(let seconds):
+      self.init(
+        type: .reauthenticationRequired,
+        detail:
+          "Log in again, or show who you are by POST \(Entrance.reauthentication), and repeat "
+          + "the call within \(seconds / 60) minutes."
+      )
+      extensions = [("max_age", .number(JSONNumber(seconds)))]
+      // RFC 9470 section 3.
+      let error = "insufficient_user_authentication"
+      fields = [(.authenticate, "Bearer error=\"\(error)\", max_age=\"\(seconds)\"")]
     case .unknownClient:
       self.init(
         type: .clientUnknown,

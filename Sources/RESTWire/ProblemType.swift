@@ -29,6 +29,7 @@ enum ProblemType: String, CaseIterable, Sendable {
   case tokenInvalid = "token_invalid"
   case tokenExpired = "token_expired"
   case sessionEnded = "session_ended"
+  case reauthenticationRequired = "reauthentication_required"
   case notLoopback = "not_loopback"
   case insufficientScope = "insufficient_scope"
   case wayInClosed = "way_in_closed"
@@ -111,6 +112,8 @@ enum ProblemType: String, CaseIterable, Sendable {
     case .tokenInvalid: (.unauthorized, "The access token is not one of ours.")
     case .tokenExpired: (.unauthorized, "The access token has expired.")
     case .sessionEnded: (.unauthorized, "The session has ended.")
+    case .reauthenticationRequired:
+      (.unauthorized, "The route asks for a fresh proof that it is the user who calls.")
     case .notLoopback: (.forbidden, "This route is for programs on the server itself.")
     case .insufficientScope: (.forbidden, "The token or the client does not allow this.")
     case .wayInClosed: (.forbidden, "The app does not let users come this way.")

@@ -32,7 +32,7 @@ import Wiring
       Operation(
         .delete,
         "/v1/me",
-        access: .user(scope: Scopes.updateMetadata),
+        access: .user(scope: Scopes.updateMetadata, proof: .fresh),
         versions: .write,
         gives: [.noContent],
         summary: "Delete the user and all its data",

@@ -25,9 +25,10 @@ extension Service {
       asker = Asker(store: store, context: context)
       switch route.access {
       case .loopback, .client, .operator: break
-      case .user(let scope):
+      case .user(let scope, let proof):
         let caller = try await tokens.caller(of: request.bearerToken, app: app.id)
         guard caller.scopes.contains(scope) else { throw .forbidden(scope: scope) }
+        if proof == .fresh { try await Sessions.requireFreshProof(of: caller, context) }
         asker = Asker(store: store, context: context, caller: caller)
       case .open, .device:
         let usesCookie = try findDevice(of: request, &context)

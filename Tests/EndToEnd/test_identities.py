@@ -108,7 +108,7 @@ class Identities(Case):
                          ("Grace", "amazing", "grace@example.com", False))
         again = self.expect(self.login_jwt(self.jwt("sub-1")), 200).json
         self.assertEqual(again["user_id"], grant["user_id"])
-        self.assertEqual(self.identities(grant)[0]["provider"], "jwt:web")
+        self.assertEqual(self.identities(grant)[0]["provider"], "jwt:https://issuer.example.com")
         answers = in_parallel(8, lambda _: self.login_jwt(self.jwt("sub-race")))
         self.assertEqual({answer.status for answer in answers}, {200})
         self.assertEqual(len({answer.json["user_id"] for answer in answers}), 1)

@@ -11,6 +11,7 @@ package enum AppSetting: String, CaseIterable, Sendable {
   case passwordMinLength = "password_min_length"
   case accessTokenSeconds = "access_token_seconds"
   case sessionDays = "session_days"
+  case reauthenticationMinutes = "reauthentication_minutes"
   case switching
   case allowedOrigins = "allowed_origins"
   case failuresPerIdentifier = "failures_per_identifier"
@@ -47,6 +48,7 @@ package enum AppSetting: String, CaseIterable, Sendable {
     case .passwordMinLength: .number(8...128, 8)
     case .accessTokenSeconds: .number(60...86_400, 1_800)
     case .sessionDays: .number(1...3_650, 60)
+    case .reauthenticationMinutes: .number(1...1_440, 10)
     case .switching: .choice(["allow", "reauthenticate"], "allow")
     case .allowedOrigins: .origins
     case .failuresPerIdentifier: .number(1...10_000, 10)
@@ -81,6 +83,8 @@ package enum AppSetting: String, CaseIterable, Sendable {
     case .passwordMinLength: "characters of a new password"
     case .accessTokenSeconds: "seconds an access token is good for"
     case .sessionDays: "days a session lasts after its last refresh"
+    case .reauthenticationMinutes:
+      "minutes after a login in which a user may change its ways in without a fresh proof"
     case .switching: "whether a device changes users without logging in again"
     case .allowedOrigins: "origins of web pages that may call, such as https://app.example.com"
     case .failuresPerIdentifier: "failed logins of one address of mail in failure_minutes"

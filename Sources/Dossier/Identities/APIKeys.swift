@@ -94,6 +94,22 @@ package enum APIKeys {
     _ text: String,
     _ context: Context
   ) async throws(Failure) -> Sessions.Grant {
+    let user = try await owner(of: text, context)
+    try await Devices.admit(user, context)
+    let opening = Opening(of: user, by: "api-key", context)
+    try await context.store.transaction { (transaction) async throws(DatabaseError) in
+      try await opening.write(in: transaction)
+    }
+    return try await opening.grant()
+  }
+
+  /// Whose key that is, who is not blocked.
+  ///
+  /// - Throws: `.wrongCredentials`, `.wayInClosed`, `.unavailable`.
+  @EventLoop static func owner(
+    of text: String,
+    _ context: Context
+  ) async throws(Failure) -> UserID {
     try context.requireOpen(.apiKey)
     // No guard: whoever guesses does not get past the mark.
     guard let key = Credential(.apiKey, text, context.store.keys.master) else {
@@ -108,12 +124,7 @@ package enum APIKeys {
       context.app.id
     )
     guard !used.isEmpty else { throw .wrongCredentials }
-    try await Devices.admit(user, context)
-    let opening = Opening(of: user, by: "api-key", context)
-    try await context.store.transaction { (transaction) async throws(DatabaseError) in
-      try await opening.write(in: transaction)
-    }
-    return try await opening.grant()
+    return user
   }
 }
 

@@ -29,7 +29,7 @@ package import Postgres
 
   /// What a token that was verified says.
   struct Identity: Sendable {
-    /// `jwt:` and the issuer's name.
+    /// `jwt:` and the `iss`: whatever name the operator has for the issuer, its users are the same.
     let provider: String
     let subject: String
     /// Members of the profile.
@@ -50,8 +50,9 @@ package import Postgres
   func identity(of token: String, _ context: Context) async throws(Failure) -> Identity {
     guard token.utf8.count <= 16_384,
       let parts = try? DefaultJWTParser().parse(Data(token.utf8), as: ExternalClaims.self),
-      let claims = Self.claims(of: token)
+      let (head, claims) = Self.parts(of: token)
     else { throw .invalidExternalToken("it is not a JWT with iss, sub, aud and exp") }
+    if let fault = TokenHead.fault(in: head) { throw .invalidExternalToken(fault) }
     let payload = parts.payload
     let issuers = try await context.store.read(IssuerQueries.named, context.app.id, payload.iss)
     guard let issuer = issuers.first(where: { payload.aud.value.contains($0.audience) }) else {
@@ -73,17 +74,23 @@ package import Postgres
       throw .invalidExternalToken("its signature is not its issuer's")
     }
     return Identity(
-      provider: "jwt:\(issuer.name)",
+      provider: "jwt:\(payload.iss)",
       subject: payload.sub,
       profile: issuer.profile(from: claims)
     )
   }
 
-  /// The claims as JSON that has passed our gate.
-  private static func claims(of token: String) -> JSONObject? {
+  /// The head and the claims, as JSON that has passed our gate.
+  private static func parts(of token: String) -> (head: JSONObject, claims: JSONObject)? {
     let parts = token.split(separator: ".", omittingEmptySubsequences: false)
-    guard parts.count == 3, let bytes = Data(base64URL: parts[1]) else { return nil }
-    return (try? JSON.parse([UInt8](bytes)))?.object
+    guard parts.count == 3, let head = object(parts[0]), let claims = object(parts[1]) else {
+      return nil
+    }
+    return (head, claims)
+  }
+
+  private static func object(_ part: Substring) -> JSONObject? {
+    Data(base64URL: part).flatMap { (try? JSON.parse([UInt8]($0)))?.object }
   }
 
   private func isSigned(

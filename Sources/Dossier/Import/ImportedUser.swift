@@ -218,10 +218,10 @@ extension ImportedUser.Identity {
       return Fault(
         pointer + "/provider",
         "provider",
-        "Identities are those of issuers, such as jwt:web."
+        "Identities are those of issuers, such as jwt:https://issuer.example.com."
       )
     }
-    for (name, text, limit) in [("provider", provider, 100), ("subject", subject, 1_024)] {
+    for (name, text, limit) in [("provider", provider, 1_028), ("subject", subject, 1_024)] {
       let isFit =
         (1...limit).contains(text.utf8.count)
         && text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }

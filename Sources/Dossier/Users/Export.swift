@@ -55,7 +55,7 @@ package enum ExportQueries {
       'sessions', (select coalesce(json_agg(json_build_object(
           'id', session_id, 'device_id', device_id, 'provider', provider, 'scope', scope,
           'address', host(address), 'agent', agent, 'created_at', created_at,
-          'refreshed_at', refreshed_at, 'expires_at', expires_at, 'ended_at', ended_at,
+          'authenticated_at', authenticated_at, 'refreshed_at', refreshed_at, 'expires_at', expires_at, 'ended_at', ended_at,
           'end_reason', end_reason) order by created_at), '[]')
         from sessions t where t.user_id = c.user_id),
       'documents', (select coalesce(json_object_agg(class, json_build_object(

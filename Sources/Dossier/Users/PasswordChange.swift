@@ -15,12 +15,7 @@ extension Users {
     if let fault = Credentials.fault(in: new, at: "/new_password", context.app.settings) {
       throw .invalid([fault])
     }
-    let guarding = FailureGuard("password", on: caller.user.text, context)
-    try await guarding.attempt()
-    let rows = try await context.store.read(PasswordQueries.own, caller.user, caller.authority)
-    guard let row = rows.first else { throw caller.gone }
-    let (isRight, _) = try await context.store.passwords.verify(current, against: row.hash)
-    guard isRight else { throw .wrongCredentials }
+    let guarding = try await verify(current, of: caller, context)
     let hash = try await context.store.passwords.hash(new)
     try await context.store.transaction { (transaction) async throws(DatabaseError) in
       _ = try await transaction.run(PasswordQueries.set, caller.user, hash)
@@ -35,6 +30,7 @@ extension Users {
         context.origin.agent
       )
       try await guarding.succeed(in: transaction)
+      _ = try await transaction.run(FreshProofQueries.renew, caller.user, caller.authority)
       try await AuditEvent(
         "password_change",
         of: caller.user,
@@ -42,6 +38,27 @@ extension Users {
         device: caller.device
       ).record(in: transaction, context)
     }
+  }
+}
+
+extension Users {
+  /// Checks that a password is the caller's.
+  ///
+  /// - Returns: what counted the attempt, and takes it away in the transaction that follows.
+  /// - Throws: `.wrongCredentials` also for a user without a password, `.tooManyAttempts`,
+  ///   `.unauthenticated`, `.overloaded`, `.unavailable`.
+  @EventLoop static func verify(
+    _ password: String,
+    of caller: Caller,
+    _ context: Context
+  ) async throws(Failure) -> FailureGuard {
+    let guarding = FailureGuard("password", on: caller.user.text, context)
+    try await guarding.attempt()
+    let rows = try await context.store.read(PasswordQueries.own, caller.user, caller.authority)
+    guard let row = rows.first else { throw caller.gone }
+    let (isRight, _) = try await context.store.passwords.verify(password, against: row.hash)
+    guard isRight else { throw .wrongCredentials }
+    return guarding
   }
 }
 

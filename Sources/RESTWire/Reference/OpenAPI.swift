@@ -1,3 +1,4 @@
+import Dossier
 import HTTP
 import JSON
 import Wiring
@@ -37,6 +38,12 @@ enum OpenAPI {
     var object = JSONObject()
     object["operationId"] = .string(operation.id)
     object["summary"] = .string(operation.route.summary)
+    if case .user(_, .fresh) = operation.route.access {
+      object["description"] = .string(
+        "Asks for a login in this session, or POST \(Entrance.reauthentication), within the app's "
+          + "\(AppSetting.reauthenticationMinutes.rawValue)."
+      )
+    }
     object["tags"] = [.string(chapter.title)]
     object["security"] = .array(operation.route.access.requirements)
     let parameters = parameters(of: operation)
@@ -206,7 +213,7 @@ extension Access {
   fileprivate var requirements: [JSON] {
     switch self {
     case .open, .loopback: []
-    case .user(let scope): [["user": [.string(scope)]]]
+    case .user(let scope, _): [["user": [.string(scope)]]]
     case .client(let scope): [["client": [.string(scope)]]]
     case .operator: [["operator": []]]
     case .device: [["device": []], ["deviceCookie": []]]

@@ -55,8 +55,9 @@ extension Access {
   fileprivate var problems: [ProblemType] {
     switch self {
     case .open: [.deviceUnknown, .originForbidden]
-    case .user:
+    case .user(_, let proof):
       [.tokenMissing, .tokenInvalid, .tokenExpired, .sessionEnded, .insufficientScope]
+        + (proof == .fresh ? [.reauthenticationRequired] : [])
     case .device: [.deviceUnknown, .originForbidden]
     case .client, .operator: [.clientUnknown, .insufficientScope]
     case .loopback: [.notLoopback]

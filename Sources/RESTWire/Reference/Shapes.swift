@@ -81,7 +81,10 @@ extension Shape {
     "password_hash": .text.orNull.saying("bcrypt, SHA-crypt, scrypt, PBKDF2 or Argon2"),
     "blocked": .flag, "created_at": .time,
     "identities": .list(
-      of: .body(["provider": .text(1...100).like("jwt:web"), "subject": .text(1...1_024)]),
+      of: .body([
+        "provider": .text(1...1_028).like("jwt:https://issuer.example.com"),
+        "subject": .text(1...1_024),
+      ]),
       atMost: 100
     ),
     "metadata": .metadata, "app_metadata": .metadata, "custom_data": .document,
@@ -102,6 +105,12 @@ extension Shape {
     .body(["provider": .choice(["password"]), "email": .address, "password": .text]),
     .body(["provider": .choice(["jwt"]), "token": .text]),
     .body(["provider": .choice(["api-key"]), "name": .label])
+  )
+
+  static let evidence = Shape.either(
+    .body(["provider": .choice(["password"]), "password": .text]),
+    .body(["provider": .choice(["jwt"]), "token": .text]),
+    .body(["provider": .choice(["api-key"]), "key": .text])
   )
 
   static let apiKeys = Shape.list(
