@@ -54,7 +54,7 @@ package enum Failure: Error {
   /// The token of another issuer breaks a rule, for the client's developer.
   case invalidExternalToken(String)
   /// The keys of an issuer cannot be fetched; which, and why, is for the operator.
-  case issuerUnavailable(String, String)
+  case issuerUnavailable(String, String, retryAfter: Int)
   /// No proof of a device, or a wrong one.
   case deviceUnknown
   /// The device knows as many users as it may.

@@ -84,9 +84,9 @@ extension Problem {
     case .invalidExternalToken(let reason):
       self.init(type: .externalTokenInvalid, detail: "The token is refused because \(reason).")
       fields = [(.authenticate, "Bearer")]
-    case .issuerUnavailable:
+    case .issuerUnavailable(_, _, let seconds):
       self.init(type: .issuerUnavailable)
-      fields = [(.retryAfter, "10")]
+      fields = [(.retryAfter, String(seconds))]
     case .deviceUnknown:
       self.init(
         type: .deviceUnknown,

@@ -175,7 +175,7 @@ extension Refusal {
     case .failure(.unforeseen(let reason)): reason
     case .failure(.picture(.unforeseen(let reason))): reason
     case .failure(.picture(.hostile(let signal))): "a picture ended its decoder by signal \(signal)"
-    case .failure(.issuerUnavailable(let issuer, let reason)): "issuer \(issuer): \(reason)"
+    case .failure(.issuerUnavailable(let issuer, let reason, _)): "issuer \(issuer): \(reason)"
     default: nil
     }
   }

@@ -55,11 +55,17 @@ import Wiring
       cost: configuration.hashingCost
     )
     let apps = Apps(database: database, fallback: configuration.app)
-    let outbound = BlockingPool(name: "outbound", threads: 2, waiting: 64)
-    let mailer = Worker.mailer(configuration.mail, outbound)
+    // Each has threads of its own: an issuer that is slow holds up neither mail nor pictures.
+    let mailer = Worker.mailer(
+      configuration.mail,
+      BlockingPool(name: "mail", threads: 2, waiting: 64)
+    )
     let external = ExternalTokens(
       database: database,
-      source: HTTPSource(pool: outbound, settings: configuration.issuerSource),
+      source: HTTPSource(
+        pool: BlockingPool(name: "issuers", threads: 2, waiting: 16),
+        settings: configuration.issuerSource
+      ),
       keys: keys
     )
     let tokens = AccessTokens(keys: keys, issuer: configuration.issuer)
@@ -74,7 +80,10 @@ import Wiring
         program: configuration.pictureProgram,
         pool: BlockingPool(name: "pictures", threads: 1, waiting: 8)
       ),
-      shelf: PictureShelf(folder: configuration.pictureFolder, pool: outbound)
+      shelf: PictureShelf(
+        folder: configuration.pictureFolder,
+        pool: BlockingPool(name: "shelf", threads: 2, waiting: 64)
+      )
     )
     service = Service(wires: wires, tokens: tokens) {
       Store(

@@ -11,13 +11,13 @@ package import Postgres
   private let database: Database
   private let source: HTTPSource
   private let master: MasterKey
-  private var known: [String: KnownKeys] = [:]
+  /// By the app's id and the operator's name for the issuer.
+  private var fetched: [String: FetchedKeys] = [:]
+  /// Key sets that operators have written down, likewise, with what was read.
+  private var written: [String: (text: [UInt8], keys: IssuerKeys)] = [:]
 
   /// How far the issuer's clock and ours may be apart, in seconds.
   private static let leeway = 60
-  /// How long fetched keys serve when their server does not say, and at least and at most.
-  private static let usualLifetime = Duration.seconds(600)
-  private static let lifetimes = Duration.seconds(60)...Duration.seconds(86_400)
   /// An unknown key makes us fetch again, not more often than this, in nanoseconds.
   private static let interval: UInt64 = 30_000_000_000
 
@@ -34,13 +34,6 @@ package import Postgres
     let subject: String
     /// Members of the profile.
     let profile: JSONObject
-  }
-
-  private struct KnownKeys {
-    let keys: IssuerKeys
-    let source: [UInt8]
-    let fetchedAt: UInt64
-    let expires: UInt64
   }
 
   /// Verifies a token: issuer, audience, signature and times.
@@ -99,59 +92,38 @@ package import Postgres
     _ app: AppID
   ) async throws(Failure) -> Bool {
     let name = "\(app) \(issuer.name)"
-    var keys = try await keys(of: issuer, name, atLeast: 0)
-    if await keys.keys.verify(token) { return true }
-    // Perhaps signed by a key that is newer than what we have.
-    guard issuer.jwksURL != nil, EventLoop.now() - keys.fetchedAt > Self.interval else {
-      return false
+    guard let url = issuer.jwksURL else {
+      return await (try stated(by: issuer, name)).verify(token)
     }
-    keys = try await self.keys(of: issuer, name, atLeast: EventLoop.now() - Self.interval)
-    return await keys.keys.verify(token)
+    let source = source(name, url)
+    var set = try await source.keys(of: issuer.name)
+    if await set.keys.verify(token) { return true }
+    // Perhaps signed by a key that is newer than what we have.
+    guard EventLoop.now() - set.fetchedAt > Self.interval else { return false }
+    set = try await source.keys(of: issuer.name, atLeast: EventLoop.now() - Self.interval)
+    return await set.keys.verify(token)
   }
 
-  /// The keys of an issuer, which must have been fetched at `atLeast` of the monotonic clock.
-  private func keys(
-    of issuer: Issuer,
-    _ name: String,
-    atLeast: UInt64
-  ) async throws(Failure) -> KnownKeys {
-    let now = EventLoop.now()
-    let stated = issuer.statedKeys
-    if let found = known[name], found.source == stated, found.expires > now,
-      found.fetchedAt >= atLeast
-    {
-      return found
+  /// Keys that are not fetched.
+  private func stated(by issuer: Issuer, _ name: String) async throws(Failure) -> IssuerKeys {
+    guard let secret = issuer.secret else {
+      let text = issuer.jwks ?? []
+      if let known = written[name], known.text == text { return known.keys }
+      let keys = await IssuerKeys(set: try? JSON.parse(text))
+      written[name] = (text, keys)
+      return keys
     }
-    let keys: IssuerKeys
-    var lifetime = Self.usualLifetime
-    if let secret = issuer.secret {
-      guard let opened = try? master.opened(secret, as: "issuer \(name)") else {
-        throw .unforeseen("the secret of issuer \(issuer.name) was sealed with another master key")
-      }
-      keys = .secret(opened)
-    } else if let url = issuer.jwksURL {
-      let document: HTTPDocument
-      do throws(FetchError) {
-        document = try await source.fetch(url)
-      } catch {
-        // Old keys are better than none, while they are the ones that were stated.
-        if let found = known[name], found.source == stated, atLeast == 0 { return found }
-        throw .issuerUnavailable(issuer.name, "\(error)")
-      }
-      lifetime = document.lifetime ?? lifetime
-      keys = await IssuerKeys(set: try? JSON.parse(document.body))
-    } else {
-      keys = await IssuerKeys(set: try? JSON.parse(issuer.jwks ?? []))
+    guard let opened = try? master.opened(secret, as: "issuer \(name)") else {
+      throw .unforeseen("the secret of issuer \(issuer.name) was sealed with another master key")
     }
-    lifetime = min(max(lifetime, Self.lifetimes.lowerBound), Self.lifetimes.upperBound)
-    let found = KnownKeys(
-      keys: keys,
-      source: stated,
-      fetchedAt: now,
-      expires: now + UInt64(lifetime.components.seconds) * 1_000_000_000
-    )
-    known[name] = found
-    return found
+    return .secret(opened)
+  }
+
+  private func source(_ name: String, _ url: String) -> FetchedKeys {
+    if let known = fetched[name], known.url == url { return known }
+    let new = FetchedKeys(at: url, source)
+    fetched[name] = new
+    return new
   }
 }
 

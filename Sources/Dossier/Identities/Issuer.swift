@@ -20,9 +20,6 @@ struct Issuer: RowDecodable {
     mapping = (try? JSON.parse(try row.bytes(5)))?.object ?? JSONObject()
   }
 
-  /// What its keys are made of: when this changes, so have they.
-  var statedKeys: [UInt8] { secret ?? jwks ?? Array((jwksURL ?? "").utf8) }
-
   /// Which claim each member of the profile is taken from, unless the operator says otherwise.
   ///
   /// - Source: OpenID Connect Core section 5.1.
