@@ -104,7 +104,6 @@ import Wiring
     _ call: Call
   ) async throws(Failure) -> [Property] {
     let properties = try await Properties.apply(change, of: call.caller, call.context)
-    try await Audit.recordChange(of: "properties", by: call.caller, call.context)
     return properties
   }
 

@@ -22,7 +22,8 @@ extension Route {
       if let caller = asker.caller { return caller }
       guard let client = asker.client else { throw .unauthenticated(.missing) }
       guard let user = captures["user"].flatMap({ UserID($0) }) else { throw .notFound }
-      return Caller(.client(client.id), on: user, of: try context.app.id)
+      let app = try context.app.id
+      return Caller(.client(client.id), scopes: client.scopes, on: user, of: app)
     }
   }
 
@@ -40,12 +41,14 @@ extension Route {
   package var administrator: Administrator {
     get throws(Failure) {
       guard let client = asker.client else { throw .unknownClient }
-      return Administrator(.client(client.id), store: store, origin: request.origin)
+      return Administrator(
+        .client(client.id),
+        scopes: client.scopes,
+        store: store,
+        origin: request.origin
+      )
     }
   }
-
-  /// Whether the program that asks has a scope beside the one that the route asks for.
-  package func mayUse(_ scope: String) -> Bool { asker.client?.mayUse(scope) ?? false }
 
   /// The body of a route that reads JSON, or a merge patch alone.
   package var json: JSON {

@@ -74,7 +74,7 @@ extension Service {
     guard client.belongs(to: app.id) else { throw .unknownClient }
     let context = Context(app: app, store: store, tokens: tokens, origin: request.origin)
     asker = Asker(store: store, context: context, client: client)
-    guard client.mayUse(scope) else { throw .forbidden(scope: scope) }
+    guard client.scopes.contains(scope) else { throw .forbidden(scope: scope) }
     return true
   }
 

@@ -75,7 +75,7 @@ extension Users {
       try await administrator.record(action, of: user, app: app, in: transaction)
     }
     return try await Profile.read(
-      of: Caller(administrator.actor, on: user, of: app),
+      of: administrator.caller(on: user, of: app),
       in: administrator.store
     )
   }

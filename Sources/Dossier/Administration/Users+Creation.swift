@@ -12,13 +12,15 @@ extension Users {
   ///   - app: whose user it becomes.
   ///   - administrator: who makes it.
   /// - Returns: the profile, and whose it is.
-  /// - Throws: `.invalid` with every fault, `.userExists` with what is taken, `.identityTaken`,
+  /// - Throws: `.forbidden` for app metadata that the administrator may not write, `.invalid` with
+  ///   every fault, `.userExists` with what is taken, `.identityTaken`,
   ///   `.documentTooLarge`, `.overloaded`, `.unavailable`.
   @EventLoop package static func create(
     _ description: JSON,
     in app: App,
     by administrator: Administrator
   ) async throws(Failure) -> (user: UserID, profile: StoredDocument) {
+    if description["app_metadata"] != nil { try administrator.require(Scopes.updateAppMetadata) }
     var members = description
     let password = try takePassword(from: &members, app.settings)
     let stringLimit = app.settings.number(.propertyStringLength)
@@ -29,7 +31,7 @@ extension Users {
       try await write(row, to: app.id, administrator, in: transaction)
     }.get()
     let profile = try await Profile.read(
-      of: Caller(administrator.actor, on: user, of: app.id),
+      of: administrator.caller(on: user, of: app.id),
       in: administrator.store
     )
     return (user, profile)

@@ -52,7 +52,9 @@ package enum Properties {
       }
       return .success(set.properties.sorted { $0.key < $1.key }.map(\.value))
     }
-    return try outcome.get()
+    let properties = try outcome.get()
+    try await Audit.recordChange(of: "properties", by: caller, context)
+    return properties
   }
 
   private static func faults(in change: PropertyChange, _ stringLimit: Int) -> [Fault] {

@@ -22,11 +22,11 @@ package struct Caller: Sendable {
   }
 
   /// A program of the app, which works on the data of any of its users, blocked ones too.
-  package init(_ program: Actor, on user: UserID, of app: AppID) {
+  package init(_ program: Actor, scopes: Scopes, on user: UserID, of app: AppID) {
     self.user = user
     authority = .program(app)
     self.app = app
-    scopes = Scopes("")
+    self.scopes = scopes
     actor = program.text
   }
 
@@ -68,16 +68,25 @@ package struct Scopes: Sendable, Equatable {
   /// What a user's own session may do.
   package static let user = Scopes("\(readUser) \(updateMetadata) \(updateIdentities)")
 
+  /// What the operator and its programs may do: everything, in every app.
+  package static let everything = Scopes()
+
   /// Space-separated, as on the wire.
   package let text: String
   private let names: Set<Substring>
+  private let isEverything: Bool
 
   package init(_ text: String) {
     self.text = text
     names = Set(text.split(separator: " "))
+    isEverything = false
   }
 
-  package func contains(_ scope: String) -> Bool { names.contains(scope[...]) }
+  private init() {
+    (text, names, isEverything) = ("", [], true)
+  }
+
+  package func contains(_ scope: String) -> Bool { isEverything || names.contains(scope[...]) }
 }
 
 /// From where a call came, for the guards, the session list and the audit trail.
