@@ -14,6 +14,7 @@ import Glibc
 
   /// - Parameter reload: begins a reload, and calls what it is given when that is done: with nil, or
   ///   with why nothing was changed.
+  /// - Throws: `SocketError` when there is no descriptor left, or another has the name.
   init(
     _ reload: @escaping @EventLoop (@escaping @EventLoop (String?) -> Void) -> Void
   ) throws(SocketError) {
@@ -39,15 +40,19 @@ import Glibc
     var process = pid_t()
     var user = uid_t()
     guard CLinux_peer(connection, &process, &user) == 0, user == 0 || user == geteuid() else {
-      close(connection)
-      return
+      return Self.answer(connection, "only root and the user of dossierd may ask for that")
     }
-    reload { reason in
-      let words = [UInt8]((reason ?? "").utf8)
-      // The other may be gone; a short text fits the socket's buffer.
-      _ = words.withUnsafeBytes { send(connection, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-      close(connection)
+    reload { Self.answer(connection, $0 ?? Self.done) }
+  }
+
+  private nonisolated static let done = "done"
+
+  private static func answer(_ connection: Int32, _ words: String) {
+    // The other may be gone; a short text fits the socket's buffer.
+    _ = [UInt8](words.utf8).withUnsafeBytes {
+      send(connection, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
     }
+    close(connection)
   }
 
   /// Asks a supervisor to replace its workers, and waits.
@@ -67,7 +72,8 @@ import Glibc
     while case let count = read(descriptor, &part, part.count), count > 0 {
       words += part[..<count]
     }
-    return words.isEmpty ? nil : String(decoding: words, as: UTF8.self)
+    if words.elementsEqual(done.utf8) { return nil }
+    return words.isEmpty ? "dossierd has ended" : String(decoding: words, as: UTF8.self)
   }
 
   private nonisolated static func make(blocking: Bool = false) -> Int32 {

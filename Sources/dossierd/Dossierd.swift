@@ -22,8 +22,11 @@ struct Dossierd: ParsableCommand {
 extension ConfigurationOptions {
   /// What is in force, when the lists are there that serving needs.
   ///
-  /// - Parameter tell: is given what is wrong; then the program ends with 78, EX_CONFIG: starting
-  ///   again will not help.
+  /// - Parameters:
+  ///   - lists: reads or looks for those.
+  ///   - tell: is given what is wrong.
+  /// - Returns: the settings.
+  /// - Throws: `ExitCode` 78, EX_CONFIG: starting again will not help.
   func configuration(
     with lists: () throws(ReferenceListError) -> Void = {},
     tell: (String) -> Void

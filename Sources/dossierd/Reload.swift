@@ -11,7 +11,9 @@ import Glibc
   private let count: Int
   private let answer: @EventLoop (String?) -> Void
 
-  /// - Parameter answer: called once, with nil or with why nothing was changed.
+  /// - Parameters:
+  ///   - supervisor: whose workers are replaced.
+  ///   - answer: called once, with nil or with why nothing was changed.
   init(_ supervisor: Supervisor, _ answer: @escaping @EventLoop (String?) -> Void) {
     self.supervisor = supervisor
     self.answer = answer

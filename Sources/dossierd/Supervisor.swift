@@ -90,8 +90,12 @@ import Glibc
 
   /// Starts one that nobody waits for yet.
   ///
-  /// - Parameter isReload: it accepts only when it can serve, since the one it is to replace still
-  ///   does.
+  /// - Parameters:
+  ///   - index: of its socket.
+  ///   - isReload: it accepts only when it can serve, since the one it is to replace still does.
+  ///   - onReady: called once, if it comes to that.
+  /// - Returns: the worker, which has a seat only when it takes one.
+  /// - Throws: `SocketError` when it cannot be started.
   func startWorker(
     _ index: Int,
     isReload: Bool = false,

@@ -25,8 +25,12 @@ import Glibc
   /// - Parameters:
   ///   - program: path of dossierd.
   ///   - words: its arguments, from the second on.
+  ///   - index: of the socket among the supervisor's.
   ///   - socket: listening; it becomes descriptor 0.
+  ///   - board: of metrics.
+  ///   - slot: on the board.
   ///   - onReady: called once, if it comes to that.
+  /// - Throws: `SocketError` when there is no such program, or no descriptor or process left.
   init(
     program: String,
     words: [String],

@@ -199,9 +199,9 @@ class Connections(unittest.TestCase):
 
     def test_records_that_arrive_byte_by_byte_are_answered_and_hold_up_nobody(self):
         with self.worker() as slow:
-            records = records()
-            for start in range(0, len(records), 5):
-                slow.send(records[start:start + 5])
+            request = records()
+            for start in range(0, len(request), 5):
+                slow.send(request[start:start + 5])
                 with self.worker() as other:
                     other.sendall(records())
                     started = time.monotonic()
