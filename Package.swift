@@ -1,13 +1,20 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-let house: [SwiftSetting] = [
+var house: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
   .enableUpcomingFeature("InternalImportsByDefault"),
   .enableUpcomingFeature("MemberImportVisibility"),
   .enableExperimentalFeature("Lifetimes"),
   .treatAllWarnings(as: .error),
 ]
+
+/// What `Tests/Fuzz/run` sets: the archive with libFuzzer. Everything is then built to be fuzzed.
+let fuzzer = Context.environment["DOSSIER_FUZZER"]
+
+if fuzzer != nil {
+  house.append(.unsafeFlags(["-sanitize=fuzzer,address", "-enable-testing"]))
+}
 
 /// For the modules that hold pointers: each unsafe expression is marked.
 let pointers = house + [.strictMemorySafety()]
@@ -169,3 +176,18 @@ let package = Package(
     ),
   ]
 )
+
+if let fuzzer {
+  package.targets.append(
+    .executableTarget(
+      name: "dossier-fuzz",
+      dependencies: [
+        "Dossier", "FastCGI", "HTTP", "JSON", "JSONSchema", "Migrations", "Operators", "Patterns",
+      ],
+      path: "Tests/Fuzz",
+      exclude: ["run", "seeds"],
+      swiftSettings: pointers,
+      linkerSettings: [.unsafeFlags(["-sanitize=address", fuzzer, "-lstdc++"])]
+    )
+  )
+}
