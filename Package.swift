@@ -9,7 +9,7 @@ var house: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
-/// What `Tests/Fuzz/run` sets: the archive with libFuzzer. Everything is then built to be fuzzed.
+/// The archive with libFuzzer, which `Tests/Fuzz/run` sets: all is then built to be fuzzed.
 let fuzzer = Context.environment["DOSSIER_FUZZER"]
 
 if fuzzer != nil {

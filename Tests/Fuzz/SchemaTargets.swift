@@ -33,7 +33,9 @@ extension FuzzTarget {
     }
   }
 
-  /// Lines: options, a pattern, texts. A first letter of `e` means ECMAScript's dialect.
+  /// Lines: options, a pattern, texts.
+  ///
+  /// A first letter of `e` means ECMAScript's dialect.
   static let patterns = FuzzTarget(
     "patterns",
     longest: 1_024,

@@ -4,7 +4,9 @@ import JSON
 @testable import Dossier
 
 extension FuzzTarget {
-  /// Lines: the head and the claims of a token, its signature, a set of keys. A single line is a
+  /// Lines: the head and the claims of a token, its signature, a set of keys.
+  ///
+  /// A single line is a
   /// token as it came.
   static let tokens = FuzzTarget(
     "tokens",
