@@ -10,6 +10,8 @@ package import Postgres
   private var byHost: [String: App] = [:]
   private var loadedAt: UInt64?
   private var begunAt: UInt64 = 0
+  /// When the last reading that is through was begun: what was made before is in it.
+  private var readAt: UInt64 = 0
   private var load: Task<Result<Void, Failure>, Never>?
   /// How long a change of an app may go unnoticed, in nanoseconds.
   private static let age: UInt64 = 5_000_000_000
@@ -42,11 +44,11 @@ package import Postgres
     if let name {
       // Perhaps it has just been made: what began to be read before it was asked for may lack it.
       let askedAt = EventLoop.now()
-      while byName[name] == nil, begunAt < askedAt {
+      while byName[name] == nil, readAt < askedAt {
         let (now, next) = (EventLoop.now(), begunAt + Self.patience)
         if now < next { await EventLoop.sleep(for: .nanoseconds(Int64(next - now))) }
         // Another who waited may have looked meanwhile.
-        if begunAt < askedAt { try await reload().value.get() }
+        if readAt < askedAt { try await reload().value.get() }
       }
       guard let app = byName[name] else { throw .unknownApp }
       return app
@@ -79,6 +81,7 @@ package import Postgres
         byHost = [:]
         for app in apps { for host in app.hosts { byHost[host] = app } }
         loadedAt = EventLoop.now()
+        readAt = begunAt
         return Result<Void, Failure>.success(())
       } catch {
         return .failure(Failure(error))
