@@ -43,6 +43,8 @@ package struct FieldName: Hashable, Sendable {
   package static let entityTag = FieldName("ETag", "")
   package static let link = FieldName("Link", "")
   package static let location = FieldName("Location", "")
+  package static let rateLimit = FieldName("RateLimit", "")
+  package static let rateLimitPolicy = FieldName("RateLimit-Policy", "")
   package static let referrerPolicy = FieldName("Referrer-Policy", "")
   package static let retryAfter = FieldName("Retry-After", "")
   package static let setCookie = FieldName("Set-Cookie", "")

@@ -12,7 +12,7 @@ import Wiring
       1_024,
       takes: .body(),
       gives: .ok(.grant),
-      refuses: [.wayInClosed, .deviceFull],
+      refuses: [.wayInClosed, .tooManyAttempts, .deviceFull],
       "Make a user without credentials and log it in"
     ) {
       (call) async throws(Failure) in
@@ -51,7 +51,7 @@ import Wiring
       takes: .body(["token": .text]),
       gives: .ok(.grant),
       refuses: [
-        .wayInClosed, .externalTokenInvalid, .issuerUnavailable, .tooManyAttempts, .deviceFull,
+        .wayInClosed, .wrongCredentials, .externalTokenInvalid, .issuerUnavailable, .deviceFull,
       ],
       "Log in with a token of one of the app's issuers"
     ) {
@@ -63,7 +63,7 @@ import Wiring
       1_024,
       takes: .body(["key": .text]),
       gives: .ok(.grant),
-      refuses: [.wayInClosed, .wrongCredentials, .tooManyAttempts, .deviceFull],
+      refuses: [.wayInClosed, .wrongCredentials, .deviceFull],
       "Log in with an API key"
     ) {
       (call) async throws(Failure) in

@@ -110,6 +110,7 @@ import JSON
       response = wire.response(to: error, request: request.id)
       reason = error.reason
     }
+    response.add(asker.store.limits.all)
     if let origin = request.field(.origin), let app = asker.context?.app {
       response.add(.vary, "Origin")
       if app.settings.allows(origin: origin) { CrossOrigin.permit(origin, in: &response) }

@@ -33,10 +33,11 @@ class Case(unittest.TestCase):
     def register(self, email, password="correct horse", **options):
         return self.post("/v1/register", {"email": email, "password": password}, **options)
 
-    def confirmed(self, email, password="correct horse"):
+    def confirmed(self, email, password="correct horse", **options):
         """Registers a user and confirms its address; what the registration answered."""
-        grant = self.expect(self.register(email, password), 201).json
-        self.expect(self.post("/v1/confirm", {"token": self.site.mailed(email, "dct")}), 204)
+        grant = self.expect(self.register(email, password, **options), 201).json
+        token = {"token": self.site.mailed(email, "dct")}
+        self.expect(self.post("/v1/confirm", token, **options), 204)
         return grant
 
     def login(self, email, password="correct horse", **options):

@@ -83,7 +83,10 @@ class Deployment:
     # What every answer must be in; the same for all deployments of one build.
     reference = None
 
-    def __init__(self, workers=2, settings=(), picture_folder=False, program=None, arguments=()):
+    def __init__(self, workers=2, settings=(), picture_folder=False, program=None, arguments=(),
+                 nginx=()):
+        """`nginx` are pairs: what stands in the shipped configuration, and what stands there here."""
+        self.nginx_changes = nginx
         self.command = [*AS_SERVER, program or BUILD / "dossierd", "run", *arguments]
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="dossier-test-", dir="/tmp"))
         self.folder.chmod(0o755)
@@ -101,8 +104,8 @@ class Deployment:
                 [BUILD / "dossier-migrate", "up", "--quiet", "--grant-to", "server",
                  "--migrations", ROOT / "migrations", "--database", self.conninfo("owner")],
                 check=True, stdout=subprocess.DEVNULL)
-            # All tests come from one address.
-            self.set_app(failures_per_address=1_000_000)
+            # Tests come from one address, unless they say from where.
+            self.set_app(failures_per_address=1_000_000, anonymous_per_address=1_000_000)
             self.sockets = self.served_folder("workers", 0o750, "www-data")
             self.mail = self.served_folder("mail", 0o700)
             self.pictures = self.served_folder("pictures", 0o755) if picture_folder else None
@@ -193,6 +196,12 @@ class Deployment:
         self.sql(f"update apps set settings = settings || '{json.dumps(settings)}' "
                  f"where name = '{name}'")
 
+    def add_app(self, name, **settings):
+        """Makes an app; what it takes to ask it. Counts at once: workers look for a name they miss."""
+        self.sql("insert into apps (app_id, name, settings) values "
+                 f"(new_object_id(), '{name}', '{json.dumps(settings)}')")
+        return {"Dossier-App": name}
+
     def settle(self):
         """Waits until the workers have seen what changed in the apps: they look every 5 s."""
         time.sleep(5.2)
@@ -255,6 +264,9 @@ class Deployment:
         (self.folder / "upstream.conf").write_text(upstream)
         shutil.copy(ROOT / "deploy/nginx/dossier.fastcgi_params", self.folder)
         server = (ROOT / "deploy/nginx/dossier.conf").read_text()
+        for before, after in self.nginx_changes:
+            assert before in server, before
+            server = server.replace(before, after)
         (self.folder / "dossier.conf").write_text(
             self.with_pictures(server.replace("127.0.0.1:8080", f"127.0.0.1:{self.port}")))
         (self.folder / "nginx").mkdir()

@@ -15,8 +15,12 @@ package enum AppSetting: String, CaseIterable, Sendable {
   case switching
   case allowedOrigins = "allowed_origins"
   case failuresPerIdentifier = "failures_per_identifier"
+  case failuresPerIdentifierHourly = "failures_per_identifier_hourly"
   case failuresPerAddress = "failures_per_address"
   case failureMinutes = "failure_minutes"
+  case anonymousPerAddress = "anonymous_per_address"
+  case anonymousDays = "anonymous_days"
+  case sessionsPerUser = "sessions_per_user"
   case apiKeysPerUser = "api_keys_per_user"
   case propertyStringLength = "property_string_length"
   case appMetadataReadable = "app_metadata_readable"
@@ -52,8 +56,14 @@ package enum AppSetting: String, CaseIterable, Sendable {
     case .switching: .choice(["allow", "reauthenticate"], "allow")
     case .allowedOrigins: .origins
     case .failuresPerIdentifier: .number(1...10_000, 10)
+    // What ASVS 4.0 allows at most (2.2.1).
+    case .failuresPerIdentifierHourly: .number(1...1_000_000, 100)
     case .failuresPerAddress: .number(1...1_000_000, 100)
     case .failureMinutes: .number(1...1_440, 15)
+    // An office, or the users of a phone company that share an address, in the hour of a launch.
+    case .anonymousPerAddress: .number(1...1_000_000, 300)
+    case .anonymousDays: .number(0...3_650, 30)
+    case .sessionsPerUser: .number(1...1_000, 100)
     case .apiKeysPerUser: .number(0...1_000, 20)
     case .propertyStringLength: .number(1...PropertySet.largestString, 128)
     case .documentHistory: .number(0...100, 0)
@@ -87,9 +97,16 @@ package enum AppSetting: String, CaseIterable, Sendable {
       "minutes after a login in which a user may change its ways in without a fresh proof"
     case .switching: "whether a device changes users without logging in again"
     case .allowedOrigins: "origins of web pages that may call, such as https://app.example.com"
-    case .failuresPerIdentifier: "failed logins of one address of mail in failure_minutes"
-    case .failuresPerAddress: "failed logins of one network address in failure_minutes"
-    case .failureMinutes: "minutes after which failures count anew"
+    case .failuresPerIdentifier:
+      "failed logins with one address of mail from one network, before they are slowed down"
+    case .failuresPerIdentifierHourly:
+      "failed logins with one address of mail from all networks in an hour, likewise"
+    case .failuresPerAddress: "failed logins from one network address, likewise"
+    case .failureMinutes: "minutes in which the failures of one network are forgotten, evenly"
+    case .anonymousPerAddress: "anonymous users from one network address in an hour"
+    case .anonymousDays:
+      "days after which an anonymous user without data who was not seen is removed; 0 for never"
+    case .sessionsPerUser: "sessions a user may have; the one used longest ago ends for another"
     case .apiKeysPerUser: "API keys a user may have"
     case .propertyStringLength: "characters of a property's string"
     case .appMetadataReadable: "whether users may read their app metadata"

@@ -32,9 +32,9 @@ package struct MasterKey: Sendable {
   /// Tells a credential that was once issued from one made up, without the database.
   func mark(of credential: [UInt8]) -> [UInt8] { mac(credential, credentialMark) }
 
-  /// The name under which failures of an identifier or address are counted: the table of failures
-  /// is not to be a list of who tried to log in.
-  func failureSubject(_ text: String) -> [UInt8] { mac(Array(text.utf8), failures) }
+  /// The name under which attempts are counted: their table is not to be a list of who tried to log
+  /// in.
+  func attemptSubject(_ text: String) -> [UInt8] { mac(Array(text.utf8), failures) }
 
   private func mac(_ bytes: [UInt8], _ key: SymmetricKey) -> [UInt8] {
     Array(HMAC<SHA256>.authenticationCode(for: bytes, using: key))

@@ -13,6 +13,7 @@ package import Postgres
   package let external: ExternalTokens
   package let pictures: PictureStudio
   package let meter = Meter()
+  package let limits = RateLimits()
 
   package init(
     database: Database,

@@ -21,7 +21,7 @@ struct EmailAddress {
   ///
   /// - Throws: `.tooManyAttempts`, `.unavailable`.
   @EventLoop func limitMail(_ context: Context) async throws(Failure) {
-    try await FailureGuard("mail", on: key, context).attempt()
+    try await RequestGuard.mail(to: key, context)
   }
 
   /// 254: the longest path of SMTP (RFC 5321 section 4.5.3.1.3) without its brackets.

@@ -65,9 +65,11 @@ package enum ExportQueries {
       'sessions', (select coalesce(json_agg(json_build_object(
           'id', session_id, 'device_id', device_id, 'provider', provider, 'scope', scope,
           'address', host(address), 'agent', agent, 'created_at', created_at,
-          'authenticated_at', authenticated_at, 'refreshed_at', refreshed_at, 'expires_at', expires_at, 'ended_at', ended_at,
-          'end_reason', end_reason) order by created_at), '[]')
-        from sessions t where t.user_id = c.user_id),
+          'authenticated_at', authenticated_at, 'refreshed_at', refreshed_at,
+          'expires_at', expires_at, 'ended_at', ended_at, 'end_reason', end_reason)
+          order by session_id), '[]')
+        from (select * from sessions s where s.user_id = c.user_id
+          order by s.session_id desc limit 1000) t),
       'documents', (select coalesce(json_object_agg(class, json_build_object(
           'body', body, 'version', version, 'updated_at', updated_at) order by class), '{}')
         from documents t where t.user_id = c.user_id and deleted_at is null

@@ -137,8 +137,8 @@ package enum UsersQueries {
 package enum AllQueries {
   package static let statements = [
     AppsQueries.statements, KeyringQueries.all, CallerQueries.all, HousekeepingQueries.all,
-    SessionsQueries.all, FreshProofQueries.all, AuditQueries.all, DevicesQueries.all,
-    FailureQueries.all,
+    UnusedQueries.all, SessionsQueries.all, FreshProofQueries.all, AuditQueries.all,
+    DevicesQueries.all, AttemptQueries.all,
     UsersQueries.all, PasswordQueries.all, EmailAddressQueries.all, EmailQueries.all,
     MailTokenQueries.all,
     IdentitiesQueries.all, IssuerQueries.all, APIKeyQueries.all, ProfileQueries.all,

@@ -6,13 +6,15 @@ import Postgres
 package enum Users {
   /// Makes a user that nobody else can log in as, and logs it in.
   ///
-  /// - Throws: `.wayInClosed`, `.deviceUnknown`, `.deviceFull`, `.overloaded`, `.unavailable`.
+  /// - Throws: `.wayInClosed`, `.deviceUnknown`, `.deviceFull`, `.tooManyAttempts`, `.overloaded`,
+  ///   `.unavailable`.
   @EventLoop package static func loginAnonymously(
     _ context: Context
   ) async throws(Failure) -> Sessions.Grant {
     try context.requireOpen(.anonymous)
     let user = UserID()
     try await Devices.admit(user, context)
+    try await RequestGuard.anonymous(context)
     let opening = Opening(of: user, by: "anonymous", context)
     try await context.store.transaction { (transaction) async throws(DatabaseError) in
       _ = try await transaction.run(
@@ -82,13 +84,17 @@ package enum Users {
   ) async throws(Failure) -> Sessions.Grant {
     try context.requireOpen(.password)
     let address = try await EmailAddress(credentials.email, context)
-    let guarding = FailureGuard("login", on: address.key, context)
-    try await guarding.attempt()
     let candidates = try await context.store.read(
       UsersQueries.passwords,
       context.app.id,
       credentials.email
     )
+    // Not by a claim that anybody can make: it would tell whether there are others.
+    let isFamiliar =
+      candidates.allSatisfy(\.isConfirmed)
+      ? try await Devices.know(candidates.map(\.user), context) : false
+    let guarding = FailureGuard("login", on: address.key, isFamiliar: isFamiliar, context)
+    try await guarding.attempt()
     let (found, renewed) = try await match(credentials.password, candidates, context)
     guard let found, !found.isBlocked else {
       try await AuditEvent(

@@ -6,7 +6,7 @@ extension RESTWire {
   static let chapters: [Chapter] = [
     Chapter(
       title: "Logging in",
-      says: "Anybody may ask; failures are limited by address.",
+      says: "Anybody may ask; failures are slowed down, by address and by network.",
       example: #"""
         # B is the address of the server; KEY is of dossier client create NAME --operator.
         JSON='Content-Type: application/json'

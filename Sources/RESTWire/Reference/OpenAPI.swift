@@ -114,12 +114,9 @@ enum OpenAPI {
       response["description"] = .string(answer.says.isEmpty ? answer.status.reason : answer.says)
       let fields = answer.fields + fields(of: operation, answer)
       if !fields.isEmpty {
-        var headers = JSONObject()
-        for field in fields {
-          let isSure = field != .link && operation.route.method != .post || field == .location
-          headers[field.wire] = ["required": .bool(isSure), "schema": ["type": "string"]]
+        response["headers"] = headers(fields) { field in
+          field != .link && operation.route.method != .post || field == .location
         }
-        response["headers"] = .object(headers)
       }
       if answer.shape != nil || answer.types != [.json] {
         var content = JSONObject()
@@ -135,22 +132,37 @@ enum OpenAPI {
     }
     let problems = Dictionary(grouping: operation.problems, by: \.status.code)
     for (code, types) in problems.sorted(by: { $0.key < $1.key }) {
-      responses[String(code)] = response(types)
+      responses[String(code)] = response(types, of: operation)
     }
     return responses
   }
 
   private static func fields(of operation: Operation, _ answer: Answer) -> [FieldName] {
-    guard answer.shape != nil else { return [] }
+    let limits = operation.isGuarded ? limits : []
+    guard answer.shape != nil else { return limits }
     let isPage = operation.query.contains { $0.name == QueryParameter.cursor.name }
     let isTagged = operation.versions != .none && operation.route.method != .delete
-    return (isTagged ? [.entityTag] : []) + (isPage ? [.link] : [])
+    return (isTagged ? [.entityTag] : []) + (isPage ? [.link] : []) + limits
   }
 
-  private static func response(_ types: [ProblemType]) -> JSON {
+  /// What the guards say of themselves; nothing where the request was refused before it met them.
+  private static let limits: [FieldName] = [.rateLimit, .rateLimitPolicy]
+
+  private static func headers(_ fields: [FieldName], areSure: (FieldName) -> Bool) -> JSON {
+    var headers = JSONObject()
+    for field in fields {
+      headers[field.wire] = ["required": .bool(areSure(field)), "schema": ["type": "string"]]
+    }
+    return .object(headers)
+  }
+
+  private static func response(_ types: [ProblemType], of operation: Operation) -> JSON {
     let codes = types.map(\.rawValue)
+    let waits: [FieldName] = types.contains { $0.status == .tooManyRequests } ? [.retryAfter] : []
+    let fields = waits + (operation.isGuarded ? limits : [])
     return [
       "description": .string(codes.joined(separator: ", ")),
+      "headers": headers(fields) { $0 == .retryAfter },
       "content": [
         "application/problem+json": [
           "schema": [
