@@ -134,7 +134,7 @@ package struct Fault: Sendable, Equatable {
 extension Failure {
   /// Reads what the database said.
   ///
-  /// Constraint names are the contract between `migrations/` and this.
+  /// Constraint names are the contract between `migrations/`, what undoes a transaction, and this.
   init(_ error: DatabaseError) {
     switch (error.state, error.constraint) {
     case (.uniqueViolation, "identity_subjects_taken"): self = .identityTaken
@@ -146,6 +146,8 @@ extension Failure {
     case (.uniqueViolation, "issuers_pkey"): self = .issuerExists
     case (.uniqueViolation, "search_indexes_path"): self = .indexExists
     case (.checkViolation, "documents_size"): self = .documentTooLarge(limit: 0)
+    case (.undone, "device_full"): self = .deviceFull(limit: Devices.limit)
+    case (.undone, "device_unknown"): self = .deviceUnknown
     // The user was deleted between the reading of the session and the write.
     case (.foreignKeyViolation, _): self = .unauthenticated(.sessionEnded)
     case (.laneFull, _): self = .overloaded(retryAfter: 1)
