@@ -8,8 +8,8 @@ package struct SettingValues {
   /// - Parameters:
   ///   - flags: `name=value`.
   ///   - environment: of the process; `DOSSIER_…`, and `DOSSIER_…_FILE` for what a file holds.
-  ///   - file: path of a configuration file.
-  package init(flags: [String], environment: [String: String], file: String?) {
+  ///   - file: with lines `name = value`.
+  package init(flags: [String], environment: [String: String], file: SettingsFile?) {
     for setting in Setting.allCases {
       if let value = setting.defaultValue { values[setting] = (value, "default") }
     }
@@ -20,16 +20,16 @@ package struct SettingValues {
 
   package subscript(_ setting: Setting) -> (value: String, source: String)? { values[setting] }
 
-  private mutating func readFile(_ path: String) {
-    guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
-      problems.append("the file \(path) cannot be read")
+  private mutating func readFile(_ file: SettingsFile) {
+    guard let text = file.text else {
+      problems.append("the file \(file.path) cannot be read")
       return
     }
     for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
     {
       let line = line.trimmed
       if line.isEmpty || line.hasPrefix("#") { continue }
-      assign(line, from: "\(path):\(index + 1)")
+      assign(line, from: "\(file.path):\(index + 1)")
     }
   }
 

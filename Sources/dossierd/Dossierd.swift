@@ -42,6 +42,14 @@ extension ConfigurationOptions {
   }
 }
 
+extension ConfigurationOptions {
+  /// The words for a worker.
+  func arguments(hasSnapshot: Bool) -> [String] {
+    let descriptor = String(SettingsSnapshot.inherited)
+    return arguments + (hasSnapshot ? ["--config-descriptor", descriptor] : [])
+  }
+}
+
 /// For a person at a terminal, and for the supervisor of a worker.
 func complain(_ message: String) {
   let bytes = Array("\(message)\n".utf8)
@@ -172,6 +180,8 @@ struct Upstream: ParsableCommand {
 
   func run() throws {
     let configuration = try options.configuration(tell: complain)
+    // No server is ever counted as failed: a socket outlives its worker, and what connects to it waits
+    // for the next one.
     let servers = (0..<configuration.workers).map { index in
       "  server \(SocketName(index, configuration).nginx) max_fails=0;"
     }

@@ -9,13 +9,20 @@ import Glibc
   private var starting: Set<pid_t> = []
   private var ready: [WorkerProcess] = []
   private let count: Int
+  private let settings: SettingsSnapshot?
   private let answer: @EventLoop (String?) -> Void
 
   /// - Parameters:
   ///   - supervisor: whose workers are replaced.
+  ///   - settings: what the new ones go by.
   ///   - answer: called once, with nil or with why nothing was changed.
-  init(_ supervisor: Supervisor, _ answer: @escaping @EventLoop (String?) -> Void) {
+  init(
+    _ supervisor: Supervisor,
+    _ settings: SettingsSnapshot?,
+    _ answer: @escaping @EventLoop (String?) -> Void
+  ) {
     self.supervisor = supervisor
+    self.settings = settings
     self.answer = answer
     count = supervisor.sockets.count
   }
@@ -24,7 +31,9 @@ import Glibc
     Log.write("info", "replacing \(count) workers")
     do throws(SocketError) {
       for index in 0..<count {
-        let worker = try supervisor.startWorker(index, isReload: true) { [self] in isReady($0) }
+        let worker = try supervisor.startWorker(index, settings, isReload: true) { [self] in
+          isReady($0)
+        }
         starting.insert(worker.id)
       }
     } catch {
@@ -43,7 +52,7 @@ import Glibc
     ready.append(worker)
     guard ready.count == count else { return }
     supervisor.reload = nil
-    for worker in ready { supervisor.take(worker) }
+    supervisor.take(ready, settings)
     Log.write("info", "\(count) workers replaced")
     answer(nil)
   }
@@ -70,13 +79,18 @@ extension Supervisor {
     }
     if isEnding { return refuse("dossierd is ending") }
     if reload != nil { return refuse("they are being replaced already") }
-    // What the file says is for the new program to judge; here counts what it cannot change.
-    let fixed = options.values.needingRestart(since: settings)
-    if !fixed.isEmpty {
-      return refuse(fixed.joined(separator: "; ") + ": that needs a restart")
+    do throws(SocketError) {
+      let snapshot = try Self.snapshot(options)
+      // What the file says is for the new program to judge; here counts what it cannot change.
+      let fixed = options.values(snapshot?.file).needingRestart(since: settings)
+      if !fixed.isEmpty {
+        return refuse(fixed.joined(separator: "; ") + ": that needs a restart")
+      }
+      let reload = Reload(self, snapshot, answer)
+      self.reload = reload
+      reload.start()
+    } catch {
+      refuse(error.description)
     }
-    let reload = Reload(self, answer)
-    self.reload = reload
-    reload.start()
   }
 }

@@ -10,6 +10,8 @@ import Glibc
   let options: ConfigurationOptions
   /// As they were at the start.
   let settings: SettingValues
+  /// What the workers in the seats go by.
+  private var snapshot: SettingsSnapshot?
   let configuration: Configuration
   let board = MetricsBoard()
   private var ownsSockets = false
@@ -21,6 +23,8 @@ import Glibc
   var reload: Reload?
   private var signals: Signals?
   private var control: ControlSocket?
+  private let manager = ServiceManager()
+  private var isStarted = false
   private(set) var isEnding = false
 
   /// One worker's place, and who sits there.
@@ -39,19 +43,25 @@ import Glibc
     given: [ListeningSocket]
   ) {
     Secrecy.keep()
-    let supervisor = Supervisor(configuration, options)
     do {
-      try supervisor.start(given)
+      try Supervisor(configuration, options).start(given)
     } catch {
       Log.write("error", "\(error)")
       exit(1)
     }
   }
 
-  private init(_ configuration: Configuration, _ options: ConfigurationOptions) {
+  private init(_ configuration: Configuration, _ options: ConfigurationOptions) throws {
     self.configuration = configuration
     self.options = options
-    settings = options.values
+    snapshot = try Self.snapshot(options)
+    settings = options.values(snapshot?.file)
+  }
+
+  /// The file of settings as it is now, if there is one.
+  static func snapshot(_ options: ConfigurationOptions) throws(SocketError) -> SettingsSnapshot? {
+    guard let path = options.config else { return nil }
+    return try SettingsSnapshot(path)
   }
 
   private func start(_ given: [ListeningSocket]) throws {
@@ -81,7 +91,7 @@ import Glibc
   private func seat(_ index: Int) {
     guard !isEnding, seats[index].worker == nil else { return }
     do throws(SocketError) {
-      seats[index].worker = try startWorker(index) { _ in }
+      seats[index].worker = try startWorker(index, snapshot) { [self] _ in tellStarted() }
     } catch {
       Log.write("error", error.description)
       seatLater(index, after: nil)
@@ -92,12 +102,14 @@ import Glibc
   ///
   /// - Parameters:
   ///   - index: of its socket.
+  ///   - settings: what it goes by.
   ///   - isReload: it accepts only when it can serve, since the one it is to replace still does.
   ///   - onReady: called once, if it comes to that.
   /// - Returns: the worker, which has a seat only when it takes one.
   /// - Throws: `SocketError` when it cannot be started.
   func startWorker(
     _ index: Int,
+    _ settings: SettingsSnapshot?,
     isReload: Bool = false,
     onReady: @escaping @EventLoop (WorkerProcess) -> Void
   ) throws(SocketError) -> WorkerProcess {
@@ -106,22 +118,34 @@ import Glibc
     let worker = try WorkerProcess(
       program: OwnProgram.path,
       words: ["worker", "--slot", String(slot)] + (isReload ? ["--when-ready"] : [])
-        + options.arguments,
+        + options.arguments(hasSnapshot: settings != nil),
       index: index,
       socket: sockets[index].descriptor,
       board: board,
       slot: slot,
+      settings: settings,
       onReady: onReady
     )
     living[worker.id] = worker
     return worker
   }
 
-  /// Gives a seat to another; who sat there answers what was accepted and goes.
-  func take(_ worker: WorkerProcess) {
-    let old = seats[worker.index].worker
-    seats[worker.index] = Seat(worker: worker)
-    if let old { retire(old) }
+  /// Gives the seats to others; who sat there answers what was accepted and goes.
+  func take(_ workers: [WorkerProcess], _ settings: SettingsSnapshot?) {
+    snapshot = settings
+    for worker in workers {
+      let old = seats[worker.index].worker
+      seats[worker.index] = Seat(worker: worker)
+      if let old { retire(old) }
+    }
+    tellStarted()
+  }
+
+  /// The first time that a worker sits and accepts in every seat, the start is done.
+  private func tellStarted() {
+    guard !isStarted, seats.allSatisfy({ $0.worker?.isReady == true }) else { return }
+    isStarted = true
+    manager.tell("READY=1")
   }
 
   /// Lets a worker answer what it has accepted; it ends itself when its time is up, or is ended.
@@ -182,6 +206,7 @@ import Glibc
     guard !isEnding else { return }
     isEnding = true
     Log.write("info", "ending")
+    manager.tell("STOPPING=1")
     reload?.giveUp("dossierd is ending")
     // What has connected is still accepted by the workers; nobody else can.
     // systemd's sockets live on, for the dossierd that it starts next.

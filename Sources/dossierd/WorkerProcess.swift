@@ -29,6 +29,7 @@ import Glibc
   ///   - socket: listening; it becomes descriptor 0.
   ///   - board: of metrics.
   ///   - slot: on the board.
+  ///   - settings: of the file of settings, if there is one.
   ///   - onReady: called once, if it comes to that.
   /// - Throws: `SocketError` when there is no such program, or no descriptor or process left.
   init(
@@ -38,6 +39,7 @@ import Glibc
     socket: Int32,
     board: MetricsBoard,
     slot: Int,
+    settings: SettingsSnapshot?,
     onReady: @escaping @EventLoop (WorkerProcess) -> Void
   ) throws(SocketError) {
     let complaint = try Complaint()
@@ -46,15 +48,15 @@ import Glibc
       throw SocketError("no worker: \(systemMessage(errno))")
     }
     defer { close(ends[1]) }
+    var descriptors = [
+      (socket, 0), (complaint.descriptor, 2), (board.descriptor, MetricsBoard.inherited),
+      (ends[1], Self.reportInherited),
+    ]
+    let file = settings?.open()
+    if let file { descriptors.append((file, SettingsSnapshot.inherited)) }
+    defer { if let file { close(file) } }
     do throws(SocketError) {
-      id = try Self.spawn(
-        program,
-        [program] + words,
-        on: [
-          (socket, 0), (complaint.descriptor, 2), (board.descriptor, MetricsBoard.inherited),
-          (ends[1], Self.reportInherited),
-        ]
-      )
+      id = try Self.spawn(program, [program] + words, on: descriptors)
     } catch {
       close(ends[0])
       throw error

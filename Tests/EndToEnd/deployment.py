@@ -84,7 +84,7 @@ class Deployment:
     reference = None
 
     def __init__(self, workers=2, settings=(), picture_folder=False, program=None, arguments=(),
-                 nginx=()):
+                 activated=False, nginx=()):
         """`nginx` are pairs: what stands in the shipped configuration, and what stands there here."""
         self.nginx_changes = nginx
         self.command = [*AS_SERVER, program or BUILD / "dossierd", "run", *arguments]
@@ -93,6 +93,8 @@ class Deployment:
         self.port = free_port()
         self.log = open(self.folder / "dossierd.log", "ab")
         self.processes = []
+        # As systemd would make them.
+        self.given = [socket.socket(socket.AF_UNIX) for _ in range(workers if activated else 0)]
         try:
             self.make_cluster()
             self.start_postgres()
@@ -121,6 +123,7 @@ class Deployment:
                 "DOSSIER_MAIL": str(self.mail),
                 **dict(settings),
             }
+            self.make_given()
             self.start_dossierd()
             self.start_nginx()
             wait_until(lambda: self.get("/readyz").status == 200, what="readiness")
@@ -248,9 +251,25 @@ class Deployment:
 
     # dossierd and nginx
 
+    def make_given(self):
+        for index, given in enumerate(self.given):
+            given.bind(str(self.socket(index)))
+            given.listen(4096)
+            if IS_ROOT:
+                shutil.chown(self.socket(index), SERVER_USER, "www-data")
+            self.socket(index).chmod(0o660)
+
     def start_dossierd(self):
+        takes = []
+        if self.given:
+            # The first descriptor is 3, and the process is the one that is named.
+            moves = " ".join(
+                f"{3 + index}<&{given.fileno()}" for index, given in enumerate(self.given))
+            takes = ["bash", "-c", f'exec {moves}; exec env LISTEN_PID=$$ '
+                     f'LISTEN_FDS={len(self.given)} "$@"', "bash"]
         self.supervisor = subprocess.Popen(
-            self.command, env=self.environment, stdout=self.log, stderr=self.log)
+            [*takes, *self.command], env=self.environment, stdout=self.log, stderr=self.log,
+            pass_fds=[given.fileno() for given in self.given])
         self.processes.append(self.supervisor)
 
     def workers(self):
@@ -358,4 +377,6 @@ class Deployment:
         if (self.folder / "postgres/postmaster.pid").exists():
             self.stop_postgres("immediate")
         self.log.close()
+        for given in self.given:
+            given.close()
         shutil.rmtree(self.folder, ignore_errors=True)

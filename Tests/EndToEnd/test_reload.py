@@ -1,5 +1,6 @@
 """Reloads: new workers take over when all of them can serve, or the old ones go on."""
 
+import os
 import pathlib
 import signal
 import socket
@@ -73,6 +74,13 @@ class Reload(unittest.TestCase):
         wait_until(
             lambda: any("go on" in line for line in self.site.messages()[count:]), what="the word")
         self.assert_only(before)
+        # One that takes a dead one's place goes by what is in force.
+        os.kill(before[0], signal.SIGKILL)
+        wait_until(lambda: len(self.site.workers()) == 2 and before[0] not in self.site.workers(),
+                   what="another worker")
+        for _ in range(20):
+            self.assertEqual(self.site.get("/v1/me", token=self.token).status, 200)
+        self.assertFalse(any("exit 78" in line for line in self.site.messages()[count + 3:]))
         self.settings.write_text("log = requests\n")
         self.succeeds()
         # Nobody is left from the reloads before.
