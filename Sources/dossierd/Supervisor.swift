@@ -174,12 +174,10 @@ import Glibc
     } else if seats[worker.index].worker === worker {
       seats[worker.index].worker = nil
       if isEnding { return }
+      let ending = worker.ending(status)
       let delay = seatLater(worker.index, after: worker)
       let when = delay == 0 ? "" : " in \(delay) ms"
-      Log.write(
-        "error",
-        "worker \(worker.id) ended: \(worker.ending(status)); starting another\(when)"
-      )
+      Log.write("error", "worker \(worker.id) ended: \(ending); starting another\(when)")
     } else if status != 0, status & 0x7f != SIGKILL {
       Log.write("error", "worker \(worker.id), to be replaced, ended: \(worker.ending(status))")
     }

@@ -65,13 +65,18 @@ import Glibc
     self.index = index
     self.complaint = complaint
     report = ends[0]
+    CLinux_make_nonblocking(report)
     watch = try? Watch(report, for: .read) { [unowned self] _ in
-      var byte: UInt8 = 0
-      isReady = read(report, &byte, 1) == 1
+      takeReport()
       watch?.cancel()
       watch = nil
       if isReady { onReady(self) }
     }
+  }
+
+  private func takeReport() {
+    var byte: UInt8 = 0
+    if read(report, &byte, 1) == 1 { isReady = true }
   }
 
   deinit { close(report) }
@@ -109,6 +114,8 @@ import Glibc
 
   /// How it ended, in words, without anything that may be a client's.
   func ending(_ status: Int32) -> String {
+    // It may have got ready and ended before anybody looked.
+    takeReport()
     let end = WaitStatus(status).description
     return complaint.words(all: !isReady).map { "\(end): \($0)" } ?? end
   }
