@@ -84,6 +84,12 @@ class Deploy(unittest.TestCase):
             user = {int(word) for word in status.split("\nUid:")[1].split("\n")[0].split()}
             self.assertEqual(user, {pwd.getpwnam(SERVER_USER).pw_uid})
         if IS_ROOT:
+            # dossierd may not change the schema.
+            for role, may in [("dossier_server", True), ("dossier_owner", False)]:
+                asked = functions(
+                    '$(as_server) psql -h "$1" -U "$2" -d dossier -Atc "select 1" 2>&1',
+                    self.sockets / "postgres", role)
+                self.assertEqual(asked.returncode == 0, may, asked.stdout)
             # Another user of the machine gets to no socket.
             for path in [self.sockets / "workers/worker-0.sock",
                          self.sockets / "postgres/.s.PGSQL.5432"]:

@@ -7,7 +7,7 @@ import ssl
 import subprocess
 import unittest
 
-from deployment import Deployment, free_port, is_listening, wait_until
+from deployment import ROOT, Deployment, free_port, is_listening, wait_until
 
 
 class Transport(unittest.TestCase):
@@ -31,6 +31,16 @@ class Transport(unittest.TestCase):
 
     def test_without_tls_nothing_is_promised_about_it(self):
         self.assertIsNone(self.site.get("/reference").headers["Strict-Transport-Security"])
+
+    def test_where_fields_are_added_these_are_too(self):
+        # nginx forgets those of the server in a location that has some of its own.
+        conf = (ROOT / "deploy/nginx/dossier.conf").read_text()
+        places = [place for place in re.split(r"^ *(?:# )?(?:server|location) ", conf, flags=re.M)
+                  if "add_header" in place]
+        self.assertGreater(len(places), 3)
+        for place in places:
+            for name in ["X-Content-Type-Options", "Strict-Transport-Security"]:
+                self.assertIn(f"add_header {name} ", place)
 
     def with_tls(self):
         """Another nginx with the server of the example for TLS; its port."""
