@@ -23,7 +23,9 @@ import Glibc
     var name = Self.name(getpid())
     guard descriptor >= 0, Self.with(&name, { bind(descriptor, $0, $1) }) == 0,
       listen(descriptor, 8) == 0
-    else { throw SocketError("no socket for `dossierd reload`: \(systemMessage(errno))") }
+    else {
+      throw SocketError("`dossierd reload` will not reach this dossierd: \(systemMessage(errno))")
+    }
     watch = try? Watch(descriptor, for: .read) { [unowned self] _ in accept() }
   }
 

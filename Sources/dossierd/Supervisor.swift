@@ -80,7 +80,12 @@ import Glibc
       }
     }
     Descriptors.tell(needed: configuration.connections)
-    control = try ControlSocket { [self] answer in replaceAll(answer) }
+    do throws(SocketError) {
+      control = try ControlSocket { [self] answer in replaceAll(answer) }
+    } catch {
+      // Another user may have taken the name, who is not to keep this from serving; SIGHUP is left.
+      Log.write("error", error.description)
+    }
     seats = sockets.map { _ in Seat() }
     for index in sockets.indices { seat(index) }
     Log.write("info", "\(sockets.count) workers started")

@@ -124,6 +124,22 @@ class Reload(unittest.TestCase):
             self.assertIn("only root and the user of dossierd", reload.stderr)
             self.assert_only(before)
 
+    def test_who_takes_the_name_first_keeps_nobody_from_serving(self):
+        thief = self.folder / "thief"
+        thief.write_text(
+            "#!/usr/bin/python3\n"
+            "import os, socket, sys\n"
+            "name = f'\\0dossierd-{os.getpid()}'.ljust(108, '\\0')\n"
+            "thief = socket.socket(socket.AF_UNIX)\n"
+            "thief.bind(name)\n"
+            "os.set_inheritable(thief.fileno(), True)\n"
+            f"os.execv('{BUILD}/dossierd', sys.argv)\n")
+        thief.chmod(0o755)
+        site = Deployment(program=thief)
+        self.addCleanup(site.stop)
+        self.assertTrue(any("will not reach this" in line for line in site.messages()))
+        self.assertEqual(site.get("/healthz").status, 200)
+
     def test_an_old_supervisor_leaves_the_sockets_of_a_new_one(self):
         old = self.site.supervisor
         # A second one on live sockets is refused.
