@@ -113,10 +113,8 @@ enum OpenAPI {
       var response = JSONObject()
       response["description"] = .string(answer.says.isEmpty ? answer.status.reason : answer.says)
       let fields = answer.fields + fields(of: operation, answer)
-      if !fields.isEmpty {
-        response["headers"] = headers(fields) { field in
-          field != .link && operation.route.method != .post || field == .location
-        }
+      response["headers"] = headers(fields) { field in
+        field != .link && operation.route.method != .post || field == .location
       }
       if answer.shape != nil || answer.types != [.json] {
         var content = JSONObject()
@@ -148,7 +146,9 @@ enum OpenAPI {
   /// What the guards say of themselves; nothing where the request was refused before it met them.
   private static let limits: [FieldName] = [.rateLimit, .rateLimitPolicy]
 
-  private static func headers(_ fields: [FieldName], areSure: (FieldName) -> Bool) -> JSON {
+  /// Nil for none.
+  private static func headers(_ fields: [FieldName], areSure: (FieldName) -> Bool) -> JSON? {
+    guard !fields.isEmpty else { return nil }
     var headers = JSONObject()
     for field in fields {
       headers[field.wire] = ["required": .bool(areSure(field)), "schema": ["type": "string"]]
@@ -160,20 +160,20 @@ enum OpenAPI {
     let codes = types.map(\.rawValue)
     let waits: [FieldName] = types.contains { $0.status == .tooManyRequests } ? [.retryAfter] : []
     let fields = waits + (operation.isGuarded ? limits : [])
-    return [
-      "description": .string(codes.joined(separator: ", ")),
-      "headers": headers(fields) { $0 == .retryAfter },
-      "content": [
-        "application/problem+json": [
-          "schema": [
-            "allOf": [
-              Shape.problem.reference,
-              ["properties": ["code": ["enum": .array(codes.map(JSON.string))]]],
-            ]
+    var response = JSONObject()
+    response["description"] = .string(codes.joined(separator: ", "))
+    response["headers"] = headers(fields) { $0 == .retryAfter }
+    response["content"] = [
+      "application/problem+json": [
+        "schema": [
+          "allOf": [
+            Shape.problem.reference,
+            ["properties": ["code": ["enum": .array(codes.map(JSON.string))]]],
           ]
         ]
-      ],
+      ]
     ]
+    return .object(response)
   }
 
   // MARK: Components
