@@ -27,7 +27,7 @@ package enum Failure: Error {
   case hostTaken
   /// The app has an issuer of that name already.
   case issuerExists
-  /// The email address has been confirmed by another user of the app.
+  /// The email address has been proved by another user of an app that reveals it, or meanwhile.
   case emailTaken
   /// There is a user by something of the description: what, each with its place.
   case userExists([Fault])
@@ -49,6 +49,9 @@ package enum Failure: Error {
   case emailUnconfirmed
   /// What a mail brought is malformed, used up, expired or replaced by a newer one.
   case invalidMailToken
+  /// The token of a mail is good, and neither a session nor the password shows that it is the
+  /// claimant of the address who brings it.
+  case claimantUnproved
   /// Mail is asked for, and the operator has not said how it is sent.
   case mailNotConfigured
   /// The token of another issuer breaks a rule, for the client's developer.

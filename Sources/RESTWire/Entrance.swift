@@ -25,8 +25,8 @@ import Wiring
       takes: .credentials,
       gives: .created(.grant, "The user is logged in."),
       .accepted(nil, "The address must be confirmed first."),
-      refuses: [.wayInClosed, .emailTaken, .tooManyAttempts, .deviceFull],
-      "Make a user with email address and password and log it in"
+      refuses: [.wayInClosed, .emailTaken, .wrongCredentials, .tooManyAttempts, .deviceFull],
+      "Log in with email address and password; without such a user make one"
     ) {
       (call) async throws(Failure) in
       guard let grant = try await Users.register(credentials(call), call.context) else {

@@ -77,6 +77,14 @@ extension Problem {
     case .wayInClosed(let name):
       self.init(type: .wayInClosed, detail: "Its setting \(name) is false.")
     case .emailUnconfirmed: self.init(type: .emailUnconfirmed)
+    case .claimantUnproved:
+      self.init(
+        type: .claimantUnproved,
+        detail: "Send the access token of the user, or its password as the member password, beside "
+          + "the token of the mail; or choose a new password with that token at "
+          + "POST /v1/password/reset. The token can still be used."
+      )
+      fields = [(.authenticate, "Bearer")]
     case .invalidMailToken: self.init(type: .mailTokenInvalid)
     case .mailNotConfigured:
       self.init(type: .mailNotConfigured)
@@ -104,7 +112,7 @@ extension Problem {
       fields = [(.retryAfter, String(seconds))]
     case .emailTaken:
       self.init(type: .emailTaken)
-      errors = [Fault("/email", "email_taken", "Another user has this email address.")]
+      errors = [Fault("/email", "email_taken", "Another user has confirmed this email address.")]
     case .wrongCredentials:
       self.init(type: .wrongCredentials)
       fields = [(.authenticate, "Bearer")]

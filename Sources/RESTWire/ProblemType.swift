@@ -25,6 +25,7 @@ enum ProblemType: String, CaseIterable, Sendable {
   case deviceUnknown = "device_unknown"
   case wrongCredentials = "wrong_credentials"
   case refreshTokenInvalid = "refresh_token_invalid"
+  case claimantUnproved = "claimant_unproved"
   case tokenMissing = "token_missing"
   case tokenInvalid = "token_invalid"
   case tokenExpired = "token_expired"
@@ -109,6 +110,8 @@ enum ProblemType: String, CaseIterable, Sendable {
     case .deviceUnknown: (.unauthorized, "The route asks for the proof of a device.")
     case .wrongCredentials: (.unauthorized, "The email address or the password is wrong.")
     case .refreshTokenInvalid: (.unauthorized, "The refresh token is of no more use.")
+    case .claimantUnproved:
+      (.unauthorized, "It is not shown that the address was registered by the one who confirms it.")
     case .tokenMissing: (.unauthorized, "The route asks for an access token.")
     case .tokenInvalid: (.unauthorized, "The access token is not one of ours.")
     case .tokenExpired: (.unauthorized, "The access token has expired.")
@@ -135,7 +138,7 @@ enum ProblemType: String, CaseIterable, Sendable {
     case .apiKeyLimit: (.conflict, "The user has as many API keys as it may.")
     case .deviceFull: (.conflict, "The device knows as many users as it may.")
     case .notLoggedIn: (.conflict, "The user is not logged in on the device.")
-    case .emailTaken: (.conflict, "Another user has this email address.")
+    case .emailTaken: (.conflict, "Another user has confirmed this email address.")
     case .propertyMoved: (.conflict, "The property has another version.")
     case .propertyLimit: (.conflict, "A user has no more properties than that.")
     case .patchTestFailed: (.conflict, "A test of the patch did not hold.")

@@ -37,6 +37,15 @@ extension Route {
 
   package var store: Store { asker.store }
 
+  /// The user who calls, on an open route that it may help to say so; nil without a token.
+  package func callerIfAny(scope: String) async throws(Failure) -> Caller? {
+    guard request.field(.authorization) != nil else { return nil }
+    let context = try context
+    let caller = try await context.tokens.caller(of: request.bearerToken, app: context.app.id)
+    guard caller.scopes.contains(scope) else { throw .forbidden(scope: scope) }
+    return caller
+  }
+
   /// Who administers, on a route whose access is a program's.
   package var administrator: Administrator {
     get throws(Failure) {

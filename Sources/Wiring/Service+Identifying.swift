@@ -111,7 +111,7 @@ package enum DeviceCookie {
 extension Request {
   var origin: Origin { Origin(address: address, agent: field(.userAgent)) }
 
-  fileprivate var bearerToken: String {
+  var bearerToken: String {
     get throws(Failure) {
       switch BearerToken(field(.authorization)) {
       case .none: throw .unauthenticated(.missing)

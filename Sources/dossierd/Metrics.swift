@@ -60,6 +60,7 @@ import Glibc
   private let layout: UInt64
   private let routes: [String]
   private let routeIndex: [String: Int]
+  private var countedHashes = 0
 
   /// Upper bounds of the buckets, in microseconds: from a cached read to a hashed password, to a
   /// time-out.
@@ -100,6 +101,12 @@ import Glibc
     slot[totalsStart + 1] &+= databaseMicroseconds
   }
 
+  /// Counts passwords hashed since it was last called; `total` is of this worker.
+  func count(hashes total: Int) {
+    slot[totalsStart + 3] &+= UInt64(total - countedHashes)
+    countedHashes = total
+  }
+
   func setConnections(_ count: Int) { slot[totalsStart + 2] = UInt64(count) }
 
   /// In Prometheus's text format, summed over the workers.
@@ -130,6 +137,9 @@ import Glibc
     text += "# HELP dossier_database_seconds_total Time that requests waited for PostgreSQL.\n"
     text += "# TYPE dossier_database_seconds_total counter\n"
     text += "dossier_database_seconds_total \(Double(sum(totalsStart + 1)) / 1e6)\n"
+    text += "# HELP dossier_password_hashes_total Passwords that were hashed.\n"
+    text += "# TYPE dossier_password_hashes_total counter\n"
+    text += "dossier_password_hashes_total \(sum(totalsStart + 3))\n"
     text += "# HELP dossier_connections Connections of nginx.\n"
     text += "# TYPE dossier_connections gauge\n"
     text += "dossier_connections \(sum(totalsStart + 2))\n"

@@ -16,6 +16,7 @@ import Wiring
   private let database: Database
   private let service: Service
   private let metrics: Metrics
+  private let passwords: PasswordHasher
   private let slot: Int
   private var listener: Listener?
   private var signals: Signals?
@@ -94,6 +95,7 @@ import Wiring
       pool: BlockingPool(name: "passwords", threads: configuration.hashingThreads, waiting: 32),
       cost: configuration.hashingCost
     )
+    self.passwords = passwords
     let apps = Apps(database: database, fallback: configuration.app)
     // Each has threads of its own: an issuer that is slow holds up neither mail nor pictures.
     let mailer = Worker.mailer(
@@ -185,6 +187,7 @@ import Wiring
     let start = EventLoop.now()
     let request = Request(exchange)
     let outcome = await service.answer(request, exchange)
+    metrics.count(hashes: passwords.hashes)
     var response = outcome.response
     response.add(.requestID, request.id.description)
     await exchange.send(response.serialized(withBody: request.method != .head))

@@ -77,7 +77,7 @@ package enum UsersAdministrationQueries {
     union all
     (select user_id from unconfirmed_emails
       where app_id = $1 and email_key = email_key($2) and not exists (select from confirmed)
-      order by created_at desc limit 10)
+      order by created_at limit 10)
     """
   )
 
@@ -107,15 +107,7 @@ package enum UsersAdministrationQueries {
     """
   )
 
-  static let lockClaims = Statement<String, AppID, String>(
-    "users.lock_claims",
-    """
-    select user_id from unconfirmed_emails
-    where app_id = $1 and email_key = email_key($2) order by user_id for update
-    """
-  )
-
   package static let all: [any PreparedStatement] = [
-    page, details, holders, lock, setBlocked, delete, lockClaims,
+    page, details, holders, lock, setBlocked, delete,
   ]
 }

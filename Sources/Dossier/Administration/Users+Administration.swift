@@ -130,8 +130,14 @@ extension Users {
           return
         }
         // Those who claim the address follow one another.
-        _ = try await transaction.run(UsersAdministrationQueries.lockClaims, app, email)
-        let isNew = try await transaction.run(EmailQueries.confirm, user, app, email).first
+        _ = try await transaction.run(EmailQueries.lockClaims, app, email)
+        let isNew = try await Emails.prove(
+          email,
+          of: user,
+          in: app,
+          by: administrator.actor.text,
+          transaction
+        )
         hasAddress = isNew != nil
         guard isNew == true else { return }
         try await administrator.record("email_confirm", of: user, app: app, in: transaction)

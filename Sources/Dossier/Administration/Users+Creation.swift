@@ -25,7 +25,12 @@ extension Users {
     let password = try takePassword(from: &members, app.settings)
     let stringLimit = app.settings.number(.propertyStringLength)
     var row = try ImportedUser(members, stringLimit: stringLimit, schemas: app.schemas)
-    if let password { row.password = .hash(try await administrator.store.passwords.hash(password)) }
+    if let password, let email = row.email {
+      let store = administrator.store
+      let address = try await EmailAddress(email, store)
+      let salt = store.keys.master.passwordSalt(app.id, address.key)
+      row.password = .hash(try await store.passwords.hash(password, salt))
+    }
     let user = try await administrator.transaction {
       [row] transaction async throws(DatabaseError) in
       try await write(row, to: app.id, administrator, in: transaction)

@@ -8,6 +8,7 @@ package enum AppSetting: String, CaseIterable, Sendable {
   case jwt
   case apiKey = "api_key"
   case emailConfirmationRequired = "email_confirmation_required"
+  case revealTakenEmails = "reveal_taken_emails"
   case passwordMinLength = "password_min_length"
   case accessTokenSeconds = "access_token_seconds"
   case sessionDays = "session_days"
@@ -32,6 +33,8 @@ package enum AppSetting: String, CaseIterable, Sendable {
   case confirmText = "confirm_text"
   case resetSubject = "reset_subject"
   case resetText = "reset_text"
+  case takenSubject = "taken_subject"
+  case takenText = "taken_text"
 
   package enum Rule {
     case flag(Bool)
@@ -46,7 +49,7 @@ package enum AppSetting: String, CaseIterable, Sendable {
   package var rule: Rule {
     switch self {
     case .anonymous, .password, .jwt, .apiKey: .flag(true)
-    case .emailConfirmationRequired: .flag(false)
+    case .emailConfirmationRequired, .revealTakenEmails: .flag(false)
     case .appMetadataReadable: .flag(true)
     // NIST SP 800-63B section 5.1.1.2 asks for at least 8.
     case .passwordMinLength: .number(8...128, 8)
@@ -80,6 +83,14 @@ package enum AppSetting: String, CaseIterable, Sendable {
         "Hello,\n\nto choose a new password for {{email}}, use this code within an hour:\n\n"
           + "{{token}}\n\nIf it was not you who asked for it, nothing needs to be done.\n"
       )
+    case .takenSubject: .text(200, "You already have an account")
+    case .takenText:
+      .text(
+        20_000,
+        "Hello,\n\nsomebody has just registered with {{email}}, which already has an account. If it "
+          + "was you, log in with the password that you chose then, or ask for a new one.\n\nIf it "
+          + "was not you, nothing needs to be done: nobody has got into your account.\n"
+      )
     }
   }
 
@@ -90,6 +101,10 @@ package enum AppSetting: String, CaseIterable, Sendable {
     case .jwt: "whether users may come with a token of one of the app's issuers"
     case .apiKey: "whether users may come with an API key"
     case .emailConfirmationRequired: "whether an address must be confirmed before it can log in"
+    case .revealTakenEmails:
+      "whether registering and linking answer 409 email_taken for an address that another user has "
+        + "confirmed: friendlier, but anybody can then find out who has an account, address by "
+        + "address; without it the owner is told by mail, and nobody else"
     case .passwordMinLength: "characters of a new password"
     case .accessTokenSeconds: "seconds an access token is good for"
     case .sessionDays: "days a session lasts after its last refresh"
@@ -119,6 +134,9 @@ package enum AppSetting: String, CaseIterable, Sendable {
       "mail that confirms an address; {{token}} {{email}} {{app}} are filled in"
     case .resetSubject, .resetText:
       "mail that resets a password; {{token}} {{email}} {{app}} are filled in"
+    case .takenSubject, .takenText:
+      "mail to who has confirmed an address when somebody registers, links or confirms it again; "
+        + "{{email}} {{app}} are filled in"
     }
   }
 }

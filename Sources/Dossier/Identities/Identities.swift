@@ -18,9 +18,10 @@ package enum Identities {
 
   /// Attaches an email address and a password to the caller, and mails what confirms the address.
   ///
-  /// - Throws: `.invalid`, `.identityTaken` when another user has confirmed the address,
-  ///   `.identityExists` when the caller has a password already, `.tooManyAttempts`, `.wayInClosed`,
-  ///   `.unauthenticated`, `.overloaded`, `.unavailable`.
+  /// An address that another user has proved is answered alike, and the mail tells that one.
+  /// - Throws: `.invalid`, `.emailTaken` in an app that reveals it, `.identityExists` when the caller
+  ///   has a password already, `.tooManyAttempts` also when the address has all the claims it may,
+  ///   `.wayInClosed`, `.unauthenticated`, `.overloaded`, `.unavailable`.
   @EventLoop package static func linkPassword(
     _ credentials: Credentials,
     to caller: Caller,
@@ -29,27 +30,45 @@ package enum Identities {
     try context.requireOpen(.password)
     try credentials.checkForRegistration(context.app.settings)
     try await context.requireSession(of: caller)
-    try await EmailAddress(credentials.email, context).limitMail(context)
-    let hash = try await context.store.passwords.hash(credentials.password)
-    let mail = MailedToken(.confirm, to: credentials.email, of: caller.user, context)
+    let address = try await EmailAddress(credentials.email, context)
+    try await address.limitMail(context)
+    if context.app.settings.flag(.revealTakenEmails) {
+      let holder = try await context.store.read(
+        IdentitiesQueries.holder,
+        context.app.id,
+        "email",
+        address.key
+      )
+      if let holder = holder.first, holder.user != caller.user { throw .emailTaken }
+    }
+    let hash = try await context.store.passwords.hash(
+      credentials.password,
+      address.passwordSalt(context)
+    )
+    let limit = ClaimLimit(address.key, context)
     let outcome = try await context.store.transaction { transaction async throws(DatabaseError) in
+      guard try await limit.makeRoom(in: transaction) else { return LinkOutcome.crowded }
       let linked = try await transaction.run(
         IdentitiesQueries.linkPassword,
         caller.user,
         caller.authority,
         IdentityID(),
         credentials.email,
+        address.key,
         hash
       )
-      guard linked.first == true else { return linked.first }
-      try await mail.write(in: transaction)
+      guard !linked.isEmpty else { return .sessionEnded }
       try await recordLink("password", of: caller, in: transaction, context)
-      return true
+      return .linked
     }
-    guard let isLinked = outcome else { throw caller.gone }
-    guard isLinked else { throw .identityTaken }
-    mail.send()
+    switch outcome {
+    case .linked: Emails.mail(.confirm, to: address, claimedBy: caller.user, context)
+    case .sessionEnded: throw caller.gone
+    case .crowded: throw limit.failure
+    }
   }
+
+  private enum LinkOutcome { case linked, sessionEnded, crowded }
 
   /// Attaches what an issuer's token says to the caller; nothing changes when it is the caller's.
   ///

@@ -13,8 +13,18 @@ struct EmailAddress {
   ///
   /// - Throws: `.unavailable`.
   @EventLoop init(_ text: String, _ context: Context) async throws(Failure) {
-    let rows = try await context.store.read(EmailAddressQueries.key, text)
+    try await self.init(text, context.store)
+  }
+
+  /// As the other, where there is no request of a user.
+  @EventLoop init(_ text: String, _ store: Store) async throws(Failure) {
+    let rows = try await store.read(EmailAddressQueries.key, text)
     key = try rows.first.orUnforeseen("the key of an address")
+  }
+
+  /// Of the passwords that come with this address.
+  @EventLoop func passwordSalt(_ context: Context) -> PasswordSalt {
+    context.store.keys.master.passwordSalt(context.app.id, key)
   }
 
   /// Counts a mail to this address.

@@ -32,7 +32,9 @@ package enum Export {
 package enum ExportQueries {
   /// One row when the session counts.
   ///
-  /// A test compares the tables that hold a user's rows with those that are read here.
+  /// A test compares the tables that hold a user's rows with those that are read here. Mails are
+  /// told to who has proved the address: to others, whether a code was mailed would tell whether the
+  /// address has an account.
   /// - Parameter 3: whether app metadata is among it.
   static let everything = Statement<JSONText, UserID, Authority, Bool>(
     "export.everything",
@@ -50,7 +52,7 @@ package enum ExportQueries {
         from unconfirmed_emails t where t.user_id = c.user_id),
       'mails', (select coalesce(json_agg(json_build_object(
           'purpose', purpose, 'email', email, 'expires_at', expires_at)), '[]')
-        from mail_tokens t where t.user_id = c.user_id),
+        from mail_tokens t where t.user_id = c.user_id and c.email_verified),
       'password', (select json_build_object('changed_at', changed_at)
         from passwords t where t.user_id = c.user_id),
       'api_keys', (select coalesce(json_agg(json_build_object(
