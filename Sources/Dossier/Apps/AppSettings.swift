@@ -75,7 +75,11 @@ package enum AppSetting: String, CaseIterable, Sendable {
     case .mailFromName: .text(100, "Dossier")
     case .confirmSubject: .text(200, "Confirm your address")
     case .confirmText:
-      .text(20_000, "Hello,\n\nto confirm {{email}}, use this code within a day:\n\n{{token}}\n")
+      .text(
+        20_000,
+        "Hello,\n\nto confirm {{email}}, use this code within a day:\n\n{{token}}\n\nIf it was not "
+          + "you who asked for it, nothing needs to be done.\n"
+      )
     case .resetSubject: .text(200, "Choose a new password")
     case .resetText:
       .text(
