@@ -16,6 +16,7 @@ struct AppMail {
   ///   - email: also fills `{{email}}`.
   ///   - app: also fills `{{app}}`.
   ///   - values: of the other placeholders that the words may have.
+  /// - Returns: the message.
   /// - Throws: `MailTemplateError`, `MailMessageError`: nobody can be sent this.
   func message(
     to email: String,

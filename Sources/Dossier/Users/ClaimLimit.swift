@@ -8,7 +8,9 @@ struct ClaimLimit {
   /// More than people who mistype an address; those who come at once may pass it by a few.
   private static let most = 64
 
-  /// - Parameter key: of the address.
+  /// - Parameters:
+  ///   - key: of the address.
+  ///   - context: of the request.
   init(_ key: String, _ context: Context) {
     self.key = key
     self.context = context

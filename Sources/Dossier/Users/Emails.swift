@@ -3,11 +3,10 @@ import Outbound
 
 /// Addresses of mail: what is sent to them, and whose they are.
 package enum Emails {
-  /// Mails what confirms the address, to one user that claims it: one known on the device that asks,
-  /// else the first to claim it. Where somebody has proved the address, the mail says that there is
-  /// an account.
+  /// Mails what confirms the address to one user that claims it.
   ///
-  /// Answers alike, and at once, whether or not somebody has the address.
+  /// It is one known on the device that asks, else the first to claim it. Where somebody has proved
+  /// the address, the mail says that there is an account. Answers alike, and at once, whether or not somebody has the address.
   /// - Throws: `.mailNotConfigured`, `.tooManyAttempts`, `.wayInClosed`, `.unavailable`.
   @EventLoop package static func requestConfirmation(
     of email: String,
@@ -16,10 +15,10 @@ package enum Emails {
     try await request(.confirm, of: email, context)
   }
 
-  /// Mails what lets its reader choose a new password: that of who has proved the address, else of
-  /// one user that claims it, as `requestConfirmation` finds it.
+  /// Mails what lets its reader choose a new password.
   ///
-  /// Answers alike, and at once, whether or not the address is anybody's.
+  /// It is that of who has proved the address, else of one user that claims it, as
+  /// `requestConfirmation` finds it. Answers alike, and at once, whether or not the address is anybody's.
   /// - Throws: as `requestConfirmation`.
   @EventLoop package static func requestReset(
     of email: String,

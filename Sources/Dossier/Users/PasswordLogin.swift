@@ -23,8 +23,6 @@ extension Users {
     try context.requireOpen(.password)
     try credentials.checkForRegistration(context.app.settings)
     let address = try await EmailAddress(credentials.email, context)
-    let guarding = FailureGuard("login", on: address.key, context)
-    try await guarding.attempt()
     try await address.limitMail(context)
     let match = try await match(credentials.password, address, context)
     let isRequired = context.app.settings.flag(.emailConfirmationRequired)
@@ -34,7 +32,7 @@ extension Users {
       user = found.user
       try await requireUnblocked(found, context)
       if !isRequired {
-        grant = try await enter(found, renewed: match.renewed, guarding, context)
+        grant = try await enter(found, match, context)
       }
     } else {
       if match.hasHolder, context.app.settings.flag(.revealTakenEmails) { throw .emailTaken }
@@ -77,21 +75,18 @@ extension Users {
   ) async throws(Failure) -> Sessions.Grant {
     try context.requireOpen(.password)
     let address = try await EmailAddress(credentials.email, context)
-    let guarding = FailureGuard("login", on: address.key, context)
-    try await guarding.attempt()
     let match = try await match(credentials.password, address, context)
     guard let found = match.found else {
       throw try await refused(match.first, context)
     }
     try await requireUnblocked(found, context)
-    return try await enter(found, renewed: match.renewed, guarding, context)
+    return try await enter(found, match, context)
   }
 
   /// Logs in who has shown its password and is not blocked.
   @EventLoop private static func enter(
     _ found: StoredPassword,
-    renewed: String?,
-    _ guarding: FailureGuard,
+    _ match: Match,
     _ context: Context
   ) async throws(Failure) -> Sessions.Grant {
     if context.app.settings.flag(.emailConfirmationRequired), !found.isConfirmed {
@@ -100,10 +95,10 @@ extension Users {
     try await Devices.admit(found.user, context)
     let opening = Opening(of: found.user, by: "password", context)
     try await context.store.transaction { (transaction) async throws(DatabaseError) in
-      if let renewed {
+      if let renewed = match.renewed {
         _ = try await transaction.run(UsersQueries.renewHash, found.user, renewed)
       }
-      try await guarding.succeed(in: transaction)
+      try await match.guarding.succeed(in: transaction)
       try await opening.write(in: transaction)
     }
     return try await opening.grant()
@@ -140,9 +135,11 @@ extension Users {
     let first: UserID?
     /// Whether somebody has proved the address.
     let hasHolder: Bool
+    /// What counted the attempt.
+    let guarding: FailureGuard
   }
 
-  /// Finds whose password it is, of all who come with the address.
+  /// Finds whose password it is, of all who come with the address; counts the attempt first.
   @EventLoop private static func match(
     _ password: String,
     _ address: EmailAddress,
@@ -153,6 +150,16 @@ extension Users {
       context.app.id,
       address.key
     )
+    // A device is familiar by who has proved the address alone: a claim can be made by anybody, on
+    // any device, and would tell whether there are others.
+    let holder = candidates.first.flatMap { $0.isConfirmed ? $0.user : nil }
+    let guarding = FailureGuard(
+      "login",
+      on: address.key,
+      isFamiliar: try await Devices.know(holder.map { [$0] } ?? [], context),
+      context
+    )
+    try await guarding.attempt()
     let match = try await context.store.passwords.match(
       password,
       address.passwordSalt(context),
@@ -163,7 +170,8 @@ extension Users {
       renewed: match.isOutdated ? match.hash : nil,
       hash: match.hash,
       first: candidates.first?.user,
-      hasHolder: candidates.first?.isConfirmed ?? false
+      hasHolder: holder != nil,
+      guarding: guarding
     )
   }
 }
