@@ -95,6 +95,8 @@ class Limits(Case):
     def test_guesses_from_everywhere_are_slowed_down_but_for_a_device_that_knows_the_user(self):
         app = self.site.add_app("everywhere", failures_per_identifier_hourly=15, **DAY)
         grant = self.confirmed("hunted@example.com", headers=app)
+        # Registering was an attempt, too.
+        self.site.sql("delete from attempts")
         statuses = [self.attempt(app, "hunted@example.com", place=f"203.0.113.{i}").status
                     for i in range(17)]
         self.assertEqual(statuses, [401] * 15 + [429] * 2)
@@ -185,9 +187,12 @@ class Limits(Case):
         grant = self.confirmed("guarded@example.com")
         address = {"email": "guarded@example.com"}
         credentials = {**address, "password": "wrong horse"}
+        self.expect(self.register("unproved@example.com"), 201)
+        token = self.site.mailed("unproved@example.com", "dct")
         bodies = {
             "/v1/login/anonymous": {}, "/v1/login/password": credentials,
             "/v1/register": {"email": "new@example.com", "password": "correct horse"},
+            "/v1/confirm": {"token": token, "password": "wrong horse"},
             "/v1/confirm/request": address, "/v1/password/reset-request": address,
             "/v1/password/change":
                 {"current_password": "wrong horse", "new_password": "battery staple"},
