@@ -74,15 +74,26 @@ import Wiring
       "/v1/password/change",
       access: .user(scope: Scopes.updateIdentities, proof: .body),
       body: .json(limit: 4_096),
-      takes: .body(["current_password": .text, "new_password": .text]),
+      takes: .body(
+        ["current_password": .text, "new_password": .text],
+        optional: ["keep_api_keys": .flag]
+      ),
       gives: [.noContent],
       refuses: [.wrongCredentials, .tooManyAttempts],
-      summary: "Change the password and end all other sessions"
+      summary: "Change the password, and end all other sessions and, unless kept, API keys"
     ) { (call) async throws(Failure) in
-      let members = try call.strings("current_password", "new_password")
+      var members = try Members(
+        call.json,
+        known: ["current_password", "new_password", "keep_api_keys"]
+      )
+      let current = members.string("current_password")
+      let new = members.string("new_password")
+      let keepsKeys = members.has("keep_api_keys") && members.flag("keep_api_keys")
+      try members.check()
       try await Users.changePassword(
-        from: members[0],
-        to: members[1],
+        from: current,
+        to: new,
+        keepingKeys: keepsKeys,
         of: call.caller,
         call.context
       )

@@ -20,16 +20,16 @@ class Mail(Case):
 
     def test_registering_an_unconfirmed_address_first_takes_nothing_from_its_owner(self):
         attacker = self.expect(self.register("owner@example.com", "attackers pass"), 201).json
-        owner = self.expect(self.register("OWNER@example.com", "owners password"), 201).json
+        owner = self.expect(self.register("OWNER@example.com", "rightful password"), 201).json
         self.assertNotEqual(attacker["user_id"], owner["user_id"])
         # Until somebody proves it, both come in, each to its own user.
-        for grant, password in [(attacker, "attackers pass"), (owner, "owners password")]:
+        for grant, password in [(attacker, "attackers pass"), (owner, "rightful password")]:
             login = self.expect(self.login("owner@example.com", password), 200)
             self.assertEqual(login.json["user_id"], grant["user_id"])
         token = self.site.mailed("OWNER@example.com", "dct")
         self.expect(self.confirm(token, owner), 204)
         self.expect(self.login("owner@example.com", "attackers pass"), 401, "wrong_credentials")
-        self.expect(self.login("owner@example.com", "owners password"), 200)
+        self.expect(self.login("owner@example.com", "rightful password"), 200)
         # Without a way in it is anonymous again, and keeps its session.
         lost = self.me(attacker).json
         self.assertEqual((lost["email"], lost["email_verified"], lost["anonymous"]),

@@ -65,17 +65,18 @@ class Settings(unittest.TestCase):
                       "listen is here"]:
             self.assertIn(words, refused.stdout)
 
-    def test_nothing_starts_without_the_lists_of_zones_and_languages(self):
+    def test_nothing_starts_without_the_lists_of_debians_packages(self):
         settings = {"DOSSIER_DATABASE": "x", "DOSSIER_MASTER_KEY": KEY,
                     "DOSSIER_SOCKET_DIRECTORY": "/tmp/nowhere", "PATH": os.environ["PATH"]}
-        for folder, package in [("zoneinfo", "tzdata"), ("iso-codes", "iso-codes")]:
+        for folder, package in [("share/zoneinfo", "tzdata"), ("share/iso-codes", "iso-codes"),
+                                ("lib/python3/dist-packages/zxcvbn", "python3-zxcvbn")]:
             for command in ["dossierd run", "dossierd worker", "dossier user import /dev/null"]:
                 with self.subTest(package=package, command=command):
                     program, *words = command.split()
                     # For this one process the folder is empty.
                     refused = subprocess.run(
                         ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"]),
-                         "sh", "-c", f'mount -t tmpfs none /usr/share/{folder} && exec "$@"', "-",
+                         "sh", "-c", f'mount -t tmpfs none /usr/{folder} && exec "$@"', "-",
                          BUILD / program, *words],
                         capture_output=True, text=True, timeout=20, env=settings)
                     self.assertEqual(refused.returncode, 78, refused.stdout + refused.stderr)

@@ -71,6 +71,18 @@ package enum Actor: Sendable, Equatable {
   }
 }
 
+extension Administrator {
+  /// What tells the owner of a change that the administrator makes; the command line sends no mail.
+  func notice(
+    of change: WayInChange,
+    to user: UserID,
+    in app: AppID,
+    _ transaction: Transaction
+  ) async throws(DatabaseError) -> WayInNotice {
+    try await change.notice(of: user, in: transaction, store.apps.known(app), store)
+  }
+}
+
 extension AppID {
   /// Stands for the deployment in the audit trail, where an act is about no app.
   package static let deployment = AppID(trusted: String(repeating: "0", count: 24))

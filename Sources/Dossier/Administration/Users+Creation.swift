@@ -22,7 +22,7 @@ extension Users {
   ) async throws(Failure) -> (user: UserID, profile: StoredDocument) {
     if description["app_metadata"] != nil { try administrator.require(Scopes.updateAppMetadata) }
     var members = description
-    let password = try takePassword(from: &members, app.settings)
+    let password = try takePassword(from: &members, app)
     let stringLimit = app.settings.number(.propertyStringLength)
     var row = try ImportedUser(members, stringLimit: stringLimit, schemas: app.schemas)
     if let password, let email = row.email {
@@ -47,7 +47,7 @@ extension Users {
   /// - Throws: `.invalid` when it cannot be the password of what is left.
   private static func takePassword(
     from description: inout JSON,
-    _ settings: AppSettings
+    _ app: App
   ) throws(Failure) -> String? {
     guard var members = description.object, let value = members["password"] else { return nil }
     var faults: [Fault] = []
@@ -58,7 +58,8 @@ extension Users {
       faults.append(ImportedUser.missing("A password"))
     }
     if let password = value.string {
-      if let fault = Credentials.fault(in: password, at: "/password", settings) {
+      let email = members["email"]?.string
+      if let fault = Credentials.fault(in: password, of: email, at: "/password", app) {
         faults.append(fault)
       }
     } else {

@@ -35,6 +35,8 @@ package enum AppSetting: String, CaseIterable, Sendable {
   case resetText = "reset_text"
   case takenSubject = "taken_subject"
   case takenText = "taken_text"
+  case changeSubject = "change_subject"
+  case changeText = "change_text"
 
   package enum Rule {
     case flag(Bool)
@@ -87,6 +89,13 @@ package enum AppSetting: String, CaseIterable, Sendable {
         "Hello,\n\nto choose a new password for {{email}}, use this code within an hour:\n\n"
           + "{{token}}\n\nIf it was not you who asked for it, nothing needs to be done.\n"
       )
+    case .changeSubject: .text(200, "Your account has changed")
+    case .changeText:
+      .text(
+        20_000,
+        "Hello,\n\n{{change}}\n\nIf it was you who did this, nothing needs to be done. If it was not: "
+          + "{{advice}}\n"
+      )
     case .takenSubject: .text(200, "You already have an account")
     case .takenText:
       .text(
@@ -138,6 +147,9 @@ package enum AppSetting: String, CaseIterable, Sendable {
       "mail that confirms an address; {{token}} {{email}} {{app}} are filled in"
     case .resetSubject, .resetText:
       "mail that resets a password; {{token}} {{email}} {{app}} are filled in"
+    case .changeSubject, .changeText:
+      "mail to the confirmed address when what logs the user in has changed; {{change}} {{advice}} "
+        + "{{email}} {{app}} are filled in"
     case .takenSubject, .takenText:
       "mail to who has confirmed an address when somebody registers, links or confirms it again; "
         + "{{email}} {{app}} are filled in"

@@ -58,6 +58,9 @@ package import Postgres
     return app
   }
 
+  /// The app of that id, if the apps have been read.
+  package func known(_ id: AppID) -> App? { byName.values.first { $0.id == id } }
+
   /// Whether some app lets pages of that origin call.
   package func allows(origin: String) async -> Bool {
     if loadedAt == nil { _ = await reload().value }

@@ -11,6 +11,18 @@ struct IdentityHolder: RowDecodable {
   }
 }
 
+/// What is about to be unlinked.
+struct IdentityToUnlink: RowDecodable {
+  let provider: String
+  /// How many others there are to log in with.
+  let others: Int
+
+  init(from row: Row) throws(DatabaseError) {
+    provider = try row.text(0)
+    others = try row.int(1)
+  }
+}
+
 package enum IdentitiesQueries {
   /// One row when the session counts.
   static let list = Statement<JSONText, UserID, Authority>(
@@ -94,17 +106,17 @@ package enum IdentitiesQueries {
   )
 
   /// How many others there are to log in with; no row when there is no such identity.
-  static let others = Statement<Int, UserID, IdentityID>(
+  static let others = Statement<IdentityToUnlink, UserID, IdentityID>(
     "identities.others",
     """
-    select (select count(*) from identities o
+    select i.provider, (select count(*) from identities o
       where o.user_id = i.user_id and o.identity_id <> i.identity_id and o.provider <> 'anonymous')
     from identities i where i.user_id = $1 and i.identity_id = $2
     """
   )
 
-  /// Removes an identity, with what makes it one; its provider.
-  static let unlink = Statement<String, UserID, IdentityID>(
+  /// Removes an identity, with what makes it one.
+  static let unlink = Statement<NoRow, UserID, IdentityID>(
     "identities.unlink",
     """
     with gone as (
@@ -120,13 +132,11 @@ package enum IdentitiesQueries {
       where e.user_id = g.user_id and g.provider = 'password'
     ), mail as (
       delete from mail_tokens m using gone g where m.user_id = g.user_id and g.provider = 'password'
-    ), changed as (
-      update users u set version = u.version + 1, updated_at = now(),
-        email = case when g.provider = 'password' then null else u.email end,
-        email_verified = u.email_verified and g.provider <> 'password'
-      from gone g where u.user_id = g.user_id
     )
-    select provider from gone
+    update users u set version = u.version + 1, updated_at = now(),
+      email = case when g.provider = 'password' then null else u.email end,
+      email_verified = u.email_verified and g.provider <> 'password'
+    from gone g where u.user_id = g.user_id
     """
   )
 

@@ -28,7 +28,7 @@ package enum Identities {
     _ context: Context
   ) async throws(Failure) {
     try context.requireOpen(.password)
-    try credentials.checkForRegistration(context.app.settings)
+    try credentials.checkForRegistration(context.app)
     try await context.requireSession(of: caller)
     let address = try await EmailAddress(credentials.email, context)
     try await address.limitMail(context)
@@ -46,6 +46,7 @@ package enum Identities {
       address.passwordSalt(context)
     )
     let limit = ClaimLimit(address.key, context)
+    var notice: WayInNotice?
     let outcome = try await context.store.transaction { transaction async throws(DatabaseError) in
       guard try await limit.makeRoom(in: transaction) else { return LinkOutcome.crowded }
       let linked = try await transaction.run(
@@ -58,11 +59,17 @@ package enum Identities {
         hash
       )
       guard !linked.isEmpty else { return .sessionEnded }
-      try await recordLink("password", of: caller, in: transaction, context)
+      notice = try await WayInChange.linked("password").record(
+        by: caller,
+        in: transaction,
+        context
+      )
       return .linked
     }
     switch outcome {
-    case .linked: Emails.mail(.confirm, to: address, claimedBy: caller.user, context)
+    case .linked:
+      notice?.send()
+      Emails.mail(.confirm, to: address, claimedBy: caller.user, context)
     case .sessionEnded: throw caller.gone
     case .crowded: throw limit.failure
     }
@@ -89,6 +96,7 @@ package enum Identities {
       external.subject
     )
     if holder.first?.user == caller.user { return }
+    var notice: WayInNotice?
     let isLinked = try await context.store.transaction { transaction async throws(DatabaseError) in
       let linked = try await transaction.run(
         IdentitiesQueries.linkSubject,
@@ -99,10 +107,15 @@ package enum Identities {
         external.subject
       )
       guard !linked.isEmpty else { return false }
-      try await recordLink(external.provider, of: caller, in: transaction, context)
+      notice = try await WayInChange.linked(external.provider).record(
+        by: caller,
+        in: transaction,
+        context
+      )
       return true
     }
     guard isLinked else { throw caller.gone }
+    notice?.send()
   }
 
   /// Takes an identity away from the caller.
@@ -114,6 +127,7 @@ package enum Identities {
     from caller: Caller,
     _ context: Context
   ) async throws(Failure) {
+    var notice: WayInNotice?
     let outcome = try await context.store.transaction { transaction async throws(DatabaseError) in
       // Two at once must not each leave the other's.
       let locked = try await transaction.run(
@@ -123,21 +137,18 @@ package enum Identities {
       )
       guard !locked.isEmpty else { return UnlinkOutcome.sessionEnded }
       let found = try await transaction.run(IdentitiesQueries.others, caller.user, identity)
-      guard let others = found.first else { return .notFound }
-      guard others > 0 else { return .last }
-      let provider = try await transaction.run(IdentitiesQueries.unlink, caller.user, identity)
-      try await AuditEvent(
-        "unlink",
-        of: caller.user,
-        by: caller.actor,
-        session: caller.session,
-        device: caller.device,
-        detail: ["provider": .string(provider.first ?? "")]
-      ).record(in: transaction, context)
+      guard let found = found.first else { return .notFound }
+      guard found.others > 0 else { return .last }
+      notice = try await WayInChange.unlinked(found.provider).record(
+        by: caller,
+        in: transaction,
+        context
+      )
+      _ = try await transaction.run(IdentitiesQueries.unlink, caller.user, identity)
       return .unlinked
     }
     switch outcome {
-    case .unlinked: break
+    case .unlinked: notice?.send()
     case .sessionEnded: throw caller.gone
     case .notFound: throw .notFound
     case .last: throw .lastIdentity
@@ -145,20 +156,4 @@ package enum Identities {
   }
 
   private enum UnlinkOutcome { case unlinked, sessionEnded, notFound, last }
-
-  @EventLoop static func recordLink(
-    _ provider: String,
-    of caller: Caller,
-    in transaction: Transaction,
-    _ context: Context
-  ) async throws(DatabaseError) {
-    try await AuditEvent(
-      "link",
-      of: caller.user,
-      by: caller.actor,
-      session: caller.session,
-      device: caller.device,
-      detail: ["provider": .string(provider)]
-    ).record(in: transaction, context)
-  }
 }

@@ -7,6 +7,8 @@ struct AppMail {
 
   static let confirmation = AppMail(subject: .confirmSubject, text: .confirmText)
   static let reset = AppMail(subject: .resetSubject, text: .resetText)
+  /// To the owner of an account, when a way in has changed.
+  static let change = AppMail(subject: .changeSubject, text: .changeText)
   /// To who has proved an address that somebody else has named as its own.
   static let taken = AppMail(subject: .takenSubject, text: .takenText)
 

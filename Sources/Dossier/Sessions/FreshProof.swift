@@ -83,7 +83,7 @@ extension Sessions {
     switch evidence {
     case .password(let password):
       try context.requireOpen(.password)
-      return try await Users.verify(password, of: caller, context).0
+      return try await Users.verify(password, of: caller, context)
     case .token(let token): user = try await TokenLogin.holder(of: token, context)
     case .apiKey(let key): user = try await APIKeys.owner(of: key, context)
     }

@@ -45,11 +45,12 @@ extension Emails {
     }
     try await token.take(context) { (_, transaction) async throws(DatabaseError) in
       try await guarding?.succeed(in: transaction)
+      return nil
     }
   }
 
   /// Sets a new password by a token that was mailed to reset it, or to confirm the address, which
-  /// proves the address, and ends all sessions of the user.
+  /// proves the address, and ends all sessions of the user and its API keys.
   ///
   /// Where the address was not proved before, whoever made the user may be another than who reads
   /// the mail: then everything ends that could log in.
@@ -60,15 +61,16 @@ extension Emails {
     password: String,
     _ context: Context
   ) async throws(Failure) {
-    if let fault = Credentials.fault(in: password, at: "/password", context.app.settings) {
-      throw .invalid([fault])
-    }
+    // Also before the token is looked at: who has none hears the same of a password.
+    try check(password, of: nil, context)
     let token = try await ShownToken(text, for: [.reset, .confirm], context)
+    try check(password, of: token.claim.email, context)
     let salt = context.store.keys.master.passwordSalt(context.app.id, token.claim.key)
     let hash = try await context.store.passwords.hash(password, salt)
     let user = token.user
     try await token.take(context) { (isFirst, transaction) async throws(DatabaseError) in
       _ = try await transaction.run(PasswordQueries.set, user, hash)
+      _ = try await transaction.run(APIKeyQueries.removeAll, user)
       _ = try await transaction.run(
         SessionsQueries.end,
         user,
@@ -88,10 +90,17 @@ extension Emails {
           context.origin.agent
         )
       }
-      try await AuditEvent("password_reset", of: user, by: "anyone").record(
-        in: transaction,
-        context
-      )
+      return try await WayInChange.passwordReset.record(ofReader: user, in: transaction, context)
+    }
+  }
+
+  @EventLoop private static func check(
+    _ password: String,
+    of email: String?,
+    _ context: Context
+  ) throws(Failure) {
+    if let fault = Credentials.fault(in: password, of: email, at: "/password", context.app) {
+      throw .invalid([fault])
     }
   }
 
@@ -150,14 +159,16 @@ struct ShownToken {
   }
 
   /// Uses it up, makes its address the user's, and does `body` in the same transaction, which is
-  /// told whether it is the first time that the user has proved the address.
+  /// told whether it is the first time that the user has proved the address, and returns what else
+  /// the owner is to be told.
   ///
   /// - Throws: `.invalidMailToken` when another was first, `.emailTaken`, `.unavailable`.
   @EventLoop func take(
     _ context: Context,
-    _ body: @EventLoop (Bool, Transaction) async throws(DatabaseError) -> Void
+    _ body: @EventLoop (Bool, Transaction) async throws(DatabaseError) -> WayInNotice?
   ) async throws(Failure) {
     let isTaken: Bool
+    var notices: [WayInNotice] = []
     do throws(Failure) {
       isTaken = try await context.store.transaction { transaction async throws(DatabaseError) in
         // Those who claim the address follow one another.
@@ -178,18 +189,18 @@ struct ShownToken {
             transaction
           )
         else { return false }
+        notices = []
         if isFirst {
-          try await AuditEvent("email_confirm", of: user, by: "anyone").record(
-            in: transaction,
-            context
-          )
+          let change = WayInChange.emailConfirmed
+          notices = [try await change.record(ofReader: user, in: transaction, context)]
         }
-        try await body(isFirst, transaction)
+        if let notice = try await body(isFirst, transaction) { notices.append(notice) }
         return true
       }
     } catch .identityTaken {
       throw .emailTaken
     }
     guard isTaken else { throw .invalidMailToken }
+    for notice in notices { notice.send() }
   }
 }

@@ -21,7 +21,7 @@ extension Users {
     _ context: Context
   ) async throws(Failure) -> Sessions.Grant? {
     try context.requireOpen(.password)
-    try credentials.checkForRegistration(context.app.settings)
+    try credentials.checkForRegistration(context.app)
     let address = try await EmailAddress(credentials.email, context)
     try await address.limitMail(context)
     let match = try await match(credentials.password, address, context)

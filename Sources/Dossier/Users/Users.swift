@@ -40,18 +40,28 @@ package enum Users {
     if condition: VersionCondition,
     _ context: Context
   ) async throws(Failure) {
-    let rows = try await context.store.write(
-      UsersQueries.delete,
-      caller.user,
-      caller.authority,
-      context.origin.address,
-      context.origin.agent,
-      condition.oneOf.map(VersionList.init)
-    )
-    guard let row = rows.first else { throw caller.gone }
+    var notice: WayInNotice?
+    let deleted = try await context.store.transaction { transaction async throws(DatabaseError) in
+      notice = try await WayInChange.deleted.notice(
+        of: caller.user,
+        in: transaction,
+        context.app,
+        context.store
+      )
+      return try await transaction.run(
+        UsersQueries.delete,
+        caller.user,
+        caller.authority,
+        context.origin.address,
+        context.origin.agent,
+        condition.oneOf.map(VersionList.init)
+      ).first
+    }
+    guard let row = deleted else { throw caller.gone }
     guard row.isDeleted else {
       throw .versionMoved(current: try await Profile.read(of: caller, in: context.store).version)
     }
+    notice?.send()
     await context.store.pictures.shelf.forget(row.picture)
   }
 }
