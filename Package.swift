@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-let house: [SwiftSetting] = [
+var house: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
   .enableUpcomingFeature("InternalImportsByDefault"),
   .enableUpcomingFeature("MemberImportVisibility"),
@@ -11,16 +11,25 @@ let house: [SwiftSetting] = [
   .unsafeFlags(["-cross-module-optimization"], .when(configuration: .release)),
 ]
 
+/// The archive with libFuzzer, which `Tests/Fuzz/run` sets: all is then built to be fuzzed.
+let fuzzer = Context.environment["DOSSIER_FUZZER"]
+
+if fuzzer != nil {
+  house.append(.unsafeFlags(["-sanitize=fuzzer,address", "-enable-testing"]))
+}
+
 /// For the modules that hold pointers: each unsafe expression is marked.
 let pointers = house + [.strictMemorySafety()]
 
 /// For what lies under every request.
 ///
 /// These have state that only the loop's thread touches, through a few functions of their own. Debug
-/// builds, and so all tests, check each access for others that overlap; in release builds that check
-/// took a twentieth of a request.
+/// builds, and so all tests, and what is fuzzed check each access for others that overlap; in release
+/// builds that check took a twentieth of a request.
 let engine =
-  pointers + [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))]
+  fuzzer == nil
+  ? pointers + [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))]
+  : pointers
 
 let package = Package(
   name: "dossier",
@@ -179,3 +188,18 @@ let package = Package(
     ),
   ]
 )
+
+if let fuzzer {
+  package.targets.append(
+    .executableTarget(
+      name: "dossier-fuzz",
+      dependencies: [
+        "Dossier", "FastCGI", "HTTP", "JSON", "JSONSchema", "Migrations", "Operators", "Patterns",
+      ],
+      path: "Tests/Fuzz",
+      exclude: ["run", "seeds"],
+      swiftSettings: pointers,
+      linkerSettings: [.unsafeFlags(["-sanitize=address", fuzzer, "-lstdc++"])]
+    )
+  )
+}

@@ -30,7 +30,8 @@ CREATE TABLE public.sessions (
     ended_at timestamp with time zone,
     end_reason text COLLATE pg_catalog."C",
     address inet,
-    agent text
+    agent text,
+    authenticated_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
 
@@ -192,6 +193,141 @@ $$;
 
 
 --
+-- Name: api_keys; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.api_keys (
+    user_id public.object_id NOT NULL,
+    key_id public.object_id NOT NULL,
+    name text NOT NULL,
+    key_hash bytea NOT NULL,
+    disabled_at timestamp with time zone,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    last_used_at timestamp with time zone
+);
+
+
+--
+-- Name: document_versions; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.document_versions (
+    user_id public.object_id NOT NULL,
+    class text NOT NULL COLLATE pg_catalog."C",
+    version bigint NOT NULL,
+    app_id public.object_id NOT NULL,
+    body jsonb,
+    actor text NOT NULL COLLATE pg_catalog."C",
+    changed_at timestamp with time zone DEFAULT now() NOT NULL,
+    kept integer NOT NULL
+);
+
+
+--
+-- Name: documents; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.documents (
+    user_id public.object_id NOT NULL,
+    class text NOT NULL COLLATE pg_catalog."C",
+    body jsonb NOT NULL,
+    version bigint NOT NULL,
+    deleted_at timestamp with time zone,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT documents_body_check CHECK ((jsonb_typeof(body) = 'object'::text)),
+    CONSTRAINT documents_class_check CHECK ((class = ANY (ARRAY['metadata'::text, 'app_metadata'::text, 'custom_data'::text]))),
+    CONSTRAINT documents_size CHECK ((octet_length((body)::text) <=
+CASE class
+    WHEN 'custom_data'::text THEN 1048576
+    ELSE 65536
+END))
+);
+
+
+--
+-- Name: identities; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.identities (
+    user_id public.object_id NOT NULL,
+    identity_id public.object_id NOT NULL,
+    app_id public.object_id NOT NULL,
+    provider text NOT NULL COLLATE pg_catalog."C",
+    subject text NOT NULL COLLATE pg_catalog."C",
+    profile jsonb DEFAULT '{}'::jsonb NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    last_used_at timestamp with time zone
+);
+
+
+--
+-- Name: passwords; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.passwords (
+    user_id public.object_id NOT NULL,
+    hash text NOT NULL COLLATE pg_catalog."C",
+    changed_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+
+--
+-- Name: pictures; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.pictures (
+    user_id public.object_id NOT NULL,
+    name text NOT NULL COLLATE pg_catalog."C",
+    body bytea,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+ALTER TABLE ONLY public.pictures ALTER COLUMN body SET STORAGE EXTERNAL;
+
+
+--
+-- Name: properties; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.properties (
+    user_id public.object_id NOT NULL,
+    key text NOT NULL COLLATE pg_catalog."C",
+    value text NOT NULL,
+    version bigint NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT properties_key CHECK (((char_length(key) >= 1) AND (char_length(key) <= 128))),
+    CONSTRAINT properties_value CHECK (
+CASE jsonb_typeof((value)::jsonb)
+    WHEN 'string'::text THEN (char_length(((value)::jsonb #>> '{}'::text[])) <= 1024)
+    ELSE (jsonb_typeof((value)::jsonb) = ANY (ARRAY['boolean'::text, 'number'::text]))
+END)
+);
+
+
+--
+-- Name: unconfirmed_emails; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.unconfirmed_emails (
+    app_id public.object_id NOT NULL,
+    email_key text NOT NULL COLLATE pg_catalog."C",
+    user_id public.object_id NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    disposable_from timestamp with time zone
+);
+
+
+--
+-- Name: is_unused(public.users, integer); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.is_unused(u public.users, days integer) RETURNS boolean
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN ((days > 0) AND (u).anonymous AND ((u).version = 1) AND (GREATEST((u).created_at, (u).last_login_at) < (now() - ((days)::double precision * '1 day'::interval))) AND (num_nonnulls((u).email, (u).name, (u).given_name, (u).family_name, (u).nickname, (u).phone, (u).locale, (u).zone, (u).picture) = 0) AND (EXISTS (SELECT FROM public.identities t WHERE (((t.user_id)::text = ((is_unused.u).user_id)::text) AND (t.provider = 'anonymous'::text)))) AND (NOT (EXISTS (SELECT FROM public.identities t WHERE (((t.user_id)::text = ((is_unused.u).user_id)::text) AND (t.provider <> 'anonymous'::text))))) AND (NOT (EXISTS (SELECT FROM public.sessions t WHERE (((t.user_id)::text = ((is_unused.u).user_id)::text) AND (t.refreshed_at >= (now() - ((is_unused.days)::double precision * '1 day'::interval))))))) AND (NOT (EXISTS (SELECT FROM public.documents t WHERE (((t.user_id)::text = ((is_unused.u).user_id)::text) AND (t.deleted_at IS NULL))))) AND (NOT (EXISTS (SELECT FROM public.document_versions t WHERE ((t.user_id)::text = ((is_unused.u).user_id)::text)))) AND (NOT (EXISTS (SELECT FROM public.properties t WHERE ((t.user_id)::text = ((is_unused.u).user_id)::text)))) AND (NOT (EXISTS (SELECT FROM public.pictures t WHERE ((t.user_id)::text = ((is_unused.u).user_id)::text)))) AND (NOT (EXISTS (SELECT FROM public.api_keys t WHERE ((t.user_id)::text = ((is_unused.u).user_id)::text)))) AND (NOT (EXISTS (SELECT FROM public.unconfirmed_emails t WHERE ((t.user_id)::text = ((is_unused.u).user_id)::text)))) AND (NOT (EXISTS (SELECT FROM public.passwords t WHERE ((t.user_id)::text = ((is_unused.u).user_id)::text)))));
+
+
+--
 -- Name: keep_version(text, integer, text, text, bigint, jsonb, text); Type: FUNCTION; Schema: public; Owner: -
 --
 
@@ -257,18 +393,113 @@ CREATE FUNCTION public.profile_of(u public.users) RETURNS text
 
 
 --
--- Name: api_keys; Type: TABLE; Schema: public; Owner: -
+-- Name: audit; Type: TABLE; Schema: public; Owner: -
 --
 
-CREATE TABLE public.api_keys (
+CREATE TABLE public.audit (
     user_id public.object_id NOT NULL,
-    key_id public.object_id NOT NULL,
-    name text NOT NULL,
-    key_hash bytea NOT NULL,
-    disabled_at timestamp with time zone,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    last_used_at timestamp with time zone
+    event_id public.object_id NOT NULL,
+    app_id public.object_id NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    action text NOT NULL COLLATE pg_catalog."C",
+    actor text NOT NULL COLLATE pg_catalog."C",
+    session_id public.object_id,
+    device_id public.object_id,
+    address inet,
+    agent text,
+    detail jsonb DEFAULT '{}'::jsonb NOT NULL
 );
+
+
+--
+-- Name: identity_subjects; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.identity_subjects (
+    app_id public.object_id NOT NULL,
+    provider text NOT NULL COLLATE pg_catalog."C",
+    subject text NOT NULL COLLATE pg_catalog."C",
+    user_id public.object_id NOT NULL,
+    identity_id public.object_id NOT NULL
+);
+
+
+--
+-- Name: mail_tokens; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.mail_tokens (
+    user_id public.object_id NOT NULL,
+    purpose text NOT NULL COLLATE pg_catalog."C",
+    token_hash bytea NOT NULL,
+    email text NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT mail_tokens_purpose_check CHECK ((purpose = ANY (ARRAY['confirm'::text, 'reset'::text])))
+);
+
+
+--
+-- Name: supersede_claims(text, text, text, text); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.supersede_claims(of_app text, address text, holder text, by_actor text) RETURNS bigint
+    LANGUAGE sql
+    BEGIN ATOMIC
+ WITH rivals AS (
+          DELETE FROM public.unconfirmed_emails e
+           WHERE (((e.app_id)::text = supersede_claims.of_app) AND (e.email_key = public.email_key(supersede_claims.address)) AND ((e.user_id)::text <> supersede_claims.holder))
+           RETURNING e.user_id
+         ), lost AS (
+          DELETE FROM public.identities i
+            USING rivals r
+           WHERE (((i.user_id)::text = (r.user_id)::text) AND (i.provider = 'password'::text))
+         ), cleared AS (
+          DELETE FROM public.passwords p
+            USING rivals r
+           WHERE ((p.user_id)::text = (r.user_id)::text)
+         ), mails AS (
+          DELETE FROM public.mail_tokens m
+            USING rivals r
+           WHERE ((m.user_id)::text = (r.user_id)::text)
+         ), stranded AS MATERIALIZED (
+          SELECT r.user_id,
+             public.new_object_id() AS identity_id
+            FROM rivals r
+           WHERE (NOT (EXISTS ( SELECT
+                    FROM public.identities i
+                   WHERE (((i.user_id)::text = (r.user_id)::text) AND (i.provider <> 'password'::text)))))
+         ), identity AS (
+          INSERT INTO public.identities (user_id, identity_id, app_id, provider, subject)  SELECT stranded.user_id,
+                     stranded.identity_id,
+                     supersede_claims.of_app AS of_app,
+                     'anonymous',
+                     stranded.user_id
+                    FROM stranded
+         ), subject AS (
+          INSERT INTO public.identity_subjects (app_id, provider, subject, user_id, identity_id)  SELECT supersede_claims.of_app AS of_app,
+                     'anonymous',
+                     stranded.user_id,
+                     stranded.user_id,
+                     stranded.identity_id
+                    FROM stranded
+         ), changed AS (
+          UPDATE public.users u SET email = NULL::text, email_verified = false, version = (u.version + 1), updated_at = now(), anonymous = (u.anonymous OR (EXISTS ( SELECT
+                    FROM stranded s
+                   WHERE ((s.user_id)::text = (u.user_id)::text))))
+            FROM rivals r
+           WHERE ((u.user_id)::text = (r.user_id)::text)
+         ), facts AS (
+          INSERT INTO public.audit (user_id, event_id, app_id, action, actor, detail)  SELECT rivals_1.user_id,
+                     public.new_object_id() AS new_object_id,
+                     supersede_claims.of_app AS of_app,
+                     'unlink',
+                     supersede_claims.by_actor AS by_actor,
+                     '{"provider": "password"}'
+                    FROM rivals rivals_1
+         )
+  SELECT count(*) AS count
+    FROM rivals;
+END;
 
 
 --
@@ -294,27 +525,20 @@ CREATE TABLE public.apps (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
     document_history integer GENERATED ALWAYS AS (COALESCE(((settings ->> 'document_history'::text))::integer, 0)) STORED NOT NULL,
+    anonymous_days integer GENERATED ALWAYS AS (COALESCE(((settings ->> 'anonymous_days'::text))::integer, 30)) STORED NOT NULL,
     CONSTRAINT apps_name_check CHECK ((name ~ '^[a-z0-9][a-z0-9-]{0,62}$'::text)),
     CONSTRAINT apps_settings_check CHECK ((jsonb_typeof(settings) = 'object'::text))
 );
 
 
 --
--- Name: audit; Type: TABLE; Schema: public; Owner: -
+-- Name: attempts; Type: TABLE; Schema: public; Owner: -
 --
 
-CREATE TABLE public.audit (
-    user_id public.object_id NOT NULL,
-    event_id public.object_id NOT NULL,
+CREATE TABLE public.attempts (
     app_id public.object_id NOT NULL,
-    at timestamp with time zone DEFAULT now() NOT NULL,
-    action text NOT NULL COLLATE pg_catalog."C",
-    actor text NOT NULL COLLATE pg_catalog."C",
-    session_id public.object_id,
-    device_id public.object_id,
-    address inet,
-    agent text,
-    detail jsonb DEFAULT '{}'::jsonb NOT NULL
+    subject bytea NOT NULL,
+    clear_at timestamp with time zone NOT NULL
 );
 
 
@@ -362,85 +586,6 @@ CREATE TABLE public.document_schemas (
 
 
 --
--- Name: document_versions; Type: TABLE; Schema: public; Owner: -
---
-
-CREATE TABLE public.document_versions (
-    user_id public.object_id NOT NULL,
-    class text NOT NULL COLLATE pg_catalog."C",
-    version bigint NOT NULL,
-    app_id public.object_id NOT NULL,
-    body jsonb,
-    actor text NOT NULL COLLATE pg_catalog."C",
-    changed_at timestamp with time zone DEFAULT now() NOT NULL,
-    kept integer NOT NULL
-);
-
-
---
--- Name: documents; Type: TABLE; Schema: public; Owner: -
---
-
-CREATE TABLE public.documents (
-    user_id public.object_id NOT NULL,
-    class text NOT NULL COLLATE pg_catalog."C",
-    body jsonb NOT NULL,
-    version bigint NOT NULL,
-    deleted_at timestamp with time zone,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    updated_at timestamp with time zone DEFAULT now() NOT NULL,
-    CONSTRAINT documents_body_check CHECK ((jsonb_typeof(body) = 'object'::text)),
-    CONSTRAINT documents_class_check CHECK ((class = ANY (ARRAY['metadata'::text, 'app_metadata'::text, 'custom_data'::text]))),
-    CONSTRAINT documents_size CHECK ((octet_length((body)::text) <=
-CASE class
-    WHEN 'custom_data'::text THEN 1048576
-    ELSE 65536
-END))
-);
-
-
---
--- Name: failures; Type: TABLE; Schema: public; Owner: -
---
-
-CREATE TABLE public.failures (
-    app_id public.object_id NOT NULL,
-    subject bytea NOT NULL,
-    count integer NOT NULL,
-    until timestamp with time zone NOT NULL
-);
-
-
---
--- Name: identities; Type: TABLE; Schema: public; Owner: -
---
-
-CREATE TABLE public.identities (
-    user_id public.object_id NOT NULL,
-    identity_id public.object_id NOT NULL,
-    app_id public.object_id NOT NULL,
-    provider text NOT NULL COLLATE pg_catalog."C",
-    subject text NOT NULL COLLATE pg_catalog."C",
-    profile jsonb DEFAULT '{}'::jsonb NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    last_used_at timestamp with time zone
-);
-
-
---
--- Name: identity_subjects; Type: TABLE; Schema: public; Owner: -
---
-
-CREATE TABLE public.identity_subjects (
-    app_id public.object_id NOT NULL,
-    provider text NOT NULL COLLATE pg_catalog."C",
-    subject text NOT NULL COLLATE pg_catalog."C",
-    user_id public.object_id NOT NULL,
-    identity_id public.object_id NOT NULL
-);
-
-
---
 -- Name: imports; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -480,64 +625,6 @@ CREATE TABLE public.issuers (
     CONSTRAINT issuers_claims_check CHECK ((jsonb_typeof(claims) = 'object'::text)),
     CONSTRAINT issuers_keys CHECK ((num_nonnulls(jwks_url, jwks, secret) = 1)),
     CONSTRAINT issuers_name_check CHECK ((name ~ '^[a-z0-9][a-z0-9-]{0,62}$'::text))
-);
-
-
---
--- Name: mail_tokens; Type: TABLE; Schema: public; Owner: -
---
-
-CREATE TABLE public.mail_tokens (
-    user_id public.object_id NOT NULL,
-    purpose text NOT NULL COLLATE pg_catalog."C",
-    token_hash bytea NOT NULL,
-    email text NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    CONSTRAINT mail_tokens_purpose_check CHECK ((purpose = ANY (ARRAY['confirm'::text, 'reset'::text])))
-);
-
-
---
--- Name: passwords; Type: TABLE; Schema: public; Owner: -
---
-
-CREATE TABLE public.passwords (
-    user_id public.object_id NOT NULL,
-    hash text NOT NULL COLLATE pg_catalog."C",
-    changed_at timestamp with time zone DEFAULT now() NOT NULL
-);
-
-
---
--- Name: pictures; Type: TABLE; Schema: public; Owner: -
---
-
-CREATE TABLE public.pictures (
-    user_id public.object_id NOT NULL,
-    name text NOT NULL COLLATE pg_catalog."C",
-    body bytea,
-    created_at timestamp with time zone DEFAULT now() NOT NULL
-);
-ALTER TABLE ONLY public.pictures ALTER COLUMN body SET STORAGE EXTERNAL;
-
-
---
--- Name: properties; Type: TABLE; Schema: public; Owner: -
---
-
-CREATE TABLE public.properties (
-    user_id public.object_id NOT NULL,
-    key text NOT NULL COLLATE pg_catalog."C",
-    value text NOT NULL,
-    version bigint NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    updated_at timestamp with time zone DEFAULT now() NOT NULL,
-    CONSTRAINT properties_key CHECK (((char_length(key) >= 1) AND (char_length(key) <= 128))),
-    CONSTRAINT properties_value CHECK (
-CASE jsonb_typeof((value)::jsonb)
-    WHEN 'string'::text THEN (char_length(((value)::jsonb #>> '{}'::text[])) <= 1024)
-    ELSE (jsonb_typeof((value)::jsonb) = ANY (ARRAY['boolean'::text, 'number'::text]))
-END)
 );
 
 
@@ -592,18 +679,6 @@ CREATE TABLE public.signing_keys (
 
 
 --
--- Name: unconfirmed_emails; Type: TABLE; Schema: public; Owner: -
---
-
-CREATE TABLE public.unconfirmed_emails (
-    app_id public.object_id NOT NULL,
-    email_key text NOT NULL COLLATE pg_catalog."C",
-    user_id public.object_id NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL
-);
-
-
---
 -- Name: api_keys api_keys_pkey; Type: CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -633,6 +708,14 @@ ALTER TABLE ONLY public.apps
 
 ALTER TABLE ONLY public.apps
     ADD CONSTRAINT apps_pkey PRIMARY KEY (app_id);
+
+
+--
+-- Name: attempts attempts_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.attempts
+    ADD CONSTRAINT attempts_pkey PRIMARY KEY (app_id, subject);
 
 
 --
@@ -692,14 +775,6 @@ ALTER TABLE ONLY public.documents
 
 
 --
--- Name: failures failures_pkey; Type: CONSTRAINT; Schema: public; Owner: -
---
-
-ALTER TABLE ONLY public.failures
-    ADD CONSTRAINT failures_pkey PRIMARY KEY (app_id, subject);
-
-
---
 -- Name: identities identities_pkey; Type: CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -736,7 +811,7 @@ ALTER TABLE ONLY public.issuers
 --
 
 ALTER TABLE ONLY public.mail_tokens
-    ADD CONSTRAINT mail_tokens_pkey PRIMARY KEY (user_id, purpose);
+    ADD CONSTRAINT mail_tokens_pkey PRIMARY KEY (user_id, purpose, token_hash);
 
 
 --
@@ -827,6 +902,13 @@ CREATE INDEX app_hosts_by_app ON public.app_hosts USING btree (app_id);
 
 
 --
+-- Name: attempts_by_time; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX attempts_by_time ON public.attempts USING btree (clear_at);
+
+
+--
 -- Name: audit_by_app; Type: INDEX; Schema: public; Owner: -
 --
 
@@ -852,13 +934,6 @@ CREATE INDEX device_users_by_device ON public.device_users USING btree (device_i
 --
 
 CREATE INDEX document_versions_by_kept ON public.document_versions USING btree (app_id, kept);
-
-
---
--- Name: failures_by_time; Type: INDEX; Schema: public; Owner: -
---
-
-CREATE INDEX failures_by_time ON public.failures USING btree (until);
 
 
 --
@@ -925,6 +1000,13 @@ CREATE INDEX sessions_by_time ON public.sessions USING btree (LEAST(ended_at, ex
 
 
 --
+-- Name: sessions_live; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX sessions_live ON public.sessions USING btree (user_id, session_id) WHERE (ended_at IS NULL);
+
+
+--
 -- Name: signing_keys_current; Type: INDEX; Schema: public; Owner: -
 --
 
@@ -936,6 +1018,13 @@ CREATE UNIQUE INDEX signing_keys_current ON public.signing_keys USING btree (app
 --
 
 CREATE INDEX unconfirmed_emails_by_user ON public.unconfirmed_emails USING btree (user_id);
+
+
+--
+-- Name: users_anonymous; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX users_anonymous ON public.users USING btree (app_id, user_id) WHERE anonymous;
 
 
 --

@@ -32,6 +32,17 @@ static inline int CLinux_die_with_parent(int signal) {
   return prctl(PR_SET_PDEATHSIG, (unsigned long)signal, 0, 0, 0);
 }
 
+// What a process has in its memory is not for core files, nor for others of the same user.
+static inline int CLinux_hide_memory(void) { return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }
+
+// A file in memory that stays as large as it is: what is written beyond fails.
+static inline int CLinux_make_sealed_file(const char *name, off_t size) {
+  int descriptor = (int)syscall(SYS_memfd_create, name, 3 /* MFD_CLOEXEC | MFD_ALLOW_SEALING */);
+  if (descriptor >= 0 && ftruncate(descriptor, size) == 0)
+    fcntl(descriptor, 1033 /* F_ADD_SEALS */, 6 /* F_SEAL_SHRINK | F_SEAL_GROW */);
+  return descriptor;
+}
+
 // Nor must what decodes strangers' files gain rights, or be looked into by what does.
 static inline int CLinux_give_up_privileges(void) {
   return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 ? prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) : -1;
@@ -39,6 +50,14 @@ static inline int CLinux_give_up_privileges(void) {
 
 // Behind _GNU_SOURCE too.
 int pipe2(int descriptors[2], int flags);
+// Who is at the other end of a Unix socket.
+static inline int CLinux_peer(int socket, pid_t *process, uid_t *user) {
+  struct { pid_t process; uid_t user; gid_t group; } peer;
+  socklen_t size = sizeof peer;
+  int result = getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size);
+  if (result == 0) *process = peer.process, *user = peer.user;
+  return result;
+}
 static inline void CLinux_make_nonblocking(int descriptor) {
   fcntl(descriptor, F_SETFL, O_NONBLOCK);
 }

@@ -25,11 +25,6 @@ package struct Configuration: Sendable {
   package let pictureProgram: String
   package let pictureFolder: String?
 
-  package struct ListenAddress: Sendable {
-    package let address: String
-    package let port: UInt16
-  }
-
   /// - Throws: `ConfigurationError` with everything that is wrong, not just the first.
   package init(_ values: SettingValues) throws(ConfigurationError) {
     var problems = values.problems
@@ -68,15 +63,15 @@ package struct Configuration: Sendable {
     let group = text(.socketGroup)
     socketGroup = group.isEmpty ? nil : getgrnam(group)?.pointee.gr_gid
     if !group.isEmpty, socketGroup == nil {
-      problems.append("socket_group \(group) is not a group")
+      problems.append("socket_group is \(group), and there is no group of that name here")
     }
     let address = text(.listen)
-    let parts = address.split(separator: ":")
-    if parts.count == 2, let port = UInt16(parts[1]) {
-      listen = ListenAddress(address: String(parts[0]), port: port)
-    } else {
-      listen = nil
-      if !address.isEmpty { problems.append("listen is \(address), and must be address:port") }
+    listen = ListenAddress(address)
+    if !address.isEmpty, listen?.following(workers - 1) == nil {
+      problems.append(
+        "listen is \(address), and must be address:port, as 127.0.0.1:9000 or [::1]:9000, with "
+          + "\(workers) ports from there on"
+      )
     }
     exclusiveConnections = number(.exclusiveConnections, 1...64)
     let threads = number(.hashingThreads, 0...64)
@@ -96,6 +91,9 @@ package struct Configuration: Sendable {
     mail = MailRelaySettings(Self.destination(text, &problems))
     let program = text(.pictureProgram)
     pictureProgram = program.isEmpty ? Self.sibling("dossier-pictures") : program
+    if access(pictureProgram, X_OK) != 0 {
+      problems.append("picture_program \(pictureProgram) is not a program that can be run")
+    }
     let folder = text(.pictureFolder)
     pictureFolder = folder.isEmpty ? nil : folder
     if !folder.isEmpty, access(folder, W_OK | X_OK) != 0 {

@@ -6,6 +6,10 @@ package struct ConfigurationOptions: ParsableArguments {
   @Option(name: .long, help: "A file of settings, name = value a line.")
   package var config: String?
 
+  /// Where a supervisor has put what it read of that file.
+  @Option(help: .hidden)
+  package var configDescriptor: Int32?
+
   @Option(
     name: .customLong("set"),
     help: ArgumentHelp(
@@ -19,11 +23,16 @@ package struct ConfigurationOptions: ParsableArguments {
 
   /// What was said by flags, environment and file.
   package var values: SettingValues {
-    let environment = ProcessInfo.processInfo.environment
-    return SettingValues(flags: settings, environment: environment, file: config)
+    values(config.map { SettingsFile(path: $0, descriptor: configDescriptor) })
   }
 
-  /// The same words for a process that is started.
+  /// The same, with a file that was read before.
+  package func values(_ file: SettingsFile?) -> SettingValues {
+    let environment = ProcessInfo.processInfo.environment
+    return SettingValues(flags: settings, environment: environment, file: file)
+  }
+
+  /// The words for a process that is started with the same settings.
   package var arguments: [String] {
     (config.map { ["--config", $0] } ?? []) + settings.flatMap { ["--set", $0] }
   }

@@ -55,6 +55,14 @@ package enum Setting: String, CaseIterable {
     }
   }
 
+  /// What a reload cannot change: the sockets, which outlive the workers.
+  package var needsRestart: Bool {
+    switch self {
+    case .workers, .socketDirectory, .socketMode, .socketGroup, .listen: true
+    default: false
+    }
+  }
+
   package var meaning: String {
     switch self {
     case .database: "connection string of PostgreSQL, as libpq takes it"
@@ -65,7 +73,7 @@ package enum Setting: String, CaseIterable {
     case .socketDirectory: "where the workers' Unix sockets are made"
     case .socketMode: "permissions of the sockets, octal"
     case .socketGroup: "group of the sockets, so that nginx may connect; empty leaves it"
-    case .listen: "address:port of the first worker, the next ones following, instead of sockets"
+    case .listen: "address:port (or [address]:port) of the first worker, the next ones following"
     case .exclusiveConnections: "connections of a worker for writes"
     case .hashingThreads: "threads of a worker for passwords; 0 is half the cores, at least one"
     case .argon2Memory: "KiB that a hash of a password takes; `dossier calibrate` proposes both"

@@ -8,8 +8,8 @@ package struct SettingValues {
   /// - Parameters:
   ///   - flags: `name=value`.
   ///   - environment: of the process; `DOSSIER_…`, and `DOSSIER_…_FILE` for what a file holds.
-  ///   - file: path of a configuration file.
-  package init(flags: [String], environment: [String: String], file: String?) {
+  ///   - file: with lines `name = value`.
+  package init(flags: [String], environment: [String: String], file: SettingsFile?) {
     for setting in Setting.allCases {
       if let value = setting.defaultValue { values[setting] = (value, "default") }
     }
@@ -20,16 +20,16 @@ package struct SettingValues {
 
   package subscript(_ setting: Setting) -> (value: String, source: String)? { values[setting] }
 
-  private mutating func readFile(_ path: String) {
-    guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
-      problems.append("the file \(path) cannot be read")
+  private mutating func readFile(_ file: SettingsFile) {
+    guard let text = file.text else {
+      problems.append("the file \(file.path) cannot be read")
       return
     }
     for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
     {
       let line = line.trimmed
       if line.isEmpty || line.hasPrefix("#") { continue }
-      assign(line, from: "\(path):\(index + 1)")
+      assign(line, from: "\(file.path):\(index + 1)")
     }
   }
 
@@ -55,7 +55,9 @@ package struct SettingValues {
         problems.append("environment: there is no setting \(name)")
         continue
       }
-      if !isFile {
+      if isFile, environment[plain] != nil {
+        problems.append("environment: both \(plain) and \(name) are set")
+      } else if !isFile {
         values[setting] = (value, name)
       } else if let text = try? String(contentsOfFile: value, encoding: .utf8) {
         values[setting] = (text[...].trimmed, "\(name) (\(value))")
@@ -66,11 +68,23 @@ package struct SettingValues {
   }
 
   /// What is in force and whence, a line each, secrets hidden.
+  ///
+  /// A process keeps the environment that it was started with.
   package var listing: String {
     Setting.allCases.map { setting in
       guard let (value, source) = values[setting] else { return "# \(setting.rawValue) is not set" }
-      return "\(setting.rawValue) = \(Self.shown(setting, value))    # \(source)"
+      let isFixed = setting.needsRestart || source == setting.environmentName
+      let note = isFixed ? "; a change needs a restart" : ""
+      return "\(setting.rawValue) = \(Self.shown(setting, value))    # \(source)\(note)"
     }.joined(separator: "\n")
+  }
+
+  /// What has changed since and only counts after a restart.
+  package func needingRestart(since earlier: SettingValues) -> [String] {
+    Setting.allCases.filter(\.needsRestart).compactMap { setting in
+      let (new, old) = (values[setting]?.value ?? "", earlier.values[setting]?.value ?? "")
+      return new == old ? nil : "\(setting.rawValue) is '\(new)' and was '\(old)' at the start"
+    }
   }
 
   private static func shown(_ setting: Setting, _ value: String) -> String {

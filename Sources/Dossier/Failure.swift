@@ -9,6 +9,8 @@ import Postgres
 package enum Failure: Error {
   /// No token, or one that is malformed, expired, of another issuer, or of a session that ended.
   case unauthenticated(TokenFault)
+  /// The session is live, and its last login or other proof is older than so many seconds.
+  case reauthenticationRequired(maxAge: Int)
   /// No key of a client, or one that was deleted, disabled, or is of another app.
   case unknownClient
   /// The token, or the client, lacks the scope that the route asks for.
@@ -25,7 +27,7 @@ package enum Failure: Error {
   case hostTaken
   /// The app has an issuer of that name already.
   case issuerExists
-  /// The email address has been confirmed by another user of the app.
+  /// The email address has been proved by another user of an app that reveals it, or meanwhile.
   case emailTaken
   /// There is a user by something of the description: what, each with its place.
   case userExists([Fault])
@@ -47,12 +49,15 @@ package enum Failure: Error {
   case emailUnconfirmed
   /// What a mail brought is malformed, used up, expired or replaced by a newer one.
   case invalidMailToken
+  /// The token of a mail is good, and neither a session nor the password shows that it is the
+  /// claimant of the address who brings it.
+  case claimantUnproved
   /// Mail is asked for, and the operator has not said how it is sent.
   case mailNotConfigured
   /// The token of another issuer breaks a rule, for the client's developer.
   case invalidExternalToken(String)
   /// The keys of an issuer cannot be fetched; which, and why, is for the operator.
-  case issuerUnavailable(String, String)
+  case issuerUnavailable(String, String, retryAfter: Int)
   /// No proof of a device, or a wrong one.
   case deviceUnknown
   /// The device knows as many users as it may.
@@ -132,7 +137,7 @@ package struct Fault: Sendable, Equatable {
 extension Failure {
   /// Reads what the database said.
   ///
-  /// Constraint names are the contract between `migrations/` and this.
+  /// Constraint names are the contract between `migrations/`, what undoes a transaction, and this.
   init(_ error: DatabaseError) {
     switch (error.state, error.constraint) {
     case (.uniqueViolation, "identity_subjects_taken"): self = .identityTaken
@@ -144,6 +149,8 @@ extension Failure {
     case (.uniqueViolation, "issuers_pkey"): self = .issuerExists
     case (.uniqueViolation, "search_indexes_path"): self = .indexExists
     case (.checkViolation, "documents_size"): self = .documentTooLarge(limit: 0)
+    case (.undone, "device_full"): self = .deviceFull(limit: Devices.limit)
+    case (.undone, "device_unknown"): self = .deviceUnknown
     // The user was deleted between the reading of the session and the write.
     case (.foreignKeyViolation, _): self = .unauthenticated(.sessionEnded)
     case (.laneFull, _): self = .overloaded(retryAfter: 1)

@@ -15,6 +15,8 @@ import Glibc
   private let descriptor: Int32
   private var watch: Watch?
   private var kept: [ObjectIdentifier: Peer] = [:]
+  /// Until it fires, no descriptor was left for a connection.
+  private var pausing: Timer?
   private var isDraining = false
   private var onDrained: (@EventLoop () -> Void)?
 
@@ -23,12 +25,13 @@ import Glibc
   ///   - settings: the limits.
   ///   - handler: answers one request; called for many at once. The exchange is finished when it
   ///     returns.
-  /// - Throws: `EventLoopError` when the descriptor is not a socket that listens.
+  /// - Throws: `.notListening` when the descriptor is not a socket that listens.
   package init(
     _ descriptor: Int32,
     _ settings: FastCGISettings,
     _ handler: @escaping @EventLoop (Exchange) async -> Void
-  ) throws(EventLoopError) {
+  ) throws(ListenerError) {
+    guard Self.isListening(descriptor) else { throw .notListening(descriptor) }
     FCGX_Init()
     // libfcgi's handler for it would do; none at all is cheaper.
     signal(SIGPIPE, SIG_IGN)
@@ -36,9 +39,20 @@ import Glibc
     self.settings = settings
     self.handler = handler
     guard fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK) == 0 else {
-      throw EventLoopError(call: "fcntl", code: errno)
+      throw .system(EventLoopError(call: "fcntl", code: errno))
     }
-    watch = try Watch(descriptor, for: .read) { [unowned self] _ in accept() }
+    do throws(EventLoopError) {
+      watch = try Watch(descriptor, for: .read) { [unowned self] _ in accept() }
+    } catch {
+      throw .system(error)
+    }
+  }
+
+  private static func isListening(_ descriptor: Int32) -> Bool {
+    var listens: Int32 = 0
+    var size = socklen_t(MemoryLayout<Int32>.size)
+    let code = unsafe getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size)
+    return code == 0 && listens != 0
   }
 
   package var connections: Int { kept.count }
@@ -65,6 +79,8 @@ import Glibc
       let connection = accept4(descriptor, nil, nil, Int32(SOCK_CLOEXEC.rawValue))
       guard connection >= 0 else {
         if errno == EINTR || errno == ECONNABORTED { continue }
+        // No descriptor or no memory is left: what waits would wake the loop again at once.
+        if errno != EAGAIN { pause() }
         return
       }
       guard connection < 1_024, let peer = try? Peer(connection, self) else {
@@ -80,11 +96,27 @@ import Glibc
     watch = nil
   }
 
+  /// Accepts again after a moment, or when a connection has ended.
+  private func pause() {
+    watch?.cancel()
+    watch = nil
+    guard pausing == nil else { return }
+    pausing = Timer(after: .milliseconds(100)) { [weak self] in
+      self?.pausing = nil
+      self?.resume()
+    }
+  }
+
+  private func resume() {
+    guard watch == nil, !isDraining, kept.count < settings.connections else { return }
+    watch = try? Watch(descriptor, for: .read) { [unowned self] _ in accept() }
+    // The kernel had no memory for that either.
+    if watch == nil { pause() }
+  }
+
   func forget(_ peer: Peer) {
     kept[ObjectIdentifier(peer)] = nil
-    if watch == nil, !isDraining {
-      watch = try? Watch(descriptor, for: .read) { [unowned self] _ in accept() }
-    }
+    resume()
     endIfDrained()
   }
 
@@ -92,6 +124,19 @@ import Glibc
     guard isDraining, kept.isEmpty else { return }
     onDrained?()
     onDrained = nil
+  }
+}
+
+/// Why nothing can be accepted.
+package enum ListenerError: Error, CustomStringConvertible {
+  case notListening(Int32)
+  case system(EventLoopError)
+
+  package var description: String {
+    switch self {
+    case .notListening(let descriptor): "descriptor \(descriptor) is not a listening socket"
+    case .system(let error): error.description
+    }
   }
 }
 

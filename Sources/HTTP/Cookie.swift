@@ -5,10 +5,11 @@ package enum Cookie {
   /// The value of the first cookie of a name in a `Cookie` field.
   package static func value(of name: String, in field: String?) -> String? {
     guard let field else { return nil }
-    for pair in field.split(separator: ";") {
-      let pair = pair.drop { $0 == " " }
-      guard pair.hasPrefix(name), pair.dropFirst(name.count).first == "=" else { continue }
-      return String(pair.dropFirst(name.count + 1))
+    // By bytes, as who set it compares: a mark that joins the character before it is no part of it.
+    let start = Array("\(name)=".utf8)
+    for pair in field.utf8.split(separator: UInt8(ascii: ";")) {
+      let pair = pair.drop { $0 == UInt8(ascii: " ") }
+      if pair.starts(with: start) { return String(Substring(pair.dropFirst(start.count))) }
     }
     return nil
   }

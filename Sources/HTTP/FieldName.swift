@@ -47,6 +47,9 @@ package struct FieldName: Hashable, Sendable {
   package static let entityTag = FieldName("ETag", "")
   package static let link = FieldName("Link", "")
   package static let location = FieldName("Location", "")
+  package static let rateLimit = FieldName("RateLimit", "")
+  package static let rateLimitPolicy = FieldName("RateLimit-Policy", "")
+  package static let referrerPolicy = FieldName("Referrer-Policy", "")
   package static let retryAfter = FieldName("Retry-After", "")
   package static let setCookie = FieldName("Set-Cookie", "")
   package static let vary = FieldName("Vary", "")
@@ -64,5 +67,24 @@ extension FieldSource {
   /// Nil when the client did not send it; invalid UTF-8 is repaired.
   package func field(_ name: FieldName) -> String? {
     bytes(of: name)?.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+  }
+}
+
+/// Fields in memory, for requests that no web server carried.
+package final class FieldDictionary: FieldSource {
+  private let names: [FieldName]
+  private let values: [[UInt8]]
+
+  package init(_ fields: [FieldName: String] = [:]) {
+    names = Array(fields.keys)
+    values = fields.values.map { Array($0.utf8) }
+  }
+
+  @_lifetime(borrow self)
+  package func bytes(of name: FieldName) -> Span<UInt8>? {
+    guard let index = names.firstIndex(of: name) else { return nil }
+    let value = values[index]
+    // The array stays as it is for as long as this is there.
+    return unsafe _overrideLifetime(value.span, borrowing: self)
   }
 }

@@ -17,6 +17,8 @@ package struct MediaType: RawRepresentable, Hashable, Sendable {
 
   /// Reads a `Content-Type`; nil when it is malformed or names another charset than UTF-8.
   package init?(_ field: String) {
+    // Swift's lower case would make ASCII of letters that only look like it.
+    guard field.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
     let parts = field.split(separator: ";", omittingEmptySubsequences: false).map(Self.trimmed)
     guard let type = parts.first, type.split(separator: "/").count == 2 else { return nil }
     for parameter in parts.dropFirst() {

@@ -5,6 +5,7 @@ package enum PercentCoding {
   /// Decodes; nil when a percent sign has no two digits behind it, or the bytes are not UTF-8, or
   /// hold a NUL.
   package static func decode(_ segment: Substring) -> String? {
+    guard !segment.utf8.contains(0) else { return nil }
     guard segment.utf8.contains(UInt8(ascii: "%")) else { return String(segment) }
     var bytes: [UInt8] = []
     var rest = segment.utf8[...]

@@ -61,26 +61,11 @@ extension JSON: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
 /// two keys, though Swift's strings are equal.
 package struct JSONObject: Sendable, Sequence {
   private var members: [(key: String, value: JSON)?] = []
-  private var index: [Key: Int] = [:]
+  private var index: [ExactString: Int] = [:]
   package private(set) var count = 0
 
   /// Up to here a look through all is faster than hashing.
   private static let linearLimit = 8
-
-  /// A key as one of a dictionary or a set.
-  package struct Key: Hashable, Sendable {
-    package let text: String
-
-    package init(_ text: String) { self.text = text }
-
-    package static func == (first: Key, second: Key) -> Bool {
-      first.text.hasSameBytes(as: second.text)
-    }
-
-    package func hash(into hasher: inout Hasher) {
-      for byte in text.utf8 { hasher.combine(byte) }
-    }
-  }
 
   package init() {}
 
@@ -107,24 +92,24 @@ package struct JSONObject: Sendable, Sequence {
     if index.isEmpty {
       return members.firstIndex { $0.map { $0.key.hasSameBytes(as: key) } ?? false }
     }
-    return index[Key(key)]
+    return index[ExactString(key)]
   }
 
   private mutating func append(_ key: String, _ value: JSON) {
     members.append((key, value))
     count += 1
     if !index.isEmpty {
-      index[Key(key)] = members.count - 1
+      index[ExactString(key)] = members.count - 1
     } else if members.count > Self.linearLimit {
       for (position, member) in members.enumerated() {
-        if let member { index[Key(member.key)] = position }
+        if let member { index[ExactString(member.key)] = position }
       }
     }
   }
 
   private mutating func remove(at position: Int, _ key: String) {
     members[position] = nil
-    index[Key(key)] = nil
+    index[ExactString(key)] = nil
     count -= 1
     if count == 0 { self = JSONObject() }
   }
@@ -135,8 +120,4 @@ extension JSONObject: Equatable {
   package static func == (first: JSONObject, second: JSONObject) -> Bool {
     first.count == second.count && first.allSatisfy { second[$0.key] == $0.value }
   }
-}
-
-extension String {
-  func hasSameBytes(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
 }

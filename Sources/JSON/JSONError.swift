@@ -25,17 +25,15 @@ package struct JSONError: Error, Equatable {
 package struct JSONLimits: Sendable {
   /// Arrays and objects within each other.
   package let depth: Int
-  /// Bytes of one number.
+  /// Bytes of one number, written out without an exponent: PostgreSQL stores and answers it so.
   package let numberLength: Int
-  /// Powers of ten, up or down: PostgreSQL spells a number out, digit by digit.
-  package let exponent: Int
 
-  package init(depth: Int, numberLength: Int, exponent: Int) {
+  package init(depth: Int, numberLength: Int) {
     self.depth = depth
     self.numberLength = numberLength
-    self.exponent = exponent
   }
 
-  /// 64 deep; numbers of 64 bytes and within the range of a double.
-  package static let standard = JSONLimits(depth: 64, numberLength: 64, exponent: 308)
+  /// 64 deep; numbers of 350 bytes, which every double fits with all digits that tell it from
+  /// others: `-4.9406564584124654e-324` has 343.
+  package static let standard = JSONLimits(depth: 64, numberLength: 350)
 }

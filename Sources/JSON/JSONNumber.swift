@@ -70,10 +70,14 @@ struct Decimal: Equatable {
   private(set) var isNegative = false
   private(set) var digits: [UInt8] = []
   private(set) var exponent = 0
+  /// Bytes of the number as PostgreSQL writes it: without an exponent, with its zeros at the end.
+  private(set) var writtenLength = 0
 
-  init(_ text: some StringProtocol) {
+  init(_ text: some StringProtocol) { self.init(Array(text.utf8)[...]) }
+
+  init(_ text: ArraySlice<UInt8>) {
     var isFraction = false
-    var rest = Array(text.utf8)[...]
+    var rest = text
     if rest.first == UInt8(ascii: "-") {
       isNegative = true
       rest = rest.dropFirst()
@@ -82,17 +86,17 @@ struct Decimal: Equatable {
       switch byte {
       case UInt8(ascii: "."): isFraction = true
       case UInt8(ascii: "e"), UInt8(ascii: "E"):
-        // What does not fit is far over every limit.
-        let written =
-          Int(String(decoding: rest, as: UTF8.self))
-          ?? (rest.first == UInt8(ascii: "-") ? -1 << 40 : 1 << 40)
-        exponent += written
+        exponent += Self.exponent(rest)
         rest = rest.dropFirst(rest.count)
       default:
         if !digits.isEmpty || byte != UInt8(ascii: "0") { digits.append(byte) }
         if isFraction { exponent -= 1 }
       }
     }
+    let behindPoint = max(-exponent, 0)
+    writtenLength =
+      (isNegative ? 1 : 0) + max(digits.isEmpty ? 1 : digits.count + exponent, 1)
+      + (behindPoint > 0 ? 1 + behindPoint : 0)
     while digits.last == UInt8(ascii: "0") {
       digits.removeLast()
       exponent += 1
@@ -101,6 +105,22 @@ struct Decimal: Equatable {
       isNegative = false
       exponent = 0
     }
+  }
+
+  /// The power of ten behind an `e`, no further from zero than what no limit allows: sums with the
+  /// count of digits cannot overflow.
+  static func exponent(_ text: ArraySlice<UInt8>) -> Int {
+    let bound = 1 << 40
+    guard let written = Int(String(decoding: text, as: UTF8.self)) else {
+      return text.first == UInt8(ascii: "-") ? -bound : bound
+    }
+    return min(max(written, -bound), bound)
+  }
+
+  /// By value, however long they were written.
+  static func == (first: Decimal, second: Decimal) -> Bool {
+    first.isNegative == second.isNegative && first.exponent == second.exponent
+      && first.digits == second.digits
   }
 
   static func < (first: Decimal, second: Decimal) -> Bool {

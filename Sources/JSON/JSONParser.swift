@@ -132,27 +132,33 @@ struct JSONParser {
     _ = take(UInt8(ascii: "-"))
     if !take(UInt8(ascii: "0")) { try digits() }
     if take(UInt8(ascii: ".")) { try digits() }
-    if take(UInt8(ascii: "e")) || take(UInt8(ascii: "E")) {
+    let hasExponent = take(UInt8(ascii: "e")) || take(UInt8(ascii: "E"))
+    if hasExponent {
       if !take(UInt8(ascii: "+")) { _ = take(UInt8(ascii: "-")) }
       try digits()
     }
-    guard offset - start <= limits.numberLength else {
-      throw error(.number, "A number may have \(limits.numberLength) bytes.", at: start)
-    }
-    let text = String(decoding: bytes[start..<offset], as: UTF8.self)
-    // Short ones without an exponent cannot pass the limit.
-    if offset - start > limits.exponent || text.utf8.contains(where: { $0 | 0x20 == 0x65 }) {
+    let text = bytes[start..<offset]
+    if hasExponent {
       let decimal = Decimal(text)
-      guard abs(decimal.magnitude) <= limits.exponent, abs(decimal.exponent) <= 2 * limits.exponent
-      else {
-        throw error(
-          .number,
-          "A number must be within 10 to the power of ±\(limits.exponent).",
-          at: start
-        )
+      if decimal.writtenLength > limits.numberLength, decimal.digits.isEmpty {
+        // Zero is zero, to whatever power; PostgreSQL would write thousands of digits.
+        return JSONNumber(text.first == UInt8(ascii: "-") ? "-0.0" : "0.0")
       }
+      try check(decimal.writtenLength, start)
+    } else {
+      try check(text.count, start)
     }
-    return JSONNumber(text)
+    return JSONNumber(String(decoding: text, as: UTF8.self))
+  }
+
+  private func check(_ length: Int, _ start: Int) throws(JSONError) {
+    guard length <= limits.numberLength else {
+      throw error(
+        .number,
+        "A number may have \(limits.numberLength) bytes when it is written without an exponent.",
+        at: start
+      )
+    }
   }
 
   private mutating func digits() throws(JSONError) {

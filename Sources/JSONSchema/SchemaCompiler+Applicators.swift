@@ -57,9 +57,9 @@ extension SchemaCompiler {
     let keywords = [Keyword.properties, .patternProperties, .additionalProperties]
     let present = keywords.filter { member.siblings[$0.rawValue] != nil }
     guard present.first == member.keyword else { return nil }
-    var named: [JSONObject.Key: Int] = [:]
+    var named: [ExactString: Int] = [:]
     if let properties = member.sibling(.properties) {
-      for (name, schema) in try parts(properties) { named[JSONObject.Key(name)] = schema }
+      for (name, schema) in try parts(properties) { named[ExactString(name)] = schema }
     }
     var matching: [(pattern: Pattern, schema: Int)] = []
     if let properties = member.sibling(.patternProperties) {

@@ -4,7 +4,7 @@ import JSON
 struct SchemaCompiler {
   private(set) var subschemas: [Subschema] = []
   /// By their pointers.
-  private var places: [JSONObject.Key: Int] = [:]
+  private var places: [ExactString: Int] = [:]
   private var anchors: [String: Int] = [:]
   private var references: [Reference] = []
   var patterns = 0
@@ -36,7 +36,7 @@ struct SchemaCompiler {
       )
     }
     subschemas.append(Subschema(pointer: pointer))
-    places[JSONObject.Key(pointer)] = index
+    places[ExactString(pointer)] = index
     switch json {
     case .bool(true): break
     case .bool(false): subschemas[index].content = .never(keyword)
@@ -154,7 +154,7 @@ struct SchemaCompiler {
     guard let text = Self.percentDecoded(fragment) else { return nil }
     if let anchor = anchors[text] { return anchor }
     guard let pointer = JSONPointer(text) else { return nil }
-    return places[JSONObject.Key(pointer.description)]
+    return places[ExactString(pointer.description)]
   }
 
   private static func percentDecoded(_ text: Substring) -> String? {

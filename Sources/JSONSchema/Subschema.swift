@@ -57,7 +57,7 @@ enum Rule: Sendable {
   case contains(Int, least: Int, most: Int)
   case unique
   case members(
-    named: [JSONObject.Key: Int],
+    named: [ExactString: Int],
     matching: [(pattern: Pattern, schema: Int)],
     others: Int?
   )

@@ -203,7 +203,7 @@ struct Validation {
 
   private mutating func membersFit(
     _ object: JSONObject?,
-    _ named: [JSONObject.Key: Int],
+    _ named: [ExactString: Int],
     _ matching: [(pattern: Pattern, schema: Int)],
     _ others: Int?,
     _ index: Int
@@ -211,7 +211,7 @@ struct Validation {
     try each(object) { (key, member, validation) throws(Stop) in
       try validation.spend(1 + key.utf8.count / 32, index)
       var parts: [Int] = []
-      if let part = named[JSONObject.Key(key)] { parts.append(part) }
+      if let part = named[ExactString(key)] { parts.append(part) }
       for (pattern, part) in matching {
         let isMatch = try pattern.matches(key) { (steps) throws(Stop) in
           try validation.spend(steps, index)

@@ -103,7 +103,7 @@ extension Step {
 
   /// The semicolon goes to the line's end, unless a comment there would swallow it.
   private func joiningLastLine(_ text: String) -> String {
-    let last = text.dropLast(2).split(separator: "\n").last ?? ""
+    let last = String(text.dropLast(2)).lines.last ?? ""
     return last.contains("--") ? text : String(text.dropLast(2)) + ";"
   }
 }

@@ -39,7 +39,7 @@ package struct Migration: Equatable, Sendable {
       throw .badFile(file: file, line: nil, reason: "a migration is called like 0001_name.sql")
     }
     // The same file has the same checksum however it was checked out.
-    let sections = try Sections(file: file, text: text.replacing("\r\n", with: "\n"))
+    let sections = try Sections(file: file, text: text.unixLines)
     self.version = version
     self.name = name
     self.file = file
@@ -85,10 +85,10 @@ private struct Sections {
     self.file = file
     var place = Place.header
     var number = 0
-    for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+    for line in text.lines {
       number += 1
-      if let match = line.wholeMatch(of: #/--\s*migrate:\s*(.*?)\s*/#) {
-        place = try marker(String(match.1), at: number, in: place)
+      if let words = line.markerWords {
+        place = try marker(words, at: number, in: place)
       } else {
         switch place {
         case .up: up.text += line + "\n"
@@ -162,9 +162,40 @@ private struct Sections {
   }
 }
 
+extension String {
+  /// With newlines only, not carriage returns and newlines.
+  ///
+  /// By scalars, as all that reads lines here: to Swift the two are one character.
+  fileprivate var unixLines: String {
+    var scalars = UnicodeScalarView()
+    for scalar in unicodeScalars {
+      if scalar == "\n", scalars.last == "\r" { scalars.removeLast() }
+      scalars.append(scalar)
+    }
+    return String(scalars)
+  }
+
+  /// Cut at every newline.
+  var lines: [Substring] {
+    unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false).map(Substring.init)
+  }
+}
+
 extension Substring {
   fileprivate var isBlankOrComment: Bool {
     let text = drop(while: \.isWhitespace)
     return text.isEmpty || text.hasPrefix("--")
+  }
+
+  /// What stands behind `-- migrate:`; nil for a line without that.
+  fileprivate var markerWords: String? {
+    guard hasPrefix("--") else { return nil }
+    let comment = dropFirst(2).drop(while: \.isWhitespace)
+    let mark = "migrate:"
+    guard comment.hasPrefix(mark) else { return nil }
+    let words = comment.dropFirst(mark.count).drop(while: \.isWhitespace)
+    return String(
+      words[..<(words.lastIndex { !$0.isWhitespace }.map(words.index(after:)) ?? words.startIndex)]
+    )
   }
 }

@@ -45,7 +45,7 @@ package struct SQLSplitter {
       if byte == UInt8(ascii: ";"), parentheses == 0, blocks == 0 {
         finish()
         index += 1
-      } else if byte == UInt8(ascii: " ") || (9...13).contains(byte) {
+      } else if isSpace(byte) {
         advance()
       } else if has("--") {
         while index < bytes.count, bytes[index] != UInt8(ascii: "\n") { index += 1 }
@@ -112,7 +112,7 @@ package struct SQLSplitter {
     if let start {
       var end = index
       // Comments before the semicolon stay; space does not.
-      while end > start.index, bytes[end - 1] <= 32 { end -= 1 }
+      while end > start.index, isSpace(bytes[end - 1]) { end -= 1 }
       statements.append(
         SQLStatement(
           text: String(decoding: bytes[start.index..<end], as: UTF8.self),
@@ -191,6 +191,10 @@ package struct SQLSplitter {
       index + wanted.count <= bytes.count
         && bytes[index..<index + wanted.count].elementsEqual(wanted)
     }
+  }
+
+  private func isSpace(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: " ") || (9...13).contains(byte)
   }
 
   private func isDigit(_ byte: UInt8) -> Bool {

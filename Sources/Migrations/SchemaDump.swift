@@ -76,7 +76,7 @@ package struct SchemaDump: Equatable, Sendable {
 
   /// Without versions, settings of the dumping session, and pg_dump's `\restrict`.
   package static func normalized(_ dump: String) -> String {
-    let lines = dump.split(separator: "\n", omittingEmptySubsequences: false).filter {
+    let lines = dump.lines.filter {
       !$0.hasPrefix("\\restrict ") && !$0.hasPrefix("\\unrestrict ")
         && !$0.hasPrefix("-- Dumped ")
     }
@@ -115,8 +115,7 @@ package struct SchemaDump: Equatable, Sendable {
   /// - Returns: the lines in which they differ; nil when they do not.
   package static func difference(_ dumped: String, _ live: String, limit: Int = 60) -> String? {
     guard dumped != live else { return nil }
-    let old = dumped.split(separator: "\n", omittingEmptySubsequences: false)
-    let new = live.split(separator: "\n", omittingEmptySubsequences: false)
+    let (old, new) = (dumped.lines, live.lines)
     let changes = new.difference(from: old).map { change in
       switch change {
       case .remove(let offset, let line, _): (offset: offset, text: "- \(offset + 1): \(line)")

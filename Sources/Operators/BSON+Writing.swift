@@ -75,15 +75,16 @@ extension BSON {
 
   private static func json(_ number: BSONDouble, _ form: ExtendedJSONForm) -> JSON {
     let value = number.value
-    guard value.isFinite else {
-      let name = value.isNaN ? "NaN" : value < 0 ? "-Infinity" : "Infinity"
-      return ["$numberDouble": .string(name)]
-    }
-    let text = form == .relaxed ? number.spelling ?? value.description : number.storedText
-    guard form != .canonical, let text else {
-      return ["$numberDouble": .string(value.description)]
-    }
-    return .number(JSONNumber(text))
+    let plain: String? =
+      switch form {
+      case .canonical: nil
+      // Also one beyond all doubles, which other doors of the service take.
+      case .relaxed: number.spelling ?? (value.isFinite ? value.description : nil)
+      case .stored: number.storedText
+      }
+    if let plain { return .number(JSONNumber(plain)) }
+    let name = value.isNaN ? "NaN" : value < 0 ? "-Infinity" : "Infinity"
+    return ["$numberDouble": .string(value.isFinite ? value.description : name)]
   }
 
   /// About how long the value is as JSON; that escapes are longer is not counted.

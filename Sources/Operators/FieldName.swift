@@ -18,11 +18,10 @@ struct FieldName: Hashable, Comparable, Sendable {
   }
 
   static func == (first: FieldName, second: FieldName) -> Bool {
-    first.text.utf8.elementsEqual(second.text.utf8)
+    first.text.hasSameBytes(as: second.text)
   }
 
-  /// That of the string: names with the same bytes are equal strings too.
-  func hash(into hasher: inout Hasher) { hasher.combine(text) }
+  func hash(into hasher: inout Hasher) { ExactString(text).hash(into: &hasher) }
 
   static func < (first: FieldName, second: FieldName) -> Bool {
     switch (first.index, second.index) {

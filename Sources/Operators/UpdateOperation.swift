@@ -143,7 +143,7 @@ struct OperandParser {
   }
 
   private func direction(_ operand: BSON) throws(OperatorError) -> Bool {
-    guard let direction = operand.integer, abs(direction) == 1 else {
+    guard let direction = operand.integer, [1, -1].contains(direction) else {
       throw error("The direction of $sort is 1 or -1.")
     }
     return direction == 1

@@ -1,18 +1,25 @@
 internal import CCurl
 internal import Glibc
 
-/// An address of the internet protocol, to tell public ones from those of our own side.
+/// An address of the internet protocol.
+///
+/// One of IPv4 that is mapped into IPv6, as a socket for both has it, is the one of IPv4 that it
+/// names: it is compared, counted and shown as such.
 package struct IPAddress: Sendable, Equatable {
   /// 4 or 16, in network order.
   package let bytes: [UInt8]
 
-  /// Reads `192.0.2.1` or `2001:db8::1`; nil when it is neither.
+  private init(network bytes: [UInt8]) {
+    self.bytes = bytes.starts(with: Self.mapping) ? Array(bytes.suffix(4)) : bytes
+  }
+
+  /// Reads `192.0.2.1`, `2001:db8::1` or `::ffff:192.0.2.1`; nil when it is none of these.
   package init?(_ text: String) {
     var bytes = [UInt8](repeating: 0, count: 16)
     if unsafe inet_pton(AF_INET, text, &bytes) == 1 {
-      self.bytes = Array(bytes.prefix(4))
+      self.init(network: Array(bytes.prefix(4)))
     } else if unsafe inet_pton(AF_INET6, text, &bytes) == 1 {
-      self.bytes = bytes
+      self.init(network: bytes)
     } else {
       return nil
     }
@@ -24,24 +31,32 @@ package struct IPAddress: Sendable, Equatable {
     switch unsafe Int32(address.pointee.sa_family) {
     case AF_INET:
       let inner = unsafe raw.load(as: sockaddr_in.self).sin_addr
-      bytes = unsafe withUnsafeBytes(of: inner) { unsafe Array($0) }
+      self.init(network: unsafe withUnsafeBytes(of: inner) { unsafe Array($0) })
     case AF_INET6:
       let inner = unsafe raw.load(as: sockaddr_in6.self).sin6_addr
-      bytes = unsafe withUnsafeBytes(of: inner) { unsafe Array($0) }
+      self.init(network: unsafe withUnsafeBytes(of: inner) { unsafe Array($0) })
     default:
       return nil
     }
   }
 
+  /// Whether it is this machine's own.
+  package var isLoopback: Bool {
+    bytes.count == 4 ? bytes[0] == 127 : bytes == Self.loopback
+  }
+
+  /// What a subscriber has to itself: of IPv6 the first 64 bits, of IPv4 the whole.
+  package var network: [UInt8] { bytes.count == 4 ? bytes : Array(bytes.prefix(8)) }
+
   /// Whether it is one of the internet's: not loopback, private, link-local (where clouds keep their
   /// instance data), multicast, or reserved.
   ///
-  /// Of IPv6 addresses that carry one of IPv4 (mapped, NAT64) the carried one counts; other
-  /// tunnels are refused.
+  /// Of IPv6 addresses that carry one of IPv4 for NAT64 the carried one counts; other tunnels are
+  /// refused.
   /// - Source: IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890 and its updates).
   package var isPublic: Bool {
     guard bytes.count == 16 else { return !Self.reserved.contains { $0.contains(bytes) } }
-    if Self.carriers.contains(where: { bytes.starts(with: $0) }) {
+    if bytes.starts(with: Self.translation) {
       let carried = Array(bytes.suffix(4))
       return !Self.reserved.contains { $0.contains(carried) }
     }
@@ -70,11 +85,12 @@ package struct IPAddress: Sendable, Equatable {
     Block(prefix: [198, 18], bits: 15), Block(prefix: [198, 51, 100], bits: 24),
     Block(prefix: [203, 0, 113], bits: 24), Block(prefix: [224], bits: 3),
   ]
-  /// `::ffff:0:0/96` and `64:ff9b::/96`.
-  private static let carriers: [[UInt8]] = [
-    [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff],
-    [0, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0],
-  ]
+  /// `::ffff:0:0/96`, RFC 4291 section 2.5.5.2.
+  private static let mapping: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff]
+  /// `64:ff9b::/96`, RFC 6052 section 2.1.
+  private static let translation: [UInt8] = [0, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0]
+  /// `::1`.
+  private static let loopback: [UInt8] = Array(repeating: 0, count: 15) + [1]
   /// All that is assigned for global unicast: `2000::/3`.
   private static let global = Block(prefix: [0x20], bits: 3)
   /// Of these, protocol assignments with Teredo, documentation, and 6to4.
@@ -82,4 +98,18 @@ package struct IPAddress: Sendable, Equatable {
     Block(prefix: [0x20, 0x01, 0x00], bits: 23), Block(prefix: [0x20, 0x01, 0x0d, 0xb8], bits: 32),
     Block(prefix: [0x20, 0x02], bits: 16), Block(prefix: [0x3f, 0xff, 0x00], bits: 20),
   ]
+}
+
+extension IPAddress: CustomStringConvertible {
+  package var description: String {
+    let family = bytes.count == 4 ? AF_INET : AF_INET6
+    return unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) {
+      text in
+      guard
+        unsafe inet_ntop(family, bytes, text.baseAddress, socklen_t(INET6_ADDRSTRLEN)) != nil,
+        let start = text.baseAddress
+      else { return "" }
+      return unsafe String(cString: start)
+    }
+  }
 }

@@ -39,10 +39,10 @@ package struct DatabaseError: Error, Sendable {
   /// Where in the statement, in characters from 1.
   package let position: Int?
 
-  package init(_ state: SQLState, _ message: String) {
+  package init(_ state: SQLState, _ message: String, constraint: String? = nil) {
     self.state = state
     self.message = message
-    constraint = nil
+    self.constraint = constraint
     detail = nil
     hint = nil
     position = nil

@@ -12,7 +12,7 @@ import Wiring
       1_024,
       takes: .body(),
       gives: .ok(.grant),
-      refuses: [.wayInClosed, .deviceFull],
+      refuses: [.wayInClosed, .tooManyAttempts, .deviceFull],
       "Make a user without credentials and log it in"
     ) {
       (call) async throws(Failure) in
@@ -25,8 +25,8 @@ import Wiring
       takes: .credentials,
       gives: .created(.grant, "The user is logged in."),
       .accepted(nil, "The address must be confirmed first."),
-      refuses: [.wayInClosed, .emailTaken, .tooManyAttempts, .deviceFull],
-      "Make a user with email address and password and log it in"
+      refuses: [.wayInClosed, .emailTaken, .wrongCredentials, .tooManyAttempts, .deviceFull],
+      "Log in with email address and password; without such a user make one"
     ) {
       (call) async throws(Failure) in
       guard let grant = try await Users.register(credentials(call), call.context) else {
@@ -51,7 +51,7 @@ import Wiring
       takes: .body(["token": .text]),
       gives: .ok(.grant),
       refuses: [
-        .wayInClosed, .externalTokenInvalid, .issuerUnavailable, .tooManyAttempts, .deviceFull,
+        .wayInClosed, .wrongCredentials, .externalTokenInvalid, .issuerUnavailable, .deviceFull,
       ],
       "Log in with a token of one of the app's issuers"
     ) {
@@ -63,7 +63,7 @@ import Wiring
       1_024,
       takes: .body(["key": .text]),
       gives: .ok(.grant),
-      refuses: [.wayInClosed, .wrongCredentials, .tooManyAttempts, .deviceFull],
+      refuses: [.wayInClosed, .wrongCredentials, .deviceFull],
       "Log in with an API key"
     ) {
       (call) async throws(Failure) in
@@ -86,6 +86,22 @@ import Wiring
     },
     Operation(
       .post,
+      reauthentication,
+      access: .user(scope: Scopes.readUser, proof: .body),
+      body: .json(limit: 20_000),
+      takes: .evidence,
+      gives: [.noContent],
+      refuses: [
+        .wayInClosed, .wrongCredentials, .externalTokenInvalid, .issuerUnavailable,
+        .tooManyAttempts,
+      ],
+      summary: "Show anew, by what logs in, that it is the user who calls"
+    ) { (call) async throws(Failure) in
+      try await Sessions.reauthenticate(call.caller, by: evidence(call), call.context)
+      return Response(.noContent)
+    },
+    Operation(
+      .post,
       "/v1/logout",
       access: .user(scope: Scopes.readUser),
       gives: [.noContent],
@@ -95,6 +111,17 @@ import Wiring
       return Response(.noContent)
     },
   ]
+
+  nonisolated static let reauthentication = "/v1/reauthenticate"
+
+  private static func evidence(_ call: Call) throws(Failure) -> Evidence {
+    switch call.json["provider"]?.string {
+    case "password": .password(try call.strings("provider", "password")[1])
+    case "jwt": .token(try call.strings("provider", "token")[1])
+    case "api-key": .apiKey(try call.strings("provider", "key")[1])
+    default: throw .invalid([IdentityResource.unknownProvider])
+    }
+  }
 
   nonisolated static func open(
     _ pattern: String,

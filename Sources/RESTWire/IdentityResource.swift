@@ -99,6 +99,12 @@ import Wiring
     ]
   }
 
+  static let unknownProvider = Fault(
+    "/provider",
+    "choice",
+    "The provider is password, jwt or api-key."
+  )
+
   private static func link(_ call: Call) async throws(Failure) -> Response {
     switch call.json["provider"]?.string {
     case "password":
@@ -109,8 +115,7 @@ import Wiring
       let token = try call.strings("provider", "token")[1]
       try await Identities.linkToken(token, to: call.caller, call.context)
     case "api-key": return try await makeKey(call.strings("provider", "name")[1], call)
-    default:
-      throw .invalid([Fault("/provider", "choice", "The provider is password, jwt or api-key.")])
+    default: throw .invalid([unknownProvider])
     }
     return Response(.ok, json: try await Identities.list(of: call.caller, call.context))
   }

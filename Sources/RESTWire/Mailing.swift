@@ -8,21 +8,35 @@ import Wiring
   nonisolated static let operations: [Operation] = [
     Entrance.open(
       "/v1/confirm",
-      1_024,
-      takes: .body(["token": .text]),
+      4_096,
+      takes: .body(
+        ["token": .text],
+        optional: ["password": .text.saying("of the user, where no access token of it is sent")]
+      ),
       gives: .noContent,
-      refuses: [.mailTokenInvalid, .emailTaken],
-      "Confirm an email address by a token that was mailed"
+      refuses: [
+        .mailTokenInvalid, .claimantUnproved, .emailTaken, .tooManyAttempts, .tokenInvalid,
+        .tokenExpired, .sessionEnded, .insufficientScope,
+      ],
+      "Confirm an email address by a token that was mailed, and a session or the password of the user"
     ) {
       (call) async throws(Failure) in
-      try await Emails.confirm(call.strings("token")[0], call.context)
+      var members = try Members(call.json, known: ["token", "password"])
+      let token = members.string("token")
+      let password = members.has("password") ? members.string("password") : nil
+      try members.check()
+      let claimant = Claimant(
+        caller: try await call.callerIfAny(scope: Scopes.updateIdentities),
+        password: password
+      )
+      try await Emails.confirm(token, by: claimant, call.context)
       return Response(.noContent)
     },
     Entrance.open(
       "/v1/confirm/request",
       1_024,
       takes: .body(["email": .address]),
-      gives: .accepted(nil, "A mail is sent if the address needs one."),
+      gives: .accepted(nil, "A mail is sent if somebody has the address."),
       refuses: [.wayInClosed, .tooManyAttempts, .mailNotConfigured],
       "Mail a token that confirms an email address"
     ) {
@@ -47,8 +61,8 @@ import Wiring
       4_096,
       takes: .body(["token": .text, "password": .text]),
       gives: .noContent,
-      refuses: [.wayInClosed, .mailTokenInvalid],
-      "Set a new password by a token that was mailed"
+      refuses: [.mailTokenInvalid, .emailTaken],
+      "Set a new password by a token that was mailed, to reset it or to confirm the address"
     ) {
       (call) async throws(Failure) in
       let members = try call.strings("token", "password")
@@ -58,17 +72,28 @@ import Wiring
     Operation(
       .post,
       "/v1/password/change",
-      access: .user(scope: Scopes.updateIdentities),
+      access: .user(scope: Scopes.updateIdentities, proof: .body),
       body: .json(limit: 4_096),
-      takes: .body(["current_password": .text, "new_password": .text]),
+      takes: .body(
+        ["current_password": .text, "new_password": .text],
+        optional: ["keep_api_keys": .flag]
+      ),
       gives: [.noContent],
       refuses: [.wrongCredentials, .tooManyAttempts],
-      summary: "Change the password and end all other sessions"
+      summary: "Change the password, and end all other sessions and, unless kept, API keys"
     ) { (call) async throws(Failure) in
-      let members = try call.strings("current_password", "new_password")
+      var members = try Members(
+        call.json,
+        known: ["current_password", "new_password", "keep_api_keys"]
+      )
+      let current = members.string("current_password")
+      let new = members.string("new_password")
+      let keepsKeys = members.has("keep_api_keys") && members.flag("keep_api_keys")
+      try members.check()
       try await Users.changePassword(
-        from: members[0],
-        to: members[1],
+        from: current,
+        to: new,
+        keepingKeys: keepsKeys,
         of: call.caller,
         call.context
       )

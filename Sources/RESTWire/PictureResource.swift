@@ -40,7 +40,6 @@ import Wiring
           throw .unforeseen("a picture without a body")
         }
         let profile = try await Pictures.set(file, of: call.caller, call.context)
-        try await Audit.recordChange(of: "picture", by: call.caller, call.context)
         return Response(.ok, json: profile.body, tag: EntityTag(profile.version))
       },
       Operation(
@@ -53,7 +52,6 @@ import Wiring
       ) {
         (call) async throws(Failure) in
         try await Pictures.remove(of: call.caller, call.context)
-        try await Audit.recordChange(of: "picture", by: call.caller, call.context)
         return Response(.noContent)
       },
     ]

@@ -40,6 +40,17 @@ extension Problem {
     case .forbidden(let scope):
       self.init(type: .insufficientScope, detail: "The route asks for the scope \(scope).")
       fields = [(.authenticate, "Bearer error=\"insufficient_scope\", scope=\"\(scope)\"")]
+    case .reauthenticationRequired(let seconds):
+      self.init(
+        type: .reauthenticationRequired,
+        detail:
+          "Log in again, or show who you are by POST \(Entrance.reauthentication), and repeat "
+          + "the call within \(seconds / 60) minutes."
+      )
+      extensions = [("max_age", .number(JSONNumber(seconds)))]
+      // RFC 9470 section 3.
+      let error = "insufficient_user_authentication"
+      fields = [(.authenticate, "Bearer error=\"\(error)\", max_age=\"\(seconds)\"")]
     case .unknownClient:
       self.init(
         type: .clientUnknown,
@@ -66,6 +77,14 @@ extension Problem {
     case .wayInClosed(let name):
       self.init(type: .wayInClosed, detail: "Its setting \(name) is false.")
     case .emailUnconfirmed: self.init(type: .emailUnconfirmed)
+    case .claimantUnproved:
+      self.init(
+        type: .claimantUnproved,
+        detail: "Send the access token of the user, or its password as the member password, beside "
+          + "the token of the mail; or choose a new password with that token at "
+          + "POST /v1/password/reset. The token can still be used."
+      )
+      fields = [(.authenticate, "Bearer")]
     case .invalidMailToken: self.init(type: .mailTokenInvalid)
     case .mailNotConfigured:
       self.init(type: .mailNotConfigured)
@@ -73,9 +92,9 @@ extension Problem {
     case .invalidExternalToken(let reason):
       self.init(type: .externalTokenInvalid, detail: "The token is refused because \(reason).")
       fields = [(.authenticate, "Bearer")]
-    case .issuerUnavailable:
+    case .issuerUnavailable(_, _, let seconds):
       self.init(type: .issuerUnavailable)
-      fields = [(.retryAfter, "10")]
+      fields = [(.retryAfter, String(seconds))]
     case .deviceUnknown:
       self.init(
         type: .deviceUnknown,
@@ -93,7 +112,7 @@ extension Problem {
       fields = [(.retryAfter, String(seconds))]
     case .emailTaken:
       self.init(type: .emailTaken)
-      errors = [Fault("/email", "email_taken", "Another user has this email address.")]
+      errors = [Fault("/email", "email_taken", "Another user has confirmed this email address.")]
     case .wrongCredentials:
       self.init(type: .wrongCredentials)
       fields = [(.authenticate, "Bearer")]

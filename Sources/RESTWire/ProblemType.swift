@@ -25,10 +25,12 @@ enum ProblemType: String, CaseIterable, Sendable {
   case deviceUnknown = "device_unknown"
   case wrongCredentials = "wrong_credentials"
   case refreshTokenInvalid = "refresh_token_invalid"
+  case claimantUnproved = "claimant_unproved"
   case tokenMissing = "token_missing"
   case tokenInvalid = "token_invalid"
   case tokenExpired = "token_expired"
   case sessionEnded = "session_ended"
+  case reauthenticationRequired = "reauthentication_required"
   case notLoopback = "not_loopback"
   case insufficientScope = "insufficient_scope"
   case wayInClosed = "way_in_closed"
@@ -72,6 +74,7 @@ enum ProblemType: String, CaseIterable, Sendable {
   case notIndexed = "not_indexed"
   case updateRefused = "update_refused"
   case tooManyAttempts = "too_many_attempts"
+  case tooManyRequests = "too_many_requests"
   case headerTooLarge = "header_too_large"
   case internalError = "internal"
   case overloaded
@@ -107,10 +110,14 @@ enum ProblemType: String, CaseIterable, Sendable {
     case .deviceUnknown: (.unauthorized, "The route asks for the proof of a device.")
     case .wrongCredentials: (.unauthorized, "The email address or the password is wrong.")
     case .refreshTokenInvalid: (.unauthorized, "The refresh token is of no more use.")
+    case .claimantUnproved:
+      (.unauthorized, "It is not shown that the address was registered by the one who confirms it.")
     case .tokenMissing: (.unauthorized, "The route asks for an access token.")
     case .tokenInvalid: (.unauthorized, "The access token is not one of ours.")
     case .tokenExpired: (.unauthorized, "The access token has expired.")
     case .sessionEnded: (.unauthorized, "The session has ended.")
+    case .reauthenticationRequired:
+      (.unauthorized, "The route asks for a fresh proof that it is the user who calls.")
     case .notLoopback: (.forbidden, "This route is for programs on the server itself.")
     case .insufficientScope: (.forbidden, "The token or the client does not allow this.")
     case .wayInClosed: (.forbidden, "The app does not let users come this way.")
@@ -131,7 +138,7 @@ enum ProblemType: String, CaseIterable, Sendable {
     case .apiKeyLimit: (.conflict, "The user has as many API keys as it may.")
     case .deviceFull: (.conflict, "The device knows as many users as it may.")
     case .notLoggedIn: (.conflict, "The user is not logged in on the device.")
-    case .emailTaken: (.conflict, "Another user has this email address.")
+    case .emailTaken: (.conflict, "Another user has confirmed this email address.")
     case .propertyMoved: (.conflict, "The property has another version.")
     case .propertyLimit: (.conflict, "A user has no more properties than that.")
     case .patchTestFailed: (.conflict, "A test of the patch did not hold.")
@@ -155,6 +162,7 @@ enum ProblemType: String, CaseIterable, Sendable {
     case .notIndexed: (.unprocessable, "The filter has no term on an indexed path.")
     case .updateRefused: (.unprocessable, "The update cannot be carried out.")
     case .tooManyAttempts: (.tooManyRequests, "It was tried too often.")
+    case .tooManyRequests: (.tooManyRequests, "Too many requests come from this network.")
     case .headerTooLarge: (.headerTooLarge, "The header fields are too large.")
     case .internalError: (.internalError, "Something went wrong in the server.")
     case .overloaded: (.unavailable, "More is asked than can be done soon.")

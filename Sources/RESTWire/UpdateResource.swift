@@ -43,9 +43,6 @@ import Wiring
       of: call.caller,
       call.context
     )
-    if outcome.modified > 0 || outcome.isUpserted {
-      try await Audit.recordChange(of: "custom-data", by: call.caller, call.context)
-    }
     let body: JSON = [
       "matched_count": .number(JSONNumber(outcome.matched)),
       "modified_count": .number(JSONNumber(outcome.modified)),

@@ -96,7 +96,6 @@ import Wiring
         of: app,
         after: query.cursor(),
         count: query.limit,
-        readsAppMetadata: call.mayUse(Scopes.readAppMetadata),
         for: call.administrator
       )
     } else {
@@ -111,9 +110,6 @@ import Wiring
   }
 
   private static func create(_ call: Call) async throws(Failure) -> Response {
-    if call.json["app_metadata"] != nil, !call.mayUse(Scopes.updateAppMetadata) {
-      throw .forbidden(scope: Scopes.updateAppMetadata)
-    }
     let made = try await Users.create(call.json, in: call.context.app, by: call.administrator)
     let tag = EntityTag(made.profile.version)
     var response = Response(.created, json: made.profile.body, tag: tag)

@@ -52,7 +52,8 @@ extension Route {
       if let user { return user }
       guard let client else { throw .unauthenticated(.missing) }
       guard let user = captures["user"].flatMap({ UserID($0) }) else { throw .notFound }
-      return Caller(.client(client.id), on: user, of: try context.app.id)
+      let app = try context.app.id
+      return Caller(.client(client.id), scopes: client.scopes, on: user, of: app)
     }
   }
 
@@ -60,20 +61,34 @@ extension Route {
   package var context: Context {
     get throws(Failure) {
       guard let app else { throw .unknownApp }
-      return Context(app: app, store: store, tokens: tokens, origin: request.origin, device: device)
+      return context(of: app)
     }
+  }
+
+  func context(of app: App) -> Context {
+    Context(app: app, store: store, tokens: tokens, origin: request.origin, device: device)
+  }
+
+  /// The user who calls, on an open route that it may help to say so; nil without a token.
+  package func callerIfAny(scope: String) async throws(Failure) -> Caller? {
+    guard request.has(.authorization) else { return nil }
+    let caller = try await tokens.caller(of: request.bearerToken, app: context.app.id)
+    guard caller.scopes.contains(scope) else { throw .forbidden(scope: scope) }
+    return caller
   }
 
   /// Who administers, on a route whose access is a program's.
   package var administrator: Administrator {
     get throws(Failure) {
       guard let client else { throw .unknownClient }
-      return Administrator(.client(client.id), store: store, origin: request.origin)
+      return Administrator(
+        .client(client.id),
+        scopes: client.scopes,
+        store: store,
+        origin: request.origin
+      )
     }
   }
-
-  /// Whether the program that asks has a scope beside the one that the route asks for.
-  package func mayUse(_ scope: String) -> Bool { client?.mayUse(scope) ?? false }
 
   /// The body of a route that reads JSON, or a merge patch alone.
   package var json: JSON {

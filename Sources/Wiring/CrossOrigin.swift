@@ -6,7 +6,8 @@ import HTTP
 /// - Source: Fetch Standard, section 3.2 (CORS protocol).
 enum CrossOrigin {
   /// Fields that a page may read beside those that it always may.
-  private static let exposed = "ETag, Link, Location, Retry-After, WWW-Authenticate, X-Request-Id"
+  private static let exposed =
+    "ETag, Link, Location, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id"
   /// Fields that a page may send.
   private static let sent =
     "Authorization, Content-Type, Dossier-App, Dossier-Device, If-Match, If-None-Match, X-Request-Id"

@@ -1,3 +1,4 @@
+internal import Dossier
 package import HTTP
 package import JSON
 
@@ -35,8 +36,8 @@ package struct Route: Sendable {
 package enum Access: Sendable, Equatable {
   /// Anybody; what protects it is in the handler.
   case open
-  /// A user, by an access token with this scope.
-  case user(scope: String)
+  /// A user, by an access token with this scope, and by what else shows that it is the user.
+  case user(scope: String, proof: Proof)
   /// Whoever proves to be a device.
   case device
   /// A program, by the key of a client of the app with this scope, or of the operator's.
@@ -45,13 +46,33 @@ package enum Access: Sendable, Equatable {
   case `operator`
   /// Programs on this machine.
   case loopback
+
+  /// What shows, beside an access token, that it is the user who calls: such a token may be stolen.
+  package enum Proof: Sendable, Equatable {
+    /// Nothing: a live session is enough.
+    case session
+    /// A login in this session, or a proof anew, some minutes ago at most; see `Sessions`.
+    case fresh
+    /// The body brings it, and the domain verifies it.
+    case body
+  }
+
+  /// A user, by an access token with this scope.
+  ///
+  /// Whatever decides by what a user can log in asks for a fresh proof, unless the route says that
+  /// it does otherwise.
+  package static func user(scope: String) -> Access {
+    .user(scope: scope, proof: scope == Scopes.updateIdentities ? .fresh : .session)
+  }
 }
 
 extension Access: CustomStringConvertible {
   package var description: String {
     switch self {
     case .open: "open"
-    case .user(let scope): "user \(scope)"
+    case .user(let scope, .fresh): "user \(scope) (fresh proof)"
+    case .user(let scope, .body): "user \(scope) (proof in the body)"
+    case .user(let scope, .session): "user \(scope)"
     case .device: "device"
     case .client(let scope): "client \(scope)"
     case .operator: "operator"

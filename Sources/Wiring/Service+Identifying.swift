@@ -17,11 +17,14 @@ extension Service {
         call.app = try await app(of: call)
         try findDevice(call)
         guard call.device != nil else { throw .deviceUnknown }
-      case .user(let scope):
+      case .user(let scope, let proof):
         let app = try await app(of: call)
         call.app = app
         let user = try await tokens.caller(of: call.request.bearerToken, app: app.id)
         guard user.scopes.contains(scope) else { throw .forbidden(scope: scope) }
+        if proof == .fresh {
+          try await Sessions.requireFreshProof(of: user, call.context(of: app))
+        }
         call.user = user
       case .client(let scope):
         let client = try await client(of: call)
@@ -29,7 +32,7 @@ extension Service {
         let app = try await app(of: call)
         guard client.belongs(to: app.id) else { throw .unknownClient }
         call.app = app
-        guard client.mayUse(scope) else { throw .forbidden(scope: scope) }
+        guard client.scopes.contains(scope) else { throw .forbidden(scope: scope) }
       case .operator:
         let client = try await client(of: call)
         call.client = client
@@ -42,14 +45,16 @@ extension Service {
     } catch {
       throw .failure(error)
     }
-    if case .loopback = access, !Self.isLoopback(call.request.address) { throw .notLoopback }
+    if case .loopback = access, !call.request.origin.isLocal { throw .notLoopback }
   }
 
-  /// Does the same for a user's route, when nothing has to be waited for; returns whether it did.
+  /// Does the same for the route of a user whose session is enough, when nothing has to be waited
+  /// for; returns whether it did.
   ///
   /// Apps and tokens are known, as a rule.
   func identifyAtOnce(_ call: Call, _ access: Access) throws(Refusal) -> Bool {
-    guard case .user(let scope) = access, let app = knownApp(of: call) else { return false }
+    guard case .user(let scope, let proof) = access, proof != .fresh, let app = knownApp(of: call)
+    else { return false }
     do throws(Failure) {
       let request = call.request
       guard let field = request.bytes(of: .authorization),
@@ -111,12 +116,6 @@ extension Service {
     call.device = device
     call.usesCookie = true
   }
-
-  /// `unix:` is what nginx says of a client on a Unix socket.
-  private static func isLoopback(_ address: String?) -> Bool {
-    guard let address else { return false }
-    return address.hasPrefix("127.") || address == "::1" || address == "unix:"
-  }
 }
 
 /// How a browser holds its device.
@@ -129,7 +128,7 @@ package enum DeviceCookie {
 extension Request {
   var origin: Origin { Origin(address: address, agent: field(.userAgent)) }
 
-  fileprivate var bearerToken: String {
+  var bearerToken: String {
     get throws(Failure) {
       switch BearerToken(field(.authorization)) {
       case .none: throw .unauthenticated(.missing)

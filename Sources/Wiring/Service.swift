@@ -68,6 +68,7 @@ import JSON
       response = place.wire.response(to: error, request: call.request.id)
       call.error = error.reason
     }
+    response.add(call.store.notedLimits)
     if let app = call.app, let origin = call.request.field(.origin) {
       response.add(.vary, "Origin")
       if app.settings.allows(origin: origin) { CrossOrigin.permit(origin, in: &response) }
@@ -139,7 +140,7 @@ extension Refusal {
     case .failure(.unforeseen(let reason)): reason
     case .failure(.picture(.unforeseen(let reason))): reason
     case .failure(.picture(.hostile(let signal))): "a picture ended its decoder by signal \(signal)"
-    case .failure(.issuerUnavailable(let issuer, let reason)): "issuer \(issuer): \(reason)"
+    case .failure(.issuerUnavailable(let issuer, let reason, _)): "issuer \(issuer): \(reason)"
     default: nil
     }
   }

@@ -102,7 +102,7 @@ struct AppOptions: ParsableArguments {
     // For the trail: who it was of those that may use the command line.
     let person = ProcessInfo.processInfo.userName
     let origin = Origin(address: nil, agent: "dossier (\(person))")
-    administrator = Administrator(.operator, store: store, origin: origin)
+    administrator = Administrator(.operator, scopes: .everything, store: store, origin: origin)
     usualApp = configuration.app
   }
 

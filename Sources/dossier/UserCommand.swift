@@ -55,7 +55,6 @@ struct UserCommand: ParsableCommand {
             of: app,
             after: cursor,
             count: count,
-            readsAppMetadata: true,
             for: administrator
           )
         }
@@ -117,7 +116,7 @@ struct UserCommand: ParsableCommand {
         try await Users.confirmEmail(of: id, in: app, by: administrator)
         return Outcome(
           try await Profile.read(
-            of: Caller(.operator, on: id, of: app),
+            of: Caller(.operator, scopes: .everything, on: id, of: app),
             in: administrator.store
           ).body
         )

@@ -19,7 +19,7 @@ struct UserImportCommand: ParsableCommand {
         name given_name family_name nickname phone locale zone
         blocked         true or false
         created_at      2025-04-30T12:00:00Z; for new users
-        identities      [{"provider": "jwt:NAME", "subject": "..."}], NAME of an issuer of the app
+        identities      [{"provider": "jwt:ISS", "subject": "..."}], ISS as the tokens of an issuer have it
         metadata app_metadata custom_data    objects, which fit the schemas of the app, if any
         properties      an object of strings, numbers, true and false
 

@@ -11,35 +11,49 @@ struct Dossierd: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "dossierd",
     abstract: "The server of Dossier: FastCGI workers for nginx.",
-    subcommands: [Run.self, WorkerCommand.self, Config.self, Routes.self, Upstream.self],
+    subcommands: [
+      Run.self, WorkerCommand.self, ReloadCommand.self, Config.self, Routes.self, Upstream.self,
+      SocketUnit.self,
+    ],
     defaultSubcommand: Run.self
   )
 }
 
 extension ConfigurationOptions {
-  /// What is in force; exit code 78 is EX_CONFIG: starting again will not help.
-  func configuration() throws -> Configuration {
-    do throws(ConfigurationError) {
-      return try Configuration(values)
-    } catch {
-      Log.write("error", error.description)
-      throw ExitCode(78)
-    }
-  }
-
   /// What is in force, when the lists are there that serving needs.
+  ///
+  /// - Parameters:
+  ///   - lists: reads or looks for those.
+  ///   - tell: is given what is wrong.
+  /// - Returns: the settings.
+  /// - Throws: `ExitCode` 78, EX_CONFIG: starting again will not help.
   func configuration(
-    with lists: () throws(ReferenceListError) -> Void
+    with lists: () throws(ReferenceListError) -> Void = {},
+    tell: (String) -> Void
   ) throws -> Configuration {
-    let configuration = try configuration()
-    do throws(ReferenceListError) {
+    do {
+      let configuration = try Configuration(values)
       try lists()
+      return configuration
     } catch {
-      Log.write("error", error.description)
+      tell("\(error)")
       throw ExitCode(78)
     }
-    return configuration
   }
+}
+
+extension ConfigurationOptions {
+  /// The words for a worker.
+  func arguments(hasSnapshot: Bool) -> [String] {
+    let descriptor = String(SettingsSnapshot.inherited)
+    return arguments + (hasSnapshot ? ["--config-descriptor", descriptor] : [])
+  }
+}
+
+/// For a person at a terminal, and for the supervisor of a worker.
+func complain(_ message: String) {
+  let bytes = Array("\(message)\n".utf8)
+  bytes.withUnsafeBytes { _ = Glibc.write(2, $0.baseAddress, $0.count) }
 }
 
 struct Run: ParsableCommand {
@@ -47,15 +61,44 @@ struct Run: ParsableCommand {
     abstract: "Make the sockets, start the workers and keep them running.",
     discussion: """
       SIGTERM and SIGINT end all workers when they have answered what they accepted. SIGHUP
-      replaces the workers, with the settings as they are then, without a refused request. Takes
-      its sockets from systemd where that gives any, one for each worker.
+      replaces the workers, with the settings as they are then, without a refused request, as does
+      `dossierd reload`, which tells whether that came about. Takes its sockets from systemd where
+      that gives any, one for each worker.
       """
   )
   @OptionGroup var options: ConfigurationOptions
 
   func run() throws {
-    let configuration = try options.configuration(with: ReferenceLists.check)
-    EventLoop.reactor.start { Supervisor.run(configuration, arguments: options.arguments) }
+    _ = OwnProgram.path
+    let given = ListeningSocket.inherited()
+    do {
+      let configuration = try options.configuration(with: ReferenceLists.check) {
+        Log.write("error", $0)
+      }
+      try Self.check(given, configuration)
+      EventLoop.reactor.start { [options] in
+        Supervisor.run(configuration, options, given: given)
+      }
+    } catch {
+      // Whoever waits at systemd's sockets makes it start this again at once, until it gives up the
+      // sockets too. What is mended counts from `systemctl restart` on, or from the next start.
+      if !given.isEmpty { sleep(10) }
+      throw error
+    }
+  }
+
+  /// nginx is told of as many sockets as there are workers.
+  private static func check(_ given: [ListeningSocket], _ configuration: Configuration) throws {
+    guard !given.isEmpty, given.count != configuration.workers else { return }
+    Log.write(
+      "error",
+      """
+      \(given.count) sockets were given and workers is \(configuration.workers), which is what \
+      nginx is told: set workers = \(given.count), or have as many sockets (`dossierd socket-unit` \
+      prints the unit)
+      """
+    )
+    throw ExitCode(78)
   }
 }
 
@@ -70,10 +113,39 @@ struct WorkerCommand: ParsableCommand {
   @Option(help: .hidden)
   var slot: Int?
 
+  @Flag(help: .hidden)
+  var whenReady = false
+
   func run() throws {
-    let configuration = try options.configuration(with: ReferenceLists.load)
+    Secrecy.keep()
+    let configuration = try options.configuration(
+      with: ReferenceLists.load,
+      tell: Worker.complaint(slot: slot)
+    )
     EventLoop.reactor.takeGlobalJobs()
-    EventLoop.reactor.start { [slot] in Worker.run(configuration, slot: slot) }
+    EventLoop.reactor.start { [slot, whenReady] in
+      Worker.run(configuration, slot: slot, whenReady: whenReady)
+    }
+  }
+}
+
+struct ReloadCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "reload",
+    abstract: "Have a running dossierd replace its workers, and wait until it has.",
+    discussion: """
+      Where the new workers do not get ready, the old ones go on, and this ends with 1 and the
+      reason.
+      """
+  )
+
+  @Argument(help: "The process id of `dossierd run`.")
+  var process: Int32
+
+  func run() throws {
+    guard let reason = ControlSocket.ask(process) else { return }
+    complain(reason)
+    throw ExitCode(1)
   }
 }
 
@@ -85,7 +157,7 @@ struct Config: ParsableCommand {
 
   func run() throws {
     print(options.values.listing)
-    _ = try options.configuration()
+    _ = try options.configuration(tell: complain)
   }
 }
 
@@ -108,7 +180,9 @@ struct Upstream: ParsableCommand {
   @OptionGroup var options: ConfigurationOptions
 
   func run() throws {
-    let configuration = try options.configuration()
+    let configuration = try options.configuration(tell: complain)
+    // No server is ever counted as failed: a socket outlives its worker, and what connects to it waits
+    // for the next one.
     let servers = (0..<configuration.workers).map { index in
       "  server \(SocketName(index, configuration).nginx) max_fails=0;"
     }
@@ -123,6 +197,40 @@ struct Upstream: ParsableCommand {
         keepalive_time 10s;
         keepalive_timeout 5s;
       }
+      """
+    )
+  }
+}
+
+struct SocketUnit: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "socket-unit",
+    abstract: "Print the unit by which systemd makes the sockets."
+  )
+  @OptionGroup var options: ConfigurationOptions
+
+  func run() throws {
+    let configuration = try options.configuration(tell: complain)
+    let sockets = (0..<configuration.workers).map { index in
+      "ListenStream=\(SocketName(index, configuration).listenStream)"
+    }
+    let group = options.values[.socketGroup].map(\.value) ?? ""
+    print(
+      """
+      # One line for each worker: what `dossierd socket-unit` prints.
+      [Unit]
+      Description=Sockets of the Dossier workers
+
+      [Socket]
+      \(sockets.joined(separator: "\n"))
+      SocketUser=dossier
+      SocketGroup=\(group.isEmpty ? "www-data" : group)
+      SocketMode=0\(String(configuration.socketMode, radix: 8))
+      DirectoryMode=0755
+      Backlog=4096
+
+      [Install]
+      WantedBy=sockets.target
       """
     )
   }

@@ -59,6 +59,7 @@ import Glibc
   private let slot: UnsafeMutablePointer<UInt64>
   private let layout: UInt64
   private let routes: [String]
+  private var countedHashes = 0
 
   /// Upper bounds of the buckets, in microseconds: from a cached read to a hashed password, to a
   /// time-out.
@@ -106,6 +107,12 @@ import Glibc
     slot[totalsStart + 1] &+= databaseMicroseconds
   }
 
+  /// Counts passwords hashed since it was last called; `total` is of this worker.
+  func count(hashes total: Int) {
+    slot[totalsStart + 3] &+= UInt64(total - countedHashes)
+    countedHashes = total
+  }
+
   func setConnections(_ count: Int) { slot[totalsStart + 2] = UInt64(count) }
 
   /// In Prometheus's text format, summed over the workers.
@@ -136,6 +143,9 @@ import Glibc
     text += "# HELP dossier_database_seconds_total Time that requests waited for PostgreSQL.\n"
     text += "# TYPE dossier_database_seconds_total counter\n"
     text += "dossier_database_seconds_total \(Double(sum(totalsStart + 1)) / 1e6)\n"
+    text += "# HELP dossier_password_hashes_total Passwords that were hashed.\n"
+    text += "# TYPE dossier_password_hashes_total counter\n"
+    text += "dossier_password_hashes_total \(sum(totalsStart + 3))\n"
     text += "# HELP dossier_connections Connections of nginx.\n"
     text += "# TYPE dossier_connections gauge\n"
     text += "dossier_connections \(sum(totalsStart + 2))\n"

@@ -1,37 +1,39 @@
-import CLinux
-import FoundationEssentials
 import Configuration
+import EventLoop
+import FoundationEssentials
 import Glibc
 
 /// Where a worker listens.
 struct SocketName {
   let path: String?
-  let address: String
-  let port: UInt16
+  private let address: ListenAddress?
 
   init(_ index: Int, _ configuration: Configuration) {
-    if let listen = configuration.listen {
-      path = nil
-      address = listen.address
-      port = listen.port + UInt16(index)
-    } else {
-      path = "\(configuration.socketDirectory)/worker-\(index).sock"
-      address = ""
-      port = 0
-    }
+    address = configuration.listen?.following(index)
+    path = address == nil ? "\(configuration.socketDirectory)/worker-\(index).sock" : nil
   }
 
-  var nginx: String { path.map { "unix:\($0)" } ?? "\(address):\(port)" }
+  /// As nginx is told to connect to it.
+  ///
+  /// Where a worker listens on every address of the machine, nginx is taken to be on it.
+  var nginx: String { path.map { "unix:\($0)" } ?? address?.reached ?? "" }
+
+  /// As systemd is told to listen on it.
+  var listenStream: String { path ?? address?.description ?? "" }
 
   /// Makes the socket and listens.
   ///
   /// A socket file that nobody listens on any more is replaced; one that is in use is an error.
-  func listen(_ configuration: Configuration) throws(SocketError) -> Int32 {
-    path == nil ? try listenTCP() : try listenUnix(configuration)
+  func listen(_ configuration: Configuration) throws(SocketError) -> ListeningSocket {
+    if let path { return try Self.listen(on: path, configuration) }
+    guard let address else { throw SocketError("no address") }
+    return try Self.listen(on: address)
   }
 
-  private func listenUnix(_ configuration: Configuration) throws(SocketError) -> Int32 {
-    guard let path else { throw SocketError("no path") }
+  private static func listen(
+    on path: String,
+    _ configuration: Configuration
+  ) throws(SocketError) -> ListeningSocket {
     var name = sockaddr_un()
     name.sun_family = sa_family_t(AF_UNIX)
     let capacity = MemoryLayout.size(ofValue: name.sun_path) - 1
@@ -39,78 +41,119 @@ struct SocketName {
       throw SocketError("\(path) is longer than the \(capacity) bytes of a socket's name")
     }
     withUnsafeMutableBytes(of: &name.sun_path) { $0.copyBytes(from: path.utf8) }
-    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    guard descriptor >= 0 else { throw SocketError("\(path): \(String(cString: strerror(errno)))") }
-    func withName(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
-      withUnsafePointer(to: &name) { pointer in
-        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-          body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
-        }
-      }
+    // Not blocking: to connect to a socket whose queue is full would take as long as it is.
+    let probe = try make(AF_UNIX, path)
+    let isInUse = with(&name) { connect(probe, $0, $1) } == 0 || errno == EAGAIN
+    close(probe)
+    if isInUse { throw SocketError("\(path) is in use: another dossierd is running there") }
+    var file = stat()
+    if lstat(path, &file) == 0 {
+      guard file.st_mode & S_IFMT == S_IFSOCK else { throw SocketError("\(path) is no socket") }
+      unlink(path)
     }
-    if withName({ connect(descriptor, $0, $1) }) == 0 {
-      throw SocketError("\(path) is in use: another dossierd is running there")
+    let descriptor = try make(AF_UNIX, path)
+    guard with(&name, { bind(descriptor, $0, $1) }) == 0, lstat(path, &file) == 0 else {
+      throw SocketError("\(path): \(systemMessage(errno))")
     }
-    unlink(path)
-    guard withName({ bind(descriptor, $0, $1) }) == 0 else {
-      throw SocketError("\(path): \(String(cString: strerror(errno)))")
+    if let group = configuration.socketGroup, chown(path, uid_t.max, group) != 0 {
+      let reason = systemMessage(errno)
+      unlink(path)
+      throw SocketError(
+        "\(path) cannot be given to its group (socket_group): \(reason); "
+          + "the user of dossierd must be a member of that group"
+      )
     }
     chmod(path, configuration.socketMode)
-    if let group = configuration.socketGroup, chown(path, uid_t.max, group) != 0 {
-      throw SocketError("\(path) cannot be given to its group: \(String(cString: strerror(errno)))")
-    }
-    return try listening(descriptor, path)
+    try listen(descriptor, path)
+    return ListeningSocket(descriptor: descriptor, file: (path, file.st_dev, file.st_ino))
   }
 
-  private func listenTCP() throws(SocketError) -> Int32 {
-    var name = sockaddr_in()
-    name.sin_family = sa_family_t(AF_INET)
-    name.sin_port = port.bigEndian
-    guard inet_pton(AF_INET, address, &name.sin_addr) == 1 else {
-      throw SocketError("\(address) is not an IPv4 address")
-    }
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+  private static func listen(on address: ListenAddress) throws(SocketError) -> ListeningSocket {
+    let descriptor = try make(address.isIPv6 ? AF_INET6 : AF_INET, address.description)
     var one: Int32 = 1
-    setsockopt(
-      descriptor,
-      SOL_SOCKET,
-      SO_REUSEADDR,
-      &one,
-      socklen_t(MemoryLayout<Int32>.size)
-    )
-    let bound = withUnsafePointer(to: &name) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-      }
+    setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<Int32>.size))
+    let code: Int32
+    if address.isIPv6 {
+      var name = sockaddr_in6()
+      name.sin6_family = sa_family_t(AF_INET6)
+      name.sin6_port = address.port.bigEndian
+      inet_pton(AF_INET6, address.host, &name.sin6_addr)
+      code = with(&name) { bind(descriptor, $0, $1) }
+    } else {
+      var name = sockaddr_in()
+      name.sin_family = sa_family_t(AF_INET)
+      name.sin_port = address.port.bigEndian
+      inet_pton(AF_INET, address.host, &name.sin_addr)
+      code = with(&name) { bind(descriptor, $0, $1) }
     }
-    guard bound == 0 else {
-      throw SocketError("\(address):\(port): \(String(cString: strerror(errno)))")
-    }
-    return try listening(descriptor, "\(address):\(port)")
+    guard code == 0 else { throw SocketError("\(address): \(systemMessage(errno))") }
+    try listen(descriptor, address.description)
+    return ListeningSocket(descriptor: descriptor, file: nil)
   }
 
-  private func listening(_ descriptor: Int32, _ name: String) throws(SocketError) -> Int32 {
+  private static func make(_ family: Int32, _ name: String) throws(SocketError) -> Int32 {
+    let kind = SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue
+    let descriptor = socket(family, Int32(kind), 0)
+    guard descriptor >= 0 else { throw SocketError("\(name): \(systemMessage(errno))") }
+    return descriptor
+  }
+
+  private static func listen(_ descriptor: Int32, _ name: String) throws(SocketError) {
     // As long a queue as the kernel allows: nginx connects in bursts.
     guard Glibc.listen(descriptor, 4_096) == 0 else {
-      throw SocketError("\(name): \(String(cString: strerror(errno)))")
+      throw SocketError("\(name): \(systemMessage(errno))")
     }
-    return descriptor
+  }
+
+  private static func with<Name>(
+    _ name: inout Name,
+    _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
+  ) -> Int32 {
+    withUnsafeBytes(of: &name) { bytes in
+      guard let start = bytes.baseAddress else { return -1 }
+      return body(start.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count))
+    }
+  }
+}
+
+/// A socket that a worker is to accept on.
+struct ListeningSocket {
+  let descriptor: Int32
+  /// Its name, and which file that was when it was made; nil for TCP and for what was given to us.
+  private let file: (path: String, device: dev_t, inode: ino_t)?
+
+  init(descriptor: Int32, file: (path: String, device: dev_t, inode: ino_t)?) {
+    self.descriptor = descriptor
+    self.file = file
+  }
+
+  /// Lets nobody connect any more; what has connected stays in the queue.
+  ///
+  /// The file goes only when it is still the one that was made here: another dossierd may have put
+  /// its own in that place.
+  func stop() {
+    shutdown(descriptor, Int32(SHUT_RDWR))
+    guard let file else { return }
+    var found = stat()
+    if lstat(file.path, &found) == 0, found.st_dev == file.device, found.st_ino == file.inode {
+      unlink(file.path)
+    }
   }
 
   /// The sockets that systemd has made, in its order; none when it has not.
   ///
   /// - Source: sd_listen_fds(3).
-  static func inherited() -> [Int32] {
+  static func inherited() -> [ListeningSocket] {
     let environment = ProcessInfo.processInfo.environment
     guard environment["LISTEN_PID"] == String(getpid()),
-      let count = environment["LISTEN_FDS"].flatMap({ Int32($0) }), count > 0
+      let count = environment["LISTEN_FDS"].flatMap({ Int32($0) }), (1...1_024).contains(count)
     else { return [] }
     unsetenv("LISTEN_PID")
     unsetenv("LISTEN_FDS")
     unsetenv("LISTEN_FDNAMES")
     return (3..<3 + count).map { descriptor in
       _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-      return descriptor
+      return ListeningSocket(descriptor: descriptor, file: nil)
     }
   }
 }

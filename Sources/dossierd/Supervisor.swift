@@ -7,61 +7,86 @@ import Glibc
 /// The sockets outlive the workers: what connects while a worker is being replaced waits in the
 /// kernel's queue for the next one.
 @EventLoop final class Supervisor {
-  private let configuration: Configuration
-  private let arguments: [String]
-  private let board: MetricsBoard
-  private var sockets: [Int32] = []
+  let options: ConfigurationOptions
+  /// As they were at the start.
+  let settings: SettingValues
+  /// What the workers in the seats go by.
+  private var snapshot: SettingsSnapshot?
+  let configuration: Configuration
+  let board = MetricsBoard()
   private var ownsSockets = false
-  private var ownedPaths: [String] = []
-  private var workers: [Seat] = []
-  /// Workers that were replaced and answer their last requests.
-  private var retiring: Set<pid_t> = []
-  /// Where each live worker counts.
-  private var slots: [pid_t: Int] = [:]
+  var sockets: [ListeningSocket] = []
+  private var seats: [Seat] = []
+  /// Every worker that has not ended: those in seats, those that are to have them, and those that
+  /// were replaced and answer their last requests.
+  private(set) var living: [pid_t: WorkerProcess] = [:]
+  var reload: Reload?
   private var signals: Signals?
-  private var isEnding = false
+  private var control: ControlSocket?
+  private let manager = ServiceManager()
+  private var isStarted = false
+  private(set) var isEnding = false
 
-  /// One worker's place: its socket, and who sits there.
+  /// One worker's place, and who sits there.
   private struct Seat {
-    var process: pid_t?
-    var startedAt: UInt64 = 0
+    var worker: WorkerProcess?
     var failures = 0
   }
 
-  static func run(_ configuration: Configuration, arguments: [String]) {
-    let supervisor = Supervisor(configuration, arguments)
+  /// - Parameters:
+  ///   - configuration: what is in force.
+  ///   - options: where that comes from.
+  ///   - given: the sockets that systemd has made; none makes them here.
+  static func run(
+    _ configuration: Configuration,
+    _ options: ConfigurationOptions,
+    given: [ListeningSocket]
+  ) {
+    Secrecy.keep()
     do {
-      try supervisor.start()
+      try Supervisor(configuration, options).start(given)
     } catch {
       Log.write("error", "\(error)")
       exit(1)
     }
   }
 
-  private init(_ configuration: Configuration, _ arguments: [String]) {
+  private init(_ configuration: Configuration, _ options: ConfigurationOptions) throws {
     self.configuration = configuration
-    self.arguments = arguments
-    board = MetricsBoard()
+    self.options = options
+    snapshot = try Self.snapshot(options)
+    settings = options.values(snapshot?.file)
   }
 
-  private func start() throws {
+  /// The file of settings as it is now, if there is one.
+  static func snapshot(_ options: ConfigurationOptions) throws(SocketError) -> SettingsSnapshot? {
+    guard let path = options.config else { return nil }
+    return try SettingsSnapshot(path)
+  }
+
+  private func start(_ given: [ListeningSocket]) throws {
     signals = try Signals([SIGTERM, SIGINT, SIGHUP, SIGCHLD]) { [self] signal in
       switch signal {
       case SIGCHLD: reap()
-      case SIGHUP: replaceAll()
+      case SIGHUP: replaceAll { _ in }
       default: end()
       }
     }
-    sockets = SocketName.inherited()
+    sockets = given
     if sockets.isEmpty {
       ownsSockets = true
       for index in 0..<configuration.workers {
-        let name = SocketName(index, configuration)
-        sockets.append(try name.listen(configuration))
-        if let path = name.path { ownedPaths.append(path) }
+        sockets.append(try SocketName(index, configuration).listen(configuration))
       }
     }
-    workers = sockets.map { _ in Seat() }
+    Descriptors.tell(needed: configuration.connections)
+    do throws(SocketError) {
+      control = try ControlSocket { [self] answer in replaceAll(answer) }
+    } catch {
+      // Another user may have taken the name, who is not to keep this from serving; SIGHUP is left.
+      Log.write("error", error.description)
+    }
+    seats = sockets.map { _ in Seat() }
     for index in sockets.indices { seat(index) }
     Log.write("info", "\(sockets.count) workers started")
   }
@@ -69,93 +94,113 @@ import Glibc
   // MARK: Workers
 
   private func seat(_ index: Int) {
-    guard !isEnding else { return }
-    workers[index].startedAt = EventLoop.now()
+    guard !isEnding, seats[index].worker == nil else { return }
     do throws(SocketError) {
-      let slot = freeSlot
-      let process = try spawn(on: sockets[index], slot: slot)
-      workers[index].process = process
-      slots[process] = slot
+      seats[index].worker = try startWorker(index, snapshot) { [self] _ in tellStarted() }
     } catch {
       Log.write("error", error.description)
-      workers[index].process = nil
-      seatLater(index)
+      seatLater(index, after: nil)
     }
   }
 
-  private var freeSlot: Int {
-    let taken = Set(slots.values)
-    return (0..<MetricsBoard.slots).first { !taken.contains($0) } ?? 0
+  /// Starts one that nobody waits for yet.
+  ///
+  /// - Parameters:
+  ///   - index: of its socket.
+  ///   - settings: what it goes by.
+  ///   - isReload: it accepts only when it can serve, since the one it is to replace still does.
+  ///   - onReady: called once, if it comes to that.
+  /// - Returns: the worker, which has a seat only when it takes one.
+  /// - Throws: `SocketError` when it cannot be started.
+  func startWorker(
+    _ index: Int,
+    _ settings: SettingsSnapshot?,
+    isReload: Bool = false,
+    onReady: @escaping @EventLoop (WorkerProcess) -> Void
+  ) throws(SocketError) -> WorkerProcess {
+    let taken = Set(living.values.map(\.slot))
+    let slot = (0..<MetricsBoard.slots).first { !taken.contains($0) } ?? 0
+    let worker = try WorkerProcess(
+      program: OwnProgram.path,
+      words: ["worker", "--slot", String(slot)] + (isReload ? ["--when-ready"] : [])
+        + options.arguments(hasSnapshot: settings != nil),
+      index: index,
+      socket: sockets[index].descriptor,
+      board: board,
+      slot: slot,
+      settings: settings,
+      onReady: onReady
+    )
+    living[worker.id] = worker
+    return worker
   }
 
-  private func spawn(on socket: Int32, slot: Int) throws(SocketError) -> pid_t {
-    var actions = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    posix_spawn_file_actions_adddup2(&actions, socket, 0)
-    posix_spawn_file_actions_adddup2(&actions, board.descriptor, MetricsBoard.inherited)
-    // The signals that are blocked here must reach the worker.
-    var attributes = posix_spawnattr_t()
-    posix_spawnattr_init(&attributes)
-    defer { posix_spawnattr_destroy(&attributes) }
-    var none = sigset_t()
-    sigemptyset(&none)
-    posix_spawnattr_setsigmask(&attributes, &none)
-    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
-    let words = ["dossierd", "worker", "--slot", String(slot)] + arguments
-    let argv = words.map { strdup($0) } + [nil]
-    defer { for word in argv { free(word) } }
-    var process = pid_t()
-    let code = posix_spawn(&process, Self.program, &actions, &attributes, argv, environ)
-    guard code == 0 else { throw SocketError("no worker: \(systemMessage(code))") }
-    return process
+  /// Gives the seats to others; who sat there answers what was accepted and goes.
+  func take(_ workers: [WorkerProcess], _ settings: SettingsSnapshot?) {
+    snapshot = settings
+    for worker in workers {
+      let old = seats[worker.index].worker
+      seats[worker.index] = Seat(worker: worker)
+      if let old { retire(old) }
+    }
+    tellStarted()
   }
 
-  /// The program's file by the name it was started under, which an upgrade replaces.
-  private static let program: String = {
-    var buffer = [CChar](repeating: 0, count: 4_096)
-    let count = readlink("/proc/self/exe", &buffer, buffer.count - 1)
-    return count > 0
-      ? String(decoding: buffer[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self) : "dossierd"
-  }()
+  /// The first time that a worker sits and accepts in every seat, the start is done.
+  private func tellStarted() {
+    guard !isStarted, seats.allSatisfy({ $0.worker?.isReady == true }) else { return }
+    isStarted = true
+    manager.tell("READY=1")
+  }
+
+  /// Lets a worker answer what it has accepted; it ends itself when its time is up, or is ended.
+  func retire(_ worker: WorkerProcess) {
+    worker.send(SIGTERM)
+    _ = Timer(after: configuration.drain + .seconds(2)) { [self] in
+      guard living[worker.id] === worker else { return }
+      Log.write("error", "worker \(worker.id) has not ended in time and is killed")
+      worker.send(SIGKILL)
+    }
+  }
 
   private func reap() {
     var status: Int32 = 0
     while case let process = waitpid(-1, &status, WNOHANG), process > 0 {
-      slots[process] = nil
-      if retiring.remove(process) == nil,
-        let index = workers.firstIndex(where: { $0.process == process })
-      {
-        workers[index].process = nil
-        if !isEnding {
-          Log.write("error", "worker \(process) ended with status \(status); starting another")
-          seatLater(index)
-        }
-      }
+      guard let worker = living.removeValue(forKey: process) else { continue }
+      worker.forget()
+      ended(worker, status)
     }
-    if isEnding, retiring.isEmpty, workers.allSatisfy({ $0.process == nil }) { finish() }
+    if isEnding, living.isEmpty { finish() }
   }
 
-  /// At once when it had lived for a while, else after 0.1 s, 0.2 s … 10 s.
-  private func seatLater(_ index: Int) {
-    let livedLong = EventLoop.now() - workers[index].startedAt > 10_000_000_000
-    workers[index].failures = livedLong ? 0 : workers[index].failures + 1
-    let delay = livedLong ? 0 : min(10_000, 50 << min(workers[index].failures, 8))
+  private func ended(_ worker: WorkerProcess, _ status: Int32) {
+    if let reload, reload.expects(worker) {
+      reload.giveUp("worker \(worker.id) ended: \(worker.ending(status))")
+    } else if seats[worker.index].worker === worker {
+      seats[worker.index].worker = nil
+      if isEnding { return }
+      let ending = worker.ending(status)
+      let delay = seatLater(worker.index, after: worker)
+      let when = delay == 0 ? "" : " in \(delay) ms"
+      Log.write("error", "worker \(worker.id) ended: \(ending); starting another\(when)")
+    } else if status != 0, status & 0x7f != SIGKILL {
+      Log.write("error", "worker \(worker.id), to be replaced, ended: \(worker.ending(status))")
+    }
+  }
+
+  /// The first replacement starts at once, and those of one that dies again and again later and
+  /// later.
+  ///
+  /// One that has served is waited for a second at most: clients do without it.
+  @discardableResult
+  private func seatLater(_ index: Int, after worker: WorkerProcess?) -> Int {
+    if let worker, EventLoop.now() - worker.startedAt > 10_000_000_000 { seats[index].failures = 0 }
+    let failures = seats[index].failures
+    seats[index].failures += 1
+    let longest = worker?.isReady == true ? 1_000 : 10_000
+    let delay = failures == 0 ? 0 : min(longest, 100 << min(failures - 1, 8))
     _ = Timer(after: .milliseconds(delay)) { [self] in seat(index) }
-  }
-
-  private func replaceAll() {
-    guard !isEnding else { return }
-    Log.write("info", "replacing \(workers.count) workers")
-    for index in workers.indices {
-      let old = workers[index].process
-      workers[index].failures = 0
-      seat(index)
-      guard let old else { continue }
-      retiring.insert(old)
-      // The new one accepts before the old one stops to.
-      _ = Timer(after: .milliseconds(500)) { kill(old, SIGTERM) }
-    }
+    return delay
   }
 
   // MARK: Ending
@@ -164,19 +209,16 @@ import Glibc
     guard !isEnding else { return }
     isEnding = true
     Log.write("info", "ending")
+    manager.tell("STOPPING=1")
+    reload?.giveUp("dossierd is ending")
     // What has connected is still accepted by the workers; nobody else can.
     // systemd's sockets live on, for the dossierd that it starts next.
-    if !ownsSockets { sockets = [] }
-    for socket in sockets { shutdown(socket, Int32(SHUT_RDWR)) }
-    for process in workers.compactMap(\.process) { kill(process, SIGTERM) }
-    _ = Timer(after: configuration.drain + .seconds(2)) { [self] in
-      for process in workers.compactMap(\.process) + retiring { kill(process, SIGKILL) }
-    }
+    if ownsSockets { for socket in sockets { socket.stop() } }
+    for worker in living.values { retire(worker) }
     reap()
   }
 
   private func finish() {
-    for path in ownedPaths { unlink(path) }
     Log.write("info", "ended")
     exit(0)
   }

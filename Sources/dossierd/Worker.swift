@@ -16,6 +16,7 @@ import Wiring
   private let database: Database
   private let service: Service
   private let metrics: Metrics
+  private let passwords: PasswordHasher
   private let slot: Int
   private var listener: Listener?
   private var signals: Signals?
@@ -24,19 +25,59 @@ import Wiring
   /// - Parameters:
   ///   - configuration: what is in force.
   ///   - slot: where it counts on the supervisor's board; nil without a supervisor.
-  static func run(_ configuration: Configuration, slot: Int?) {
+  ///   - whenReady: accepts nothing before it can serve, and ends when that takes too long.
+  static func run(_ configuration: Configuration, slot: Int?, whenReady: Bool) {
     // Before the pools' threads: one of them would be handed a SIGTERM, and libfcgi's handler
     // would swallow it.
     Signals.block(Self.signals)
     if slot != nil { _ = CLinux_die_with_parent(SIGTERM) }
     let board = slot == nil ? MetricsBoard() : MetricsBoard(MetricsBoard.inherited)
     let worker = Worker(configuration, board, slot: slot ?? 0)
-    do {
-      try worker.start()
-    } catch {
-      Log.write("error", "descriptor 0 is no listening socket: \(error)")
-      exit(1)
+    worker.database.start()
+    EventLoop.task {
+      if whenReady, let reason = await worker.reasonNotToServe() {
+        complaint(slot: slot)(reason)
+        exit(69)
+      }
+      do {
+        try worker.start()
+      } catch {
+        complaint(slot: slot)("\(error)")
+        exit(1)
+      }
+      tellReady(slot: slot)
     }
+  }
+
+  /// Where it goes why a worker does not start: to its supervisor, which writes the log.
+  nonisolated static func complaint(slot: Int?) -> (String) -> Void {
+    if slot == nil { return { Log.write("error", $0) } }
+    return complain
+  }
+
+  /// From now on what stands on descriptor 2 may be a client's, see `Complaint`.
+  private static func tellReady(slot: Int?) {
+    if slot != nil {
+      var byte: UInt8 = 1
+      _ = write(WorkerProcess.reportInherited, &byte, 1)
+      close(WorkerProcess.reportInherited)
+    } else {
+      let nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC)
+      dup2(nowhere, 2)
+      close(nowhere)
+    }
+  }
+
+  /// Waits until a request could be served.
+  ///
+  /// - Returns: nil, or why that is not so after 10 seconds, in which a database that is there
+  ///   lets even a crowd of workers in.
+  private func reasonNotToServe() async -> String? {
+    for _ in 0..<500 {
+      if database.isReady { return nil }
+      await EventLoop.sleep(for: .milliseconds(20))
+    }
+    return "the database lets no worker in: \(database.lastFailure?.message ?? "no answer")"
   }
 
   private init(_ configuration: Configuration, _ board: MetricsBoard, slot: Int) {
@@ -54,12 +95,19 @@ import Wiring
       pool: BlockingPool(name: "passwords", threads: configuration.hashingThreads, waiting: 32),
       cost: configuration.hashingCost
     )
+    self.passwords = passwords
     let apps = Apps(database: database, fallback: configuration.app)
-    let outbound = BlockingPool(name: "outbound", threads: 2, waiting: 64)
-    let mailer = Worker.mailer(configuration.mail, outbound)
+    // Each has threads of its own: an issuer that is slow holds up neither mail nor pictures.
+    let mailer = Worker.mailer(
+      configuration.mail,
+      BlockingPool(name: "mail", threads: 2, waiting: 64)
+    )
     let external = ExternalTokens(
       database: database,
-      source: HTTPSource(pool: outbound, settings: configuration.issuerSource),
+      source: HTTPSource(
+        pool: BlockingPool(name: "issuers", threads: 2, waiting: 16),
+        settings: configuration.issuerSource
+      ),
       keys: keys
     )
     let tokens = AccessTokens(keys: keys, issuer: configuration.issuer)
@@ -74,7 +122,10 @@ import Wiring
         program: configuration.pictureProgram,
         pool: BlockingPool(name: "pictures", threads: 1, waiting: 8)
       ),
-      shelf: PictureShelf(folder: configuration.pictureFolder, pool: outbound)
+      shelf: PictureShelf(
+        folder: configuration.pictureFolder,
+        pool: BlockingPool(name: "shelf", threads: 2, waiting: 64)
+      )
     )
     let store = Store(
       database: database,
@@ -103,7 +154,6 @@ import Wiring
   }
 
   private func start() throws {
-    database.start()
     var settings = FastCGISettings(pool: BlockingPool(name: "bodies", threads: 2, waiting: 64))
     settings.connections = configuration.connections
     let listener = try Listener(0, settings, serve)
@@ -136,6 +186,7 @@ import Wiring
     let start = EventLoop.now()
     let call = service.call(Request(exchange), exchange)
     var response = await service.answer(call)
+    metrics.count(hashes: passwords.hashes)
     response.add(.requestID, call.request.id.description)
     let status = response.status.code
     let (head, body) = response.message(withBody: call.request.method != .head)

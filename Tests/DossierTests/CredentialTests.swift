@@ -41,10 +41,15 @@ import Testing
   }
 
   @Test func `addresses of one subscriber count as one`() {
-    let first = FailureGuard.network(of: "2001:db8:1:2::1")
-    #expect(FailureGuard.network(of: "2001:db8:1:2:ffff::") == first)
-    #expect(FailureGuard.network(of: "2001:db8:1:3::1") != first)
-    #expect(FailureGuard.network(of: "192.0.2.1") == "192.0.2.1")
+    func origin(_ address: String?) -> Origin { Origin(address: address, agent: nil) }
+    let first = origin("2001:db8:1:2::1").network
+    #expect(origin("2001:db8:1:2:ffff::").network == first)
+    #expect(origin("2001:db8:1:3::1").network != first)
+    #expect(origin("::ffff:192.0.2.1").network == origin("192.0.2.1").network)
+    #expect(origin("::ffff:192.0.2.1").address == "192.0.2.1")
+    #expect(["127.0.0.1", "::1", "::ffff:127.0.0.1", "unix:"].allSatisfy { origin($0).isLocal })
+    #expect(["192.0.2.1", "::ffff:192.0.2.1", "", nil].allSatisfy { !origin($0).isLocal })
+    #expect(origin("unix:").address == nil)
   }
 }
 

@@ -20,8 +20,8 @@ import Testing
     select repeat('1', 24), lpad(g::text, 24, '0'), app_id, repeat('2', 24), 'anonymous', '', '',
       now() + interval '10 days' * (g - 4) + interval '1 minute', case g when 9 then now() - interval '31 days' end
     from apps, generate_series(0, 9) g;
-    insert into failures (app_id, subject, count, until)
-    select app_id, int4send(g), 1, now() + interval '1 hour' * (2 * g - 1) from apps,
+    insert into attempts (app_id, subject, clear_at)
+    select app_id, int4send(g), now() + interval '1 hour' * (2 * g - 1) from apps,
       generate_series(0, 1) g;
     insert into mail_tokens (user_id, purpose, token_hash, email, expires_at)
     values (repeat('1', 24), 'confirm', '', 'a@b.c', now() - interval '1 second'),
@@ -59,7 +59,7 @@ import Testing
       "test.left",
       """
       select (select count(*) from audit) || ' ' || (select count(*) from sessions) || ' '
-        || (select count(*) from failures) || ' ' || (select count(*) from mail_tokens)
+        || (select count(*) from attempts) || ' ' || (select count(*) from mail_tokens)
       """
     )
   }

@@ -73,16 +73,18 @@ import Testing
       try Data(text.utf8).write(to: URL(filePath: "\(folder)/\(path)"))
     }
     #expect(
-      refusal() == "\(folder)/zoneinfo/tzdata.zi cannot be read: it is in Debian's package tzdata"
+      refusal()
+        == "\(folder)/share/zoneinfo/tzdata.zi cannot be read: it is in Debian's package tzdata"
     )
-    for name in ["zoneinfo", "iso-codes/json"] {
+    let passwords = "lib/python3/dist-packages/zxcvbn"
+    for name in ["share/zoneinfo", "share/iso-codes/json", passwords] {
       try files.createDirectory(atPath: "\(folder)/\(name)", withIntermediateDirectories: true)
     }
-    try write("zoneinfo/tzdata.zi", "# nothing\n")
+    try write("share/zoneinfo/tzdata.zi", "# nothing\n")
     #expect(refusal().contains("tzdata.zi"))
-    try write("zoneinfo/tzdata.zi", "Z Etc/UTC 0 - UTC\nL Etc/UTC UTC\n")
+    try write("share/zoneinfo/tzdata.zi", "Z Etc/UTC 0 - UTC\nL Etc/UTC UTC\n")
     for name in ["639-2", "639-3", "639-5", "15924", "3166-1"] {
-      let path = "iso-codes/json/iso_\(name).json"
+      let path = "share/iso-codes/json/iso_\(name).json"
       #expect(refusal() == "\(folder)/\(path) cannot be read: it is in Debian's package iso-codes")
       try write(path, "{}")
       #expect(refusal().contains(path))
@@ -91,10 +93,29 @@ import Testing
         #"{"\#(name)": [{"alpha_2": "AA", "alpha_3": "aaa", "alpha_4": "Aaaa", "numeric": "998"}]}"#
       )
     }
+    let file = "\(passwords)/frequency_lists.py"
+    #expect(
+      refusal() == "\(folder)/\(file) cannot be read: it is in Debian's package python3-zxcvbn"
+    )
+    try write(file, "FREQUENCY_LISTS = {}\n")
+    #expect(refusal().contains(file))
+    try write(file, #"FREQUENCY_LISTS = {"passwords": "first,second","names": "third"}"#)
     let few = try ReferenceLists(in: folder)
     #expect(few.fault(inLocale: "aaa-AAAA-aa") == nil)
     #expect(few.fault(inLocale: "en") != nil)
     #expect(few.fault(inZone: "Etc/UTC") == nil)
     #expect(few.fault(inZone: "Europe/Berlin") != nil)
+    let all = ["first", "second", "SECOND", "third", "", "irst", "first,second", "names"]
+    #expect(all.filter(few.passwords.contains) == ["first", "second", "SECOND"])
+  }
+
+  @Test(arguments: [
+    ("password", true), ("PassWord", true), ("12345678", true), ("qwertyuiop", true),
+    ("trustno1", true), ("p@ssw0rd", true), ("iloveyou1", true), ("123456,password", false),
+    ("passwordpassword ", false), ("correct horse battery", false), ("pa\u{301}ssword", false),
+    (",", false), ("", false), ("ＰＡＳＳＷＯＲＤ", false),
+  ])
+  func `a password that everybody uses is one of a list`(password: String, isCommon: Bool) {
+    #expect(lists.passwords.contains(password) == isCommon)
   }
 }

@@ -1,5 +1,6 @@
 """What the test cases have in common."""
 
+import base64
 import threading
 import unittest
 
@@ -33,11 +34,28 @@ class Case(unittest.TestCase):
     def register(self, email, password="correct horse", **options):
         return self.post("/v1/register", {"email": email, "password": password}, **options)
 
-    def confirmed(self, email, password="correct horse"):
+    def confirmed(self, email, password="correct horse", **options):
         """Registers a user and confirms its address; what the registration answered."""
-        grant = self.expect(self.register(email, password), 201).json
-        self.expect(self.post("/v1/confirm", {"token": self.site.mailed(email, "dct")}), 204)
+        grant = self.expect(self.register(email, password, **options), 201).json
+        self.expect(self.confirm(self.site.mailed(email, "dct"), grant, **options), 204)
         return grant
+
+    def confirm(self, token, grant=None, password=None, **options):
+        """Shows a token of a mail, with the session or the password of a claimant."""
+        body = {"token": token, **({} if password is None else {"password": password})}
+        if grant:
+            options["token"] = grant["access_token"]
+        return self.post("/v1/confirm", body, **options)
+
+    def reset(self, token, password, **options):
+        """Chooses a new password by a token of a mail."""
+        return self.post(
+            "/v1/password/reset", {"token": token, "password": password}, **options)
+
+    @staticmethod
+    def owner(token):
+        """The user that a token of a mail belongs to."""
+        return base64.urlsafe_b64decode(token.split("_", 1)[1] + "==")[:12].hex()
 
     def login(self, email, password="correct horse", **options):
         return self.post(

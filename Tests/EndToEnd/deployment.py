@@ -1,6 +1,7 @@
 """A PostgreSQL cluster, dossierd and nginx of a test run, all real, in a temporary folder."""
 
 import base64
+import contextlib
 import email
 import email.policy
 import http.client
@@ -24,10 +25,24 @@ IS_ROOT = os.geteuid() == 0
 AS_POSTGRES = (
     ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if IS_ROOT else []
 )
+
+
+def functions(script, *arguments, **options):
+    """Runs a script that has the functions of deploy/ at hand, on what is tested here."""
+    head = f'set -euo pipefail; here={ROOT}; programs={BUILD}; . "$here/deploy/functions"; '
+    return subprocess.run(
+        ["bash", "-c", head + script, "bash", *map(str, arguments)],
+        text=True, stdout=subprocess.PIPE, **options)
+
+
+# As what deploy/up starts dossierd; no words when that is who runs the tests.
+SERVER_USER = functions("server_user", check=True).stdout.strip()
+AS_SERVER = functions("as_server", check=True).stdout.split()
 JSON = {"Content-Type": "application/json"}
 MERGE = {"Content-Type": "application/merge-patch+json"}
 PATCH = {"Content-Type": "application/json-patch+json"}
-
+# The header field by which a test chooses its address.
+ADDRESS = "X-Test-Address"
 
 def free_port():
     with socket.socket() as probe:
@@ -70,12 +85,18 @@ class Deployment:
     # Seconds that a start may take.
     patience = 10
 
-    def __init__(self, workers=2, settings=(), picture_folder=False):
+    def __init__(self, workers=2, settings=(), picture_folder=False, program=None, arguments=(),
+                 activated=False, nginx=()):
+        """`nginx` are pairs: what stands in the shipped configuration, and what stands there here."""
+        self.nginx_changes = nginx
+        self.command = [*AS_SERVER, program or BUILD / "dossierd", "run", *arguments]
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="dossier-test-", dir="/tmp"))
         self.folder.chmod(0o755)
         self.port = free_port()
         self.log = open(self.folder / "dossierd.log", "ab")
         self.processes = []
+        # As systemd would make them.
+        self.given = [socket.socket(socket.AF_UNIX) for _ in range(workers if activated else 0)]
         try:
             self.make_cluster()
             self.start_postgres()
@@ -87,24 +108,24 @@ class Deployment:
                 [BUILD / "dossier-migrate", "up", "--quiet", "--grant-to", "server",
                  "--migrations", ROOT / "migrations", "--database", self.conninfo("owner")],
                 check=True, stdout=subprocess.DEVNULL)
-            # All tests come from one address.
-            self.set_app(failures_per_address=1_000_000)
-            self.mail = self.folder / "mail"
-            self.mail.mkdir()
-            self.pictures = self.folder / "pictures" if picture_folder else None
+            # Tests come from one address, unless they say from where.
+            self.set_app(failures_per_address=1_000_000, anonymous_per_address=1_000_000)
+            self.sockets = self.served_folder("workers", 0o750, "www-data")
+            self.mail = self.served_folder("mail", 0o700)
+            self.pictures = self.served_folder("pictures", 0o755) if picture_folder else None
             if picture_folder:
-                self.pictures.mkdir(mode=0o755)
                 settings = [*settings, ("DOSSIER_PICTURE_FOLDER", str(self.pictures))]
             self.environment = {
                 **{k: v for k, v in os.environ.items() if not k.startswith("DOSSIER_")},
                 "DOSSIER_DATABASE": self.conninfo("server"),
                 "DOSSIER_MASTER_KEY": base64.b64encode(os.urandom(32)).decode(),
-                "DOSSIER_SOCKET_DIRECTORY": str(self.folder),
-                "DOSSIER_SOCKET_MODE": "0666",
+                "DOSSIER_SOCKET_DIRECTORY": str(self.sockets),
+                **({"DOSSIER_SOCKET_GROUP": "www-data"} if IS_ROOT else {}),
                 "DOSSIER_WORKERS": str(workers),
                 "DOSSIER_MAIL": str(self.mail),
                 **dict(settings),
             }
+            self.make_given()
             self.start_dossierd()
             self.start_nginx()
             wait_until(lambda: self.get("/readyz").status == 200, self.patience, "readiness")
@@ -113,6 +134,19 @@ class Deployment:
         except BaseException:
             self.stop()
             raise
+
+    def served_folder(self, name, mode, group=None):
+        """Makes a folder of dossierd's."""
+        folder = self.folder / name
+        folder.mkdir()
+        if IS_ROOT:
+            shutil.chown(folder, SERVER_USER, group)
+        folder.chmod(mode)
+        return folder
+
+    def socket(self, index):
+        """Where a worker listens."""
+        return self.sockets / f"worker-{index}.sock"
 
     def conninfo(self, user):
         return f"host={self.folder} user={user} dbname=dossier"
@@ -149,10 +183,29 @@ class Deployment:
             check=True, capture_output=True, text=True)
         return run.stdout.strip()
 
+    @contextlib.contextmanager
+    def locked(self, table):
+        """While a table is locked, statements that want it wait."""
+        psql = subprocess.Popen(
+            [TOOLS / "psql", "-h", self.folder, "-U", "owner", "-d", "dossier", "-Atq"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        with psql:
+            print(f"begin; lock {table}; select 'locked';", file=psql.stdin, flush=True)
+            assert psql.stdout.readline() == "locked\n"
+            yield
+            # The end of the session is that of the lock.
+            psql.stdin.close()
+
     def set_app(self, name="default", **settings):
         """Counts after a while, see `settle`; at once when no worker has started."""
         self.sql(f"update apps set settings = settings || '{json.dumps(settings)}' "
                  f"where name = '{name}'")
+
+    def add_app(self, name, **settings):
+        """Makes an app; what it takes to ask it. Counts at once: workers look for a name they miss."""
+        self.sql("insert into apps (app_id, name, settings) values "
+                 f"(new_object_id(), '{name}', '{json.dumps(settings)}')")
+        return {"Dossier-App": name}
 
     def settle(self):
         """Waits until the workers have seen what changed in the apps: they look every 5 s."""
@@ -200,9 +253,25 @@ class Deployment:
 
     # dossierd and nginx
 
+    def make_given(self):
+        for index, given in enumerate(self.given):
+            given.bind(str(self.socket(index)))
+            given.listen(4096)
+            if IS_ROOT:
+                shutil.chown(self.socket(index), SERVER_USER, "www-data")
+            self.socket(index).chmod(0o660)
+
     def start_dossierd(self):
+        takes = []
+        if self.given:
+            # The first descriptor is 3, and the process is the one that is named.
+            moves = " ".join(
+                f"{3 + index}<&{given.fileno()}" for index, given in enumerate(self.given))
+            takes = ["bash", "-c", f'exec {moves}; exec env LISTEN_PID=$$ '
+                     f'LISTEN_FDS={len(self.given)} "$@"', "bash"]
         self.supervisor = subprocess.Popen(
-            [BUILD / "dossierd", "run"], env=self.environment, stdout=self.log, stderr=self.log)
+            [*takes, *self.command], env=self.environment, stdout=self.log, stderr=self.log,
+            pass_fds=[given.fileno() for given in self.given])
         self.processes.append(self.supervisor)
 
     def workers(self):
@@ -216,6 +285,9 @@ class Deployment:
         (self.folder / "upstream.conf").write_text(upstream)
         shutil.copy(ROOT / "deploy/nginx/dossier.fastcgi_params", self.folder)
         server = (ROOT / "deploy/nginx/dossier.conf").read_text()
+        for before, after in self.nginx_changes:
+            assert before in server, before
+            server = server.replace(before, after)
         (self.folder / "dossier.conf").write_text(
             self.with_pictures(server.replace("127.0.0.1:8080", f"127.0.0.1:{self.port}")))
         (self.folder / "nginx").mkdir()
@@ -224,8 +296,11 @@ class Deployment:
             for kind in ["client_body", "fastcgi", "proxy", "scgi", "uwsgi"])
         (self.folder / "nginx.conf").write_text(
             f"daemon off; pid {self.folder}/nginx.pid; worker_processes 2;\n"
+            f"{'user www-data;' if IS_ROOT else ''}\n"
             "events { worker_connections 1024; }\n"
             f"http {{ access_log off; {paths}\n"
+            # Tests come from where they say.
+            f"set_real_ip_from 127.0.0.1; real_ip_header {ADDRESS};\n"
             f"include {self.folder}/upstream.conf; include {self.folder}/dossier.conf; }}\n")
         self.nginx = subprocess.Popen(
             ["/usr/sbin/nginx", "-e", self.folder / "nginx.log", "-c", self.folder / "nginx.conf"])
@@ -281,8 +356,17 @@ class Deployment:
 
     def logged(self):
         """Log lines of requests."""
-        lines = (self.folder / "dossierd.log").read_text().splitlines()
-        return [line for line in map(json.loads, lines) if "route" in line]
+        return [line for line in self.log_lines() if "route" in line]
+
+    def messages(self):
+        """What the log says besides."""
+        return [line["message"] for line in self.log_lines() if "message" in line]
+
+    def log_lines(self):
+        """All of the log, each line of which is a JSON object."""
+        text = (self.folder / "dossierd.log").read_text()
+        # The last line may be under way.
+        return [json.loads(line) for line in text.split("\n")[:-1]]
 
     def stop(self):
         for process in reversed(self.processes):
@@ -295,4 +379,6 @@ class Deployment:
         if (self.folder / "postgres/postmaster.pid").exists():
             self.stop_postgres("immediate")
         self.log.close()
+        for given in self.given:
+            given.close()
         shutil.rmtree(self.folder, ignore_errors=True)

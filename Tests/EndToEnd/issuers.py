@@ -44,31 +44,41 @@ class Key:
         return {"kty": "RSA", "kid": self.name, "alg": "RS256", "use": "sig", "e": "AQAB",
                 "n": encode(modulus)}
 
-    def token(self, payload, name=None):
-        head = f"{encode({'alg': 'RS256', 'kid': name or self.name})}.{encode(payload)}"
+    def token(self, payload, name=None, **head):
+        head = {"alg": "RS256", "kid": name or self.name, **head}
+        head = f"{encode(head)}.{encode(payload)}"
         signature = subprocess.run(["openssl", "dgst", "-sha256", "-sign", self.path],
                                    input=head.encode(), check=True, capture_output=True).stdout
         return f"{head}.{encode(signature)}"
 
 
 class KeyServer:
-    """Shows `keys` on loopback, and counts how often it was asked."""
+    """Shows `keys` on loopback, and counts how often it was asked.
+
+    It answers while `gate` is set.
+    """
 
     def __init__(self):
         self.keys = []
         self.asked = 0
         self.is_broken = False
+        self.gate = threading.Event()
+        self.gate.set()
         outer = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_GET(self):
                 outer.asked += 1
+                outer.gate.wait()
                 body = json.dumps({"keys": outer.keys}).encode()
                 self.send_response(500 if outer.is_broken else 200)
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
-                self.wfile.write(body)
+                try:
+                    self.wfile.write(body)
+                except OSError:
+                    pass  # Who asked has not waited.
 
             def log_message(self, *_):
                 pass
@@ -78,5 +88,6 @@ class KeyServer:
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def stop(self):
+        self.gate.set()
         self.server.shutdown()
         self.server.server_close()

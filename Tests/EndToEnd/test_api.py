@@ -52,19 +52,36 @@ class API(Case):
         for grant in [first, second, third]:
             self.expect(self.site.get("/v1/me", token=grant["access_token"]), 401, "session_ended")
         self.expect(self.refresh(third), 401, "refresh_token_invalid")
-        reason = self.site.sql(
-            f"select detail ->> 'reason' from audit where user_id = '{first['user_id']}' "
-            "and action = 'session_end'")
-        self.assertEqual(reason, "refresh_reuse")
+        self.assertEqual(self.end_reasons(first), "refresh_reuse")
 
-    def test_a_predecessor_past_the_grace_is_refused_and_the_session_goes_on(self):
+    def test_a_predecessor_past_the_grace_is_a_stolen_one(self):
         first = self.site.login()
         second = self.expect(self.refresh(first), 200).json
         self.site.sql(
             "update sessions set refreshed_at = now() - interval '31 seconds' "
             f"where user_id = '{first['user_id']}'")
         self.expect(self.refresh(first), 401, "refresh_token_invalid")
-        self.expect(self.refresh(second), 200)
+        self.expect(self.me(second), 401, "session_ended")
+        self.expect(self.refresh(second), 401, "refresh_token_invalid")
+        self.assertEqual(self.end_reasons(first), "refresh_reuse")
+
+    def test_a_current_token_is_good_past_the_grace(self):
+        first = self.site.login()
+        second = self.expect(self.refresh(first), 200).json
+        self.site.sql(
+            "update sessions set refreshed_at = now() - interval '31 seconds' "
+            f"where user_id = '{first['user_id']}'")
+        third = self.expect(self.refresh(second), 200).json
+        self.assertNotEqual(third["refresh_token"], second["refresh_token"])
+        # Its predecessor has a grace of its own.
+        again = self.expect(self.refresh(second), 200).json
+        self.assertEqual(again["refresh_token"], third["refresh_token"])
+        self.assertEqual(self.end_reasons(first), "")
+
+    def end_reasons(self, grant):
+        return self.site.sql(
+            f"select detail ->> 'reason' from audit where user_id = '{grant['user_id']}' "
+            "and action = 'session_end'")
 
     def test_tabs_that_refresh_at_once_all_get_the_one_successor(self):
         grant = self.site.login()
@@ -139,6 +156,7 @@ class API(Case):
             ({"current_password": "correct horse", "new_password": "correct horses"}, JSON),
         ("POST", "/v1/me/identities"):
             ({"provider": "password", "email": "a@b.c", "password": "correct horse"}, JSON),
+        ("POST", "/v1/reauthenticate"): ({"provider": "password", "password": "x"}, JSON),
         ("POST", "/v1/me/api-keys"): ({"name": "x"}, JSON),
         ("PATCH", "/v1/me/properties"): ({"a": 1}, JSON),
         ("PUT", "/v1/me/properties/x"): ({"value": 1}, JSON),
@@ -219,7 +237,7 @@ class API(Case):
         token = self.expect(self.refresh(grant), 200).json["access_token"]
         self.expect(self.site.get("/v1/me", token=token), 200)
         for method, path, body, headers, access in self.routes("user"):
-            if not access.endswith("read:current_user"):
+            if access.split(" ")[1] != "read:current_user":
                 with self.subTest(route=f"{method} {path}"):
                     answer = self.site.request(method, path, body, headers, token)
                     self.expect(answer, 403, "insufficient_scope")

@@ -154,6 +154,20 @@ class Devices(Case):
         self.expect(self.remove(secret, next(iter(self.states(secret)))), 200)
         self.site.login(secret)
 
+    def test_at_most_twenty_users_come_at_once(self):
+        first = self.site.login()
+        device = {"Dossier-Device": first["device_secret"]}
+        answers = in_parallel(
+            60, lambda _: self.post("/v1/login/anonymous", {}, headers=device))
+        statuses = sorted(answer.status for answer in answers)
+        self.assertEqual(statuses, [200] * 19 + [409] * 41)
+        self.assertEqual(len(self.states(first["device_secret"])), 20)
+        # Who found no room was not made.
+        users = self.site.sql("select count(*) from users u where not exists "
+                              "(select from device_users p where p.user_id = u.user_id) and "
+                              f"u.user_id > '{first['user_id']}'")
+        self.assertEqual(users, "0")
+
     def test_many_switch_at_once_and_one_is_active(self):
         secret, grants = self.three()
         answers = in_parallel(

@@ -206,6 +206,14 @@ class History(Administration):
         for path in [own, f"{own}/versions", f"{own}/versions/1"]:
             self.expect(self.site.get(path, token=token), 403, "insufficient_scope")
         self.assertEqual(self.numbers(program, theirs), [2, 1])
+        # Nor does an export of the user's own tell what is in there, now or before.
+        every = self.site.client("--operator")["key"]
+        for path, key, seen in [("/v1/me/export", token, False),
+                                (f"/v1/users/{user}/export", every, True)]:
+            export = self.expect(self.site.get(path, token=key), 200).json
+            self.assertEqual("app_metadata" in export["documents"], seen)
+            self.assertEqual(
+                "app_metadata" in {version["class"] for version in export["document_versions"]}, seen)
         self.site.dossier("app", "set", "default", "app_metadata_readable=null")
 
     def test_an_export_has_the_versions_and_erasure_leaves_none(self):

@@ -1,5 +1,6 @@
 """What operators see: settings, sockets, routes that are theirs."""
 
+import json
 import os
 import re
 import socket
@@ -12,10 +13,15 @@ from deployment import BUILD, ROOT
 KEY = "QUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUE="
 
 
-def dossierd(*arguments, **environment):
-    return subprocess.run(
-        [BUILD / "dossierd", *arguments], capture_output=True, text=True, timeout=20,
-        env={"PATH": os.environ["PATH"], **environment})
+def dossierd(*arguments, stdin=subprocess.DEVNULL, board=False, **environment):
+    """Runs it; `board` gives it what a worker has from its supervisor."""
+    give = ["bash", "-c", 'exec 3<>"$0" 4>/dev/null; exec "$@"'] if board else []
+    with tempfile.NamedTemporaryFile() as file:
+        file.truncate(256 * 2048 * 8)
+        return subprocess.run(
+            [*give, *([file.name] if board else []), BUILD / "dossierd", *arguments],
+            capture_output=True, text=True, timeout=60, stdin=stdin,
+            env={"PATH": os.environ["PATH"], **environment})
 
 
 class Documentation(unittest.TestCase):
@@ -59,17 +65,18 @@ class Settings(unittest.TestCase):
                       "listen is here"]:
             self.assertIn(words, refused.stdout)
 
-    def test_nothing_starts_without_the_lists_of_zones_and_languages(self):
+    def test_nothing_starts_without_the_lists_of_debians_packages(self):
         settings = {"DOSSIER_DATABASE": "x", "DOSSIER_MASTER_KEY": KEY,
                     "DOSSIER_SOCKET_DIRECTORY": "/tmp/nowhere", "PATH": os.environ["PATH"]}
-        for folder, package in [("zoneinfo", "tzdata"), ("iso-codes", "iso-codes")]:
+        for folder, package in [("share/zoneinfo", "tzdata"), ("share/iso-codes", "iso-codes"),
+                                ("lib/python3/dist-packages/zxcvbn", "python3-zxcvbn")]:
             for command in ["dossierd run", "dossierd worker", "dossier user import /dev/null"]:
                 with self.subTest(package=package, command=command):
                     program, *words = command.split()
                     # For this one process the folder is empty.
                     refused = subprocess.run(
                         ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"]),
-                         "sh", "-c", f'mount -t tmpfs none /usr/share/{folder} && exec "$@"', "-",
+                         "sh", "-c", f'mount -t tmpfs none /usr/{folder} && exec "$@"', "-",
                          BUILD / program, *words],
                         capture_output=True, text=True, timeout=20, env=settings)
                     self.assertEqual(refused.returncode, 78, refused.stdout + refused.stderr)
@@ -91,6 +98,81 @@ class Settings(unittest.TestCase):
                 DOSSIER_MASTER_KEY=KEY, DOSSIER_WORKERS="1")
             self.assertEqual(refused.returncode, 1)
             self.assertIn("is in use", refused.stdout)
+
+    def test_a_worker_says_what_keeps_it_from_starting(self):
+        refused = dossierd("worker", DOSSIER_DATABASE="x", DOSSIER_MASTER_KEY=KEY)
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("descriptor 0 is not a listening socket", refused.stdout)
+        # What is no matter of the socket is not said of it.
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind("")
+            listener.listen()
+            refused = dossierd(
+                "worker", "--slot", "0", "--when-ready", DOSSIER_DATABASE="host=/nowhere",
+                DOSSIER_MASTER_KEY=KEY, stdin=listener, board=True)
+        self.assertEqual(refused.returncode, 69, refused.stderr)
+        self.assertIn("the database lets no worker in", refused.stderr)
+        self.assertNotIn("descriptor", refused.stderr)
+
+    def test_a_secret_said_twice_is_an_error_that_goes_to_standard_error(self):
+        refused = dossierd(
+            "config", DOSSIER_DATABASE="x", DOSSIER_MASTER_KEY=KEY,
+            DOSSIER_MASTER_KEY_FILE="/dev/null")
+        self.assertEqual(refused.returncode, 78)
+        self.assertIn("both DOSSIER_MASTER_KEY and DOSSIER_MASTER_KEY_FILE are set", refused.stderr)
+        self.assertNotIn("both", refused.stdout)
+
+    def test_what_needs_a_restart_is_marked(self):
+        shown = dossierd(
+            "config", "--set", "log=errors", DOSSIER_DATABASE="x", DOSSIER_MASTER_KEY=KEY,
+            DOSSIER_WORKERS="3", DOSSIER_APP="mine").stdout
+        for setting, is_fixed in [("workers", True), ("app", True), ("log", False),
+                                  ("socket_mode", True), ("issuer", False)]:
+            line = next(line for line in shown.splitlines() if line.startswith(f"{setting} ="))
+            self.assertEqual("needs a restart" in line, is_fixed, line)
+
+    def test_a_program_for_pictures_that_is_not_there_is_told_at_the_start(self):
+        refused = dossierd(
+            "config", DOSSIER_DATABASE="x", DOSSIER_MASTER_KEY=KEY,
+            DOSSIER_PICTURE_PROGRAM="/nonexistent")
+        self.assertEqual(refused.returncode, 78)
+        self.assertIn("picture_program /nonexistent is not a program", refused.stderr)
+
+    def test_addresses_are_of_both_kinds_and_nginx_gets_some_it_can_reach(self):
+        for listen, told in [
+            ("127.0.0.1:9000", "127.0.0.1:9001"), ("[::1]:9000", "[::1]:9001"),
+            ("0.0.0.0:9000", "127.0.0.1:9001"), ("[::]:9000", "[::1]:9001")]:
+            shown = dossierd(
+                "upstream", DOSSIER_DATABASE="x", DOSSIER_MASTER_KEY=KEY, DOSSIER_WORKERS="2",
+                DOSSIER_LISTEN=listen)
+            self.assertIn(f"server {told} ", shown.stdout)
+        for listen in ["::1:9000", "[::1]", "localhost:9000", "127.0.0.1:65535", "127.0.0.1:0"]:
+            refused = dossierd(
+                "upstream", DOSSIER_DATABASE="x", DOSSIER_MASTER_KEY=KEY, DOSSIER_WORKERS="2",
+                DOSSIER_LISTEN=listen)
+            self.assertEqual((refused.returncode, refused.stdout), (78, ""), listen)
+            self.assertIn(f"listen is {listen}", refused.stderr)
+
+    def test_as_many_sockets_as_workers_are_taken_or_none(self):
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind("")
+            listener.listen()
+            with subprocess.Popen(
+                ["bash", "-c", 'exec 3<&0; LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" run',
+                 BUILD / "dossierd"],
+                stdin=listener, stdout=subprocess.PIPE, text=True,
+                env={"PATH": os.environ["PATH"], "DOSSIER_DATABASE": "x",
+                     "DOSSIER_MASTER_KEY": KEY, "DOSSIER_WORKERS": "4"}) as refused:
+                said = json.loads(refused.stdout.readline())
+                self.assertIn("1 sockets were given and workers is 4", said["message"])
+                # It does not end at once, lest systemd start it again and again.
+                refused.terminate()
+                self.assertEqual(refused.wait(), -15)
+
+    def test_the_unit_of_sockets_is_what_the_program_prints(self):
+        shown = dossierd(
+            "socket-unit", DOSSIER_DATABASE="x", DOSSIER_MASTER_KEY=KEY, DOSSIER_WORKERS="2")
+        self.assertEqual(shown.stdout, (ROOT / "deploy/systemd/dossierd.socket").read_text())
 
     def test_the_upstream_names_every_worker(self):
         shown = dossierd(

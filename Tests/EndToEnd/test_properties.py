@@ -47,6 +47,16 @@ class Properties(Case):
         answer = self.site.request("DELETE", self.PATH, token=self.token)
         self.assertEqual(self.expect(answer, 200).json, {})
 
+    def test_keys_that_only_look_alike_are_two(self):
+        for number, key in enumerate(["%C3%A9", "e%CC%81", "third"]):
+            self.assertEqual(self.put(key, number).json["value"], number)
+        self.assertEqual(self.all().json, {"\u00e9": 0, "e\u0301": 1, "third": 2})
+        self.assertEqual(
+            self.site.get(self.PATH + "/e%CC%81", token=self.token).json["value"], 1)
+        self.assertEqual(self.delete("e%CC%81").json, {"\u00e9": 0, "third": 2})
+        both = {"\u00e9": 3, "e\u0301": 4}
+        self.assertEqual(self.bulk("PUT", both).json, both)
+
     def test_versions_grow_by_one_and_are_never_used_again(self):
         self.assertEqual(self.put("k", 1).version, 1)
         self.assertEqual(self.put("k", 2).version, 2)

@@ -9,6 +9,7 @@ import time
 import unittest
 
 from deployment import JSON, MERGE, Deployment, wait_until
+from fastcgi import records, responses
 
 
 class Load:
@@ -123,7 +124,7 @@ class Resilience(unittest.TestCase):
         self.assertEqual(self.site.supervisor.wait(40), 0)
         self.assertEqual(self.site.get("/v1/me").status, 503)
         self.assertEqual(self.site.get("/v1/me").headers["Retry-After"], "1")
-        self.assertFalse((self.site.folder / "worker-0.sock").exists())
+        self.assertFalse(self.site.socket(0).exists())
 
 
 class Connections(unittest.TestCase):
@@ -183,27 +184,10 @@ class Connections(unittest.TestCase):
 
     # FastCGI, without nginx between
 
-    def records(self, *, content_length=0, body=b"", close=True):
-        def record(kind, content, padding=0):
-            return struct.pack(">BBHHBx", 1, kind, 1, len(content), padding) + content + bytes(padding)
-
-        def parameter(name, value):
-            return struct.pack(">BB", len(name), len(value)) + name.encode() + value.encode()
-
-        parameters = b"".join(
-            parameter(name, value) for name, value in [
-                ("REQUEST_METHOD", "POST" if content_length else "GET"),
-                ("REQUEST_URI", "/v1/login/anonymous" if content_length else "/healthz"),
-                ("REMOTE_ADDR", "127.0.0.1"), ("CONTENT_TYPE", "application/json"),
-                ("CONTENT_LENGTH", str(content_length))])
-        return (
-            record(1, struct.pack(">HB5x", 1, 1)) + record(4, parameters, padding=3)
-            + record(4, b"") + (record(5, body) if body else b"") + record(5, b""))
-
     def worker(self):
         client = socket.socket(socket.AF_UNIX)
         client.settimeout(15)
-        client.connect(str(self.site.folder / "worker-0.sock"))
+        client.connect(str(self.site.socket(0)))
         return client
 
     def assert_closed(self, client):
@@ -213,32 +197,23 @@ class Connections(unittest.TestCase):
         except ConnectionResetError:
             pass
 
-    def answer(self, client):
-        received = b""
-        while b"\x01\x03\x00\x01" not in received:
-            part = client.recv(65536)
-            if not part:
-                break
-            received += part
-        return received
-
     def test_records_that_arrive_byte_by_byte_are_answered_and_hold_up_nobody(self):
         with self.worker() as slow:
-            records = self.records()
-            for start in range(0, len(records), 5):
-                slow.send(records[start:start + 5])
+            request = records()
+            for start in range(0, len(request), 5):
+                slow.send(request[start:start + 5])
                 with self.worker() as other:
-                    other.sendall(self.records())
+                    other.sendall(records())
                     started = time.monotonic()
-                    self.assertIn(b"200 OK", self.answer(other))
+                    self.assertIn(b"200 OK", responses(other))
                     self.assertLess(time.monotonic() - started, 1)
-            self.assertIn(b"200 OK", self.answer(slow))
+            self.assertIn(b"200 OK", responses(slow))
             # And the connection is kept.
-            slow.sendall(self.records())
-            self.assertIn(b"200 OK", self.answer(slow))
+            slow.sendall(records())
+            self.assertIn(b"200 OK", responses(slow))
 
     def test_truncated_records_are_dropped(self):
-        whole = self.records(content_length=2, body=b"{}")
+        whole = records(content_length=2, body=b"{}")
         for length in range(1, len(whole), 7):
             with self.worker() as client:
                 client.sendall(whole[:length])
@@ -248,19 +223,19 @@ class Connections(unittest.TestCase):
                 self.assert_closed(client)
         with self.worker() as client:
             client.sendall(whole)
-            self.assertIn(b"access_token", self.answer(client))
+            self.assertIn(b"access_token", responses(client))
 
     def test_a_body_that_never_ends_is_given_up(self):
         with self.worker() as client:
-            client.sendall(self.records(content_length=2, body=b"{}")[:-8])
+            client.sendall(records(content_length=2, body=b"{}")[:-8])
             started = time.monotonic()
             self.assert_closed(client)
             self.assertLess(time.monotonic() - started, 14)
 
     def test_a_body_shorter_than_stated_is_refused(self):
         with self.worker() as client:
-            client.sendall(self.records(content_length=9, body=b"{}"))
-            self.assertIn(b"body_truncated", self.answer(client))
+            client.sendall(records(content_length=9, body=b"{}"))
+            self.assertIn(b"body_truncated", responses(client))
 
     # Operation
 

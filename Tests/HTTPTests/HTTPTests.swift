@@ -99,8 +99,31 @@ extension Response {
 
   @Test(arguments: [
     "", "json", "application/json; charset=latin1", "application/json; charset", "a/b/c",
+    "text/html; \u{212a}=\"utf-8\"", "application/json; charset=utf-8\u{301}",
   ])
   func `media types that are refused`(field: String) { #expect(MediaType(field) == nil) }
+
+  @Test(arguments: [
+    ("device=a; other=b", "a"), ("other=b;device=a=c", "a=c"), ("device=", ""), ("devic=a", nil),
+    ("device\u{301}=a", nil), ("device=\u{301}a;\u{301}device=b", "\u{301}a"),
+    ("a=;device=\"", "\""),
+  ])
+  func `a cookie is found by the bytes of its name`(field: String, value: String?) {
+    #expect(
+      Cookie.value(of: "device", in: field).map { Array($0.utf8) } == value.map { Array($0.utf8) }
+    )
+  }
+
+  @Test func `names in a query are told apart by their bytes, however many they are`() throws {
+    let composed = try #require(QueryParameters("%C3%A9=1&e%CC%81=2&a+b=%2B"))
+    #expect(composed["\u{e9}"] == "1")
+    #expect(composed["e\u{301}"] == "2")
+    #expect(composed["a b"] == "+")
+    #expect(composed["e"] == nil)
+    for refused in ["a=1&a=2", "%61=1&a=2", "a=%", "%ff=1", "a=%00", "a=\0", "\0=1"] {
+      #expect(QueryParameters(refused[...]) == nil)
+    }
+  }
 
   @Test func `a value cannot become a second field`() {
     var response = Response(.ok)

@@ -7,7 +7,8 @@ import Testing
 
   @Test(arguments: [
     "null", "true", " [ ] ", "{}", #"{"a":{"b":[1,-0,2.50,1e5,1E-5]}}"#, #""\u00e9\ud83d\ude00""#,
-    "{\"\u{e9}\":1,\"e\u{301}\":2}", "1e308", "-1e-308", "0", "0.0e0", #""\\\"\/\b\f\n\r\t""#,
+    "{\"\u{e9}\":1,\"e\u{301}\":2}", "1e308", "-1e-308", "1e349", "-4.9406564584124654e-324",
+    "-1.7976931348623157e308", "0", "0.0e0", #""\\\"\/\b\f\n\r\t""#,
   ])
   func `texts of RFC 8259 are read`(text: String) throws { _ = try parse(text) }
 
@@ -20,8 +21,11 @@ import Testing
     ("\"\\u12\"", "json.syntax"), ("1 1", "json.trailing"), ("{}}", "json.trailing"),
     (#"{"a":1,"\u0061":2}"#, "json.duplicate_key"), (#""\u0000""#, "json.nul"),
     (#""\ud800""#, "json.surrogate"), (#""\ud800\u0041""#, "json.surrogate"),
-    (#""\udc00""#, "json.surrogate"), ("1e309", "json.number"), ("1e131071", "json.number"),
+    (#""\udc00""#, "json.surrogate"), ("1e350", "json.number"), ("1e131071", "json.number"),
     ("1e-400", "json.number"), ("1e99999999999999999999", "json.number"),
+    ("1e-9223372036854775808", "json.number"), ("10e9223372036854775807", "json.number"),
+    ("0.1e-9223372036854775808", "json.number"), ("-1e-99999999999999999999", "json.number"),
+    ("10e-349", "json.number"), ("0.0000000000e-9223372036854775808x", "json.trailing"),
     ("\u{feff}1", "json.syntax"), ("// c\n1", "json.syntax"), ("'a'", "json.syntax"),
   ])
   func `everything else is refused by its code`(text: String, code: String) {
@@ -45,8 +49,22 @@ import Testing
     _ = try parse(nested(64))
     #expect(throws: JSONError.self) { _ = try parse(nested(65)) }
     #expect(throws: JSONError.self) { _ = try parse(String(repeating: "{\"a\":", count: 65)) }
-    _ = try parse(String(repeating: "7", count: 64))
-    #expect(throws: JSONError.self) { _ = try parse(String(repeating: "7", count: 65)) }
+    for written in ["7", "7.", "-0."] {
+      let limit = 350 - written.utf8.count
+      _ = try parse(written + String(repeating: "7", count: limit))
+      #expect(throws: JSONError.self) {
+        _ = try parse(written + String(repeating: "7", count: limit + 1))
+      }
+    }
+  }
+
+  @Test(arguments: [
+    ("0e-16383", "0.0"), ("-0e-9223372036854775808", "-0.0"),
+    ("0.00e9223372036854775807", "0.00e9223372036854775807"),
+    ("0e-1000", "0.0"), ("0e-10", "0e-10"), ("0E99", "0E99"),
+  ])
+  func `zero is zero to any power`(text: String, read: String) throws {
+    #expect(try parse(text).text == read)
   }
 
   @Test func `an error names its place`() {

@@ -31,6 +31,15 @@ import Testing
     #expect(one.checksum == other.checksum)
   }
 
+  @Test func `a line ends at its newline, whatever stands before or behind it`() throws {
+    for end in ["\n", "\r\n", "\r\r\n", " \t\r\n"] {
+      let text = ["-- migrate: up", "select 1;", "--migrate:down  ", "\u{301}select 2;"]
+      let migration = try Migration(file: "1_a.sql", text: text.joined(separator: end))
+      #expect(migration.up.map(\.text) == ["select 1"])
+      #expect(migration.down.map(\.line) == [4])
+    }
+  }
+
   @Test func `it may be irreversible, with a reason, and without transactions`() throws {
     let migration = try Migration(
       file: "1_a.sql",

@@ -165,6 +165,11 @@ import Testing
 
         """
     )
+    // A carriage return in a function does not shift what is left out behind it.
+    #expect(
+      SchemaDump.normalized("create a $$\r\n$$;\r\nSET x = 1;\ncreate b;\n")
+        == "create a $$\r\n$$;\r\ncreate b;\n"
+    )
     #expect(SchemaDump.difference("a\nb\n", "a\nb\n") == nil)
     #expect(SchemaDump.difference("a\nb\n", "a\nc\n") == "- 2: b\n+ 2: c")
   }

@@ -148,15 +148,7 @@ import Testing
   }
 
   @Test func `the repository's migrations make the committed schema`() async throws {
-    let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
-    let place = try await Workspace()
-    for name in try FileManager.default.contentsOfDirectory(atPath: "\(root)/migrations")
-    where name.hasSuffix(".sql") {
-      try FileManager.default.copyItem(
-        atPath: "\(root)/migrations/\(name)",
-        toPath: "\(place.folder)/\(name)"
-      )
-    }
+    let place = try await Workspace.ofRepository()
     try await place.run("up")
     try await place.run("verify")
     let committed = try place.text(of: "schema.sql")
@@ -168,6 +160,20 @@ import Testing
 }
 
 extension Workspace {
+  /// With the migrations of the repository, none of which is run.
+  static func ofRepository() async throws -> Workspace {
+    let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+    let place = try await Workspace()
+    for name in try FileManager.default.contentsOfDirectory(atPath: "\(root)/migrations")
+    where name.hasSuffix(".sql") {
+      try FileManager.default.copyItem(
+        atPath: "\(root)/migrations/\(name)",
+        toPath: "\(place.folder)/\(name)"
+      )
+    }
+    return place
+  }
+
   /// The schema as `dump` writes it.
   func schema() async throws -> String {
     try await run("dump")

@@ -6,6 +6,8 @@ import Testing
 
   @Test func `statements end at semicolons and empty ones are left out`() throws {
     #expect(try texts("select 1;; select 2 ;\n-- end\n;") == ["select 1", "select 2"])
+    // The server is to say what it thinks of them.
+    #expect(try texts("\u{1};select 1\u{1}\n") == ["\u{1}", "select 1\u{1}"])
   }
 
   @Test(arguments: [

@@ -114,6 +114,25 @@ import Testing
     #expect(try !matches(#"{"a":{"$in":[\#(values)]}}"#, text))
   }
 
+  @Test(arguments: [
+    #"{"$push":{"a":{"$each":[],"$sort":{"$numberLong":"-9223372036854775808"}}}}"#,
+    #"{"$push":{"a":{"$each":[],"$sort":{"a":{"$numberLong":"-9223372036854775808"}}}}}"#,
+    #"{"$pop":{"a":{"$numberLong":"-9223372036854775808"}}}"#,
+  ])
+  func `the least number is no direction`(update: String) throws {
+    #expect(refusal { _ = try applying(update, to: #"{"a":[1]}"#) } != nil)
+  }
+
+  @Test(arguments: [
+    ("$position", "-9223372036854775808"), ("$position", "9223372036854775807"),
+    ("$slice", "-9223372036854775808"), ("$slice", "9223372036854775807"),
+  ])
+  func `the least and the largest number count from an end`(name: String, number: String) throws {
+    let update = ##"{"$push":{"a":{"$each":[2],"\##(name)":{"$numberLong":"\##(number)"}}}}"##
+    let outcome = try applying(update, to: #"{"a":[1]}"#)
+    #expect([#"{"a":[1,2]}"#, #"{"a":[2,1]}"#].contains(outcome.text))
+  }
+
   @Test func `large arrays are changed in one pass`() throws {
     let elements = (0..<10_000).map(String.init).joined(separator: ",")
     let text = #"{"a":[\#(elements)]}"#

@@ -66,6 +66,31 @@ import Testing
     #expect(IPAddress(text)?.isPublic == false)
   }
 
+  @Test(arguments: [
+    ("192.0.2.1", "192.0.2.1"), ("::ffff:192.0.2.1", "192.0.2.1"),
+    ("::FFFF:c000:201", "192.0.2.1"), ("0:0:0:0:0:ffff:c000:0201", "192.0.2.1"),
+    ("::192.0.2.1", "::192.0.2.1"), ("::ffff:0:192.0.2.1", "::ffff:0:c000:201"),
+    ("64:ff9b::192.0.2.1", "64:ff9b::c000:201"), ("2001:DB8:0:0:0:0:0:1", "2001:db8::1"),
+  ])
+  func `an address has one spelling, and a mapped one is of IPv4`(_ text: String, _ one: String) {
+    #expect(IPAddress(text)?.description == one)
+    #expect(IPAddress(text) == IPAddress(one))
+  }
+
+  @Test func `loopback is told however it is written`() {
+    let own = ["127.0.0.1", "127.255.0.9", "::1", "::ffff:127.0.0.1", "::ffff:7f00:1"]
+    let others = ["128.0.0.1", "::", "::2", "::127.0.0.1", "::ffff:126.0.0.1", "fe80::1"]
+    #expect(own.allSatisfy { IPAddress($0)?.isLoopback == true })
+    #expect(others.allSatisfy { IPAddress($0)?.isLoopback == false })
+  }
+
+  @Test func `a network is an address of IPv4, and 64 bits of IPv6`() {
+    #expect(IPAddress("2001:db8::1")?.network == IPAddress("2001:db8::2:3:4:5")?.network)
+    #expect(IPAddress("2001:db8::1")?.network != IPAddress("2001:db8:0:1::1")?.network)
+    #expect(IPAddress("::ffff:192.0.2.1")?.network == IPAddress("192.0.2.1")?.network)
+    #expect(IPAddress("192.0.2.1")?.network != IPAddress("192.0.2.2")?.network)
+  }
+
   @Test(arguments: ["", "x", "1.2.3", "1.2.3.4.5", "::g"])
   func `what is no address is none`(_ text: String) {
     #expect(IPAddress(text) == nil)

@@ -20,13 +20,25 @@ package enum Actor: Sendable, Equatable {
 /// Somebody who administers, and what it is done on.
 @EventLoop package struct Administrator: Sendable {
   package nonisolated let actor: Actor
+  package nonisolated let scopes: Scopes
   package let store: Store
   package nonisolated let origin: Origin
 
-  package init(_ actor: Actor, store: Store, origin: Origin) {
+  package init(_ actor: Actor, scopes: Scopes, store: Store, origin: Origin) {
     self.actor = actor
+    self.scopes = scopes
     self.store = store
     self.origin = origin
+  }
+
+  /// The administrator as one who works on the data of a user.
+  func caller(on user: UserID, of app: AppID) -> Caller {
+    Caller(actor, scopes: scopes, on: user, of: app)
+  }
+
+  /// - Throws: `.forbidden`.
+  func require(_ scope: String) throws(Failure) {
+    guard scopes.contains(scope) else { throw .forbidden(scope: scope) }
   }
 
   func transaction<Outcome>(
@@ -56,6 +68,18 @@ package enum Actor: Sendable, Equatable {
       app: app,
       from: origin
     )
+  }
+}
+
+extension Administrator {
+  /// What tells the owner of a change that the administrator makes; the command line sends no mail.
+  func notice(
+    of change: WayInChange,
+    to user: UserID,
+    in app: AppID,
+    _ transaction: Transaction
+  ) async throws(DatabaseError) -> WayInNotice {
+    try await change.notice(of: user, in: transaction, store.apps.known(app), store)
   }
 }
 

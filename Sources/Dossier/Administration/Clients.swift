@@ -7,20 +7,18 @@ package struct Client: RowDecodable {
   package let id: ClientID
   /// Nil for an operator's, which may do everything in every app.
   package let app: AppID?
-  private let scopes: Scopes
+  package let scopes: Scopes
 
   package init(from row: Row) throws(DatabaseError) {
     id = ClientID(trusted: try row.text(0))
     app = row.text(ifAny: 1).map(AppID.init(trusted:))
-    scopes = Scopes(try row.text(2))
+    scopes = app == nil ? .everything : Scopes(try row.text(2))
   }
 
   package var isOperator: Bool { app == nil }
 
   /// Whether it may work on that app at all.
   package func belongs(to app: AppID) -> Bool { isOperator || self.app == app }
-
-  package func mayUse(_ scope: String) -> Bool { isOperator || scopes.contains(scope) }
 }
 
 extension Scopes {

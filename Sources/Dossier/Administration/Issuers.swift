@@ -4,9 +4,9 @@ package import Postgres
 
 /// An issuer that an app is to take tokens of.
 package struct IssuerDescription: Sendable {
-  /// Tells the app's issuers apart; users who came by it have the provider `jwt:` and this.
+  /// The operator's word for it.
   package let name: String
-  /// The `iss` of its tokens.
+  /// The `iss` of its tokens; users who came by it have the provider `jwt:` and this.
   package let issuer: String
   /// What must be in the `aud` of its tokens.
   package let audience: String
@@ -43,7 +43,7 @@ package enum Issuers {
   /// Adds an issuer to an app; its tokens are taken at once.
   ///
   /// - Parameters:
-  ///   - issuer: at most 1,024 characters for `issuer` and `audience`, 64 KiB for a key set.
+  ///   - issuer: at most 1,024 bytes for `issuer` and `audience`, 64 KiB for a key set.
   ///   - app: the name of the app.
   ///   - administrator: who adds it.
   /// - Throws: `.invalid`, `.issuerExists`, `.unknownApp`, `.unavailable`.
@@ -103,7 +103,8 @@ package enum Issuers {
     return row.bytes
   }
 
-  /// Removes an issuer: its users stay, and its tokens are no way in any more.
+  /// Removes an issuer: its users stay, and its tokens are no way in until one of its `iss` is added
+  /// again, by whatever name.
   ///
   /// - Throws: `.notFound`, `.unknownApp`, `.unavailable`.
   @EventLoop package static func remove(
@@ -132,8 +133,8 @@ extension IssuerDescription {
     var faults: [Fault] = []
     if let fault = OperatorName.fault(in: name, at: "/name") { faults.append(fault) }
     for (pointer, text) in [("/issuer", issuer), ("/audience", audience)]
-    where !(1...1_024).contains(text.unicodeScalars.count) {
-      faults.append(Fault(pointer, "length", "This member has 1 to 1024 characters."))
+    where !(1...1_024).contains(text.utf8.count) {
+      faults.append(Fault(pointer, "length", "This member has 1 to 1024 bytes."))
     }
     for (member, claim) in claims {
       let pointer = "/claims/\(JSONPointer.escaped(member))"

@@ -57,9 +57,10 @@ package enum UsersAdministrationQueries {
           'id', s.session_id, 'device_id', s.device_id, 'provider', s.provider,
           'address', host(s.address), 'agent', s.agent, 'created_at', s.created_at,
           'refreshed_at', s.refreshed_at, 'expires_at', s.expires_at)
-          order by s.created_at desc, s.session_id), '[]')
-        from sessions s
-        where s.user_id = u.user_id and s.ended_at is null and s.expires_at > now()))::text
+          order by s.session_id desc), '[]')
+        from (select * from sessions s
+          where s.user_id = u.user_id and s.ended_at is null and s.expires_at > now()
+          order by s.session_id desc limit 1000) s))::text
     from users u where u.user_id = $1 and u.app_id = $2
     """
   )
@@ -76,7 +77,7 @@ package enum UsersAdministrationQueries {
     union all
     (select user_id from unconfirmed_emails
       where app_id = $1 and email_key = email_key($2) and not exists (select from confirmed)
-      order by created_at desc limit 10)
+      order by created_at limit 10)
     """
   )
 
@@ -106,15 +107,7 @@ package enum UsersAdministrationQueries {
     """
   )
 
-  static let lockClaims = Statement<String, AppID, String>(
-    "users.lock_claims",
-    """
-    select user_id from unconfirmed_emails
-    where app_id = $1 and email_key = email_key($2) order by user_id for update
-    """
-  )
-
   package static let all: [any PreparedStatement] = [
-    page, details, holders, lock, setBlocked, delete, lockClaims,
+    page, details, holders, lock, setBlocked, delete,
   ]
 }

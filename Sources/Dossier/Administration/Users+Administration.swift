@@ -75,7 +75,7 @@ extension Users {
       try await administrator.record(action, of: user, app: app, in: transaction)
     }
     return try await Profile.read(
-      of: Caller(administrator.actor, on: user, of: app),
+      of: administrator.caller(on: user, of: app),
       in: administrator.store
     )
   }
@@ -104,11 +104,14 @@ extension Users {
     by administrator: Administrator
   ) async throws(Failure) {
     var picture: String?
+    var notice: WayInNotice?
     try await change(user, of: app, if: condition, administrator) {
       (transaction, _) async throws(DatabaseError) in
+      notice = try await administrator.notice(of: .deleted, to: user, in: app, transaction)
       picture = try await transaction.run(UsersAdministrationQueries.delete, user).first?.name
       try await administrator.record("user_delete", of: user, app: app, in: transaction)
     }
+    notice?.send()
     await administrator.store.pictures.shelf.forget(picture)
   }
 
@@ -122,6 +125,7 @@ extension Users {
     by administrator: Administrator
   ) async throws(Failure) {
     var hasAddress = true
+    var notice: WayInNotice?
     do throws(Failure) {
       try await change(user, of: app, administrator) {
         (transaction, found) async throws(DatabaseError) in
@@ -130,16 +134,24 @@ extension Users {
           return
         }
         // Those who claim the address follow one another.
-        _ = try await transaction.run(UsersAdministrationQueries.lockClaims, app, email)
-        let isNew = try await transaction.run(EmailQueries.confirm, user, app, email).first
+        _ = try await transaction.run(EmailQueries.lockClaims, app, email)
+        let isNew = try await Emails.prove(
+          email,
+          of: user,
+          in: app,
+          by: administrator.actor.text,
+          transaction
+        )
         hasAddress = isNew != nil
         guard isNew == true else { return }
         try await administrator.record("email_confirm", of: user, app: app, in: transaction)
+        notice = try await administrator.notice(of: .emailConfirmed, to: user, in: app, transaction)
       }
     } catch .identityTaken {
       throw .emailTaken
     }
     guard hasAddress else { throw .notFound }
+    notice?.send()
   }
 
   @EventLoop private static func endSessions(

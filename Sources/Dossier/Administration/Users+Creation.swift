@@ -12,24 +12,31 @@ extension Users {
   ///   - app: whose user it becomes.
   ///   - administrator: who makes it.
   /// - Returns: the profile, and whose it is.
-  /// - Throws: `.invalid` with every fault, `.userExists` with what is taken, `.identityTaken`,
+  /// - Throws: `.forbidden` for app metadata that the administrator may not write, `.invalid` with
+  ///   every fault, `.userExists` with what is taken, `.identityTaken`,
   ///   `.documentTooLarge`, `.overloaded`, `.unavailable`.
   @EventLoop package static func create(
     _ description: JSON,
     in app: App,
     by administrator: Administrator
   ) async throws(Failure) -> (user: UserID, profile: StoredDocument) {
+    if description["app_metadata"] != nil { try administrator.require(Scopes.updateAppMetadata) }
     var members = description
-    let password = try takePassword(from: &members, app.settings)
+    let password = try takePassword(from: &members, app)
     let stringLimit = app.settings.number(.propertyStringLength)
     var row = try ImportedUser(members, stringLimit: stringLimit, schemas: app.schemas)
-    if let password { row.password = .hash(try await administrator.store.passwords.hash(password)) }
+    if let password, let email = row.email {
+      let store = administrator.store
+      let address = try await EmailAddress(email, store)
+      let salt = store.keys.master.passwordSalt(app.id, address.key)
+      row.password = .hash(try await store.passwords.hash(password, salt))
+    }
     let user = try await administrator.transaction {
       [row] transaction async throws(DatabaseError) in
       try await write(row, to: app.id, administrator, in: transaction)
     }.get()
     let profile = try await Profile.read(
-      of: Caller(administrator.actor, on: user, of: app.id),
+      of: administrator.caller(on: user, of: app.id),
       in: administrator.store
     )
     return (user, profile)
@@ -40,7 +47,7 @@ extension Users {
   /// - Throws: `.invalid` when it cannot be the password of what is left.
   private static func takePassword(
     from description: inout JSON,
-    _ settings: AppSettings
+    _ app: App
   ) throws(Failure) -> String? {
     guard var members = description.object, let value = members["password"] else { return nil }
     var faults: [Fault] = []
@@ -51,7 +58,8 @@ extension Users {
       faults.append(ImportedUser.missing("A password"))
     }
     if let password = value.string {
-      if let fault = Credentials.fault(in: password, at: "/password", settings) {
+      let email = members["email"]?.string
+      if let fault = Credentials.fault(in: password, of: email, at: "/password", app) {
         faults.append(fault)
       }
     } else {

@@ -12,6 +12,8 @@ package import Postgres
   private var usual: App?
   private var loadedAt: UInt64?
   private var begunAt: UInt64 = 0
+  /// When the last reading that is through was begun: what was made before is in it.
+  private var readAt: UInt64 = 0
   private var load: Task<Result<Void, Failure>, Never>?
   /// How long a change of an app may go unnoticed, in nanoseconds.
   private static let age: UInt64 = 5_000_000_000
@@ -60,11 +62,11 @@ package import Postgres
     if let name {
       // Perhaps it has just been made: what began to be read before it was asked for may lack it.
       let askedAt = EventLoop.now()
-      while byName[name] == nil, begunAt < askedAt {
+      while byName[name] == nil, readAt < askedAt {
         let (now, next) = (EventLoop.now(), begunAt + Self.patience)
         if now < next { await EventLoop.sleep(for: .nanoseconds(Int64(next - now))) }
         // Another who waited may have looked meanwhile.
-        if begunAt < askedAt { try await reload().value.get() }
+        if readAt < askedAt { try await reload().value.get() }
       }
       guard let app = byName[name] else { throw .unknownApp }
       return app
@@ -73,6 +75,9 @@ package import Postgres
     guard let app = usual else { throw .unknownApp }
     return app
   }
+
+  /// The app of that id, if the apps have been read.
+  package func known(_ id: AppID) -> App? { byName.values.first { $0.id == id } }
 
   /// Whether some app lets pages of that origin call.
   package func allows(origin: String) async -> Bool {
@@ -96,6 +101,7 @@ package import Postgres
         for app in apps { for host in app.hosts { byHost[host] = app } }
         usual = byName[fallback]
         loadedAt = EventLoop.now()
+        readAt = begunAt
         return Result<Void, Failure>.success(())
       } catch {
         return .failure(Failure(error))

@@ -95,6 +95,14 @@ package enum Audit {
 }
 
 extension Audit {
+  /// Refuses programs without the scope; a user may read its own.
+  static func requireReadable(by caller: Caller) throws(Failure) {
+    guard case .program = caller.authority, !caller.scopes.contains(Scopes.readUserLogs) else {
+      return
+    }
+    throw .forbidden(scope: Scopes.readUserLogs)
+  }
+
   /// Records that a program has changed a user's data; what a user does with its own is no fact.
   ///
   /// - Throws: `.unavailable`.

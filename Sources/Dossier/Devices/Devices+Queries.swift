@@ -33,6 +33,17 @@ package enum DevicesQueries {
     """
   )
 
+  /// One row when the proof is right: whether the device knows all of these users.
+  static let know = Statement<Bool, DeviceID, AppID, BinaryBytes, String>(
+    "devices.know",
+    """
+    select not exists (
+      select from unnest(string_to_array($4, ' ')) u (user_id) where not exists (
+        select from device_users p where p.device_id = d.device_id and p.user_id = u.user_id))
+    from devices d where d.device_id = $1 and d.app_id = $2 and d.secret_hash = $3
+    """
+  )
+
   /// One row when the proof is right.
   ///
   /// - Parameter 4: whether somebody else becomes active when the active user leaves.
@@ -132,5 +143,5 @@ package enum DevicesQueries {
     """
   )
 
-  package static let all: [any PreparedStatement] = [admit, list, activate, refresh, leave]
+  package static let all: [any PreparedStatement] = [admit, know, list, activate, refresh, leave]
 }

@@ -122,6 +122,8 @@ package enum Devices {
 
   /// Checks before a login that the device is what it says and has room for the user.
   ///
+  /// `Opening` looks again when nobody else can come between; here it is told before anything is made,
+  /// counted or mailed.
   /// - Throws: `.deviceUnknown`, `.deviceFull`, `.unavailable`.
   @EventLoop static func admit(_ user: UserID, _ context: Context) async throws(Failure) {
     guard let proof = context.device else { return }
@@ -136,6 +138,19 @@ package enum Devices {
     guard let row = rows.first else { return }
     guard row.isRight else { throw .deviceUnknown }
     guard row.others < limit else { throw .deviceFull(limit: limit) }
+  }
+
+  /// Whether each of these users has logged in on the device before; false when there are none.
+  @EventLoop static func know(_ users: [UserID], _ context: Context) async throws(Failure) -> Bool {
+    guard let proof = context.device, !users.isEmpty else { return false }
+    let rows = try await context.store.read(
+      DevicesQueries.know,
+      proof.id,
+      context.app.id,
+      proof.secret.hash(context.store.keys.master),
+      users.map(\.text).joined(separator: " ")
+    )
+    return rows.first ?? false
   }
 
   private static func known(_ context: Context) throws(Failure) -> DeviceProof {

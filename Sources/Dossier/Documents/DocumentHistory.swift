@@ -15,7 +15,7 @@ package enum DocumentHistory {
   ///   - caller: whose.
   ///   - context: of the call.
   /// - Returns: objects with `version, changed_at, actor, deleted`.
-  /// - Throws: `.notFound` for no such user, `.unauthenticated`, `.unavailable`.
+  /// - Throws: `.forbidden`, `.notFound` for no such user, `.unauthenticated`, `.unavailable`.
   @EventLoop package static func page(
     of document: DocumentClass,
     before cursor: Int?,
@@ -23,6 +23,7 @@ package enum DocumentHistory {
     of caller: Caller,
     _ context: Context
   ) async throws(Failure) -> Page<Int> {
+    try document.requireReadable(by: caller, in: context.app)
     let rows = try await context.store.read(
       DocumentHistoryQueries.page,
       caller.user,
@@ -37,14 +38,15 @@ package enum DocumentHistory {
 
   /// A document as it was in one version.
   ///
-  /// - Throws: `.notFound` when that version is not kept or is a deletion, `.unauthenticated`,
-  ///   `.unavailable`.
+  /// - Throws: `.forbidden`, `.notFound` when that version is not kept or is a deletion,
+  ///   `.unauthenticated`, `.unavailable`.
   @EventLoop package static func read(
     _ version: Int,
     of document: DocumentClass,
     of caller: Caller,
     _ context: Context
   ) async throws(Failure) -> StoredDocument {
+    try document.requireReadable(by: caller, in: context.app)
     let rows = try await context.store.read(
       DocumentHistoryQueries.read,
       caller.user,

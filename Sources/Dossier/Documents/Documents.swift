@@ -74,14 +74,15 @@ package enum DocumentChange: Sendable {
 package enum Documents {
   /// Reads a document.
   ///
-  /// - Throws: `.notFound`, `.unauthenticated`, `.unavailable`.
+  /// - Throws: `.forbidden`, `.notFound`, `.unauthenticated`, `.unavailable`.
   @EventLoop package static func read(
     _ document: DocumentClass,
     of caller: Caller,
-    in store: Store
+    _ context: Context
   ) async throws(Failure) -> StoredDocument {
+    try document.requireReadable(by: caller, in: context.app)
     guard
-      let row = try await store.first(
+      let row = try await context.store.first(
         DocumentsQueries.read,
         caller.user,
         caller.authority,
@@ -102,7 +103,7 @@ package enum Documents {
   ///   - caller: whose.
   ///   - context: of the call; where its app has a schema for the class, the new document must fit.
   /// - Returns: the new document, and whether there was none before.
-  /// - Throws: `.versionMoved`, `.notFound` for a patch of a custom document that is not there,
+  /// - Throws: `.forbidden`, `.versionMoved`, `.notFound` for a patch of a custom document that is not there,
   ///   `.invalid` for keys, `.schemaMismatch`, `.documentTooLarge`, `.patchTestFailed`,
   ///   `.patchNotApplicable`, `.unauthenticated`.
   @EventLoop package static func write(
@@ -136,6 +137,7 @@ package enum Documents {
     of caller: Caller,
     _ context: Context
   ) async throws(Failure) -> (document: StoredDocument, isNew: Bool) {
+    try document.requireWritable(by: caller)
     let store = context.store
     var check: (([WrittenDocumentRow]) throws(Failure) -> Void)?
     if let schema = try context.app.schemas.schema(for: document) {
@@ -166,16 +168,26 @@ package enum Documents {
       throw .documentTooLarge(limit: document.limit)
     }
     guard let row = rows.first else { throw caller.gone }
-    if let written = row.document { return (written, row.isNew) }
-    // The statement's view may be older than the version that stood in the way: look again.
+    guard let written = row.document else {
+      throw .versionMoved(current: try await version(of: document, of: caller, store))
+    }
+    try await Audit.recordChange(of: document.pathName, by: caller, context)
+    return (written, row.isNew)
+  }
+
+  /// The version that stood in the way of a write, whose view may be older: this looks again.
+  @EventLoop private static func version(
+    of document: DocumentClass,
+    of caller: Caller,
+    _ store: Store
+  ) async throws(Failure) -> Int {
     let current = try await store.read(
       DocumentsQueries.read,
       caller.user,
       caller.authority,
       document
     )
-    let version = current.first?.document?.version ?? 0
-    throw .versionMoved(current: version)
+    return current.first?.document?.version ?? 0
   }
 
   @EventLoop private static func apply(
@@ -274,14 +286,15 @@ package enum Documents {
 
   /// Deletes a document.
   ///
-  /// - Throws: `.notFound`, `.versionMoved`, `.unauthenticated`, `.unavailable`.
+  /// - Throws: `.forbidden`, `.notFound`, `.versionMoved`, `.unauthenticated`, `.unavailable`.
   @EventLoop package static func delete(
     _ document: DocumentClass,
     if condition: VersionCondition,
     of caller: Caller,
-    in store: Store
+    _ context: Context
   ) async throws(Failure) {
-    let rows = try await store.write(
+    try document.requireWritable(by: caller)
+    let rows = try await context.store.write(
       DocumentsQueries.delete,
       caller.user,
       caller.authority,
@@ -290,13 +303,15 @@ package enum Documents {
       caller.actor
     )
     guard let isDeleted = rows.first else { throw caller.gone }
-    guard !isDeleted else { return }
-    let current = try await read(document, of: caller, in: store)
-    throw .versionMoved(current: current.version)
+    guard isDeleted else {
+      let current = try await version(of: document, of: caller, context.store)
+      throw current > 0 ? .versionMoved(current: current) : .notFound
+    }
+    try await Audit.recordChange(of: document.pathName, by: caller, context)
   }
 }
 
 extension JSONLimits {
-  /// For what PostgreSQL wrote: it spells numbers out, `1e300` with all its zeros.
-  static let stored = JSONLimits(depth: 512, numberLength: 700, exponent: 700)
+  /// For what PostgreSQL wrote: whatever was stored under earlier limits stays readable.
+  static let stored = JSONLimits(depth: 512, numberLength: .max)
 }

@@ -1,83 +1,81 @@
 import EventLoop
-import Glibc
-package import Postgres
+import Postgres
 
-/// Limits how often a secret may be guessed, and how often mail may be asked for.
+/// Limits how often a secret may be guessed.
 ///
-/// Attempts are counted before they are made, in the database: all workers count together, and many
-/// attempts at once are many. A success takes its own away again.
+/// Failures are counted by who is guessed at and from where, so that nobody can lock out another;
+/// more slowly by who is guessed at, from wherever; and by where they come from, whoever is guessed
+/// at. A device on which the user has logged in before is counted for itself alone: what others do
+/// does not concern it. A success takes its own attempt away again.
 struct FailureGuard {
-  private let identifier: BinaryBytes
-  private let address: BinaryBytes
-  private let context: Context
+  private let allowances: Allowances
 
-  /// Each purpose is counted for itself, and so is each identifier, known or not.
-  @EventLoop init(_ purpose: String, on identifier: String, _ context: Context) {
+  /// - Parameters:
+  ///   - purpose: each is counted for itself.
+  ///   - identifier: counts also when it is nobody's.
+  ///   - isFamiliar: whether everyone whom the attempt can let in has logged in before on the
+  ///     caller's device, which only they can have brought about.
+  ///   - context: the app, with its limits, and where the call comes from.
+  @EventLoop init(
+    _ purpose: String,
+    on identifier: String,
+    isFamiliar: Bool = false,
+    _ context: Context
+  ) {
+    let settings = context.app.settings
+    let burst = settings.number(.failuresPerIdentifier)
+    let seconds = settings.number(.failureMinutes) * 60
     let master = context.store.keys.master
-    let network = Self.network(of: context.origin.address)
-    self.identifier = BinaryBytes(master.failureSubject("\(purpose) \(identifier)"))
-    address = BinaryBytes(master.failureSubject("\(purpose) from \(network)"))
-    self.context = context
+    if isFamiliar, let device = context.device {
+      let own = Allowance(
+        "\(purpose)-device",
+        of: identifier,
+        device.id.text,
+        burst: burst,
+        seconds: seconds,
+        master
+      )
+      allowances = Allowances([own], context)
+      return
+    }
+    let network = String(hexadecimal: context.origin.network)
+    allowances = Allowances(
+      [
+        Allowance(purpose, of: identifier, network, burst: burst, seconds: seconds, master),
+        Allowance(
+          "\(purpose)-anywhere",
+          of: identifier,
+          burst: settings.number(.failuresPerIdentifierHourly),
+          seconds: 3_600,
+          isTold: false,
+          master
+        ),
+        .ofNetwork(purpose, context),
+      ],
+      context
+    )
   }
 
   /// Counts an attempt.
   ///
   /// - Throws: `.tooManyAttempts` when there were too many, `.unavailable`.
-  @EventLoop func attempt() async throws(Failure) {
-    let settings = context.app.settings
-    let rows = try await context.store.write(
-      FailureQueries.attempt,
-      context.app.id,
-      identifier,
-      address,
-      settings.number(.failureMinutes),
-      settings.number(.failuresPerIdentifier),
-      settings.number(.failuresPerAddress)
-    )
-    if let seconds = rows.first, seconds > 0 { throw .tooManyAttempts(retryAfter: seconds) }
-  }
+  @EventLoop func attempt() async throws(Failure) { try await allowances.spend() }
 
   /// Takes the attempt away: it was no failure.
   @EventLoop func succeed(in transaction: Transaction) async throws(DatabaseError) {
-    _ = try await transaction.run(FailureQueries.succeed, context.app.id, identifier, address)
-  }
-
-  /// What counts as one address: of IPv6 the 64 bits that a subscriber has to itself.
-  static func network(of address: String?) -> String {
-    guard let address else { return "" }
-    var bytes = in6_addr()
-    guard unsafe inet_pton(AF_INET6, address, &bytes) == 1 else { return address }
-    return unsafe withUnsafeBytes(of: bytes) { String(hexadecimal: unsafe $0.prefix(8)) }
+    try await allowances.giveBack(in: transaction)
   }
 }
 
-package enum FailureQueries {
-  /// How many seconds to wait; 0 when the attempt may be made.
-  static let attempt = Statement<Int, AppID, BinaryBytes, BinaryBytes, Int, Int, Int>(
-    "failures.attempt",
-    """
-    with counted as (
-      insert into failures as f (app_id, subject, count, until)
-      select $1, subject, 1, now() + $4::bigint * interval '1 minute'
-      from unnest(array[$2::bytea, $3::bytea]) as s (subject) order by subject
-      on conflict (app_id, subject) do update set
-        count = case when f.until <= now() then 1 else f.count + 1 end,
-        until = case when f.until <= now() then excluded.until else f.until end
-      returning subject, count, until
+extension Allowance {
+  /// What one network may attempt, whatever it is about.
+  @EventLoop static func ofNetwork(_ purpose: String, _ context: Context) -> Allowance {
+    Allowance(
+      "\(purpose)-network",
+      of: String(hexadecimal: context.origin.network),
+      burst: context.app.settings.number(.failuresPerAddress),
+      seconds: context.app.settings.number(.failureMinutes) * 60,
+      context.store.keys.master
     )
-    select coalesce(max(ceil(extract(epoch from until - now())))::int, 0) from counted
-    where count > case subject when $2::bytea then $5::bigint else $6::bigint end
-    """
-  )
-
-  /// The identifier's count starts anew: whoever knows the secret has shown it.
-  static let succeed = Statement<NoRow, AppID, BinaryBytes, BinaryBytes>(
-    "failures.succeed",
-    """
-    with forgiven as (delete from failures where app_id = $1 and subject = $2)
-    update failures set count = greatest(count - 1, 0) where app_id = $1 and subject = $3
-    """
-  )
-
-  package static let all: [any PreparedStatement] = [attempt, succeed]
+  }
 }

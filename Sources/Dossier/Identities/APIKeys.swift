@@ -29,6 +29,7 @@ package enum APIKeys {
     let key = Credential(.apiKey, of: caller.user, part: id)
     let limit = context.app.settings.number(.apiKeysPerUser)
     let master = context.store.keys.master
+    var notice: WayInNotice?
     let outcome = try await context.store.transaction { transaction async throws(DatabaseError) in
       // Keys made at once are counted one after the other.
       let locked = try await transaction.run(
@@ -47,11 +48,12 @@ package enum APIKeys {
         limit
       )
       guard !made.isEmpty else { return false }
-      try await Identities.recordLink("api-key", of: caller, in: transaction, context)
+      notice = try await WayInChange.linked("api-key").record(by: caller, in: transaction, context)
       return true
     }
     guard let isMade = outcome else { throw caller.gone }
     guard isMade else { throw .tooManyAPIKeys(limit: limit) }
+    notice?.send()
     return Made(id: id, key: key.text(master))
   }
 
@@ -76,15 +78,24 @@ package enum APIKeys {
     of caller: Caller,
     _ context: Context
   ) async throws(Failure) {
-    let rows = try await context.store.write(
-      APIKeyQueries.setDisabled,
-      caller.user,
-      caller.authority,
-      key,
-      isDisabled
-    )
-    guard let isFound = rows.first else { throw caller.gone }
-    guard isFound else { throw .notFound }
+    var notice: WayInNotice?
+    let found = try await context.store.transaction { transaction async throws(DatabaseError) in
+      let found = try await transaction.run(
+        APIKeyQueries.setDisabled,
+        caller.user,
+        caller.authority,
+        key,
+        isDisabled
+      ).first
+      if found?.isChanged == true {
+        let change: WayInChange = isDisabled ? .keyDisabled : .keyEnabled
+        notice = try await change.record(by: caller, in: transaction, context)
+      }
+      return found
+    }
+    guard let found else { throw caller.gone }
+    guard found.isThere else { throw .notFound }
+    notice?.send()
   }
 
   /// Logs a user in by one of its keys.
@@ -94,6 +105,22 @@ package enum APIKeys {
     _ text: String,
     _ context: Context
   ) async throws(Failure) -> Sessions.Grant {
+    let user = try await owner(of: text, context)
+    try await Devices.admit(user, context)
+    let opening = Opening(of: user, by: "api-key", context)
+    try await context.store.transaction { (transaction) async throws(DatabaseError) in
+      try await opening.write(in: transaction)
+    }
+    return try await opening.grant()
+  }
+
+  /// Whose key that is, who is not blocked.
+  ///
+  /// - Throws: `.wrongCredentials`, `.wayInClosed`, `.unavailable`.
+  @EventLoop static func owner(
+    of text: String,
+    _ context: Context
+  ) async throws(Failure) -> UserID {
     try context.requireOpen(.apiKey)
     // No guard: whoever guesses does not get past the mark.
     guard let key = Credential(.apiKey, text, context.store.keys.master) else {
@@ -108,12 +135,18 @@ package enum APIKeys {
       context.app.id
     )
     guard !used.isEmpty else { throw .wrongCredentials }
-    try await Devices.admit(user, context)
-    let opening = Opening(of: user, by: "api-key", context)
-    try await context.store.transaction { (transaction) async throws(DatabaseError) in
-      try await opening.write(in: transaction)
-    }
-    return try await opening.grant()
+    return user
+  }
+}
+
+/// What became of a key that is disabled, or enabled again.
+struct DisabledKey: RowDecodable {
+  let isThere: Bool
+  let isChanged: Bool
+
+  init(from row: Row) throws(DatabaseError) {
+    isThere = try row.bool(0)
+    isChanged = try row.bool(1)
   }
 }
 
@@ -153,15 +186,18 @@ package enum APIKeyQueries {
     """
   )
 
-  static let setDisabled = Statement<Bool, UserID, Authority, APIKeyID, Bool>(
+  static let setDisabled = Statement<DisabledKey, UserID, Authority, APIKeyID, Bool>(
     "api_keys.set_disabled",
     """
     with c as (select user_id from caller($1, $2)), changed as (
-      update api_keys k
-      set disabled_at = case when $4::boolean then coalesce(k.disabled_at, now()) end
-      from c where k.user_id = c.user_id and k.key_id = $3 returning k.user_id
+      update api_keys k set disabled_at = case when $4::boolean then now() end
+      from c where k.user_id = c.user_id and k.key_id = $3
+        and (k.disabled_at is not null) <> $4::boolean
+      returning 1
     )
-    select changed.user_id is not null from c left join changed on true
+    select exists (select from api_keys k where k.user_id = c.user_id and k.key_id = $3),
+      exists (select from changed)
+    from c
     """
   )
 
@@ -175,5 +211,14 @@ package enum APIKeyQueries {
     """
   )
 
-  package static let all: [any PreparedStatement] = [make, list, setDisabled, use]
+  /// Removes all keys of a user.
+  static let removeAll = Statement<NoRow, UserID>(
+    "api_keys.remove_all",
+    """
+    with keys as (delete from api_keys where user_id = $1)
+    delete from identities where user_id = $1 and provider = 'api-key'
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [make, list, setDisabled, use, removeAll]
 }

@@ -11,6 +11,18 @@ struct IdentityHolder: RowDecodable {
   }
 }
 
+/// What is about to be unlinked.
+struct IdentityToUnlink: RowDecodable {
+  let provider: String
+  /// How many others there are to log in with.
+  let others: Int
+
+  init(from row: Row) throws(DatabaseError) {
+    provider = try row.text(0)
+    others = try row.int(1)
+  }
+}
+
 package enum IdentitiesQueries {
   /// One row when the session counts.
   static let list = Statement<JSONText, UserID, Authority>(
@@ -34,34 +46,30 @@ package enum IdentitiesQueries {
     """
   )
 
-  /// One row when the session counts: whether the address was not confirmed by another.
+  /// One row when the session counts.
   ///
   /// Fails by `passwords_pkey` when the user has a password.
-  static let linkPassword = Statement<Bool, UserID, Authority, IdentityID, String, String>(
+  /// - Parameter 5: the key of the address.
+  static let linkPassword = Statement<
+    String, UserID, Authority, IdentityID, String, String, String
+  >(
     "identities.link_password",
     """
-    with c as (select user_id, app_id from caller($1, $2)), free as (
-      select c.*, email_key($4) as key from c where not exists (
-        select from identity_subjects i
-        where i.app_id = c.app_id and i.provider = 'email' and i.subject = email_key($4))
-    ), password as (
-      insert into passwords (user_id, hash) select user_id, $5 from free
+    with c as (select user_id, app_id from caller($1, $2)), password as (
+      insert into passwords (user_id, hash) select user_id, $6 from c
     ), placeholder as (
-      delete from identities i using free f where i.user_id = f.user_id and i.provider = 'anonymous'
+      delete from identities i using c where i.user_id = c.user_id and i.provider = 'anonymous'
     ), subject as (
-      delete from identity_subjects i using free f
-      where i.user_id = f.user_id and i.provider = 'anonymous'
+      delete from identity_subjects i using c where i.user_id = c.user_id and i.provider = 'anonymous'
     ), identity as (
       insert into identities (user_id, identity_id, app_id, provider, subject)
-      select user_id, $3, app_id, 'password', key from free
+      select user_id, $3, app_id, 'password', $5 from c
     ), claim as (
-      insert into unconfirmed_emails (app_id, email_key, user_id) select app_id, key, user_id from free
-    ), changed as (
-      update users u set anonymous = false, email = btrim($4), email_verified = false,
-        version = u.version + 1, updated_at = now()
-      from free f where u.user_id = f.user_id
+      insert into unconfirmed_emails (app_id, email_key, user_id) select app_id, $5, user_id from c
     )
-    select free.user_id is not null from c left join free on true
+    update users u set anonymous = false, email = btrim($4), email_verified = false,
+      version = u.version + 1, updated_at = now()
+    from c where u.user_id = c.user_id returning u.user_id
     """
   )
 
@@ -98,17 +106,17 @@ package enum IdentitiesQueries {
   )
 
   /// How many others there are to log in with; no row when there is no such identity.
-  static let others = Statement<Int, UserID, IdentityID>(
+  static let others = Statement<IdentityToUnlink, UserID, IdentityID>(
     "identities.others",
     """
-    select (select count(*) from identities o
+    select i.provider, (select count(*) from identities o
       where o.user_id = i.user_id and o.identity_id <> i.identity_id and o.provider <> 'anonymous')
     from identities i where i.user_id = $1 and i.identity_id = $2
     """
   )
 
-  /// Removes an identity, with what makes it one; its provider.
-  static let unlink = Statement<String, UserID, IdentityID>(
+  /// Removes an identity, with what makes it one.
+  static let unlink = Statement<NoRow, UserID, IdentityID>(
     "identities.unlink",
     """
     with gone as (
@@ -124,13 +132,11 @@ package enum IdentitiesQueries {
       where e.user_id = g.user_id and g.provider = 'password'
     ), mail as (
       delete from mail_tokens m using gone g where m.user_id = g.user_id and g.provider = 'password'
-    ), changed as (
-      update users u set version = u.version + 1, updated_at = now(),
-        email = case when g.provider = 'password' then null else u.email end,
-        email_verified = u.email_verified and g.provider <> 'password'
-      from gone g where u.user_id = g.user_id
     )
-    select provider from gone
+    update users u set version = u.version + 1, updated_at = now(),
+      email = case when g.provider = 'password' then null else u.email end,
+      email_verified = u.email_verified and g.provider <> 'password'
+    from gone g where u.user_id = g.user_id
     """
   )
 

@@ -18,38 +18,64 @@ package enum Identities {
 
   /// Attaches an email address and a password to the caller, and mails what confirms the address.
   ///
-  /// - Throws: `.invalid`, `.identityTaken` when another user has confirmed the address,
-  ///   `.identityExists` when the caller has a password already, `.tooManyAttempts`, `.wayInClosed`,
-  ///   `.unauthenticated`, `.overloaded`, `.unavailable`.
+  /// An address that another user has proved is answered alike, and the mail tells that one.
+  /// - Throws: `.invalid`, `.emailTaken` in an app that reveals it, `.identityExists` when the caller
+  ///   has a password already, `.tooManyAttempts` also when the address has all the claims it may,
+  ///   `.wayInClosed`, `.unauthenticated`, `.overloaded`, `.unavailable`.
   @EventLoop package static func linkPassword(
     _ credentials: Credentials,
     to caller: Caller,
     _ context: Context
   ) async throws(Failure) {
     try context.requireOpen(.password)
-    try credentials.checkForRegistration(context.app.settings)
+    try credentials.checkForRegistration(context.app)
     try await context.requireSession(of: caller)
-    try await EmailAddress(credentials.email).limitMail(context)
-    let hash = try await context.store.passwords.hash(credentials.password)
-    let mail = MailedToken(.confirm, to: credentials.email, of: caller.user, context)
+    let address = try await EmailAddress(credentials.email, context)
+    try await address.limitMail(context)
+    if context.app.settings.flag(.revealTakenEmails) {
+      let holder = try await context.store.read(
+        IdentitiesQueries.holder,
+        context.app.id,
+        "email",
+        address.key
+      )
+      if let holder = holder.first, holder.user != caller.user { throw .emailTaken }
+    }
+    let hash = try await context.store.passwords.hash(
+      credentials.password,
+      address.passwordSalt(context)
+    )
+    let limit = ClaimLimit(address.key, context)
+    var notice: WayInNotice?
     let outcome = try await context.store.transaction { transaction async throws(DatabaseError) in
+      guard try await limit.makeRoom(in: transaction) else { return LinkOutcome.crowded }
       let linked = try await transaction.run(
         IdentitiesQueries.linkPassword,
         caller.user,
         caller.authority,
         IdentityID(),
         credentials.email,
+        address.key,
         hash
       )
-      guard linked.first == true else { return linked.first }
-      try await mail.write(in: transaction)
-      try await recordLink("password", of: caller, in: transaction, context)
-      return true
+      guard !linked.isEmpty else { return .sessionEnded }
+      notice = try await WayInChange.linked("password").record(
+        by: caller,
+        in: transaction,
+        context
+      )
+      return .linked
     }
-    guard let isLinked = outcome else { throw caller.gone }
-    guard isLinked else { throw .identityTaken }
-    mail.send()
+    switch outcome {
+    case .linked:
+      notice?.send()
+      Emails.mail(.confirm, to: address, claimedBy: caller.user, context)
+    case .sessionEnded: throw caller.gone
+    case .crowded: throw limit.failure
+    }
   }
+
+  private enum LinkOutcome { case linked, sessionEnded, crowded }
 
   /// Attaches what an issuer's token says to the caller; nothing changes when it is the caller's.
   ///
@@ -70,6 +96,7 @@ package enum Identities {
       external.subject
     )
     if holder.first?.user == caller.user { return }
+    var notice: WayInNotice?
     let isLinked = try await context.store.transaction { transaction async throws(DatabaseError) in
       let linked = try await transaction.run(
         IdentitiesQueries.linkSubject,
@@ -80,10 +107,15 @@ package enum Identities {
         external.subject
       )
       guard !linked.isEmpty else { return false }
-      try await recordLink(external.provider, of: caller, in: transaction, context)
+      notice = try await WayInChange.linked(external.provider).record(
+        by: caller,
+        in: transaction,
+        context
+      )
       return true
     }
     guard isLinked else { throw caller.gone }
+    notice?.send()
   }
 
   /// Takes an identity away from the caller.
@@ -95,6 +127,7 @@ package enum Identities {
     from caller: Caller,
     _ context: Context
   ) async throws(Failure) {
+    var notice: WayInNotice?
     let outcome = try await context.store.transaction { transaction async throws(DatabaseError) in
       // Two at once must not each leave the other's.
       let locked = try await transaction.run(
@@ -104,21 +137,18 @@ package enum Identities {
       )
       guard !locked.isEmpty else { return UnlinkOutcome.sessionEnded }
       let found = try await transaction.run(IdentitiesQueries.others, caller.user, identity)
-      guard let others = found.first else { return .notFound }
-      guard others > 0 else { return .last }
-      let provider = try await transaction.run(IdentitiesQueries.unlink, caller.user, identity)
-      try await AuditEvent(
-        "unlink",
-        of: caller.user,
-        by: caller.actor,
-        session: caller.session,
-        device: caller.device,
-        detail: ["provider": .string(provider.first ?? "")]
-      ).record(in: transaction, context)
+      guard let found = found.first else { return .notFound }
+      guard found.others > 0 else { return .last }
+      notice = try await WayInChange.unlinked(found.provider).record(
+        by: caller,
+        in: transaction,
+        context
+      )
+      _ = try await transaction.run(IdentitiesQueries.unlink, caller.user, identity)
       return .unlinked
     }
     switch outcome {
-    case .unlinked: break
+    case .unlinked: notice?.send()
     case .sessionEnded: throw caller.gone
     case .notFound: throw .notFound
     case .last: throw .lastIdentity
@@ -126,20 +156,4 @@ package enum Identities {
   }
 
   private enum UnlinkOutcome { case unlinked, sessionEnded, notFound, last }
-
-  @EventLoop static func recordLink(
-    _ provider: String,
-    of caller: Caller,
-    in transaction: Transaction,
-    _ context: Context
-  ) async throws(DatabaseError) {
-    try await AuditEvent(
-      "link",
-      of: caller.user,
-      by: caller.actor,
-      session: caller.session,
-      device: caller.device,
-      detail: ["provider": .string(provider)]
-    ).record(in: transaction, context)
-  }
 }

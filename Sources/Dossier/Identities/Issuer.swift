@@ -20,9 +20,6 @@ struct Issuer: RowDecodable {
     mapping = (try? JSON.parse(try row.bytes(5)))?.object ?? JSONObject()
   }
 
-  /// What its keys are made of: when this changes, so have they.
-  var statedKeys: [UInt8] { secret ?? jwks ?? Array((jwksURL ?? "").utf8) }
-
   /// Which claim each member of the profile is taken from, unless the operator says otherwise.
   ///
   /// - Source: OpenID Connect Core section 5.1.
@@ -39,7 +36,7 @@ struct Issuer: RowDecodable {
       guard let text = claims[mapping[member]?.string ?? usual]?.string else { continue }
       let isFit =
         member == "email"
-        ? EmailAddress(text).isPlausible : Profile.fault(member, .string(text)) == nil
+        ? EmailAddress.isPlausible(text) : Profile.fault(member, .string(text)) == nil
       if isFit { profile[member] = .string(text) }
     }
     return profile

@@ -42,6 +42,23 @@ package enum TokenLogin {
     return try await opening.grant()
   }
 
+  /// Whom an issuer's token names; nil when nobody has the identity.
+  ///
+  /// - Throws: `.invalidExternalToken`, `.issuerUnavailable`, `.wayInClosed`, `.unavailable`.
+  @EventLoop static func holder(
+    of token: String,
+    _ context: Context
+  ) async throws(Failure) -> UserID? {
+    try context.requireOpen(.jwt)
+    let external = try await context.store.external.identity(of: token, context)
+    return try await context.store.read(
+      IdentitiesQueries.holder,
+      context.app.id,
+      external.provider,
+      external.subject
+    ).first?.user
+  }
+
   /// Nil when nobody has the identity.
   @EventLoop private static func enter(
     _ external: ExternalTokens.Identity,

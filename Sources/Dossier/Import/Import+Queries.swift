@@ -68,7 +68,7 @@ package enum ImportQueries {
         where s.app_id = $1 and s.provider = 'email' and s.subject = r.key),
       (select e.user_id from unconfirmed_emails e
         where e.app_id = $1 and e.email_key = r.key
-        order by coalesce(e.user_id = r.user_id, false) desc, e.created_at desc, e.user_id limit 1),
+        order by coalesce(e.user_id = r.user_id, false) desc, e.created_at, e.user_id limit 1),
       (select string_agg(coalesce(s.user_id::text, '-'), ' ' order by i.place)
         from jsonb_array_elements(r.identities) with ordinality as i (told, place)
         left join identity_subjects s on s.app_id = $1 and s.provider = i.told ->> 'provider'

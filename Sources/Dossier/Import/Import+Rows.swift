@@ -103,25 +103,9 @@ extension ImportQueries {
   static let supersede = Statement<NoRow, AppID, TextBytes>(
     "imports.supersede",
     """
-    with r as (
-      select r.user_id, email_key(r.email) as key
-      from jsonb_to_recordset($2::jsonb) as r (user_id text, email text)
-      where exists (
-        select from identities i where i.user_id = r.user_id and i.provider = 'password')
-    ), rivals as (
-      delete from unconfirmed_emails e using r
-      where e.app_id = $1 and e.email_key = r.key and e.user_id <> r.user_id returning e.user_id
-    ), lost as (
-      delete from identities i using rivals
-      where i.user_id = rivals.user_id and i.provider = 'password'
-    ), cleared as (
-      delete from passwords p using rivals where p.user_id = rivals.user_id
-    ), mails as (
-      delete from mail_tokens m using rivals where m.user_id = rivals.user_id
-    )
-    update users u set email = null, email_verified = false, version = u.version + 1,
-      updated_at = now()
-    from rivals where u.user_id = rivals.user_id
+    select supersede_claims($1, r.email, r.user_id, 'operator')
+    from jsonb_to_recordset($2::jsonb) as r (user_id text, email text)
+    where exists (select from identities i where i.user_id = r.user_id and i.provider = 'password')
     """
   )
 

@@ -34,9 +34,10 @@ package struct ImportedUser: Sendable {
   var hasPassword: Bool { password != .untold || email != nil && identities.isEmpty }
 
   /// Those of a request for each document, which is a member here: deeper by one.
-  ///
-  /// Numbers are as long as PostgreSQL spells out what a request may hold: an export has them so.
-  private static let limits = JSONLimits(depth: 65, numberLength: 700, exponent: 308)
+  private static let limits = JSONLimits(
+    depth: JSONLimits.standard.depth + 1,
+    numberLength: JSONLimits.standard.numberLength
+  )
 
   /// Reads a line.
   ///
@@ -100,7 +101,7 @@ package struct ImportedUser: Sendable {
       return id == nil ? [Fault(place, "id", "An id has 24 hexadecimal digits.")] : []
     case "email":
       email = value.string
-      let isPlausible = email.map { EmailAddress($0).isPlausible } ?? false
+      let isPlausible = email.map(EmailAddress.isPlausible) ?? false
       return isPlausible ? [] : [Fault(place, "email", "This is not an email address.")]
     case "email_verified":
       isVerified = value.bool
@@ -172,11 +173,6 @@ package struct ImportedUser: Sendable {
     guard let object = value.object else { return [Fault(place, "type", "This is an object.")] }
     properties = object
     var faults = PropertySet.faults(in: object, stringLimit: stringLimit)
-    let longest = JSONLimits.standard.numberLength
-    for (key, value) in object where (value.number?.text.utf8.count ?? 0) > longest {
-      let pointer = "/" + JSONPointer.escaped(key)
-      faults.append(Fault(pointer, "json.number", "A number may have \(longest) bytes."))
-    }
     if object.count > PropertySet.limit {
       faults.append(
         Fault("", "too_many_properties", "A user has at most \(PropertySet.limit) properties.")
@@ -222,10 +218,10 @@ extension ImportedUser.Identity {
       return Fault(
         pointer + "/provider",
         "provider",
-        "Identities are those of issuers, such as jwt:web."
+        "Identities are those of issuers, such as jwt:https://issuer.example.com."
       )
     }
-    for (name, text, limit) in [("provider", provider, 100), ("subject", subject, 1_024)] {
+    for (name, text, limit) in [("provider", provider, 1_028), ("subject", subject, 1_024)] {
       let isFit =
         (1...limit).contains(text.utf8.count)
         && text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }

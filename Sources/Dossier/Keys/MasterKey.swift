@@ -8,6 +8,7 @@ package struct MasterKey: Sendable {
   private let credentialHash: SymmetricKey
   private let credentialMark: SymmetricKey
   private let failures: SymmetricKey
+  private let passwordSalts: SymmetricKey
   private let seal: SymmetricKey
 
   /// - Parameter secret: at least 32 bytes, random.
@@ -23,6 +24,7 @@ package struct MasterKey: Sendable {
     credentialHash = derived("credential hash")
     credentialMark = derived("credential mark")
     failures = derived("failures")
+    passwordSalts = derived("password salts")
     seal = derived("seal")
   }
 
@@ -32,9 +34,12 @@ package struct MasterKey: Sendable {
   /// Tells a credential that was once issued from one made up, without the database.
   func mark(of credential: [UInt8]) -> [UInt8] { mac(credential, credentialMark) }
 
-  /// The name under which failures of an identifier or address are counted: the table of failures
-  /// is not to be a list of who tried to log in.
-  func failureSubject(_ text: String) -> [UInt8] { mac(Array(text.utf8), failures) }
+  /// The name under which attempts are counted: their table is not to be a list of who tried to log
+  /// in.
+  func attemptSubject(_ text: String) -> [UInt8] { mac(Array(text.utf8), failures) }
+
+  /// Bytes that go with one name and cannot be foretold by others.
+  func passwordSalt(_ name: String) -> [UInt8] { mac(Array(name.utf8), passwordSalts) }
 
   private func mac(_ bytes: [UInt8], _ key: SymmetricKey) -> [UInt8] {
     Array(HMAC<SHA256>.authenticationCode(for: bytes, using: key))

@@ -12,8 +12,7 @@ struct MailedToken {
 
     var kind: Credential.Kind { self == .confirm ? .confirmation : .passwordReset }
     var lifetime: Duration { self == .confirm ? .seconds(86_400) : .seconds(3_600) }
-    fileprivate var subject: AppSetting { self == .confirm ? .confirmSubject : .resetSubject }
-    fileprivate var text: AppSetting { self == .confirm ? .confirmText : .resetText }
+    fileprivate var mail: AppMail { self == .confirm ? .confirmation : .reset }
   }
 
   private let purpose: Purpose
@@ -22,6 +21,11 @@ struct MailedToken {
   private let context: Context
   private let token: Credential
 
+  /// - Parameters:
+  ///   - purpose: what it may be shown for.
+  ///   - email: as it is stored of the user, never as somebody typed it who asks for mail.
+  ///   - user: whom it is about.
+  ///   - context: of the request that asked for it.
   init(_ purpose: Purpose, to email: String, of user: UserID, _ context: Context) {
     self.purpose = purpose
     self.email = email
@@ -30,40 +34,48 @@ struct MailedToken {
     token = Credential(purpose.kind, of: user)
   }
 
-  /// Writes it in the place of the one before.
-  @EventLoop func write(in transaction: Transaction) async throws(DatabaseError) {
-    _ = try await transaction.run(
+  /// Sends it.
+  ///
+  /// It counts beside those before it until its mail was accepted for sending, and then takes their
+  /// place: whoever asks for mail that cannot be sent takes nobody's code away.
+  @EventLoop func send() async throws(Failure) {
+    let master = context.store.keys.master
+    let message: MailMessage
+    do {
+      let values = ["token": token.text(master)]
+      message = try purpose.mail.message(to: email, context.app, values)
+    } catch {
+      return context.store.mailer.lose("\(error)")
+    }
+    let hash = token.hash(master)
+    let seconds = Int(purpose.lifetime.components.seconds)
+    _ = try await context.store.write(
       MailTokenQueries.write,
       user,
       purpose.rawValue,
-      token.hash(context.store.keys.master),
+      hash,
       email,
-      Int(purpose.lifetime.components.seconds)
+      seconds
     )
+    guard await context.store.mailer.deliver(message) else { return }
+    _ = try await context.store.write(MailTokenQueries.replace, user, purpose.rawValue, hash)
   }
+}
 
-  /// Sends it, when the transaction is through.
-  @EventLoop func send() {
-    let settings = context.app.settings
-    let values = [
-      "token": token.text(context.store.keys.master), "email": email, "app": context.app.name,
-    ]
-    do {
-      let template = try MailTemplate(
-        subject: settings.text(purpose.subject),
-        text: settings.text(purpose.text),
-        names: Self.placeholders
-      )
-      let sender = MailAddress(settings.text(.mailFrom), name: settings.text(.mailFromName))
-      context.store.mailer.send(
-        try template.message(from: sender, to: MailAddress(email), values: values)
-      )
-    } catch {
-      context.store.mailer.lose("\(error)")
-    }
+/// What a token was mailed for, and to whom.
+struct MailedClaim: RowDecodable {
+  /// As it is stored of the user.
+  let email: String
+  /// Of the address.
+  let key: String
+  /// The user's password; nil when it has none.
+  let hash: String?
+
+  init(from row: Row) throws(DatabaseError) {
+    email = try row.text(0)
+    key = try row.text(1)
+    hash = row.text(ifAny: 2)
   }
-
-  static let placeholders: Set<String> = ["token", "email", "app"]
 }
 
 package enum MailTokenQueries {
@@ -72,21 +84,47 @@ package enum MailTokenQueries {
     """
     insert into mail_tokens (user_id, purpose, token_hash, email, expires_at)
     values ($1, $2, $3, btrim($4), now() + $5::bigint * interval '1 second')
-    on conflict (user_id, purpose) do update set token_hash = excluded.token_hash,
-      email = excluded.email, expires_at = excluded.expires_at
     """
   )
 
-  /// Uses a token up; the address that it was mailed to, when it was good.
+  /// Takes away those that were written before.
+  static let replace = Statement<NoRow, UserID, String, BinaryBytes>(
+    "mail_tokens.replace",
+    """
+    delete from mail_tokens old using mail_tokens new
+    where new.user_id = $1 and new.purpose = $2 and new.token_hash = $3
+      and old.user_id = $1 and old.purpose = $2 and old.expires_at < new.expires_at
+    """
+  )
+
+  /// What a token that is good was mailed for; it stays good.
+  static let look = Statement<MailedClaim, UserID, String, BinaryBytes, AppID>(
+    "mail_tokens.look",
+    """
+    select t.email, email_key(t.email), p.hash
+    from mail_tokens t join users u on u.user_id = t.user_id
+    left join passwords p on p.user_id = t.user_id
+    where t.user_id = $1 and t.purpose = $2 and t.token_hash = $3 and t.expires_at > now()
+      and u.app_id = $4 and u.blocked_at is null
+    """
+  )
+
+  /// Uses a token up, and the others of its purpose with it; one row when it was good.
   static let take = Statement<String, UserID, String, BinaryBytes, AppID>(
     "mail_tokens.take",
     """
-    delete from mail_tokens t using users u
-    where t.user_id = $1 and t.purpose = $2 and t.token_hash = $3 and t.expires_at > now()
-      and u.user_id = t.user_id and u.app_id = $4 and u.blocked_at is null
-    returning t.email
+    with taken as (
+      delete from mail_tokens t using users u
+      where t.user_id = $1 and t.purpose = $2 and t.token_hash = $3 and t.expires_at > now()
+        and u.user_id = t.user_id and u.app_id = $4 and u.blocked_at is null
+      returning t.user_id, t.email
+    ), others as (
+      delete from mail_tokens m using taken
+      where m.user_id = taken.user_id and m.purpose = $2 and m.token_hash <> $3
+    )
+    select email from taken
     """
   )
 
-  package static let all: [any PreparedStatement] = [write, take]
+  package static let all: [any PreparedStatement] = [write, replace, look, take]
 }

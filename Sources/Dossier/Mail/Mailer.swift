@@ -23,18 +23,25 @@ package import Outbound
   /// Tells the operator of a mail that nobody will get.
   func lose(_ reason: String) { report("mail is lost: \(reason)") }
 
-  func send(_ message: MailMessage) {
-    guard let relay else { return }
-    EventLoop.task { [self] in
-      for delay in Self.delays + [.zero] {
-        do throws(MailError) {
-          return try await relay.send(message)
-        } catch {
-          guard delay != .zero, error.isPassing else { return lose("\(error)") }
-          await EventLoop.sleep(for: delay)
+  /// Sends a message in the background.
+  func send(_ message: MailMessage) { EventLoop.task { [self] in _ = await deliver(message) } }
+
+  /// Sends a message; returns whether it was accepted for sending.
+  func deliver(_ message: MailMessage) async -> Bool {
+    guard let relay else { return false }
+    for delay in Self.delays + [.zero] {
+      do throws(MailError) {
+        try await relay.send(message)
+        return true
+      } catch {
+        guard delay != .zero, error.isPassing else {
+          lose("\(error)")
+          return false
         }
+        await EventLoop.sleep(for: delay)
       }
     }
+    return false
   }
 }
 

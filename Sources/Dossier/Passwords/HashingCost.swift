@@ -2,7 +2,7 @@ internal import CSodium
 import EventLoop
 
 /// What a hash of a password costs: parameters of Argon2id with one lane.
-package struct HashingCost: Sendable, Equatable {
+package struct HashingCost: Sendable, Hashable {
   /// In KiB.
   package let memory: Int
   package let passes: Int
@@ -24,10 +24,10 @@ package struct HashingCost: Sendable, Equatable {
   /// Holds up its thread.
   /// - Returns: nil when there is not so much memory.
   package func measured() -> Duration? {
-    guard sodium_init() >= 0, hash("calibration") != nil else { return nil }
+    guard sodium_init() >= 0, hash("calibration", .none) != nil else { return nil }
     let times = (0..<3).map { _ in
       let start = EventLoop.now()
-      _ = hash("calibration")
+      _ = hash("calibration", .none)
       return EventLoop.now() - start
     }
     return .nanoseconds(times.sorted()[1])
@@ -59,23 +59,21 @@ package struct HashingCost: Sendable, Equatable {
     return cost
   }
 
-  func hash(_ password: String) -> String? {
-    withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(crypto_pwhash_STRBYTES)) { text in
-      guard let start = text.baseAddress else { return nil }
-      let code = crypto_pwhash_str_alg(
-        start,
-        password,
-        UInt64(password.utf8.count),
-        UInt64(passes),
-        memory * 1_024,
-        crypto_pwhash_ALG_ARGON2ID13
-      )
-      return code == 0 ? String(cString: start) : nil
-    }
-  }
-
-  /// Whether a stored hash was made at this cost.
-  func isCost(of hash: String) -> Bool {
-    crypto_pwhash_str_needs_rehash(hash, UInt64(passes), memory * 1_024) == 0
+  /// The hash of a password in the PHC string format; holds up its thread.
+  ///
+  /// - Returns: nil when there is not so much memory.
+  func hash(_ password: String, _ salt: PasswordSalt) -> String? {
+    var key = [UInt8](repeating: 0, count: PasswordRecipe.keyLength)
+    let code = crypto_pwhash(
+      &key,
+      UInt64(key.count),
+      password,
+      UInt64(password.utf8.count),
+      salt.bytes,
+      UInt64(passes),
+      memory * 1_024,
+      crypto_pwhash_ALG_ARGON2ID13
+    )
+    return code == 0 ? PasswordRecipe(self, salt).start + Base64.text(key) : nil
   }
 }

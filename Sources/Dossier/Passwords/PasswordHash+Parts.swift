@@ -1,3 +1,5 @@
+import FoundationEssentials
+
 /// `name=number` parted by commas.
 struct Parameters {
   private var values: [Substring: Int] = [:]
@@ -35,6 +37,10 @@ enum Base64 {
       }
     }
     return bits == 0 ? bytes : nil
+  }
+
+  static func text(_ bytes: [UInt8]) -> String {
+    String(Data(bytes).base64EncodedString().prefix { $0 != "=" })
   }
 
   private static func value(of digit: UInt8) -> Int? {

@@ -18,14 +18,6 @@ extension PasswordHash {
     }
   }
 
-  /// Whether it is an Argon2id hash of this very cost, as new ones are made.
-  func isOf(_ cost: HashingCost) -> Bool {
-    guard case .argon2(_, _, lanes: 1) = algorithm, text.hasPrefix("$argon2id$") else {
-      return false
-    }
-    return cost.isCost(of: text)
-  }
-
   /// By libxcrypt, which takes up to 511 bytes.
   private func crypted(_ password: [UInt8]) -> Bool {
     withUnsafeTemporaryAllocation(of: crypt_data.self, capacity: 1) { data in
@@ -89,6 +81,11 @@ extension PasswordHash {
       unsafeUncheckedRounds: rounds
     )
     return key?.withUnsafeBytes { Array($0) }
+  }
+
+  /// Whether a hash just made is this one.
+  func isSame(as made: String?) -> Bool {
+    Self.areSame(made.map { Array($0.utf8) }, Array(text.utf8))
   }
 
   /// In a time that does not tell where they differ.

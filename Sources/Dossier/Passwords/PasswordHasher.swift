@@ -7,8 +7,8 @@ package import EventLoop
 /// logins is refused rather than served late.
 @EventLoop package final class PasswordHasher {
   package let pool: BlockingPool
-  /// A hash of no password, to spend the same time on users that do not exist.
-  private var decoy: PasswordHash?
+  /// How many times a password was hashed: the same for whatever is asked of any address.
+  package private(set) var hashes = 0
   private var times = VerificationTimes()
 
   private let cost: HashingCost
@@ -25,46 +25,51 @@ package import EventLoop
   /// Hashes a new password, in the PHC string format.
   ///
   /// - Throws: `.overloaded` when the queue is full.
-  func hash(_ password: String) async throws(Failure) -> String {
-    let hash = try await run { [cost] in cost.hash(password) }
+  func hash(_ password: String, _ salt: PasswordSalt) async throws(Failure) -> String {
+    hashes += 1
+    let hash = try await run { [cost] in cost.hash(password, salt) }
     guard let hash else { throw .unforeseen("no memory for Argon2id") }
     return hash
   }
 
-  /// Whether `password` is the one that was hashed; with nil, or what is no hash, as long a time
-  /// passes and the answer is no.
+  /// Whether `password` is the one that was hashed; nil for a user without one.
   ///
-  /// Hashes of other programs take other times: a no is held back until as much time has passed as
-  /// the slowest kind of hash takes that was met here, so that it does not tell one from another.
-  /// - Returns: also a new hash, when the stored one is not as new ones are made.
-  func verify(
-    _ password: String,
-    against hash: String?
-  ) async throws(Failure) -> (isRight: Bool, renewed: String?) {
-    let known = hash.flatMap { try? PasswordHash($0) }
-    let stored = if let known { known } else { try await decoyHash() }
-    let outcome = try await run { [cost] in
-      let start = EventLoop.now()
-      let isRight = stored.isRight(password)
-      let time = EventLoop.now() - start
-      let renewed = isRight && !stored.isOf(cost) ? cost.hash(password) : nil
-      return (isRight: isRight, renewed: renewed, time: time)
-    }
-    let slowest = times.slowest(after: outcome.time, of: stored.costClass)
-    guard known != nil, outcome.isRight else {
-      let rest = slowest - min(slowest, outcome.time)
-      if rest > 0 { await EventLoop.sleep(for: .nanoseconds(Int64(rest))) }
-      return (false, nil)
-    }
-    return (true, outcome.renewed)
+  /// For who is known already: the time tells whether there is a hash.
+  /// - Throws: `.overloaded` when the queue is full.
+  func verify(_ password: String, against hash: String?) async throws(Failure) -> Bool {
+    guard let stored = hash.flatMap({ try? PasswordHash($0) }) else { return false }
+    hashes += 1
+    return try await run { stored.isRight(password) }
   }
 
-  private func decoyHash() async throws(Failure) -> PasswordHash {
-    if let decoy { return decoy }
-    let text = try await hash("")
-    guard let made = try? PasswordHash(text) else { throw .unforeseen("a hash does not read back") }
-    decoy = made
-    return made
+  /// Finds the first of several hashes that is of `password`, which is hashed once whether there are
+  /// many, one or none.
+  ///
+  /// Hashes that were not made by the recipe of new ones (of other programs, of another cost) are
+  /// computed besides, each kind of them once. A no is held back until as much time has passed as
+  /// the slowest of those takes that was met here, so that it does not tell them from none.
+  /// - Parameters:
+  ///   - password: as somebody typed it.
+  ///   - salt: of new hashes.
+  ///   - stored: what is no hash is nobody's.
+  /// - Returns: which, and the hash by the recipe of new ones.
+  /// - Throws: `.overloaded` when the queue is full.
+  func match(
+    _ password: String,
+    _ salt: PasswordSalt,
+    among stored: [String]
+  ) async throws(Failure) -> PasswordMatch {
+    let comparison = PasswordComparison(PasswordRecipe(cost, salt), stored)
+    guard let match = try await run({ comparison.run(password) }) else {
+      throw .unforeseen("no memory for Argon2id")
+    }
+    hashes += 1 + match.foreign.count
+    let spent = match.foreign.reduce(0) { $0 + $1.time }
+    let slowest = times.slowest(after: match.foreign)
+    if match.index == nil, spent < slowest {
+      await EventLoop.sleep(for: .nanoseconds(Int64(slowest - spent)))
+    }
+    return match
   }
 
   private func run<Result: Sendable>(
@@ -78,19 +83,21 @@ package import EventLoop
   }
 }
 
-/// How long hashes take to verify, by their cost.
+/// How long hashes that are not ours take to verify, by their cost.
 private struct VerificationTimes {
   /// The least of each class: more was waiting.
   private var least: [String: UInt64] = [:]
   /// More classes than programs that a database was filled from.
   private static let limit = 64
 
-  /// Takes a measurement, and tells what the slowest class takes, in nanoseconds.
-  mutating func slowest(after time: UInt64, of cost: String) -> UInt64 {
-    if let known = least[cost] {
-      least[cost] = min(known, time)
-    } else if least.count < Self.limit {
-      least[cost] = time
+  /// Takes measurements, and tells what the slowest class takes, in nanoseconds.
+  mutating func slowest(after measurements: [PasswordMatch.Foreign]) -> UInt64 {
+    for (cost, time) in measurements {
+      if let known = least[cost] {
+        least[cost] = min(known, time)
+      } else if least.count < Self.limit {
+        least[cost] = time
+      }
     }
     return least.values.max() ?? 0
   }

@@ -74,6 +74,9 @@ package enum Pictures {
       body
     )
     guard let row = rows.first else { throw caller.gone }
+    if name != nil || row.name != nil {
+      try await Audit.recordChange(of: "picture", by: caller, context)
+    }
     return row.name
   }
 

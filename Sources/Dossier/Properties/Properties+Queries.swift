@@ -6,7 +6,7 @@ struct PropertyRow: RowDecodable {
   let property: Property?
 
   init(from row: Row) throws(DatabaseError) {
-    guard !row.isNull(0), let value = try? JSON.parse(try row.bytes(1)) else {
+    guard !row.isNull(0), let value = try? JSON.parse(try row.bytes(1), limits: .stored) else {
       property = nil
       return
     }

@@ -45,14 +45,16 @@ package enum Properties {
         _ = try await transaction.run(
           PropertyQueries.write,
           caller.user,
-          TextBytes(JSON.array(set.removed.map(JSON.string)).serialized()),
+          TextBytes(JSON.array(set.removed.map { JSON.string($0.text) }).serialized()),
           TextBytes(set.rows.serialized()),
           set.floor
         )
       }
-      return .success(set.properties.values.sorted { $0.key < $1.key })
+      return .success(set.properties.sorted { $0.key < $1.key }.map(\.value))
     }
-    return try outcome.get()
+    let properties = try outcome.get()
+    try await Audit.recordChange(of: "properties", by: caller, context)
+    return properties
   }
 
   private static func faults(in change: PropertyChange, _ stringLimit: Int) -> [Fault] {

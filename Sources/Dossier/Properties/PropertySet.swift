@@ -43,11 +43,11 @@ package struct PropertyCondition: Sendable {
 
 /// The properties of one user, while they are changed.
 package struct PropertySet {
-  private(set) var properties: [String: Property]
+  private(set) var properties: [ExactString: Property]
   /// No new key starts at or below this: what was removed may have had it.
   private(set) var floor: Int
-  private(set) var removed: Set<String> = []
-  private(set) var written: Set<String> = []
+  private(set) var removed: Set<ExactString> = []
+  private(set) var written: Set<ExactString> = []
 
   /// - Source: the limits of design section 1.
   package static let limit = 100
@@ -56,7 +56,7 @@ package struct PropertySet {
   package static let largestString = 1_024
 
   init(_ properties: [Property], floor: Int) {
-    self.properties = Dictionary(uniqueKeysWithValues: properties.map { ($0.key, $0) })
+    self.properties = Dictionary(uniqueKeysWithValues: properties.map { (ExactString($0.key), $0) })
     self.floor = floor
   }
 
@@ -64,13 +64,18 @@ package struct PropertySet {
   mutating func apply(_ change: PropertyChange) throws(Failure) {
     switch change {
     case .replace(let object):
-      for key in properties.keys where object[key] == nil { remove(key) }
-      for (key, value) in object { set(key, value) }
+      for key in properties.keys where object[key.text] == nil { remove(key) }
+      for (key, value) in object { set(ExactString(key), value) }
     case .merge(let object):
-      for (key, value) in object { if value == .null { remove(key) } else { set(key, value) } }
+      for (key, value) in object {
+        let key = ExactString(key)
+        if value == .null { remove(key) } else { set(key, value) }
+      }
     case .set(let key, let value, let condition):
+      let key = ExactString(key)
       if try holds(condition, for: key) { set(key, value) }
     case .remove(let key, let condition):
+      let key = ExactString(key)
       guard properties[key] != nil else { throw .notFound }
       if try holds(condition, for: key) { remove(key) }
     case .removeAll: for key in properties.keys { remove(key) }
@@ -79,7 +84,7 @@ package struct PropertySet {
   }
 
   /// Whether to go on; false keeps what is stored.
-  private func holds(_ condition: PropertyCondition, for key: String) throws(Failure) -> Bool {
+  private func holds(_ condition: PropertyCondition, for key: ExactString) throws(Failure) -> Bool {
     let stored = properties[key]
     guard let versions = condition.versions, !versions.contains(stored?.version ?? 0) else {
       return true
@@ -91,17 +96,17 @@ package struct PropertySet {
     }
   }
 
-  private mutating func set(_ key: String, _ value: JSON) {
+  private mutating func set(_ key: ExactString, _ value: JSON) {
     let stored = properties[key]
     // By spelling: 2.0 and 2 are two values here.
     guard stored?.value.serialized() != value.serialized() else { return }
     let version = (stored?.version ?? floor) + 1
-    properties[key] = Property(key: key, value: value, version: version)
+    properties[key] = Property(key: key.text, value: value, version: version)
     written.insert(key)
     removed.remove(key)
   }
 
-  private mutating func remove(_ key: String) {
+  private mutating func remove(_ key: ExactString) {
     guard let stored = properties.removeValue(forKey: key) else { return }
     floor = max(floor, stored.version)
     removed.insert(key)

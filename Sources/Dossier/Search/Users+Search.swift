@@ -9,8 +9,7 @@ extension Users {
   ///   - app: whose users.
   ///   - cursor: the `next` of the page before; nil for the first page.
   ///   - count: from 1 to `pageSize`.
-  ///   - readsAppMetadata: whether who asks may, by a filter, learn what is in the app metadata.
-  ///   - administrator: who asks.
+  ///   - administrator: who asks; by a filter one learns what is in the app metadata.
   /// - Returns: the profiles.
   /// - Throws: `.invalidFilter`, `.notIndexed`, `.forbidden`, `.searchTooSlow`, `.overloaded`,
   ///   `.unavailable`.
@@ -19,7 +18,6 @@ extension Users {
     of app: AppID,
     after cursor: UserID?,
     count: Int,
-    readsAppMetadata: Bool,
     for administrator: Administrator
   ) async throws(Failure) -> Page<UserID> {
     let filter: Filter
@@ -31,9 +29,8 @@ extension Users {
     let asksAppMetadata = filter.terms.contains {
       if case .document(.appMetadata, _) = $0.subject { true } else { false }
     }
-    guard readsAppMetadata || !asksAppMetadata else {
-      throw .forbidden(scope: Scopes.readAppMetadata)
-    }
+    let readsAppMetadata = administrator.scopes.contains(Scopes.readAppMetadata)
+    if asksAppMetadata { try administrator.require(Scopes.readAppMetadata) }
     let store = administrator.store
     let indexes = try await store.read(SearchIndexQueries.list, app)
     let statement = try FilterComposer.page(

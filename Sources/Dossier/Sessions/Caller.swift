@@ -1,3 +1,4 @@
+import Outbound
 import Postgres
 
 /// Whose data a call is about, and by what right it is made.
@@ -21,11 +22,11 @@ package final class Caller: Sendable {
   }
 
   /// A program of the app, which works on the data of any of its users, blocked ones too.
-  package init(_ program: Actor, on user: UserID, of app: AppID) {
+  package init(_ program: Actor, scopes: Scopes, on user: UserID, of app: AppID) {
     self.user = user
     authority = .program(app)
     self.app = app
-    scopes = Scopes("")
+    self.scopes = scopes
     actor = program.text
   }
 
@@ -69,33 +70,56 @@ package struct Scopes: Sendable, Equatable {
   /// What a user's own session may do.
   package static let user = Scopes("\(readUser) \(updateMetadata) \(updateIdentities)")
 
+  /// What the operator and its programs may do: everything, in every app.
+  package static let everything = Scopes()
+
   /// Space-separated, as on the wire.
   package let text: String
   /// Few: looked through faster than hashed.
   private let names: [Substring]
+  private let isEverything: Bool
 
   package init(_ text: String) {
     self.text = text
     names = text.utf8.split(separator: UInt8(ascii: " ")).map { Substring($0) }
+    isEverything = false
+  }
+
+  private init() {
+    (text, names, isEverything) = ("", [], true)
   }
 
   package func contains(_ scope: String) -> Bool {
+    if isEverything { return true }
     for name in names where name == scope { return true }
     return false
   }
 }
 
-/// From where a call came, for the session list and the audit trail.
+/// From where a call came, for the guards, the session list and the audit trail.
 package struct Origin: Sendable {
-  package let address: String?
+  /// As the web server gave it: read when it is needed, which most calls do not.
+  private let text: String?
   package let agent: String?
 
   /// - Parameters:
   ///   - address: the client's, as a trusted web server gave it.
   ///   - agent: the `User-Agent`; cut to 512 characters.
   package init(address: String?, agent: String?) {
-    self.address = address
+    text = address
     // Every request comes by here: characters are counted only of what may be too long.
     self.agent = agent.map { $0.utf8.count <= 512 ? $0 : String($0.prefix(512)) }
   }
+  private var ip: IPAddress? { text.flatMap(IPAddress.init) }
+
+  /// In one spelling, an address of IPv4 as such however it came; nil when it is none.
+  package var address: String? { ip?.description }
+
+  /// What counts as one place, as `IPAddress.network` has it; empty when there is no address.
+  var network: [UInt8] { ip?.network ?? [] }
+
+  /// Whether the caller is on this machine.
+  ///
+  /// `unix:` is what nginx says of a client on a Unix socket.
+  package var isLocal: Bool { text == "unix:" || ip?.isLoopback == true }
 }

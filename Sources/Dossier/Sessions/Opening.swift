@@ -31,9 +31,19 @@ struct Opening {
     }
   }
 
+  /// Undoes the transaction when the device is not what it says, or has no room.
   @EventLoop func write(in transaction: Transaction) async throws(DatabaseError) {
-    let master = context.store.keys.master
-    _ = try await transaction.run(
+    let entered = try await transaction.run(
+      SessionsQueries.enter,
+      user,
+      device,
+      context.app.id,
+      secret.hash(context.store.keys.master)
+    )
+    guard !entered.isEmpty else {
+      throw DatabaseError(.undone, "the device has another secret", constraint: "device_unknown")
+    }
+    let opened = try await transaction.run(
       SessionsQueries.open,
       user,
       session,
@@ -45,8 +55,12 @@ struct Opening {
       Int(context.app.sessionLifetime.components.seconds),
       context.origin.address,
       context.origin.agent,
-      secret.hash(master)
+      Devices.limit,
+      context.app.settings.number(.sessionsPerUser)
     )
+    guard !opened.isEmpty else {
+      throw DatabaseError(.undone, "the device is full", constraint: "device_full")
+    }
     try await AuditEvent(
       "login",
       of: user,

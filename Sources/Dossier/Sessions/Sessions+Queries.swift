@@ -31,35 +31,70 @@ struct SupersededSession: RowDecodable {
 }
 
 package enum SessionsQueries {
-  /// Writes the device if it is new, the user's place on it and the session, which replaces the one
-  /// that the user had there.
+  /// Writes the device if it is new, and locks it and then the user; no row when the device has
+  /// another secret.
+  ///
+  /// Those who log in at once, on one device or as one user, follow one another from here.
+  static let enter = Statement<String, UserID, DeviceID, AppID, BinaryBytes>(
+    "sessions.enter",
+    """
+    with device as (
+      insert into devices (device_id, app_id, secret_hash) values ($2, $3, $4)
+      on conflict (device_id) do update set last_seen_at = now()
+        where devices.app_id = excluded.app_id and devices.secret_hash = excluded.secret_hash
+      returning device_id
+    ), login as (
+      update users u set last_login_at = now(), login_count = login_count + 1
+      from device where u.user_id = $1
+    )
+    select device_id from device
+    """
+  )
+
+  /// Writes the user's place on the device and the session, which replaces the one that the user had
+  /// there; no row when there is no room on the device.
+  ///
+  /// After `enter`, whose locks keep what is counted here from changing. Of a user's sessions on other
+  /// devices as many are spared as fit beside this one: those used last. Served by `sessions_live`.
+  /// - Parameter 11: how many users there may be on the device.
+  /// - Parameter 12: how many sessions the user may have. At most a thousand end at once, so that a
+  ///   user with many more can still log in.
   static let open = Statement<
-    NoRow, UserID, SessionID, DeviceID, AppID, String, String, BinaryBytes, Int, String?, String?,
-    BinaryBytes
+    String, UserID, SessionID, DeviceID, AppID, String, String, BinaryBytes, Int, String?, String?,
+    Int, Int
   >(
     "sessions.open",
     """
-    with device as (
-      insert into devices (device_id, app_id, secret_hash) values ($3, $4, $11)
-      on conflict (device_id) do update set last_seen_at = now()
-        where devices.secret_hash = excluded.secret_hash
-      returning device_id
+    with room as (
+      select where (
+        select count(*) from device_users where device_id = $3 and user_id <> $1) < $11::bigint
     ), replaced as (
       update sessions s set ended_at = now(), end_reason = 'login'
-      from device d where s.user_id = $1 and s.device_id = d.device_id and s.ended_at is null
+      from room where s.user_id = $1 and s.device_id = $3 and s.ended_at is null
+    ), surplus as (
+      update sessions s set ended_at = now(), end_reason = 'session_limit'
+      where s.user_id = $1 and s.session_id = any (array(
+        select o.session_id::text from sessions o cross join room
+        where o.user_id = $1 and o.device_id <> $3 and o.ended_at is null and o.expires_at > now()
+        order by o.refreshed_at desc, o.session_id desc offset $12::bigint - 1 limit 1000))
+      returning s.session_id, s.device_id
+    ), fact as (
+      insert into audit (
+        user_id, event_id, app_id, action, actor, session_id, device_id, address, agent, detail)
+      select $1, new_object_id(), $4, 'session_end', 'user', session_id, device_id, $9::inet, $10,
+        '{"reason": "session_limit"}'::jsonb
+      from surplus
     ), place as (
       insert into device_users (user_id, device_id, chosen_at)
-      select $1, device_id, clock_timestamp() from device
+      select $1, $3, clock_timestamp() from room
       on conflict (user_id, device_id) do update set chosen_at = excluded.chosen_at
-    ), login as (
-      update users set last_login_at = now(), login_count = login_count + 1 where user_id = $1
     )
     insert into sessions (
       user_id, session_id, device_id, app_id, provider, scope, refresh_salt, expires_at, address,
       agent)
-    select $1, $2, device_id, $4, $5, $6, $7, now() + $8::bigint * interval '1 second', $9::inet,
-      $10
-    from device
+    select $1, $2, $3, $4, $5, $6, $7, now() + $8::bigint * interval '1 second', $9::inet, $10
+    from room
+    returning session_id
     """
   )
 
@@ -113,22 +148,32 @@ package enum SessionsQueries {
     """
   )
 
-  /// The caller's sessions that count, the newest first; one row when the caller's does.
-  static let list = Statement<JSONText, UserID, Authority>(
-    "sessions.list",
+  /// A page of the caller's sessions that count, the newest first; one row when the caller's does.
+  ///
+  /// Served by `sessions_live`: ids sort by time.
+  static let page = Statement<Page<SessionID>, UserID, Authority, SessionID?, Int>(
+    "sessions.page",
     """
-    select (select coalesce(json_agg(json_build_object(
+    select coalesce(json_agg(json_build_object(
         'id', s.session_id, 'device_id', s.device_id, 'provider', s.provider,
         'current', s.session_id = $2, 'address', host(s.address), 'agent', s.agent,
         'created_at', s.created_at, 'refreshed_at', s.refreshed_at, 'expires_at', s.expires_at)
-        order by s.created_at desc, s.session_id), '[]')
-      from sessions s
-      where s.user_id = c.user_id and s.ended_at is null and s.expires_at > now())::text
+        order by s.session_id desc) filter (where s.session_id is not null), '[]')::text,
+      case when count(s.session_id) = $4::bigint then min(s.session_id::text) end
     from caller($1, $2) c
+    left join lateral (
+      select * from sessions s
+      where s.user_id = c.user_id and s.ended_at is null and s.expires_at > now()
+        and ($3::text is null or s.session_id < $3)
+      order by s.session_id desc limit $4::bigint
+    ) s on true
+    group by c.user_id
     """
   )
 
-  package static let all: [any PreparedStatement] = [open, rotate, superseded, end, list]
+  package static let all: [any PreparedStatement] = [
+    enter, open, rotate, superseded, end, page,
+  ]
 }
 
 /// JSON as the database wrote it, on its way to a client.

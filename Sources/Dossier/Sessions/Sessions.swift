@@ -21,8 +21,8 @@ package enum Sessions {
 
   /// Exchanges a refresh token for new tokens.
   ///
-  /// The exchange of the current token may be repeated within `grace`, with the same outcome. A
-  /// token two or more generations old has been stolen, or its successor has: the session ends.
+  /// The exchange of the current token may be repeated within `grace`, with the same outcome. Any
+  /// older token has been stolen, or its successor has: the session ends.
   /// - Throws: `.invalidRefreshToken`, `.unavailable`.
   @EventLoop package static func refresh(
     _ text: String,
@@ -56,7 +56,8 @@ package enum Sessions {
     )
     guard let found = superseded.first else { throw .invalidRefreshToken }
     if found.isRepeated { return try await grant(found.live, of: user, context) }
-    if token.number < found.live.generation - 1 {
+    // A later one was given out before the database was put back to an earlier state.
+    if token.number < found.live.generation {
       try await end(session, of: user, "refresh_reuse", context)
     }
     throw .invalidRefreshToken
@@ -129,16 +130,28 @@ package enum Sessions {
 
   // MARK: The user's view
 
-  /// The caller's sessions, as a JSON array.
+  /// How many sessions a page has.
+  package static let pageSize = 100
+
+  /// The caller's sessions that count, the newest first, from 1 to `pageSize`.
   ///
+  /// `cursor` is the `next` of the page before; nil for the first page.
   /// - Throws: `.unauthenticated`, `.unavailable`.
-  @EventLoop package static func list(
+  @EventLoop package static func page(
     of caller: Caller,
+    before cursor: SessionID?,
+    count: Int,
     _ context: Context
-  ) async throws(Failure) -> [UInt8] {
-    let rows = try await context.store.read(SessionsQueries.list, caller.user, caller.authority)
-    guard let row = rows.first else { throw caller.gone }
-    return row.bytes
+  ) async throws(Failure) -> Page<SessionID> {
+    let rows = try await context.store.read(
+      SessionsQueries.page,
+      caller.user,
+      caller.authority,
+      cursor,
+      min(max(count, 1), pageSize)
+    )
+    guard let page = rows.first else { throw caller.gone }
+    return page
   }
 
   /// Ends one of the caller's sessions, or all others when `session` is nil.

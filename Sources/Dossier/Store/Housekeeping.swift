@@ -18,6 +18,8 @@ package enum Housekeeping {
           removed["\(statement.name)", default: 0] += count
         } while count >= HousekeepingQueries.batch
       }
+      removed["housekeeping.anonymous"] = try await Unused.removeUsers(database)
+      removed["housekeeping.devices"] = try await Unused.removeDevices(database)
     } catch {
       throw Failure(error)
     }
@@ -68,13 +70,14 @@ package enum HousekeepingQueries {
     """
   )
 
-  private static let failures = Statement<Int>(
-    "housekeeping.failures",
+  /// Attempts that are worked off.
+  private static let attempts = Statement<Int>(
+    "housekeeping.attempts",
     """
     with removed as (
-      delete from failures f using (
-        select app_id, subject from failures where until < now() limit 1000) old
-      where f.app_id = old.app_id and f.subject = old.subject and f.until < now() returning 1
+      delete from attempts a using (
+        select app_id, subject from attempts where clear_at < now() limit 1000) old
+      where a.app_id = old.app_id and a.subject = old.subject and a.clear_at < now() returning 1
     )
     select count(*) from removed
     """
@@ -147,6 +150,6 @@ package enum HousekeepingQueries {
     """
   )
 
-  static let statements = [audit, sessions, failures, mailTokens, imports, documentVersions]
+  static let statements = [audit, sessions, attempts, mailTokens, imports, documentVersions]
   package static let all: [any PreparedStatement] = statements
 }

@@ -8,6 +8,7 @@ package import Postgres
   private let means: Means
   /// How long this request was in the database.
   package private(set) var databaseNanoseconds: UInt64 = 0
+  private var noted: RateLimits?
 
   /// What all stores of a process share.
   private final class Means {
@@ -51,6 +52,16 @@ package import Postgres
   }
 
   private init(_ means: Means) { self.means = means }
+
+  /// What the guards say of this request, which most do not meet.
+  var limits: RateLimits {
+    let limits = noted ?? RateLimits()
+    noted = limits
+    return limits
+  }
+
+  /// What the guards have said of this request.
+  package var notedLimits: [RateLimit] { noted?.all ?? [] }
 
   /// One for another request.
   package func another() -> Store { Store(means) }

@@ -10,67 +10,54 @@ package struct Credentials: Sendable {
     self.password = password
   }
 
-  func checkForRegistration(_ settings: AppSettings) throws(Failure) {
+  func checkForRegistration(_ app: App) throws(Failure) {
     var faults: [Fault] = []
-    if !EmailAddress(email).isPlausible {
+    if !EmailAddress.isPlausible(email) {
       faults.append(Fault("/email", "email", "This is not an email address."))
     }
-    if let fault = Self.fault(in: password, at: "/password", settings) { faults.append(fault) }
+    if let fault = Self.fault(in: password, of: email, at: "/password", app) {
+      faults.append(fault)
+    }
     guard faults.isEmpty else { throw .invalid(faults) }
   }
 
   /// Long enough for any passphrase; bounds what is hashed.
   private static let longest = 1_024
+  /// In bytes: shorter names are in too many words.
+  private static let shortestName = 4
 
   /// What is wrong with a new password.
-  static func fault(in password: String, at pointer: String, _ settings: AppSettings) -> Fault? {
-    let shortest = settings.number(.passwordMinLength)
-    guard password.unicodeScalars.count < shortest || password.utf8.count > longest else {
-      return nil
-    }
-    return Fault(
-      pointer,
-      "length",
-      "A password has at least \(shortest) characters and at most \(longest) bytes."
-    )
-  }
-}
-
-/// An address of mail as somebody typed it.
-struct EmailAddress {
-  let text: String
-
-  init(_ text: String) { self.text = text }
-
-  /// What failures and mails are counted by: near enough to the database's `email_key`, which
-  /// decides whose an address is.
-  var key: String { text.trimmingSpaces.lowercased() }
-
-  /// 254: the longest path of SMTP (RFC 5321 section 4.5.3.1.3) without its brackets.
-  private static let limit = 254
-
-  /// Whether mail could be sent there: only what is certainly wrong is refused.
-  var isPlausible: Bool {
-    let parts = text.split(separator: "@", omittingEmptySubsequences: false)
-    return parts.count == 2 && text.utf8.count <= Self.limit && !parts[0].isEmpty
-      && parts[1].split(separator: ".", omittingEmptySubsequences: false).allSatisfy { !$0.isEmpty }
-      && text.unicodeScalars.allSatisfy {
-        !$0.properties.isWhitespace && $0.properties.generalCategory != .control
-          && $0 != "<" && $0 != ">" && $0 != "," && $0 != "\""
-      }
-  }
-
-  /// Counts a mail to this address.
   ///
-  /// - Throws: `.tooManyAttempts`, `.unavailable`.
-  @EventLoop func limitMail(_ context: Context) async throws(Failure) {
-    try await FailureGuard("mail", on: key, context).attempt()
-  }
-}
-
-extension String {
-  fileprivate var trimmingSpaces: Substring {
-    let start = drop(while: \.isWhitespace)
-    return start.lastIndex { !$0.isWhitespace }.map { start[...$0] } ?? ""
+  /// It is too short or too long, one that everybody uses, or has the email address, the part of it
+  /// before the @, or a name of the app in it: those are tried first.
+  /// - Parameters:
+  ///   - password: as it was typed.
+  ///   - email: that it comes with; nil when there is none.
+  ///   - pointer: of the member that it is.
+  ///   - app: whose user it is for.
+  /// - Returns: the rule that it breaks; nil when it breaks none.
+  static func fault(
+    in password: String,
+    of email: String?,
+    at pointer: String,
+    _ app: App
+  ) -> Fault? {
+    let shortest = app.settings.number(.passwordMinLength)
+    if password.unicodeScalars.count < shortest || password.utf8.count > longest {
+      let rule = "A password has at least \(shortest) characters and at most \(longest) bytes."
+      return Fault(pointer, "length", rule)
+    }
+    switch ReferenceLists.ofProcess {
+    case .failure(let error): return Fault(pointer, "common", error.description)
+    case .success(let lists) where lists.passwords.contains(password):
+      return Fault(pointer, "common", "This password is one of those that are tried first.")
+    case .success: break
+    }
+    let local = email?.split(separator: "@").first.map(String.init)
+    let names = [email, local, app.name, app.settings.text(.mailFromName)].compactMap(\.self)
+    guard names.contains(where: { $0.utf8.count >= shortestName && password.containsFolded($0) })
+    else { return nil }
+    let rule = "A password has neither the email address nor the name of the app in it."
+    return Fault(pointer, "personal", rule)
   }
 }

@@ -3,17 +3,26 @@ package import Postgres
 
 /// Everything that Dossier holds about a user.
 package enum Export {
-  /// The caller's data as one JSON object; no secrets, not even hashed.
+  /// The caller's data as one JSON object; no secrets, not even hashed, and without the app metadata
+  /// that its app does not let users read.
   ///
-  /// - Throws: `.unauthenticated`, `.overloaded`, `.unavailable`.
+  /// A program reads by its scopes what they name elsewhere, too, and gets all or nothing.
+  /// - Throws: `.forbidden`, `.unauthenticated`, `.overloaded`, `.unavailable`.
   @EventLoop package static func all(
     of caller: Caller,
     _ context: Context
   ) async throws(Failure) -> [UInt8] {
+    if case .program = caller.authority {
+      for document in DocumentClass.allCases {
+        try document.requireReadable(by: caller, in: context.app)
+      }
+      try Audit.requireReadable(by: caller)
+    }
     let rows = try await context.store.search(
       ExportQueries.everything,
       caller.user,
-      caller.authority
+      caller.authority,
+      DocumentClass.appMetadata.isReadable(by: caller, in: context.app)
     )
     guard let row = rows.first else { throw caller.gone }
     return row.bytes
@@ -23,8 +32,11 @@ package enum Export {
 package enum ExportQueries {
   /// One row when the session counts.
   ///
-  /// A test compares the tables that hold a user's rows with those that are read here.
-  static let everything = Statement<JSONText, UserID, Authority>(
+  /// A test compares the tables that hold a user's rows with those that are read here. Mails are
+  /// told to who has proved the address: to others, whether a code was mailed would tell whether the
+  /// address has an account.
+  /// - Parameter 3: whether app metadata is among it.
+  static let everything = Statement<JSONText, UserID, Authority, Bool>(
     "export.everything",
     """
     select json_build_object(
@@ -40,7 +52,7 @@ package enum ExportQueries {
         from unconfirmed_emails t where t.user_id = c.user_id),
       'mails', (select coalesce(json_agg(json_build_object(
           'purpose', purpose, 'email', email, 'expires_at', expires_at)), '[]')
-        from mail_tokens t where t.user_id = c.user_id),
+        from mail_tokens t where t.user_id = c.user_id and c.email_verified),
       'password', (select json_build_object('changed_at', changed_at)
         from passwords t where t.user_id = c.user_id),
       'api_keys', (select coalesce(json_agg(json_build_object(
@@ -55,16 +67,20 @@ package enum ExportQueries {
       'sessions', (select coalesce(json_agg(json_build_object(
           'id', session_id, 'device_id', device_id, 'provider', provider, 'scope', scope,
           'address', host(address), 'agent', agent, 'created_at', created_at,
-          'refreshed_at', refreshed_at, 'expires_at', expires_at, 'ended_at', ended_at,
-          'end_reason', end_reason) order by created_at), '[]')
-        from sessions t where t.user_id = c.user_id),
+          'authenticated_at', authenticated_at, 'refreshed_at', refreshed_at,
+          'expires_at', expires_at, 'ended_at', ended_at, 'end_reason', end_reason)
+          order by session_id), '[]')
+        from (select * from sessions s where s.user_id = c.user_id
+          order by s.session_id desc limit 1000) t),
       'documents', (select coalesce(json_object_agg(class, json_build_object(
           'body', body, 'version', version, 'updated_at', updated_at) order by class), '{}')
-        from documents t where t.user_id = c.user_id and deleted_at is null),
+        from documents t where t.user_id = c.user_id and deleted_at is null
+          and ($3::boolean or class <> 'app_metadata')),
       'document_versions', (select coalesce(json_agg(json_build_object(
           'class', class, 'version', version, 'changed_at', changed_at, 'actor', actor,
           'deleted', body is null, 'body', body) order by class, version), '[]')
-        from document_versions t where t.user_id = c.user_id),
+        from document_versions t where t.user_id = c.user_id
+          and ($3::boolean or class <> 'app_metadata')),
       'properties', (select coalesce(json_object_agg(key, json_build_object(
           'value', value::json, 'version', version, 'updated_at', updated_at) order by key), '{}')
         from properties t where t.user_id = c.user_id),

@@ -2,28 +2,29 @@ import EventLoop
 package import Postgres
 
 extension Users {
-  /// Changes the caller's password, who shows the current one, and ends its other sessions.
+  /// Changes the caller's password, who shows the current one, and ends its other sessions and, but
+  /// where they are to be kept, its API keys.
   ///
   /// - Throws: `.invalid`, `.wrongCredentials` also for a user without a password,
   ///   `.tooManyAttempts`, `.unauthenticated`, `.overloaded`, `.unavailable`.
   @EventLoop package static func changePassword(
     from current: String,
     to new: String,
+    keepingKeys: Bool = false,
     of caller: Caller,
     _ context: Context
   ) async throws(Failure) {
-    if let fault = Credentials.fault(in: new, at: "/new_password", context.app.settings) {
+    let own = try await ownPassword(of: caller, context)
+    if let fault = Credentials.fault(in: new, of: own.address, at: "/new_password", context.app) {
       throw .invalid([fault])
     }
-    let guarding = FailureGuard("password", on: caller.user.text, context)
-    try await guarding.attempt()
-    let rows = try await context.store.read(PasswordQueries.own, caller.user, caller.authority)
-    guard let row = rows.first else { throw caller.gone }
-    let (isRight, _) = try await context.store.passwords.verify(current, against: row.hash)
-    guard isRight else { throw .wrongCredentials }
-    let hash = try await context.store.passwords.hash(new)
+    let guarding = try await verify(current, against: own, of: caller, context)
+    let salt = context.store.keys.master.passwordSalt(context.app.id, own.address ?? "")
+    let hash = try await context.store.passwords.hash(new, salt)
+    var notice: WayInNotice?
     try await context.store.transaction { (transaction) async throws(DatabaseError) in
       _ = try await transaction.run(PasswordQueries.set, caller.user, hash)
+      if !keepingKeys { _ = try await transaction.run(APIKeyQueries.removeAll, caller.user) }
       _ = try await transaction.run(
         SessionsQueries.end,
         caller.user,
@@ -35,26 +36,72 @@ extension Users {
         context.origin.agent
       )
       try await guarding.succeed(in: transaction)
-      try await AuditEvent(
-        "password_change",
-        of: caller.user,
-        session: caller.session,
-        device: caller.device
-      ).record(in: transaction, context)
+      _ = try await transaction.run(FreshProofQueries.renew, caller.user, caller.authority)
+      notice = try await WayInChange.passwordChanged.record(by: caller, in: transaction, context)
     }
+    notice?.send()
+  }
+}
+
+extension Users {
+  /// Checks that a password is the caller's.
+  ///
+  /// - Returns: what counted the attempt, and takes it away in the transaction that follows.
+  /// - Throws: `.wrongCredentials` also for a user without a password, `.tooManyAttempts`,
+  ///   `.unauthenticated`, `.overloaded`, `.unavailable`.
+  @EventLoop static func verify(
+    _ password: String,
+    of caller: Caller,
+    _ context: Context
+  ) async throws(Failure) -> FailureGuard {
+    let own = try await ownPassword(of: caller, context)
+    return try await verify(password, against: own, of: caller, context)
+  }
+
+  @EventLoop private static func verify(
+    _ password: String,
+    against own: OwnPassword,
+    of caller: Caller,
+    _ context: Context
+  ) async throws(Failure) -> FailureGuard {
+    let guarding = FailureGuard("password", on: caller.user.text, context)
+    try await guarding.attempt()
+    guard own.address != nil,
+      try await context.store.passwords.verify(password, against: own.hash)
+    else { throw .wrongCredentials }
+    return guarding
+  }
+
+  @EventLoop private static func ownPassword(
+    of caller: Caller,
+    _ context: Context
+  ) async throws(Failure) -> OwnPassword {
+    let rows = try await context.store.read(PasswordQueries.own, caller.user, caller.authority)
+    guard let own = rows.first else { throw caller.gone }
+    return own
   }
 }
 
 /// The password of a caller whose session counts; no hash when there is none.
 struct OwnPassword: RowDecodable {
   let hash: String?
-  init(from row: Row) throws(DatabaseError) { hash = row.text(ifAny: 0) }
+  /// The key of the address that it goes with.
+  let address: String?
+
+  init(from row: Row) throws(DatabaseError) {
+    hash = row.text(ifAny: 0)
+    address = row.text(ifAny: 1)
+  }
 }
 
 package enum PasswordQueries {
   static let own = Statement<OwnPassword, UserID, Authority>(
     "passwords.own",
-    "select p.hash from caller($1, $2) c left join passwords p on p.user_id = c.user_id"
+    """
+    select p.hash, i.subject from caller($1, $2) c
+    left join passwords p on p.user_id = c.user_id
+    left join identities i on i.user_id = c.user_id and i.provider = 'password'
+    """
   )
 
   /// Also takes away what was mailed to choose a new one.

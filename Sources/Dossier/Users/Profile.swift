@@ -33,14 +33,14 @@ package import Postgres
     _ patch: JSON,
     if condition: VersionCondition,
     of caller: Caller,
-    in store: Store
+    _ context: Context
   ) async throws(Failure) -> StoredDocument {
     guard let object = patch.object else {
       throw .invalid([Fault("", "type", "The patch must be an object.")])
     }
     let faults = object.compactMap { name, value in fault(name, value) }
     guard faults.isEmpty else { throw .invalid(faults) }
-    let rows = try await store.write(
+    let rows = try await context.store.write(
       ProfileQueries.merge,
       caller.user,
       caller.authority,
@@ -48,8 +48,11 @@ package import Postgres
       condition.oneOf.map(VersionList.init)
     )
     guard let row = rows.first else { throw caller.gone }
-    if let written = row.document { return written }
-    throw .versionMoved(current: try await read(of: caller, in: store).version)
+    guard let written = row.document else {
+      throw .versionMoved(current: try await read(of: caller, in: context.store).version)
+    }
+    try await Audit.recordChange(of: "profile", by: caller, context)
+    return written
   }
 
   /// Changes members of the profile by a JSON Patch, on the version that was read.
@@ -59,10 +62,10 @@ package import Postgres
     _ patch: JSONPatch,
     if condition: VersionCondition,
     of caller: Caller,
-    in store: Store
+    _ context: Context
   ) async throws(Failure) -> StoredDocument {
     for _ in 0..<16 {
-      let current = try await read(of: caller, in: store)
+      let current = try await read(of: caller, in: context.store)
       if let versions = condition.oneOf, !versions.contains(current.version) {
         throw .versionMoved(current: current.version)
       }
@@ -73,7 +76,7 @@ package import Postgres
           difference(before, after),
           if: VersionCondition(oneOf: [current.version]),
           of: caller,
-          in: store
+          context
         )
       } catch .versionMoved {
         continue

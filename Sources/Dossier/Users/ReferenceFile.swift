@@ -4,19 +4,28 @@ import JSON
 
 /// A list as a package of Debian's has it.
 enum ReferenceFile: String, CaseIterable {
-  case zones = "zoneinfo/tzdata.zi"
-  case languages = "iso-codes/json/iso_639-2.json"
-  case moreLanguages = "iso-codes/json/iso_639-3.json"
-  case languageGroups = "iso-codes/json/iso_639-5.json"
-  case scripts = "iso-codes/json/iso_15924.json"
-  case countries = "iso-codes/json/iso_3166-1.json"
+  case zones = "share/zoneinfo/tzdata.zi"
+  case languages = "share/iso-codes/json/iso_639-2.json"
+  case moreLanguages = "share/iso-codes/json/iso_639-3.json"
+  case languageGroups = "share/iso-codes/json/iso_639-5.json"
+  case scripts = "share/iso-codes/json/iso_15924.json"
+  case countries = "share/iso-codes/json/iso_3166-1.json"
+  case passwords = "lib/python3/dist-packages/zxcvbn/frequency_lists.py"
 
-  static let folder = "/usr/share"
+  static let folder = "/usr"
+
+  private var package: String {
+    switch self {
+    case .zones: "tzdata"
+    case .passwords: "python3-zxcvbn"
+    default: "iso-codes"
+    }
+  }
 
   /// The standard, as the file has it for a key, and the members of its entries that are codes.
   private var content: (standard: String, members: [String]) {
     switch self {
-    case .zones: ("", [])
+    case .zones, .passwords: ("", [])
     case .languages: ("639-2", ["alpha_2", "alpha_3"])
     case .moreLanguages: ("639-3", ["alpha_2", "alpha_3"])
     case .languageGroups: ("639-5", ["alpha_3"])
@@ -37,16 +46,24 @@ enum ReferenceFile: String, CaseIterable {
   /// - Returns: zones as they are spelled, codes in lower case.
   /// - Throws: `ReferenceListError` when it cannot be read, or has nothing to list.
   func values(in folder: String) throws(ReferenceListError) -> Set<String> {
-    guard let data = try? Data(contentsOf: URL(filePath: "\(folder)/\(rawValue)")) else {
-      throw unreadable(folder)
-    }
-    let values = self == .zones ? Self.zones(in: Array(data)) : codes(in: Array(data))
+    let text = try text(in: folder)
+    let values = self == .zones ? Self.zones(in: text) : codes(in: text)
     guard !values.isEmpty else { throw unreadable(folder) }
     return values
   }
 
-  private func unreadable(_ folder: String) -> ReferenceListError {
-    ReferenceListError("\(folder)/\(rawValue)", self == .zones ? "tzdata" : "iso-codes")
+  /// All that is in it.
+  ///
+  /// - Throws: as `values`.
+  func text(in folder: String) throws(ReferenceListError) -> [UInt8] {
+    guard let data = try? Data(contentsOf: URL(filePath: "\(folder)/\(rawValue)")) else {
+      throw unreadable(folder)
+    }
+    return Array(data)
+  }
+
+  func unreadable(_ folder: String) -> ReferenceListError {
+    ReferenceListError("\(folder)/\(rawValue)", package)
   }
 
   /// Lines `Z name …` are zones, `L zone name` other names of one.

@@ -1,4 +1,5 @@
-/// The time zones, languages, scripts and regions that there are, as Debian's packages list them.
+/// The time zones, languages, scripts and regions that there are, and the passwords that everybody
+/// uses, as Debian's packages list them.
 package struct ReferenceLists: Sendable {
   private let zones: Set<String>
   /// Of ISO 639, with two and three letters; in lower case, as scripts and regions are.
@@ -7,6 +8,7 @@ package struct ReferenceLists: Sendable {
   private let scripts: Set<String>
   /// Of ISO 3166-1, and the numbers of UN M.49.
   private let regions: Set<String>
+  package let passwords: CommonPasswords
 
   /// Those of this process, read once; whoever lets values come in begins with `load`.
   static let ofProcess = Result { () throws(ReferenceListError) in try ReferenceLists() }
@@ -23,13 +25,17 @@ package struct ReferenceLists: Sendable {
 
   /// - Parameter folder: where the packages have their files.
   /// - Throws: as `load`.
-  package init(in folder: String = "/usr/share") throws(ReferenceListError) {
+  package init(in folder: String = "/usr") throws(ReferenceListError) {
     zones = try ReferenceFile.zones.values(in: folder)
     languages = try ReferenceFile.languages.values(in: folder)
       .union(try ReferenceFile.moreLanguages.values(in: folder))
       .union(try ReferenceFile.languageGroups.values(in: folder))
     scripts = try ReferenceFile.scripts.values(in: folder)
     regions = try ReferenceFile.countries.values(in: folder).union(Self.areas)
+    guard let passwords = CommonPasswords(file: try ReferenceFile.passwords.text(in: folder)) else {
+      throw ReferenceFile.passwords.unreadable(folder)
+    }
+    self.passwords = passwords
   }
 
   /// The areas of UN M.49 that are more than one country: no package lists them.

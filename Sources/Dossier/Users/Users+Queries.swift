@@ -53,53 +53,42 @@ package enum UsersQueries {
     """
   )
 
-  /// Whether the user was made: not when another has confirmed the address.
+  /// Makes a user who claims an address, whoever else does.
   ///
-  /// Of an unconfirmed address the four newest claims are kept; whoever proves it has it anyway.
-  static let createWithPassword = Statement<Bool, UserID, AppID, IdentityID, String, String>(
+  /// - Parameter 5: the key of the address.
+  static let createWithPassword = Statement<
+    NoRow, UserID, AppID, IdentityID, String, String, String
+  >(
     "users.create_with_password",
     """
-    with free as (
-      select email_key($4) as key where not exists (
-        select from identity_subjects
-        where app_id = $2 and provider = 'email' and subject = email_key($4))
-    ), created as (
-      insert into users (user_id, app_id, anonymous, email)
-      select $1, $2, false, btrim($4) from free
+    with created as (
+      insert into users (user_id, app_id, anonymous, email) values ($1, $2, false, btrim($4))
     ), identity as (
       insert into identities (user_id, identity_id, app_id, provider, subject)
-      select $1, $3, $2, 'password', key from free
+      values ($1, $3, $2, 'password', $5)
     ), password as (
-      insert into passwords (user_id, hash) select $1, $5 from free
-    ), crowded as (
-      delete from unconfirmed_emails e using (
-        select o.user_id from unconfirmed_emails o join free on o.email_key = free.key
-        where o.app_id = $2 order by o.created_at desc, o.user_id offset 3) old
-      where e.app_id = $2 and e.email_key = email_key($4) and e.user_id = old.user_id
-    ), claim as (
-      insert into unconfirmed_emails (app_id, email_key, user_id) select $2, key, $1 from free
-      returning 1
+      insert into passwords (user_id, hash) values ($1, $6)
     )
-    select exists (select from claim)
+    insert into unconfirmed_emails (app_id, email_key, user_id, disposable_from)
+    values ($2, $5, $1, now() + interval '1 day')
     """
   )
 
-  /// The one who has confirmed the address; without one, those who claim it, the newest first.
+  /// The one who has proved the address, then those who claim it, the first to do so first: at most
+  /// twice as many as may, since those who come at once may be more, and imports know no limit.
   static let passwords = Statement<StoredPassword, AppID, String>(
     "users.passwords",
     """
-    with confirmed as (
-      select user_id from identity_subjects
-      where app_id = $1 and provider = 'email' and subject = email_key($2)
-    ), candidates as (
-      select user_id, true as is_confirmed, now() as since from confirmed
+    with candidates as (
+      select user_id, true as is_confirmed, null::timestamptz as since from identity_subjects
+      where app_id = $1 and provider = 'email' and subject = $2
       union all
       select user_id, false, created_at from unconfirmed_emails
-      where app_id = $1 and email_key = email_key($2) and not exists (select from confirmed)
+      where app_id = $1 and email_key = $2
     )
     select u.user_id, p.hash, u.blocked_at is not null, c.is_confirmed
     from candidates c join users u using (user_id) join passwords p using (user_id)
-    order by c.since desc, u.user_id limit 4
+    order by c.since nulls first, u.user_id limit 128
     """
   )
 
@@ -137,9 +126,12 @@ package enum UsersQueries {
 package enum AllQueries {
   package static let statements = [
     AppsQueries.statements, KeyringQueries.all, CallerQueries.all, HousekeepingQueries.all,
-    SessionsQueries.all, AuditQueries.all, DevicesQueries.all, FailureQueries.all,
-    UsersQueries.all, PasswordQueries.all, EmailQueries.all, MailTokenQueries.all,
-    IdentitiesQueries.all, IssuerQueries.all, APIKeyQueries.all, ProfileQueries.all,
+    UnusedQueries.all, SessionsQueries.all, FreshProofQueries.all, AuditQueries.all,
+    DevicesQueries.all, AttemptQueries.all, UsersQueries.all, PasswordQueries.all,
+    EmailAddressQueries.all, ClaimQueries.all, EmailQueries.all,
+    MailTokenQueries.all,
+    IdentitiesQueries.all, IssuerQueries.all, APIKeyQueries.all, WayInQueries.all,
+    ProfileQueries.all,
     PropertyQueries.all, DocumentsQueries.all, DocumentHistoryQueries.all, PictureQueries.all,
     ExportQueries.all,
     AppsAdministrationQueries.all, ClientQueries.all, IssuerAdministrationQueries.all,

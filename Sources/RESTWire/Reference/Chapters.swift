@@ -6,16 +6,16 @@ extension RESTWire {
   static let chapters: [Chapter] = [
     Chapter(
       title: "Logging in",
-      says: "Anybody may ask; failures are limited by address.",
+      says: "Anybody may ask; failures are slowed down, by address and by network.",
       example: #"""
         # B is the address of the server; KEY is of dossier client create NAME --operator.
         JSON='Content-Type: application/json'
         TOKEN=$(curl -s $B/v1/register -H "$JSON" \
-          -d '{"email":"ada@example.com","password":"correct horse battery"}' \
+          -d '{"email":"lovelace@example.com","password":"correct horse battery"}' \
           | sed 's/.*"access_token":"\([^"]*\)".*/\1/')
         AUTH="Authorization: Bearer $TOKEN"
         curl -s $B/v1/login/password -H "$JSON" \
-          -d '{"email":"ada@example.com","password":"correct horse battery"}'
+          -d '{"email":"lovelace@example.com","password":"correct horse battery"}'
         """#,
       operations: Entrance.operations + Mailing.operations
     ),
@@ -39,7 +39,7 @@ extension RESTWire {
         curl -s $B/v1/users -H "Authorization: Bearer $KEY" -H "$JSON" \
           -d '{"email":"charles@example.com","name":"Charles","metadata":{"theme":"dark"}}'
         curl -s -G $B/v1/users -H "Authorization: Bearer $KEY" \
-          --data-urlencode 'filter=email = "ada@example.com"'
+          --data-urlencode 'filter=email = "lovelace@example.com"'
         """#,
       operations: ProfileResource.operations + PictureResource.operations
         + UserResource.operations

@@ -1,3 +1,4 @@
+import Dossier
 import HTTP
 import JSON
 import Wiring
@@ -37,6 +38,12 @@ enum OpenAPI {
     var object = JSONObject()
     object["operationId"] = .string(operation.id)
     object["summary"] = .string(operation.route.summary)
+    if case .user(_, .fresh) = operation.route.access {
+      object["description"] = .string(
+        "Asks for a login in this session, or POST \(Entrance.reauthentication), within the app's "
+          + "\(AppSetting.reauthenticationMinutes.rawValue)."
+      )
+    }
     object["tags"] = [.string(chapter.title)]
     object["security"] = .array(operation.route.access.requirements)
     let parameters = parameters(of: operation)
@@ -106,13 +113,8 @@ enum OpenAPI {
       var response = JSONObject()
       response["description"] = .string(answer.says.isEmpty ? answer.status.reason : answer.says)
       let fields = answer.fields + fields(of: operation, answer)
-      if !fields.isEmpty {
-        var headers = JSONObject()
-        for field in fields {
-          let isSure = field != .link && operation.route.method != .post || field == .location
-          headers[field.wire] = ["required": .bool(isSure), "schema": ["type": "string"]]
-        }
-        response["headers"] = .object(headers)
+      response["headers"] = headers(fields) { field in
+        field != .link && operation.route.method != .post || field == .location
       }
       if answer.shape != nil || answer.types != [.json] {
         var content = JSONObject()
@@ -128,33 +130,50 @@ enum OpenAPI {
     }
     let problems = Dictionary(grouping: operation.problems, by: \.status.code)
     for (code, types) in problems.sorted(by: { $0.key < $1.key }) {
-      responses[String(code)] = response(types)
+      responses[String(code)] = response(types, of: operation)
     }
     return responses
   }
 
   private static func fields(of operation: Operation, _ answer: Answer) -> [FieldName] {
-    guard answer.shape != nil else { return [] }
+    let limits = operation.isGuarded ? limits : []
+    guard answer.shape != nil else { return limits }
     let isPage = operation.query.contains { $0.name == QueryParameter.cursor.name }
     let isTagged = operation.versions != .none && operation.route.method != .delete
-    return (isTagged ? [.entityTag] : []) + (isPage ? [.link] : [])
+    return (isTagged ? [.entityTag] : []) + (isPage ? [.link] : []) + limits
   }
 
-  private static func response(_ types: [ProblemType]) -> JSON {
+  /// What the guards say of themselves; nothing where the request was refused before it met them.
+  private static let limits: [FieldName] = [.rateLimit, .rateLimitPolicy]
+
+  /// Nil for none.
+  private static func headers(_ fields: [FieldName], areSure: (FieldName) -> Bool) -> JSON? {
+    guard !fields.isEmpty else { return nil }
+    var headers = JSONObject()
+    for field in fields {
+      headers[field.wire] = ["required": .bool(areSure(field)), "schema": ["type": "string"]]
+    }
+    return .object(headers)
+  }
+
+  private static func response(_ types: [ProblemType], of operation: Operation) -> JSON {
     let codes = types.map(\.rawValue)
-    return [
-      "description": .string(codes.joined(separator: ", ")),
-      "content": [
-        "application/problem+json": [
-          "schema": [
-            "allOf": [
-              Shape.problem.reference,
-              ["properties": ["code": ["enum": .array(codes.map(JSON.string))]]],
-            ]
+    let waits: [FieldName] = types.contains { $0.status == .tooManyRequests } ? [.retryAfter] : []
+    let fields = waits + (operation.isGuarded ? limits : [])
+    var response = JSONObject()
+    response["description"] = .string(codes.joined(separator: ", "))
+    response["headers"] = headers(fields) { $0 == .retryAfter }
+    response["content"] = [
+      "application/problem+json": [
+        "schema": [
+          "allOf": [
+            Shape.problem.reference,
+            ["properties": ["code": ["enum": .array(codes.map(JSON.string))]]],
           ]
         ]
-      ],
+      ]
     ]
+    return .object(response)
   }
 
   // MARK: Components
@@ -206,7 +225,7 @@ extension Access {
   fileprivate var requirements: [JSON] {
     switch self {
     case .open, .loopback: []
-    case .user(let scope): [["user": [.string(scope)]]]
+    case .user(let scope, _): [["user": [.string(scope)]]]
     case .client(let scope): [["client": [.string(scope)]]]
     case .operator: [["operator": []]]
     case .device: [["device": []], ["deviceCookie": []]]

@@ -16,6 +16,9 @@ extension Operation {
     return ProblemType.allCases.filter(all.contains)
   }
 
+  /// Whether a guard counts what the route does.
+  var isGuarded: Bool { refuses.contains(.tooManyAttempts) }
+
   /// The names that the path captures, in order.
   var parameters: [String] {
     route.pattern.split(separator: "/").filter { $0.hasPrefix("{") }.map {
@@ -37,6 +40,7 @@ extension ProblemType {
   /// What any route may answer: what nginx refuses, a name that is no app's, and our own troubles.
   fileprivate static let everywhere: [ProblemType] = [
     .requestMalformed, .conditionMalformed, .appNotFound, .bodyTooLarge, .uriTooLong,
+    .tooManyRequests,
     .headerTooLarge, .internalError, .overloaded, .databaseUnavailable, .serverUnavailable,
   ]
 
@@ -55,8 +59,9 @@ extension Access {
   fileprivate var problems: [ProblemType] {
     switch self {
     case .open: [.deviceUnknown, .originForbidden]
-    case .user:
+    case .user(_, let proof):
       [.tokenMissing, .tokenInvalid, .tokenExpired, .sessionEnded, .insufficientScope]
+        + (proof == .fresh ? [.reauthenticationRequired] : [])
     case .device: [.deviceUnknown, .originForbidden]
     case .client, .operator: [.clientUnknown, .insufficientScope]
     case .loopback: [.notLoopback]

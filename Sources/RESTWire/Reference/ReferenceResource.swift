@@ -45,7 +45,12 @@ import Wiring
     response.add(.contentType, type)
     response.add(.cacheControl, "public, max-age=300")
     // The page has a style and nothing that runs.
-    response.add(.contentSecurityPolicy, "default-src 'none'; style-src 'unsafe-inline'")
+    response.add(
+      .contentSecurityPolicy,
+      "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
+        + "frame-ancestors 'none'"
+    )
+    response.add(.referrerPolicy, "no-referrer")
     return response
   }
 }

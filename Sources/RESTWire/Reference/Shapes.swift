@@ -81,7 +81,10 @@ extension Shape {
     "password_hash": .text.orNull.saying("bcrypt, SHA-crypt, scrypt, PBKDF2 or Argon2"),
     "blocked": .flag, "created_at": .time,
     "identities": .list(
-      of: .body(["provider": .text(1...100).like("jwt:web"), "subject": .text(1...1_024)]),
+      of: .body([
+        "provider": .text(1...1_028).like("jwt:https://issuer.example.com"),
+        "subject": .text(1...1_024),
+      ]),
       atMost: 100
     ),
     "metadata": .metadata, "app_metadata": .metadata, "custom_data": .document,
@@ -104,6 +107,12 @@ extension Shape {
     .body(["provider": .choice(["api-key"]), "name": .label])
   )
 
+  static let evidence = Shape.either(
+    .body(["provider": .choice(["password"]), "password": .text]),
+    .body(["provider": .choice(["jwt"]), "token": .text]),
+    .body(["provider": .choice(["api-key"]), "key": .text])
+  )
+
   static let apiKeys = Shape.list(
     of: .object([
       "id": .id, "name": .text, "disabled": .flag, "created_at": .time,
@@ -119,7 +128,8 @@ extension Shape {
     of: .object([
       "id": .id, "device_id": .id, "provider": .text, "current": .flag, "address": .text.orNull,
       "agent": .text.orNull, "created_at": .time, "refreshed_at": .time, "expires_at": .time,
-    ]).named("Session", "A session that counts.")
+    ]).named("Session", "A session that counts."),
+    atMost: Sessions.pageSize
   )
 
   static let events = Shape.list(

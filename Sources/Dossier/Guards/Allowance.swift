@@ -1,0 +1,127 @@
+import EventLoop
+import JSON
+import Postgres
+
+/// How often something may be attempted: so many times at once, and then once each so many seconds.
+///
+/// Nobody is locked out: who has used an allowance up is slowed down, and it comes back by itself.
+struct Allowance {
+  /// What `RateLimit` calls it.
+  let name: String
+  let subject: BinaryBytes
+  /// How many attempts there are when none was made for long.
+  let burst: Int
+  /// In how many seconds all of them come back.
+  let seconds: Int
+  /// Whether an attempt that is let through is told how much is left.
+  ///
+  /// Not of what others use up too: it would tell of them.
+  let isTold: Bool
+
+  /// - Parameters:
+  ///   - name: one of its kind among those of a request.
+  ///   - subject: who or what attempts; the database sees a keyed hash of it.
+  ///   - burst: at least 1.
+  ///   - seconds: at least 1.
+  ///   - isTold: false for what strangers share.
+  ///   - master: makes the hash.
+  init(
+    _ name: String,
+    of subject: String...,
+    burst: Int,
+    seconds: Int,
+    isTold: Bool = true,
+    _ master: MasterKey
+  ) {
+    self.name = name
+    // With its length before each part, no two lists of parts are one text.
+    let parts = [name] + subject
+    self.subject = BinaryBytes(
+      master.attemptSubject(parts.map { "\($0.utf8.count):\($0)" }.joined())
+    )
+    self.burst = burst
+    self.seconds = seconds
+    self.isTold = isTold
+  }
+
+  /// In microseconds.
+  fileprivate var whole: Int { seconds * 1_000_000 }
+  /// What one attempt costs, in microseconds.
+  private var share: Int { whole / burst }
+
+  /// As the statements read it.
+  fileprivate var json: JSON {
+    [
+      "subject": .string("\\x" + String(hexadecimal: subject.bytes)),
+      "burst": .number(JSONNumber(burst)), "seconds": .number(JSONNumber(seconds)),
+    ]
+  }
+
+  fileprivate func isUsedUp(_ ahead: Int) -> Bool { ahead + share > whole }
+
+  /// How many seconds to wait for the next attempt.
+  fileprivate func wait(_ ahead: Int) -> Int { max(1, Self.seconds(ahead + share - whole)) }
+
+  fileprivate func left(_ ahead: Int) -> RateLimit {
+    RateLimit(
+      name: name,
+      quota: burst,
+      window: seconds,
+      remaining: min(max(0, (whole - ahead) / share), burst),
+      reset: Self.seconds(ahead)
+    )
+  }
+
+  private static func seconds(_ microseconds: Int) -> Int { (microseconds + 999_999) / 1_000_000 }
+}
+
+/// The allowances that one attempt uses: one attempt of each, or nothing.
+///
+/// Attempts are counted before they are made, in the database: all workers count together, and many
+/// attempts at once are many.
+struct Allowances {
+  private let all: [Allowance]
+  private let context: Context
+
+  init(_ all: [Allowance], _ context: Context) {
+    self.all = all
+    self.context = context
+  }
+
+  /// Uses one attempt of each, and notes what is left for the answer.
+  ///
+  /// - Throws: `.tooManyAttempts` when one of them is used up, `.unavailable`.
+  @EventLoop func spend() async throws(Failure) {
+    let rows = try await context.store.write(AttemptQueries.spend, context.app.id, Self.list(all))
+    let outcome = zip(all, rows).map { (allowance: $0, row: $1) }
+    let missed = outcome.filter { !$0.row.isSpent }
+    guard !missed.isEmpty else { return note(rows) }
+    // Without one that was used up before, others that came at the same moment have taken the last.
+    let used = missed.filter { $0.allowance.isUsedUp($0.row.ahead) }
+    let refusing =
+      used.isEmpty
+      ? missed.map { ($0.allowance, $0.allowance.whole) }
+      : used.map { ($0.allowance, $0.row.ahead) }
+    for (allowance, ahead) in refusing { context.store.limits.note(allowance.left(ahead)) }
+    let spent = outcome.filter(\.row.isSpent).map(\.allowance)
+    if !spent.isEmpty {
+      _ = try await context.store.write(AttemptQueries.giveBack, context.app.id, Self.list(spent))
+    }
+    throw .tooManyAttempts(retryAfter: refusing.map { $0.wait($1) }.max() ?? 1)
+  }
+
+  /// Gives the attempt back: it was none of those that are to be few.
+  @EventLoop func giveBack(in transaction: Transaction) async throws(DatabaseError) {
+    note(try await transaction.run(AttemptQueries.giveBack, context.app.id, Self.list(all)))
+  }
+
+  @EventLoop private func note(_ rows: [SpentRow]) {
+    for (allowance, row) in zip(all, rows) where allowance.isTold {
+      context.store.limits.note(allowance.left(row.ahead))
+    }
+  }
+
+  private static func list(_ allowances: [Allowance]) -> TextBytes {
+    TextBytes(JSON.array(allowances.map(\.json)).serialized())
+  }
+}

@@ -1,0 +1,45 @@
+import EventLoop
+
+/// Limits how often mail may be asked for, and how many users may come without credentials.
+enum RequestGuard {
+  /// Counts a mail to an address, by its key.
+  ///
+  /// One network may use half of what the address is sent at most, so that another finds some left.
+  /// - Throws: `.tooManyAttempts`, `.unavailable`.
+  @EventLoop static func mail(to key: String, _ context: Context) async throws(Failure) {
+    let settings = context.app.settings
+    let burst = settings.number(.failuresPerIdentifier)
+    let seconds = settings.number(.failureMinutes) * 60
+    let master = context.store.keys.master
+    let network = String(hexadecimal: context.origin.network)
+    try await Allowances(
+      [
+        Allowance("mail", of: key, network, burst: burst, seconds: seconds, master),
+        Allowance(
+          "mail-anywhere",
+          of: key,
+          burst: 2 * burst,
+          seconds: seconds,
+          isTold: false,
+          master
+        ),
+        .ofNetwork("mail", context),
+      ],
+      context
+    ).spend()
+  }
+
+  /// Counts a user without credentials.
+  ///
+  /// - Throws: `.tooManyAttempts`, `.unavailable`.
+  @EventLoop static func anonymous(_ context: Context) async throws(Failure) {
+    let allowance = Allowance(
+      "anonymous",
+      of: String(hexadecimal: context.origin.network),
+      burst: context.app.settings.number(.anonymousPerAddress),
+      seconds: 3_600,
+      context.store.keys.master
+    )
+    try await Allowances([allowance], context).spend()
+  }
+}

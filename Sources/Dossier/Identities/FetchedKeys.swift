@@ -1,0 +1,98 @@
+import EventLoop
+import JSON
+import Outbound
+
+/// The keys that an issuer shows at a URL, as they were last fetched.
+///
+/// One fetch at a time, whoever waits for it: whoever can make tokens up cannot fill the threads. A
+/// fetch that failed is remembered, and for a pause that grows nobody tries again.
+@EventLoop final class FetchedKeys {
+  let url: String
+  private let source: HTTPSource
+  private var last: Set?
+  private var fetch: Task<Result<Set, FetchError>, Never>?
+  /// Of fetches, one after the other.
+  private var failures = 0
+  private var failure: FetchError?
+  private var pauseEnds: UInt64 = 0
+
+  struct Set {
+    let keys: IssuerKeys
+    let fetchedAt: UInt64
+    let expires: UInt64
+  }
+
+  /// How long keys serve when their server does not say, and at least and at most.
+  private static let usualLifetime = Duration.seconds(600)
+  private static let lifetimes = Duration.seconds(60)...Duration.seconds(86_400)
+  /// How long they serve on, when they cannot be fetched anew.
+  private static let graceOfOld: UInt64 = 86_400_000_000_000
+  /// After the first failure, and at most; each pause is twice as long as the one before.
+  private static let pauses: ClosedRange<UInt64> = 2_000_000_000...60_000_000_000
+
+  init(at url: String, _ source: HTTPSource) {
+    self.url = url
+    self.source = source
+  }
+
+  /// The keys, which must have been fetched at `atLeast` of the monotonic clock.
+  ///
+  /// - Throws: `.issuerUnavailable`, at once during a pause; `.overloaded` when too many issuers are
+  ///   asked.
+  func keys(of issuer: String, atLeast: UInt64 = 0) async throws(Failure) -> Set {
+    let now = EventLoop.now()
+    if let last, last.expires > now, last.fetchedAt >= atLeast { return last }
+    if now >= pauseEnds {
+      do throws(FetchError) {
+        return try await (fetch ?? begin()).value.get()
+      } catch .overloaded {
+        throw .overloaded(retryAfter: 1)
+      } catch {
+        failure = error
+      }
+    }
+    // Old keys are better than none.
+    if let last, atLeast == 0, EventLoop.now() < last.expires + Self.graceOfOld { return last }
+    let rest = pauseEnds - min(pauseEnds, EventLoop.now())
+    throw .issuerUnavailable(
+      issuer,
+      failure.map { "\($0)" } ?? "",
+      retryAfter: Int(rest / 1_000_000_000) + 1
+    )
+  }
+
+  private func begin() -> Task<Result<Set, FetchError>, Never> {
+    let task = EventLoop.task { [self] in
+      defer { fetch = nil }
+      do throws(FetchError) {
+        let document = try await source.fetch(url)
+        let keys = await IssuerKeys(set: try? JSON.parse(document.body))
+        let lifetime = min(
+          max(document.lifetime ?? Self.usualLifetime, Self.lifetimes.lowerBound),
+          Self.lifetimes.upperBound
+        )
+        let now = EventLoop.now()
+        let set = Set(
+          keys: keys,
+          fetchedAt: now,
+          expires: now + UInt64(lifetime.components.seconds) * 1_000_000_000
+        )
+        last = set
+        failures = 0
+        return Result<Set, FetchError>.success(set)
+      } catch {
+        // When the pool was full, the issuer was not asked.
+        if error != .overloaded { pause() }
+        return .failure(error)
+      }
+    }
+    fetch = task
+    return task
+  }
+
+  private func pause() {
+    failures += 1
+    let length = Self.pauses.lowerBound << UInt64(min(failures - 1, 5))
+    pauseEnds = EventLoop.now() + min(length, Self.pauses.upperBound)
+  }
+}

@@ -1,0 +1,154 @@
+import EventLoop
+import JSON
+package import Postgres
+
+/// A change of what a user can log in with: a fact of the audit trail, and a mail to the owner, who
+/// may be another than the one who made it.
+struct WayInChange {
+  let action: String
+  private let detail: JSON
+  private let words: String
+  /// Whether the owner can still choose a new password by mail.
+  private let canReset: Bool
+
+  private init(
+    _ action: String,
+    _ words: String,
+    detail: JSON = [:],
+    canReset: Bool = true
+  ) {
+    self.action = action
+    self.detail = detail
+    self.words = words
+    self.canReset = canReset
+  }
+
+  static func linked(_ provider: String) -> WayInChange {
+    WayInChange(
+      "link",
+      "\(name(of: provider)) can be used from now on to log in to your account.",
+      detail: ["provider": .string(provider)]
+    )
+  }
+
+  static func unlinked(_ provider: String) -> WayInChange {
+    WayInChange(
+      "unlink",
+      "\(name(of: provider)) can no longer be used to log in to your account.",
+      detail: ["provider": .string(provider)],
+      canReset: provider != "password"
+    )
+  }
+
+  static let keyDisabled = WayInChange(
+    "api_key_disable",
+    "An API key of your account was disabled."
+  )
+  static let keyEnabled = WayInChange(
+    "api_key_enable",
+    "An API key of your account that was disabled can be used again."
+  )
+  static let emailConfirmed = WayInChange(
+    "email_confirm",
+    "This address was confirmed as the one of your account."
+  )
+  static let passwordChanged = WayInChange(
+    "password_change",
+    "The password of your account was changed."
+  )
+  static let passwordReset = WayInChange(
+    "password_reset",
+    "A new password for your account was chosen by a code that was mailed to this address."
+  )
+  static let deleted = WayInChange(
+    "user_delete",
+    "Your account was deleted, with all its data.",
+    canReset: false
+  )
+
+  private static func name(of provider: String) -> String {
+    switch provider {
+    case "password": "An email address with a password"
+    case "api-key": "An API key"
+    default: "An identity of \(provider.drop { $0 != ":" }.dropFirst())"
+    }
+  }
+
+  /// Records it, in the transaction that makes it and before it takes the address away.
+  ///
+  /// - Returns: the mail, to be sent when the transaction is through.
+  @EventLoop func record(
+    by caller: Caller,
+    in transaction: Transaction,
+    _ context: Context
+  ) async throws(DatabaseError) -> WayInNotice {
+    try await AuditEvent(
+      action,
+      of: caller.user,
+      by: caller.actor,
+      session: caller.session,
+      device: caller.device,
+      detail: detail
+    ).record(in: transaction, context)
+    return try await notice(of: caller.user, in: transaction, context.app, context.store)
+  }
+
+  /// As the other, for somebody who has shown a token of a mail.
+  @EventLoop func record(
+    ofReader user: UserID,
+    in transaction: Transaction,
+    _ context: Context
+  ) async throws(DatabaseError) -> WayInNotice {
+    try await AuditEvent(action, of: user, by: "anyone", detail: detail).record(
+      in: transaction,
+      context
+    )
+    return try await notice(of: user, in: transaction, context.app, context.store)
+  }
+
+  /// The mail alone, for what is recorded otherwise.
+  ///
+  /// Nobody is mailed when the app is not known, as on the command line, which sends no mail.
+  @EventLoop func notice(
+    of user: UserID,
+    in transaction: Transaction,
+    _ app: App?,
+    _ store: Store
+  ) async throws(DatabaseError) -> WayInNotice {
+    let email = try await transaction.run(WayInQueries.confirmedEmail, user).first
+    let advice =
+      canReset
+      ? "ask for a new password with this address. That ends all sessions and all API keys; then "
+        + "look which identities your account has, and unlink those that you do not know."
+      : "tell those who run \(app?.name ?? "the app"). You cannot take it back yourself."
+    return WayInNotice(email: email, change: words, advice: advice, app: app, mailer: store.mailer)
+  }
+}
+
+/// A mail that tells of a change, about to be sent; to nobody when no address is confirmed.
+struct WayInNotice {
+  fileprivate let email: String?
+  fileprivate let change: String
+  fileprivate let advice: String
+  fileprivate let app: App?
+  fileprivate let mailer: Mailer
+
+  @EventLoop func send() {
+    guard let email, let app else { return }
+    do {
+      let values = ["change": change, "advice": advice]
+      mailer.send(try AppMail.change.message(to: email, app, values))
+    } catch {
+      mailer.lose("\(error)")
+    }
+  }
+}
+
+package enum WayInQueries {
+  static let confirmedEmail = Statement<String, UserID>(
+    "ways_in.confirmed_email",
+    "select email from users where user_id = $1 and email_verified"
+  )
+
+  package static let all: [any PreparedStatement] = [confirmedEmail]
+}

@@ -1,0 +1,105 @@
+package import Postgres
+
+/// A page of anonymous users: where it ends, and the ids of those who are unused.
+struct UnusedUsers: RowDecodable {
+  let app: String
+  let user: String
+  /// Separated by spaces.
+  let unused: String
+
+  /// Before the first page.
+  init() {
+    app = ""
+    user = ""
+    unused = ""
+  }
+
+  init(from row: Row) throws(DatabaseError) {
+    app = try row.text(0)
+    user = try row.text(1)
+    unused = try row.text(2)
+  }
+}
+
+/// A page of devices: where it ends, and how many of it went.
+struct UnusedDevices: RowDecodable {
+  let last: String
+  let removed: Int
+
+  init(from row: Row) throws(DatabaseError) {
+    last = try row.text(0)
+    removed = try row.int(1)
+  }
+}
+
+package enum UnusedQueries {
+  /// The page after that user of that app; no row after the last one.
+  ///
+  /// Served by `users_anonymous`.
+  static let users = Statement<UnusedUsers, String, String>(
+    "unused.users",
+    """
+    with page as (
+      select app_id, user_id from users
+      where anonymous and (app_id, user_id) > ($1::text, $2::text)
+      order by app_id, user_id limit 500
+    )
+    select (array_agg(p.app_id::text order by p.app_id desc, p.user_id desc))[1],
+      (array_agg(p.user_id::text order by p.app_id desc, p.user_id desc))[1],
+      coalesce(string_agg(p.user_id, ' ') filter (where is_unused(u, a.anonymous_days)), '')
+    from page p join users u on u.user_id = p.user_id left join apps a on a.app_id = p.app_id
+    having count(*) > 0
+    """
+  )
+
+  /// Whoever writes for a user asks for its row too, and waits.
+  static let lock = Statement<String, String>(
+    "unused.lock",
+    """
+    select user_id from users where user_id = any (string_to_array($1, ' '))
+    order by user_id for update
+    """
+  )
+
+  /// Removes those who are unused still; how many.
+  static let removeUsers = Statement<Int, String>(
+    "unused.remove_users",
+    """
+    with old as (
+      select u.user_id, u.app_id from users u join apps a on a.app_id = u.app_id
+      where u.user_id = any (string_to_array($1, ' ')) and is_unused(u, a.anonymous_days)
+    ), subjects as (
+      delete from identity_subjects i using old o where i.user_id = o.user_id
+    ), fact as (
+      insert into audit (user_id, event_id, app_id, action, actor, detail)
+      select user_id, new_object_id(), app_id, 'user_delete', 'housekeeping',
+        '{"reason": "unused"}'::jsonb
+      from old
+    ), removed as (
+      delete from users u using old o where u.user_id = o.user_id returning 1
+    )
+    select count(*) from removed
+    """
+  )
+
+  /// Removes what is unused of the page after that device; no row after the last one.
+  ///
+  /// Whoever logs in just now has changed the device first. A client that comes back with the secret
+  /// of one that went is taken at its word: the mark in it is ours.
+  static let devices = Statement<UnusedDevices, String>(
+    "unused.devices",
+    """
+    with page as (
+      select device_id from devices where device_id > $1::text order by device_id limit 1000
+    ), removed as (
+      delete from devices d using page p
+      where d.device_id = p.device_id and d.last_seen_at < now() - interval '1 day'
+        and not exists (select from device_users u where u.device_id = d.device_id)
+      returning 1
+    )
+    select max(device_id::text), (select count(*) from removed) from page having count(*) > 0
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [users, lock, removeUsers, devices]
+}

@@ -1,0 +1,69 @@
+import EventLoop
+package import Postgres
+
+/// How many users may claim an address that none of them has proved.
+struct ClaimLimit {
+  private let key: String
+  private let context: Context
+  /// More than people who mistype an address; those who come at once may pass it by a few.
+  private static let most = 64
+
+  /// - Parameters:
+  ///   - key: of the address.
+  ///   - context: of the request.
+  init(_ key: String, _ context: Context) {
+    self.key = key
+    self.context = context
+  }
+
+  /// Whether one more may claim the address.
+  ///
+  /// Where there are too many, one that nobody has ever used makes room: who registered more than a
+  /// day ago, has not come back and has left nothing. Nothing that was used is taken from anybody.
+  @EventLoop func makeRoom(in transaction: Transaction) async throws(DatabaseError) -> Bool {
+    let count = try await transaction.run(ClaimQueries.count, context.app.id, key).first ?? 0
+    guard count >= Self.most else { return true }
+    let removed = try await transaction.run(ClaimQueries.dispose, context.app.id, key)
+    return count - removed.count < Self.most
+  }
+
+  /// What the one too many is told: the same as who has tried too often.
+  @EventLoop var failure: Failure {
+    .tooManyAttempts(retryAfter: context.app.settings.number(.failureMinutes) * 60)
+  }
+}
+
+package enum ClaimQueries {
+  /// Served by the primary key.
+  static let count = Statement<Int, AppID, String>(
+    "claims.count",
+    "select count(*) from unconfirmed_emails where app_id = $1 and email_key = $2"
+  )
+
+  /// Deletes the oldest user that claims the address and was never used.
+  ///
+  /// Registering may count as one login. Any identity, key, name or picture has grown the version.
+  static let dispose = Statement<String, AppID, String>(
+    "claims.dispose",
+    """
+    with unused as (
+      select u.user_id from unconfirmed_emails e join users u on u.user_id = e.user_id
+      where e.app_id = $1 and e.email_key = $2 and e.disposable_from < now()
+        and u.login_count <= 1 and u.version = 1 and u.property_floor = 0
+        and not exists (select from documents d where d.user_id = u.user_id)
+        and not exists (select from properties p where p.user_id = u.user_id)
+        and not exists (select from sessions s
+          where s.user_id = u.user_id and s.ended_at is null and s.expires_at > now())
+      order by e.created_at limit 1 for update of u
+    ), deleted as (
+      delete from users u using unused where u.user_id = unused.user_id returning u.user_id
+    ), fact as (
+      insert into audit (user_id, event_id, app_id, action, actor)
+      select user_id, new_object_id(), $1, 'user_delete', 'anyone' from deleted
+    )
+    select user_id from deleted
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [count, dispose]
+}

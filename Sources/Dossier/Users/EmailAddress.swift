@@ -1,0 +1,56 @@
+import EventLoop
+package import Postgres
+
+/// An address of mail as somebody typed it.
+struct EmailAddress {
+  /// What all ways to type the address have in common, by the database's `email_key`.
+  ///
+  /// Whatever is counted or found by an address goes by this and nothing else: a second fold in
+  /// Swift would let a form pass a guard that the database takes for the same address.
+  let key: String
+
+  /// Asks the database for the key.
+  ///
+  /// - Throws: `.unavailable`.
+  @EventLoop init(_ text: String, _ context: Context) async throws(Failure) {
+    try await self.init(text, context.store)
+  }
+
+  /// As the other, where there is no request of a user.
+  @EventLoop init(_ text: String, _ store: Store) async throws(Failure) {
+    let rows = try await store.read(EmailAddressQueries.key, text)
+    key = try rows.first.orUnforeseen("the key of an address")
+  }
+
+  /// Of the passwords that come with this address.
+  @EventLoop func passwordSalt(_ context: Context) -> PasswordSalt {
+    context.store.keys.master.passwordSalt(context.app.id, key)
+  }
+
+  /// Counts a mail to this address.
+  ///
+  /// - Throws: `.tooManyAttempts`, `.unavailable`.
+  @EventLoop func limitMail(_ context: Context) async throws(Failure) {
+    try await RequestGuard.mail(to: key, context)
+  }
+
+  /// 254: the longest path of SMTP (RFC 5321 section 4.5.3.1.3) without its brackets.
+  private static let limit = 254
+
+  /// Whether mail could be sent there: only what is certainly wrong is refused.
+  static func isPlausible(_ text: String) -> Bool {
+    let parts = text.split(separator: "@", omittingEmptySubsequences: false)
+    return parts.count == 2 && text.utf8.count <= limit && !parts[0].isEmpty
+      && parts[1].split(separator: ".", omittingEmptySubsequences: false).allSatisfy { !$0.isEmpty }
+      && text.unicodeScalars.allSatisfy {
+        !$0.properties.isWhitespace && $0.properties.generalCategory != .control
+          && $0 != "<" && $0 != ">" && $0 != "," && $0 != "\""
+      }
+  }
+}
+
+package enum EmailAddressQueries {
+  static let key = Statement<String, String>("email_addresses.key", "select email_key($1)")
+
+  package static let all: [any PreparedStatement] = [key]
+}

@@ -1,0 +1,206 @@
+import EventLoop
+import Postgres
+
+/// What somebody shows who says that an address is its own, beside the token that was mailed there.
+package struct Claimant: Sendable {
+  let caller: Caller?
+  let password: String?
+
+  /// - Parameters:
+  ///   - caller: by an access token; nil without one.
+  ///   - password: that the address was claimed with; nil when it is not shown.
+  package init(caller: Caller?, password: String?) {
+    self.caller = caller
+    self.password = password
+  }
+}
+
+extension Emails {
+  /// Confirms the address that a token was mailed to, for the user that claims it.
+  ///
+  /// The token belongs to one claim. Many may claim an address, and their mails look alike: whoever
+  /// reads one has not proved to be who asked for it. So the claimant shows its session or its
+  /// password besides, and who cannot chooses a new password by `reset`.
+  /// - Throws: `.invalidMailToken`, `.claimantUnproved` (the token stays good), `.emailTaken` when
+  ///   another has proved the address meanwhile, `.tooManyAttempts`, `.unauthenticated`,
+  ///   `.overloaded`, `.unavailable`.
+  @EventLoop package static func confirm(
+    _ text: String,
+    by claimant: Claimant,
+    _ context: Context
+  ) async throws(Failure) {
+    let token = try await ShownToken(text, for: [.confirm], context)
+    var guarding: FailureGuard?
+    if let caller = claimant.caller, caller.user == token.user {
+      try await context.requireSession(of: caller)
+    } else if let password = claimant.password {
+      let attempts = FailureGuard("login", on: token.claim.key, context)
+      try await attempts.attempt()
+      guard try await context.store.passwords.verify(password, against: token.claim.hash) else {
+        throw .claimantUnproved
+      }
+      guarding = attempts
+    } else {
+      throw .claimantUnproved
+    }
+    try await token.take(context) { (_, transaction) async throws(DatabaseError) in
+      try await guarding?.succeed(in: transaction)
+      return nil
+    }
+  }
+
+  /// Sets a new password by a token that was mailed to reset it, or to confirm the address, which
+  /// proves the address, and ends all sessions of the user and its API keys.
+  ///
+  /// Where the address was not proved before, whoever made the user may be another than who reads
+  /// the mail: then everything ends that could log in.
+  /// - Throws: `.invalid`, `.invalidMailToken`, `.emailTaken` when another has proved the address
+  ///   meanwhile, `.overloaded`, `.unavailable`.
+  @EventLoop package static func reset(
+    _ text: String,
+    password: String,
+    _ context: Context
+  ) async throws(Failure) {
+    // Also before the token is looked at: who has none hears the same of a password.
+    try check(password, of: nil, context)
+    let token = try await ShownToken(text, for: [.reset, .confirm], context)
+    try check(password, of: token.claim.email, context)
+    let salt = context.store.keys.master.passwordSalt(context.app.id, token.claim.key)
+    let hash = try await context.store.passwords.hash(password, salt)
+    let user = token.user
+    try await token.take(context) { (isFirst, transaction) async throws(DatabaseError) in
+      _ = try await transaction.run(PasswordQueries.set, user, hash)
+      _ = try await transaction.run(APIKeyQueries.removeAll, user)
+      _ = try await transaction.run(
+        SessionsQueries.end,
+        user,
+        nil,
+        nil,
+        "password_reset",
+        "anyone",
+        context.origin.address,
+        context.origin.agent
+      )
+      if isFirst {
+        _ = try await transaction.run(
+          EmailQueries.endOtherWaysIn,
+          user,
+          context.app.id,
+          context.origin.address,
+          context.origin.agent
+        )
+      }
+      return try await WayInChange.passwordReset.record(ofReader: user, in: transaction, context)
+    }
+  }
+
+  @EventLoop private static func check(
+    _ password: String,
+    of email: String?,
+    _ context: Context
+  ) throws(Failure) {
+    if let fault = Credentials.fault(in: password, of: email, at: "/password", context.app) {
+      throw .invalid([fault])
+    }
+  }
+
+  /// Makes an address the user's; others who claim it lose that way in.
+  ///
+  /// A user who has no other becomes anonymous again, and keeps its data and its sessions. In a
+  /// transaction that has locked the claims.
+  /// - Returns: whether it was not the user's before; nil when the user has no password any more.
+  @EventLoop static func prove(
+    _ email: String,
+    of user: UserID,
+    in app: AppID,
+    by actor: String,
+    _ transaction: Transaction
+  ) async throws(DatabaseError) -> Bool? {
+    let isFirst = try await transaction.run(EmailQueries.confirm, user, app, email).first
+    guard isFirst != nil else { return nil }
+    _ = try await transaction.run(EmailQueries.supersede, app, email, user, actor)
+    return isFirst
+  }
+}
+
+/// A token from a mail, as somebody shows it.
+struct ShownToken {
+  let user: UserID
+  let claim: MailedClaim
+  private let purpose: MailedToken.Purpose
+  private let hash: BinaryBytes
+
+  /// Finds what it was mailed for, and leaves it good.
+  ///
+  /// - Throws: `.invalidMailToken`, `.unavailable`.
+  @EventLoop init(
+    _ text: String,
+    for purposes: [MailedToken.Purpose],
+    _ context: Context
+  ) async throws(Failure) {
+    let master = context.store.keys.master
+    for purpose in purposes {
+      guard let token = Credential(purpose.kind, text, master) else { continue }
+      self.purpose = purpose
+      user = token.owner()
+      hash = token.hash(master)
+      let found = try await context.store.read(
+        MailTokenQueries.look,
+        user,
+        purpose.rawValue,
+        hash,
+        context.app.id
+      )
+      guard let claim = found.first else { break }
+      self.claim = claim
+      return
+    }
+    throw .invalidMailToken
+  }
+
+  /// Uses it up, makes its address the user's, and does `body` in the same transaction, which is
+  /// told whether it is the first time that the user has proved the address, and returns what else
+  /// the owner is to be told.
+  ///
+  /// - Throws: `.invalidMailToken` when another was first, `.emailTaken`, `.unavailable`.
+  @EventLoop func take(
+    _ context: Context,
+    _ body: @EventLoop (Bool, Transaction) async throws(DatabaseError) -> WayInNotice?
+  ) async throws(Failure) {
+    let isTaken: Bool
+    var notices: [WayInNotice] = []
+    do throws(Failure) {
+      isTaken = try await context.store.transaction { transaction async throws(DatabaseError) in
+        // Those who claim the address follow one another.
+        _ = try await transaction.run(EmailQueries.lockClaims, context.app.id, claim.email)
+        let taken = try await transaction.run(
+          MailTokenQueries.take,
+          user,
+          purpose.rawValue,
+          hash,
+          context.app.id
+        )
+        guard let email = taken.first,
+          let isFirst = try await Emails.prove(
+            email,
+            of: user,
+            in: context.app.id,
+            by: "anyone",
+            transaction
+          )
+        else { return false }
+        notices = []
+        if isFirst {
+          let change = WayInChange.emailConfirmed
+          notices = [try await change.record(ofReader: user, in: transaction, context)]
+        }
+        if let notice = try await body(isFirst, transaction) { notices.append(notice) }
+        return true
+      }
+    } catch .identityTaken {
+      throw .emailTaken
+    }
+    guard isTaken else { throw .invalidMailToken }
+    for notice in notices { notice.send() }
+  }
+}

@@ -1,0 +1,125 @@
+package import Postgres
+
+/// To whom the mail of an address goes.
+struct MailReader: RowDecodable {
+  let user: UserID
+  /// As it is stored of the user.
+  let email: String
+  /// Whether the user has proved the address.
+  let isHolder: Bool
+
+  init(from row: Row) throws(DatabaseError) {
+    user = UserID(trusted: try row.text(0))
+    email = try row.text(1)
+    isHolder = try row.bool(2)
+  }
+}
+
+package enum EmailQueries {
+  /// Who has proved the address; else of those who claim it the one that is told, or one who is
+  /// known on the device, or the first.
+  ///
+  /// - Parameters:
+  ///   - 2: the key of the address.
+  ///   - 3: the claimant; null for the one to be found.
+  ///   - 4: the device that asks, with the hash of its secret; null without one.
+  static let reader = Statement<
+    MailReader, AppID, String, UserID?, DeviceID?, BinaryBytes?
+  >(
+    "emails.reader",
+    """
+    with holder as (
+      select user_id from identity_subjects
+      where app_id = $1 and provider = 'email' and subject = $2
+    ), claimant as (
+      select e.user_id from unconfirmed_emails e
+      where e.app_id = $1 and e.email_key = $2 and ($3::text is null or e.user_id = $3)
+        and not exists (select from holder)
+      order by exists (
+          select from device_users p join devices d on d.device_id = p.device_id
+          where p.user_id = e.user_id and p.device_id = $4 and d.app_id = $1 and d.secret_hash = $5
+        ) desc, e.created_at, e.user_id
+      limit 1
+    ), reader as (
+      select user_id, true as is_holder from holder union all select user_id, false from claimant
+    )
+    select u.user_id, u.email, r.is_holder from reader r join users u on u.user_id = r.user_id
+    where u.email is not null
+    """
+  )
+
+  /// Locks the claims to an address, for a transaction that proves it.
+  static let lockClaims = Statement<String, AppID, String>(
+    "emails.lock_claims",
+    """
+    select user_id from unconfirmed_emails
+    where app_id = $1 and email_key = email_key($2) order by user_id for update
+    """
+  )
+
+  /// Makes an address the user's; whether it was not before.
+  ///
+  /// No row when the user has no password any more: who had the address confirmed took it away.
+  /// Fails by `identity_subjects_taken` when another has it.
+  static let confirm = Statement<Bool, UserID, AppID, String>(
+    "emails.confirm",
+    """
+    with own as (
+      select identity_id from identities where user_id = $1 and provider = 'password'
+    ), before as (
+      select user_id from identity_subjects
+      where app_id = $2 and provider = 'email' and subject = email_key($3) and user_id = $1
+    ), claimed as (
+      insert into identity_subjects (app_id, provider, subject, user_id, identity_id)
+      select $2, 'email', email_key($3), $1, identity_id from own
+      where not exists (select from before)
+    ), claim as (
+      delete from unconfirmed_emails
+      where app_id = $2 and email_key = email_key($3) and user_id = $1
+        and exists (select from own)
+    ), mails as (
+      delete from mail_tokens
+      where user_id = $1 and purpose = 'confirm' and exists (select from own)
+    ), changed as (
+      update users set email = $3, email_verified = true, version = version + 1, updated_at = now()
+      where user_id = $1 and exists (select from own) and not exists (select from before)
+    )
+    select not exists (select from before) from own
+    """
+  )
+
+  /// Takes an address away from all who claim it but one; how many they were.
+  static let supersede = Statement<Int, AppID, String, UserID, String>(
+    "emails.supersede",
+    "select supersede_claims($1, $2, $3, $4)"
+  )
+
+  /// Ends what could log in besides the password: API keys, linked identities, places on devices.
+  static let endOtherWaysIn = Statement<NoRow, UserID, AppID, String?, String?>(
+    "emails.end_other_ways_in",
+    """
+    with gone as (
+      delete from identities where user_id = $1 and provider <> 'password' returning provider
+    ), subjects as (
+      delete from identity_subjects where user_id = $1 and provider <> 'email'
+    ), keys as (
+      delete from api_keys where user_id = $1
+    ), places as (
+      delete from device_users where user_id = $1 returning device_id
+    ), facts as (
+      insert into audit (user_id, event_id, app_id, action, actor, device_id, address, agent, detail)
+      select $1, new_object_id(), $2, 'unlink', 'anyone', null, $3::inet, $4,
+        jsonb_build_object('provider', provider)
+      from gone
+      union all
+      select $1, new_object_id(), $2, 'device_remove', 'anyone', device_id, $3::inet, $4, '{}'
+      from places
+    )
+    update users set version = version + 1, updated_at = now() where user_id = $1
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [
+    reader, lockClaims, confirm, supersede, endOtherWaysIn,
+  ]
+}

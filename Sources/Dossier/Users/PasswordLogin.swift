@@ -1,0 +1,177 @@
+import EventLoop
+import JSON
+import Postgres
+
+/// Ways in by email address and password.
+///
+/// An address has at most one holder, who has proved it, and any number of users who claim it, each
+/// with a password of its own. Nothing that is answered here tells one from another, or whether
+/// there is any: what differs is mailed to the address, and the time is that of one hash.
+extension Users {
+  /// Logs in whose address and password they are; without such a user makes one, and mails the
+  /// address what confirms it, or that there is an account already.
+  ///
+  /// It is a guess at the passwords that come with the address, and counted as one.
+  /// - Returns: nil where addresses must be confirmed first.
+  /// - Throws: `.invalid`, `.emailTaken` in an app that reveals it, `.wrongCredentials` for a blocked
+  ///   user, `.tooManyAttempts` also when the address has all the claims it may, `.wayInClosed`,
+  ///   `.deviceUnknown`, `.deviceFull`, `.overloaded`, `.unavailable`.
+  @EventLoop package static func register(
+    _ credentials: Credentials,
+    _ context: Context
+  ) async throws(Failure) -> Sessions.Grant? {
+    try context.requireOpen(.password)
+    try credentials.checkForRegistration(context.app)
+    let address = try await EmailAddress(credentials.email, context)
+    try await address.limitMail(context)
+    let match = try await match(credentials.password, address, context)
+    let isRequired = context.app.settings.flag(.emailConfirmationRequired)
+    let user: UserID
+    var grant: Sessions.Grant?
+    if let found = match.found {
+      user = found.user
+      try await requireUnblocked(found, context)
+      if !isRequired {
+        grant = try await enter(found, match, context)
+      }
+    } else {
+      if match.hasHolder, context.app.settings.flag(.revealTakenEmails) { throw .emailTaken }
+      user = UserID()
+      try await Devices.admit(user, context)
+      let opening = Opening(of: user, by: "password", context)
+      let limit = ClaimLimit(address.key, context)
+      let isMade = try await context.store.transaction { transaction async throws(DatabaseError) in
+        guard try await limit.makeRoom(in: transaction) else { return false }
+        _ = try await transaction.run(
+          UsersQueries.createWithPassword,
+          user,
+          context.app.id,
+          IdentityID(),
+          credentials.email,
+          address.key,
+          match.hash
+        )
+        if !isRequired { try await opening.write(in: transaction) }
+        return true
+      }
+      guard isMade else { throw limit.failure }
+      if !isRequired { grant = try await opening.grant() }
+    }
+    if match.found?.isConfirmed != true || isRequired {
+      Emails.mail(.confirm, to: address, claimedBy: user, context)
+    }
+    return grant
+  }
+
+  /// Logs a user in by email address and password.
+  ///
+  /// Of several who have the password, it is the one who has proved the address, else the one who
+  /// claimed it first.
+  /// - Throws: `.wrongCredentials`, `.emailUnconfirmed`, `.tooManyAttempts`, `.wayInClosed`,
+  ///   `.deviceUnknown`, `.deviceFull`, `.overloaded`, `.unavailable`.
+  @EventLoop package static func login(
+    _ credentials: Credentials,
+    _ context: Context
+  ) async throws(Failure) -> Sessions.Grant {
+    try context.requireOpen(.password)
+    let address = try await EmailAddress(credentials.email, context)
+    let match = try await match(credentials.password, address, context)
+    guard let found = match.found else {
+      throw try await refused(match.first, context)
+    }
+    try await requireUnblocked(found, context)
+    return try await enter(found, match, context)
+  }
+
+  /// Logs in who has shown its password and is not blocked.
+  @EventLoop private static func enter(
+    _ found: StoredPassword,
+    _ match: Match,
+    _ context: Context
+  ) async throws(Failure) -> Sessions.Grant {
+    if context.app.settings.flag(.emailConfirmationRequired), !found.isConfirmed {
+      throw .emailUnconfirmed
+    }
+    try await Devices.admit(found.user, context)
+    let opening = Opening(of: found.user, by: "password", context)
+    try await context.store.transaction { (transaction) async throws(DatabaseError) in
+      if let renewed = match.renewed {
+        _ = try await transaction.run(UsersQueries.renewHash, found.user, renewed)
+      }
+      try await match.guarding.succeed(in: transaction)
+      try await opening.write(in: transaction)
+    }
+    return try await opening.grant()
+  }
+
+  @EventLoop private static func requireUnblocked(
+    _ found: StoredPassword,
+    _ context: Context
+  ) async throws(Failure) {
+    if found.isBlocked { throw try await refused(found.user, context) }
+  }
+
+  @EventLoop private static func refused(
+    _ user: UserID?,
+    _ context: Context
+  ) async throws(Failure) -> Failure {
+    try await AuditEvent(
+      "login_failure",
+      of: user,
+      by: "anyone",
+      detail: ["provider": "password"]
+    ).record(context)
+    return .wrongCredentials
+  }
+
+  private struct Match {
+    /// Whose password it is.
+    let found: StoredPassword?
+    /// Takes the place of the stored hash, which was made otherwise.
+    let renewed: String?
+    /// The hash of the password, for a new user.
+    let hash: String
+    /// Whose failure it is when it is nobody's password.
+    let first: UserID?
+    /// Whether somebody has proved the address.
+    let hasHolder: Bool
+    /// What counted the attempt.
+    let guarding: FailureGuard
+  }
+
+  /// Finds whose password it is, of all who come with the address; counts the attempt first.
+  @EventLoop private static func match(
+    _ password: String,
+    _ address: EmailAddress,
+    _ context: Context
+  ) async throws(Failure) -> Match {
+    let candidates = try await context.store.read(
+      UsersQueries.passwords,
+      context.app.id,
+      address.key
+    )
+    // A device is familiar by who has proved the address alone: a claim can be made by anybody, on
+    // any device, and would tell whether there are others.
+    let holder = candidates.first.flatMap { $0.isConfirmed ? $0.user : nil }
+    let guarding = FailureGuard(
+      "login",
+      on: address.key,
+      isFamiliar: try await Devices.know(holder.map { [$0] } ?? [], context),
+      context
+    )
+    try await guarding.attempt()
+    let match = try await context.store.passwords.match(
+      password,
+      address.passwordSalt(context),
+      among: candidates.map(\.hash)
+    )
+    return Match(
+      found: match.index.map { candidates[$0] },
+      renewed: match.isOutdated ? match.hash : nil,
+      hash: match.hash,
+      first: candidates.first?.user,
+      hasHolder: holder != nil,
+      guarding: guarding
+    )
+  }
+}

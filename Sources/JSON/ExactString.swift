@@ -1,0 +1,35 @@
+/// A string of a client where it is a key, an id or looked up: equal to another when the bytes are,
+/// as PostgreSQL compares.
+///
+/// Swift's own strings are equal when they look alike: `é` in one scalar and in two. Whoever goes by
+/// that sees one thing where the database has two.
+package struct ExactString: Hashable, Comparable, Sendable {
+  package let text: String
+
+  package init(_ text: String) { self.text = text }
+
+  package static func == (first: ExactString, second: ExactString) -> Bool {
+    first.text.hasSameBytes(as: second.text)
+  }
+
+  package static func < (first: ExactString, second: ExactString) -> Bool {
+    first.text.utf8.lexicographicallyPrecedes(second.text.utf8)
+  }
+
+  /// Not that of the string, which is brought into a normal form first.
+  package func hash(into hasher: inout Hasher) {
+    var word: UInt64 = 0
+    var count = 0
+    for byte in text.utf8 {
+      word = word << 8 | UInt64(byte)
+      count += 1
+      if count.isMultiple(of: 8) { hasher.combine(word) }
+    }
+    hasher.combine(word)
+    hasher.combine(count)
+  }
+}
+
+extension String {
+  package func hasSameBytes(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
+}

@@ -1,0 +1,60 @@
+import CLinux
+import EventLoop
+import Glibc
+
+/// What a worker writes to descriptor 2: the last words of Swift's runtime and of libraries.
+///
+/// The runtime's can hold strings of a request (`Duplicate values for key: '…'`), so that they do not
+/// go to the log as they are. A file in memory, which is looked at when the worker has ended.
+struct Complaint: ~Copyable {
+  let descriptor: Int32
+  private static let size = 4_096
+
+  init() throws(SocketError) {
+    descriptor = CLinux_make_sealed_file("dossier-complaint", off_t(Self.size))
+    guard descriptor >= 0 else { throw SocketError("no worker: \(systemMessage(errno))") }
+  }
+
+  deinit { close(descriptor) }
+
+  /// What may be told of it.
+  ///
+  /// - Parameter all: nothing in it can be a client's, since no client was heard yet.
+  /// - Returns: all of it, or the place in the source where the program stopped itself; nil when
+  ///   there is neither.
+  func words(all: Bool) -> String? {
+    let bytes = [UInt8](unsafeUninitializedCapacity: Self.size) { buffer, count in
+      count = max(0, pread(descriptor, buffer.baseAddress, Self.size, 0))
+    }
+    let text = String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+    if all {
+      let lines = text.split(whereSeparator: \.isNewline)
+      return lines.isEmpty ? nil : lines.joined(separator: "; ")
+    }
+    return Self.place(in: text)
+  }
+
+  /// `Swift/Dictionary.swift:830` of `Swift/Dictionary.swift:830: Fatal error: …`.
+  private static func place(in text: String) -> String? {
+    for line in text.utf8.split(separator: UInt8(ascii: "\n")) {
+      let place = line.prefix { $0 != UInt8(ascii: " ") }
+      let parts = place.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
+      guard parts.count == 3, parts[2].isEmpty, place.count < 200,
+        parts[0].allSatisfy(isOfName), parts[0].suffix(6).elementsEqual(".swift".utf8),
+        !parts[1].isEmpty, parts[1].allSatisfy({ (0x30...0x39).contains($0) })
+      else { continue }
+      return String(decoding: place.dropLast(), as: UTF8.self)
+    }
+    return nil
+  }
+
+  /// Whether files of source have such bytes in their names.
+  private static func isOfName(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"):
+      true
+    default: "/_+-.".utf8.contains(byte)
+    }
+  }
+}

@@ -1,0 +1,105 @@
+import CLinux
+import EventLoop
+import Glibc
+
+/// How `dossierd reload` reaches a supervisor and waits for the outcome: a socket without a file, by
+/// the name `dossierd-` and the process's id.
+///
+/// Anybody on the machine can connect to such a name, or take it first: each side looks at who is at
+/// the other end.
+@EventLoop final class ControlSocket {
+  private let descriptor: Int32
+  private var watch: Watch?
+  private let reload: @EventLoop (@escaping @EventLoop (String?) -> Void) -> Void
+
+  /// - Parameter reload: begins a reload, and calls what it is given when that is done: with nil, or
+  ///   with why nothing was changed.
+  /// - Throws: `SocketError` when there is no descriptor left, or another has the name.
+  init(
+    _ reload: @escaping @EventLoop (@escaping @EventLoop (String?) -> Void) -> Void
+  ) throws(SocketError) {
+    self.reload = reload
+    descriptor = Self.make()
+    var name = Self.name(getpid())
+    guard descriptor >= 0, Self.with(&name, { bind(descriptor, $0, $1) }) == 0,
+      listen(descriptor, 8) == 0
+    else {
+      throw SocketError("`dossierd reload` will not reach this dossierd: \(systemMessage(errno))")
+    }
+    watch = try? Watch(descriptor, for: .read) { [unowned self] _ in accept() }
+  }
+
+  private func accept() {
+    let connection = accept4(descriptor, nil, nil, Int32(SOCK_CLOEXEC.rawValue))
+    guard connection >= 0 else {
+      // Not to be woken for it again at once.
+      watch?.cancel()
+      _ = Timer(after: .seconds(1)) { [self] in
+        watch = try? Watch(descriptor, for: .read) { [unowned self] _ in accept() }
+      }
+      return
+    }
+    var process = pid_t()
+    var user = uid_t()
+    guard CLinux_peer(connection, &process, &user) == 0, user == 0 || user == geteuid() else {
+      return Self.answer(connection, "only root and the user of dossierd may ask for that")
+    }
+    reload { Self.answer(connection, $0 ?? Self.done) }
+  }
+
+  private nonisolated static let done = "done"
+
+  private static func answer(_ connection: Int32, _ words: String) {
+    // The other may be gone; a short text fits the socket's buffer.
+    _ = [UInt8](words.utf8).withUnsafeBytes {
+      send(connection, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+    }
+    close(connection)
+  }
+
+  /// Asks a supervisor to replace its workers, and waits.
+  ///
+  /// - Returns: nil, or why it did not.
+  nonisolated static func ask(_ supervisor: pid_t) -> String? {
+    let descriptor = make(blocking: true)
+    defer { close(descriptor) }
+    var name = name(supervisor)
+    var process = pid_t()
+    var user = uid_t()
+    guard descriptor >= 0, with(&name, { connect(descriptor, $0, $1) }) == 0,
+      CLinux_peer(descriptor, &process, &user) == 0, process == supervisor
+    else { return "process \(supervisor) is no dossierd of this user that runs" }
+    var words: [UInt8] = []
+    var part = [UInt8](repeating: 0, count: 4_096)
+    while case let count = read(descriptor, &part, part.count), count > 0 {
+      words += part[..<count]
+    }
+    if words.elementsEqual(done.utf8) { return nil }
+    return words.isEmpty ? "dossierd has ended" : String(decoding: words, as: UTF8.self)
+  }
+
+  private nonisolated static func make(blocking: Bool = false) -> Int32 {
+    let kind = SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue
+    return socket(AF_UNIX, Int32(blocking ? kind : kind | SOCK_NONBLOCK.rawValue), 0)
+  }
+
+  /// Begins with a zero byte, which makes it a name without a file.
+  private nonisolated static func name(_ process: pid_t) -> sockaddr_un {
+    var name = sockaddr_un()
+    name.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &name.sun_path) { bytes in
+      bytes[1...].copyBytes(from: "dossierd-\(process)".utf8)
+    }
+    return name
+  }
+
+  private nonisolated static func with(
+    _ name: inout sockaddr_un,
+    _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
+  ) -> Int32 {
+    withUnsafeBytes(of: &name) { bytes in
+      guard let start = bytes.baseAddress else { return -1 }
+      return body(start.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count))
+    }
+  }
+}

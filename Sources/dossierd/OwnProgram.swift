@@ -1,0 +1,33 @@
+import Glibc
+
+/// The file of this program by the name it was started under, which an upgrade replaces: behind a
+/// symbolic link to the current release, the link.
+enum OwnProgram {
+  /// Absolute; found at the start, when the folder is still the one that the name goes from.
+  static let path: String = {
+    let name = CommandLine.arguments.first ?? ""
+    let found = name.utf8.contains(UInt8(ascii: "/")) ? name : searched(name)
+    if let found, access(found, X_OK) == 0 {
+      return found.hasPrefix("/") ? found : "\(folder)/\(found)"
+    }
+    return resolved
+  }()
+
+  private static func searched(_ name: String) -> String? {
+    guard !name.isEmpty, let folders = getenv("PATH") else { return nil }
+    return String(cString: folders).split(separator: ":").map { "\($0)/\(name)" }
+      .first { access($0, X_OK) == 0 }
+  }
+
+  private static var folder: String {
+    guard let folder = getcwd(nil, 0) else { return "" }
+    defer { free(folder) }
+    return String(cString: folder)
+  }
+
+  private static var resolved: String {
+    var buffer = [CChar](repeating: 0, count: 4_096)
+    let count = max(0, readlink("/proc/self/exe", &buffer, buffer.count))
+    return String(decoding: buffer[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)
+  }
+}

@@ -1,0 +1,59 @@
+"""dossierd on sockets that it is given, as by systemd, and what it tells systemd."""
+
+import os
+import pathlib
+import signal
+import socket
+import tempfile
+import threading
+import unittest
+
+from deployment import Deployment, wait_until
+
+
+class Activation(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(dir="/tmp")
+        self.addCleanup(folder.cleanup)
+        os.chmod(folder.name, 0o755)
+        path = str(pathlib.Path(folder.name) / "notify")
+        self.manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.addCleanup(self.manager.close)
+        self.manager.bind(path)
+        os.chmod(path, 0o777)
+        self.manager.settimeout(20)
+        self.site = Deployment(activated=True, settings=[("NOTIFY_SOCKET", path)])
+        self.addCleanup(self.site.stop)
+
+    def test_given_sockets_outlive_the_service_and_systemd_is_told(self):
+        self.assertEqual(self.manager.recv(100), b"READY=1")
+        self.assertEqual(len(self.site.workers()), 2)
+        token = self.site.login()["access_token"]
+        for _ in range(8):
+            self.assertEqual(self.site.get("/v1/me", token=token).status, 200)
+        self.site.supervisor.send_signal(signal.SIGTERM)
+        self.assertEqual(self.manager.recv(100), b"STOPPING=1")
+        self.assertEqual(self.site.supervisor.wait(40), 0)
+        # What comes now waits in the sockets for the next start.
+        answers = []
+        clients = [
+            threading.Thread(target=lambda: answers.append(self.site.get("/v1/me", token=token).status))
+            for _ in range(8)]
+        for client in clients:
+            client.start()
+        self.site.start_dossierd()
+        for client in clients:
+            client.join()
+        self.assertEqual(answers, [200] * 8)
+        self.assertEqual(self.manager.recv(100), b"READY=1")
+
+    def test_workers_on_given_sockets_are_replaced(self):
+        before = self.site.workers()
+        self.site.supervisor.send_signal(signal.SIGHUP)
+        wait_until(lambda: len(self.site.workers()) == 2 and not set(before) & set(self.site.workers()),
+                   40, "new workers")
+        self.assertEqual(self.site.get("/healthz").status, 200)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,169 @@
+"""When a worker dies: what is shown of it, who takes its place, and who else is harmed."""
+
+import os
+import pathlib
+import re
+import signal
+import socket
+import tempfile
+import threading
+import unittest
+
+from deployment import BUILD, IS_ROOT, JSON, Deployment, wait_until
+from fastcgi import records, responses
+
+FATAL = r"""
+echo 'Swift/Dictionary.swift:830: Fatal error: Duplicate values for key: "ada@example.com"' >&2
+printf . >&4
+kill -ILL $$
+"""
+
+
+class Crashes(unittest.TestCase):
+    def setUp(self):
+        self.site = Deployment()
+        self.addCleanup(self.site.stop)
+
+    def kill(self, number):
+        """Ends a worker by a signal and waits for the next one; what the log says of it."""
+        before = self.site.workers()
+        os.kill(before[0], number)
+        wait_until(lambda: len(set(self.site.workers()) - set(before)) == 1, what="another worker")
+        said = [line for line in self.site.messages() if line.startswith(f"worker {before[0]} ended")]
+        self.assertEqual(len(said), 1, self.site.messages())
+        return said[0]
+
+    def test_a_crash_shows_nothing_of_the_memory(self):
+        token = self.site.login()["access_token"]
+        for number, name in [
+            (signal.SIGSEGV, "Segmentation fault"), (signal.SIGILL, "Illegal instruction"),
+            (signal.SIGABRT, "Aborted"), (signal.SIGTRAP, "Trace/breakpoint trap")]:
+            for _ in range(4):
+                self.site.get("/v1/me", token=token)
+            self.assertIn(f"ended: signal {number.value} ({name});", self.kill(number))
+        # Every line is JSON, or this fails.
+        self.assertNotIn(token, str(self.site.log_lines()))
+
+    def test_no_core_is_written_and_nobody_looks_into_the_memory(self):
+        for process in [self.site.supervisor.pid, *self.site.workers()]:
+            folder = pathlib.Path(f"/proc/{process}")
+            limits = (folder / "limits").read_text()
+            self.assertRegex(limits, r"Max core file size +0 +0 ")
+            # Of a process that may be dumped, these belong to its user.
+            self.assertEqual((folder / "mem").stat().st_uid, 0)
+            status = (folder / "status").read_text()
+            if IS_ROOT:
+                self.assertNotRegex(status, r"(?m)^Uid:\s.*\b0\b")
+
+    def test_the_first_replacement_starts_at_once_and_later_ones_later(self):
+        self.assertRegex(self.kill(signal.SIGKILL), r"starting another$")
+        # Until one seat has lost two; those that live for long are not counted against it.
+        wait_until(
+            lambda: re.search(r"starting another in \d+ ms$", self.kill(signal.SIGKILL)),
+            what="a seat that waits")
+
+    def test_what_one_worker_may_have_read_goes_to_no_other(self):
+        first, other = self.site.workers()
+        tokens = [self.site.login()["access_token"] for _ in range(16)]
+        answers = {}
+
+        def write(index):
+            answer = self.site.request(
+                "PUT", "/v1/me/metadata", {"a": index}, {**JSON, "X-Request-Id": f"put-{index}"},
+                tokens[index])
+            answers[f"put-{index}"] = (answer.status, answer.json.get("code"))
+
+        writers = [threading.Thread(target=write, args=[index]) for index in range(16)]
+        waiting = "select count(*) from pg_stat_activity where wait_event_type = 'Lock'"
+        with self.site.locked("documents"):
+            for writer in writers:
+                writer.start()
+            # A worker has four connections for writes: of five, both have some in their hands.
+            wait_until(lambda: int(self.site.sql(waiting)) > 4, what="writes of both workers")
+            os.kill(first, signal.SIGSEGV)
+            wait_until(lambda: answers, what="an answer to what the first worker had")
+        for writer in writers:
+            writer.join()
+        lost = {name for name, answer in answers.items() if answer == (503, "server_unavailable")}
+        self.assertTrue(lost)
+        self.assertLess(len(lost), 16)
+        self.assertEqual(lost & {line["request"] for line in self.site.logged()}, set())
+        self.assertIn(other, self.site.workers())
+
+    def test_what_finds_no_worker_is_sent_to_another(self):
+        # A socket without a file is one that nobody can connect to.
+        self.site.socket(0).unlink()
+        for index in range(8):
+            for method in ["GET", "DELETE"]:
+                connection = self.site.connection()
+                self.assertEqual(
+                    self.site.request(method, "/v1/me", connection=connection).status, 401)
+                connection.close()
+
+
+class Releases(unittest.TestCase):
+    """Deployments that start dossierd by another name."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(dir="/tmp")
+        self.addCleanup(folder.cleanup)
+        os.chmod(folder.name, 0o755)
+        self.folder = pathlib.Path(folder.name)
+
+    def script(self, name, text):
+        path = self.folder / name
+        path.write_text("#!/bin/sh\n" + text)
+        path.chmod(0o755)
+        return path
+
+    def deploy(self, **options):
+        site = Deployment(**options)
+        self.addCleanup(site.stop)
+        return site
+
+    def test_a_message_of_the_runtime_is_cut_to_its_place(self):
+        program = self.folder / "dossierd"
+        program.symlink_to(BUILD / "dossierd")
+        site = self.deploy(program=program)
+        # The next worker says the last words that Swift's runtime would.
+        program.unlink()
+        program.symlink_to(self.script("fatal", FATAL))
+        os.kill(site.workers()[0], signal.SIGKILL)
+        wait_until(lambda: any("Dictionary" in line for line in site.messages()), what="words")
+        said = next(line for line in site.messages() if "Dictionary" in line)
+        self.assertIn("ended: signal 4 (Illegal instruction): Swift/Dictionary.swift:830;", said)
+        # Also of those that died before anybody looked whether they were ready.
+        wait_until(lambda: str(site.messages()).count("Dictionary") > 4, what="more of them")
+        self.assertNotIn("ada@example", str(site.log_lines()))
+
+    def test_without_descriptors_the_loop_waits(self):
+        site = self.deploy(
+            program=self.script("few", f'ulimit -n 64; exec {BUILD}/dossierd "$@"\n'))
+        self.assertTrue(any("only 64 files may be open" in line for line in site.messages()))
+        worker = site.workers()[0]
+        os.kill(worker, signal.SIGSTOP)
+        clients = []
+        for _ in range(100):
+            client = socket.socket(socket.AF_UNIX)
+            self.addCleanup(client.close)
+            client.connect(str(site.socket(0)))
+            clients.append(client)
+        before = waits(worker)
+        os.kill(worker, signal.SIGCONT)
+        # A loop that spins never waits.
+        wait_until(lambda: waits(worker) > before + 8, what="a loop that waits")
+        for client in clients[:-1]:
+            client.close()
+        clients[-1].settimeout(20)
+        clients[-1].sendall(records())
+        self.assertIn(b"200 OK", responses(clients[-1]))
+
+
+def waits(process):
+    """How often the process's first thread has waited for something."""
+    status = pathlib.Path(f"/proc/{process}/task/{process}/status").read_text()
+    return int(status.split("\nvoluntary_ctxt_switches:")[1].split()[0])
+
+
+if __name__ == "__main__":
+    unittest.main()

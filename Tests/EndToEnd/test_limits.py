@@ -1,0 +1,250 @@
+"""How often something may be attempted: by whom, from where, and what the answer tells of it."""
+
+import re
+import unittest
+
+from cases import Case, in_parallel
+from deployment import ADDRESS, Deployment
+
+
+def limits(answer):
+    """What the fields say, by policy: quota, window, what is left and until when."""
+    def members(field):
+        found = {}
+        for member in answer.headers[field].split(", "):
+            name, *parameters = member.split(";")
+            assert re.fullmatch('"[a-z-]+"', name), member
+            found[name.strip('"')] = {
+                key: int(value) for key, value in (p.split("=") for p in parameters)}
+        return found
+
+    policies, states = members("RateLimit-Policy"), members("RateLimit")
+    assert policies.keys() == states.keys(), (policies, states)
+    return {name: {**policies[name], **states[name]} for name in policies}
+
+
+# So long that none of ten attempts comes back while a slow machine is at it; and what each takes.
+DAY = {"failure_minutes": 1_440}
+SHARE = 8_640
+
+
+class Limits(Case):
+    def forward(self, app, seconds):
+        """Lets time pass for the attempts of an app."""
+        self.site.sql(f"update attempts set clear_at = clear_at - interval '{seconds} seconds' "
+                      f"where app_id = (select app_id from apps where name = '{app['Dossier-App']}')")
+
+    def attempt(self, app, email, password="wrong horse", place="192.0.2.1", **headers):
+        return self.login(email, password, headers={**app, ADDRESS: place, **headers})
+
+    def anonymous(self, app, place):
+        return self.post("/v1/login/anonymous", {}, headers={**app, ADDRESS: place})
+
+    # Logins
+
+    def test_guesses_are_slowed_down_for_known_and_unknown_alike(self):
+        app = self.site.add_app("guesses", **DAY)
+        self.register("known@example.com", headers=app)
+        for email in ["known@example.com", "unknown@example.com"]:
+            answers = in_parallel(16, lambda i: self.attempt(app, email, f"wrong horse {i}"))
+            statuses = sorted(answer.status for answer in answers)
+            self.assertEqual(statuses, [401] * 10 + [429] * 6, email)
+            refused = self.attempt(app, email, "correct horse")
+            self.expect(refused, 429, "too_many_attempts")
+            self.assertIn(int(refused.headers["Retry-After"]), range(1, SHARE + 1))
+            told = limits(refused)
+            self.assertEqual(told.keys(), {"login"})
+            self.assertEqual((told["login"]["q"], told["login"]["w"], told["login"]["r"]), (10, 86_400, 0))
+            self.assertIn(told["login"]["t"], range(9 * SHARE, 10 * SHARE + 1))
+        # What was refused, also at the same moment, has used nothing of the network's.
+        told = limits(self.attempt(app, "third@example.com"))["login-network"]
+        self.assertEqual((told["q"], told["r"]), (100, 79))
+        # Nobody is locked out: attempts come back one by one.
+        self.forward(app, SHARE)
+        statuses = [self.attempt(app, "unknown@example.com").status for _ in range(2)]
+        self.assertEqual(statuses, [401, 429])
+        self.expect(self.attempt(app, "known@example.com", "correct horse"), 200)
+
+    def test_a_success_takes_its_own_attempt_away_and_no_other(self):
+        app = self.site.add_app("successes", **DAY)
+        self.register("sure@example.com", headers=app)
+        left = []
+        for password in ["correct horse"] * 12 + ["wrong horse", "correct horse"] * 9:
+            answer = self.attempt(app, "sure@example.com", password)
+            self.assertEqual(answer.status, 200 if password == "correct horse" else 401)
+            left.append(limits(answer)["login"]["r"])
+        self.assertEqual(left, [10] * 12 + [n for r in range(9, 0, -1) for n in (r, r)])
+        self.expect(self.attempt(app, "sure@example.com"), 401)
+        self.expect(self.attempt(app, "sure@example.com", "correct horse"), 429)
+
+    def test_nobody_locks_out_another(self):
+        app = self.site.add_app("others", **DAY)
+        grant = self.confirmed("victim@example.com", headers=app)
+        for _ in range(10):
+            self.expect(self.attempt(app, "victim@example.com", place="203.0.113.9"), 401)
+        self.expect(self.attempt(app, "victim@example.com", place="203.0.113.9"), 429)
+        # Elsewhere nothing has changed, not even what is told.
+        answer = self.attempt(app, "victim@example.com", "correct horse")
+        self.assertEqual(limits(self.expect(answer, 200))["login"]["r"], 10)
+        # Behind the attacker's address the victim's device passes.
+        device = {"Dossier-Device": grant["device_secret"]}
+        passed = self.attempt(
+            app, "victim@example.com", "correct horse", "203.0.113.9", **device)
+        self.assertEqual(limits(self.expect(passed, 200)).keys(), {"login-device"})
+
+    def test_guesses_from_everywhere_are_slowed_down_but_for_a_device_that_knows_the_user(self):
+        app = self.site.add_app("everywhere", failures_per_identifier_hourly=15, **DAY)
+        grant = self.confirmed("hunted@example.com", headers=app)
+        # Registering was an attempt, too.
+        self.site.sql("delete from attempts")
+        statuses = [self.attempt(app, "hunted@example.com", place=f"203.0.113.{i}").status
+                    for i in range(17)]
+        self.assertEqual(statuses, [401] * 15 + [429] * 2)
+        stranger = self.expect(self.anonymous(app, "192.0.2.7"), 200).json["device_secret"]
+        for headers in [{}, {"Dossier-Device": stranger}]:
+            refused = self.attempt(app, "hunted@example.com", "correct horse", **headers)
+            self.expect(refused, 429, "too_many_attempts")
+            # What others use up is told only to whom it refuses.
+            self.assertEqual(limits(refused).keys(), {"login-anywhere"})
+            self.assertIn(int(refused.headers["Retry-After"]), range(1, 241))
+        own = {"Dossier-Device": grant["device_secret"]}
+        self.expect(self.attempt(app, "hunted@example.com", "correct horse", **own), 200)
+        # It may not guess at will either, wherever it goes.
+        statuses = [self.attempt(app, "hunted@example.com", place=f"203.0.113.{i}", **own).status
+                    for i in range(11)]
+        self.assertEqual(statuses, [401] * 10 + [429])
+        # Nor at others: it does not know them.
+        self.confirmed("other@example.com", headers=app)
+        answer = self.attempt(app, "other@example.com", **own)
+        self.assertEqual(limits(self.expect(answer, 401)).keys(), {"login", "login-network"})
+
+    def test_a_claim_to_an_address_makes_no_device_familiar_with_it(self):
+        app = self.site.add_app("claims")
+        # Alike whether or not others claim it, or the claim would tell of them.
+        for email, others in [("alone@example.com", 0), ("claimed@example.com", 1)]:
+            for _ in range(others):
+                self.register(email, headers=app)
+            claim = self.expect(self.register(email, "another horse", headers=app), 201)
+            device = {"Dossier-Device": claim.json["device_secret"]}
+            answer = self.attempt(app, email, **device)
+            self.assertEqual(limits(self.expect(answer, 401)).keys(), {"login", "login-network"})
+
+    def test_one_network_is_limited_over_all_identifiers(self):
+        app = self.site.add_app("narrow", failures_per_address=5, **DAY)
+        places = ["2001:db8:0:1::1", "2001:db8:0:1:ffff::2", "2001:DB8:0:1:0:0:0:3"]
+        statuses = [self.attempt(app, f"a{i}@example.com", place=places[i % 3]).status
+                    for i in range(7)]
+        self.assertEqual(statuses, [401] * 5 + [429] * 2)
+        self.expect(self.attempt(app, "a@example.com", place="2001:db8:0:2::1"), 401)
+        refused = self.attempt(app, "b@example.com", place=places[0])
+        self.assertEqual(limits(refused).keys(), {"login-network"})
+        # What was refused for one reason has used nothing of another allowance up.
+        self.forward(app, 2 * SHARE)
+        told = limits(self.attempt(app, "b@example.com", place=places[0]))
+        self.assertEqual(told["login"]["r"], 9)
+
+    def test_a_mapped_address_counts_as_the_one_of_ipv4(self):
+        app = self.site.add_app("mapped", failures_per_address=2, **DAY)
+        places = ["192.0.2.1", "::ffff:192.0.2.1", "::FFFF:C000:0201"]
+        statuses = [self.attempt(app, f"m{i}@example.com", place=place).status
+                    for i, place in enumerate(places)]
+        self.assertEqual(statuses, [401, 401, 429])
+        self.expect(self.attempt(app, "m@example.com", place="::ffff:192.0.2.2"), 401)
+
+    # Users without credentials, and mail
+
+    def test_users_without_credentials_are_limited_by_network(self):
+        app = self.site.add_app("crowd", anonymous_per_address=5)
+        answers = in_parallel(8, lambda _: self.anonymous(app, "192.0.2.1"))
+        self.assertEqual(sorted(answer.status for answer in answers), [200] * 5 + [429] * 3)
+        refused = self.anonymous(app, "::ffff:192.0.2.1")
+        self.expect(refused, 429, "too_many_attempts")
+        told = limits(refused)["anonymous"]
+        self.assertEqual((told["q"], told["w"], told["r"]), (5, 3_600, 0))
+        self.assertIn(int(refused.headers["Retry-After"]), range(1, 721))
+        told = limits(self.expect(self.anonymous(app, "192.0.2.2"), 200))["anonymous"]
+        self.assertEqual((told["r"], told["t"]), (4, 720))
+        self.forward(app, 720)
+        statuses = [self.anonymous(app, "192.0.2.1").status for _ in range(2)]
+        self.assertEqual(statuses, [200, 429])
+        self.assertEqual(self.site.sql(
+            "select count(*) from users join apps using (app_id) where apps.name = 'crowd'"), "7")
+
+    def test_one_network_cannot_use_up_the_mails_to_an_address(self):
+        app = self.site.add_app("mails", **DAY)
+
+        def ask(place):
+            return self.post("/v1/password/reset-request", {"email": "full@example.com"},
+                             headers={**app, ADDRESS: place}).status
+
+        self.assertEqual([ask("203.0.113.1") for _ in range(11)], [202] * 10 + [429])
+        self.assertEqual([ask("203.0.113.2") for _ in range(9)], [202] * 9)
+        self.assertEqual([ask("203.0.113.3") for _ in range(2)], [202, 429])
+
+    # What answers tell
+
+    def test_every_guarded_route_tells_its_limits(self):
+        grant = self.confirmed("guarded@example.com")
+        address = {"email": "guarded@example.com"}
+        credentials = {**address, "password": "wrong horse"}
+        self.expect(self.register("unproved@example.com"), 201)
+        token = self.site.mailed("unproved@example.com", "dct")
+        bodies = {
+            "/v1/login/anonymous": {}, "/v1/login/password": credentials,
+            "/v1/register": {"email": "new@example.com", "password": "correct horse"},
+            "/v1/confirm": {"token": token, "password": "wrong horse"},
+            "/v1/confirm/request": address, "/v1/password/reset-request": address,
+            "/v1/password/change":
+                {"current_password": "wrong horse", "new_password": "battery staple"},
+            "/v1/reauthenticate": {"provider": "password", "password": "wrong horse"},
+            "/v1/me/identities":
+                {"provider": "password", "email": "more@example.com", "password": "correct horse"},
+        }
+        paths = self.site.reference.document["paths"]
+        guarded = {path for path, item in paths.items() for method, operation in item.items()
+                   if "too_many_attempts" in operation["responses"]["429"]["description"]}
+        self.assertEqual(guarded, bodies.keys())
+        of_users = {"/v1/me/identities", "/v1/reauthenticate", "/v1/password/change"}
+        for path, body in bodies.items():
+            with self.subTest(path):
+                who = self.site.login() if path == "/v1/me/identities" else grant
+                token = who["access_token"] if path in of_users else None
+                answer = self.post(path, body, token=token, headers={ADDRESS: "192.0.2.44"})
+                self.assertIn(answer.status, [200, 201, 202, 204, 401])
+                for name, told in limits(answer).items():
+                    self.assertLessEqual(told["r"], told["q"], name)
+                    self.assertLessEqual(told["t"], told["w"], name)
+        self.assertNotIn("RateLimit", self.me(grant).headers)
+
+    def test_pages_of_allowed_origins_may_read_the_limits(self):
+        app = self.site.add_app("pages", allowed_origins=["https://app.example.com"])
+        answer = self.anonymous({**app, "Origin": "https://app.example.com"}, "192.0.2.1")
+        exposed = answer.headers["Access-Control-Expose-Headers"].split(", ")
+        self.assertTrue({"RateLimit", "RateLimit-Policy", "Retry-After"} <= set(exposed))
+
+
+class Wall(unittest.TestCase):
+    """The limit that nginx has by itself, made so low that a slow machine meets it too."""
+
+    def test_a_network_that_sends_too_much_is_refused_by_nginx(self):
+        site = Deployment(nginx=[("rate=100r/s", "rate=1r/m"), ("burst=1000", "burst=4")])
+        self.addCleanup(site.stop)
+
+        def statuses(*places):
+            return [site.get("/v1/me", headers={ADDRESS: place}).status for place in places]
+
+        self.assertEqual(statuses(*["192.0.2.1"] * 5), [401] * 5)
+        refused = site.get("/v1/me", headers={ADDRESS: "192.0.2.1"})
+        self.assertEqual((refused.status, refused.json["code"]), (429, "too_many_requests"))
+        self.assertEqual(refused.headers["Content-Type"], "application/problem+json")
+        self.assertEqual(refused.headers["Retry-After"], "1")
+        # One network is one, however its addresses are written; each other one is another.
+        self.assertEqual(statuses("::ffff:192.0.2.1", "192.0.2.2", "::ffff:192.0.2.3"), [429, 401, 401])
+        self.assertEqual(statuses(*[f"2001:db8::{i}" for i in range(6)]), [401] * 5 + [429])
+        self.assertEqual(statuses("2001:db8:0:0:ffff::1", "2001:db8:0:1::1"), [429, 401])
+        # Programs on the machine itself are not limited.
+        self.assertEqual(set(statuses(*["127.0.0.1", "::1", "::ffff:127.0.0.1"] * 5)), {401})
+
+
+if __name__ == "__main__":
+    unittest.main()

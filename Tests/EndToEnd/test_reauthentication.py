@@ -1,0 +1,196 @@
+"""What decides by what a user logs in asks for a fresh proof."""
+
+import re
+import subprocess
+import unittest
+
+from cases import Case
+from deployment import BUILD
+from issuers import Key, KeyServer, claims
+
+IDENTITIES = "update:current_user_identities"
+
+
+class Reauthentication(Case):
+    SETTINGS = {"DOSSIER_ISSUER_NETWORK": "any"}
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.keys = KeyServer()
+        cls.key = Key(cls.site.folder, "one")
+        cls.keys.keys = [cls.key.jwk]
+        cls.site.sql(
+            "insert into issuers (app_id, name, issuer, audience, jwks_url) select app_id, 'web', "
+            f"'https://issuer.example.com', 'app', '{cls.keys.url}' from apps where name = 'default'")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.keys.stop()
+        super().tearDownClass()
+
+    def grow_old(self, grant, minutes=11):
+        """Makes the last proof of a user's sessions that old."""
+        self.site.sql(f"update sessions set authenticated_at = now() - interval '{minutes} minutes' "
+                      f"where user_id = '{grant['user_id']}'")
+
+    def prove(self, grant, **body):
+        return self.post("/v1/reauthenticate", body, token=grant["access_token"])
+
+    def make_key(self, grant, name="cron"):
+        return self.post("/v1/me/api-keys", {"name": name}, token=grant["access_token"])
+
+    def jwt(self, subject):
+        return self.key.token(claims(subject))
+
+    @staticmethod
+    def routes():
+        """Every route of a user: method, path, what it says of its access."""
+        listing = subprocess.run(
+            [BUILD / "dossierd", "routes"], check=True, capture_output=True, text=True).stdout
+        for line in listing.splitlines():
+            name, access, _ = line.split("\t")
+            method, path = name.split(" ")
+            if access.startswith("user "):
+                yield method, re.sub(r"\{\w+\}", "0" * 24, path), access
+
+    def test_the_routes_that_ask(self):
+        asking = {(method, path) for method, path, access in self.routes()
+                  if access.endswith("(fresh proof)")}
+        ways_in = {(method, path) for method, path, access in self.routes()
+                   if IDENTITIES in access}
+        # The body of a change has the password in it.
+        self.assertEqual(ways_in - asking, {("POST", "/v1/password/change")})
+        self.assertEqual(asking - ways_in, {("DELETE", "/v1/me")})
+        grant = self.expect(self.register("asked@example.com"), 201).json
+        self.grow_old(grant)
+        for method, path in sorted(asking):
+            with self.subTest(route=f"{method} {path}"):
+                answer = self.site.request(method, path, token=grant["access_token"])
+                self.expect(answer, 401, "reauthentication_required")
+                # RFC 9470
+                self.assertEqual(
+                    answer.headers["WWW-Authenticate"],
+                    'Bearer error="insufficient_user_authentication", max_age="600"')
+                self.assertEqual(answer.json["max_age"], 600)
+        self.assertEqual(self.me(grant).json["id"], grant["user_id"])
+        self.expect(self.prove(grant, provider="password", password="correct horse"), 204)
+        for method, path in sorted(asking - {("DELETE", "/v1/me")}):
+            with self.subTest(route=f"{method} {path}, after a proof"):
+                answer = self.site.request(method, path, token=grant["access_token"])
+                self.assertNotEqual(answer.status, 401, answer.body)
+        self.expect(self.site.request("DELETE", "/v1/me", token=grant["access_token"]), 204)
+
+    def test_the_reference_tells_which_routes_ask(self):
+        document = self.site.get("/openapi.json").json
+        for method, path, access in self.routes():
+            pattern = next(name for name in document["paths"]
+                           if re.fullmatch(re.sub(r"\{\w+\}", "0" * 24, name), path))
+            operation = document["paths"][pattern][method.lower()]
+            told = "reauthentication_required" in operation["responses"]["401"]["description"]
+            self.assertEqual(told, access.endswith("(fresh proof)"), f"{method} {path}")
+            self.assertEqual(told, "/v1/reauthenticate" in operation.get("description", ""))
+
+    def test_a_login_is_a_proof_and_a_refresh_is_none(self):
+        grant = self.confirmed("login@example.com")
+        self.expect(self.make_key(grant), 201)
+        self.grow_old(grant)
+        self.expect(self.make_key(grant), 401, "reauthentication_required")
+        refreshed = self.expect(self.refresh(grant), 200).json
+        self.expect(self.make_key(refreshed), 401, "reauthentication_required")
+        again = self.expect(self.login("login@example.com"), 200).json
+        self.expect(self.make_key(again), 201)
+        # Another session's proof is not this one's.
+        self.expect(self.make_key(grant), 401, "reauthentication_required")
+
+    def test_each_way_in_is_a_proof_and_another_users_is_none(self):
+        grant = self.confirmed("ways@example.com")
+        token = grant["access_token"]
+        self.expect(self.post("/v1/me/identities", {"provider": "jwt", "token": self.jwt("ways")},
+                              token=token), 200)
+        key = self.expect(self.make_key(grant), 201).json["key"]
+        other = self.expect(
+            self.post("/v1/login/jwt", {"token": self.jwt("other")}), 200).json
+        other_key = self.expect(self.make_key(other), 201).json["key"]
+        self.grow_old(grant)
+        for status, code, body in [
+            (401, "wrong_credentials", {"provider": "password", "password": "wrong horse"}),
+            (401, "wrong_credentials", {"provider": "jwt", "token": self.jwt("other")}),
+            (401, "wrong_credentials", {"provider": "jwt", "token": self.jwt("nobody")}),
+            (401, "external_token_invalid", {"provider": "jwt", "token": "x.y.z"}),
+            (401, "wrong_credentials", {"provider": "api-key", "key": other_key}),
+            (401, "wrong_credentials", {"provider": "api-key", "key": "dak_x"}),
+            (422, "invalid", {"provider": "carrier pigeon"}),
+            (422, "invalid", {"provider": "password"}),
+        ]:
+            with self.subTest(body=body):
+                self.expect(self.prove(grant, **body), status, code)
+                self.expect(self.make_key(grant), 401, "reauthentication_required")
+        for body in [{"provider": "password", "password": "correct horse"},
+                     {"provider": "jwt", "token": self.jwt("ways")},
+                     {"provider": "api-key", "key": key}]:
+            with self.subTest(provider=body["provider"]):
+                self.grow_old(grant)
+                self.expect(self.make_key(grant), 401, "reauthentication_required")
+                self.expect(self.prove(grant, **body), 204)
+                self.expect(self.make_key(grant), 201)
+        trail = [(event["action"], event["detail"].get("provider"))
+                 for event in self.me(grant, "/audit").json]
+        for provider in ["password", "jwt", "api-key"]:
+            self.assertIn(("reauthenticate", provider), trail)
+            self.assertIn(("login_failure", provider), trail)
+
+    def test_a_password_cannot_be_guessed_there(self):
+        grant = self.confirmed("guessed@example.com")
+        answers = [self.prove(grant, provider="password", password=f"guess {i}")
+                   for i in range(11)]
+        self.assertEqual([answer.status for answer in answers[:3]], [401] * 3)
+        self.expect(answers[-1], 429, "too_many_attempts")
+
+    def test_who_has_nothing_to_log_in_with_is_exempt(self):
+        grant = self.site.login()
+        self.grow_old(grant)
+        self.expect(self.make_key(grant), 201)
+        # Now there is something.
+        self.expect(self.make_key(grant), 401, "reauthentication_required")
+        other = self.site.login()
+        self.grow_old(other)
+        gone = self.site.request("DELETE", "/v1/me", token=other["access_token"])
+        self.expect(gone, 204)
+
+    def test_an_app_says_how_long_a_proof_is_fresh(self):
+        self.site.dossier("app", "create", "relaxed")
+        self.site.dossier("app", "set", "relaxed", "reauthentication_minutes=60")
+        app = {"Dossier-App": "relaxed"}
+        grant = self.expect(self.register("slow@example.com", headers=app), 201).json
+
+        def make_key():
+            return self.post("/v1/me/api-keys", {"name": "cron"}, token=grant["access_token"],
+                             headers=app)
+
+        self.grow_old(grant, 50)
+        self.expect(make_key(), 201)
+        self.grow_old(grant, 61)
+        self.assertEqual(
+            self.expect(make_key(), 401, "reauthentication_required").json["max_age"], 3600)
+
+    def test_a_way_in_that_is_closed_is_no_proof(self):
+        self.site.dossier("app", "create", "closed")
+        app = {"Dossier-App": "closed"}
+        grant = self.expect(self.register("closed@example.com", headers=app), 201).json
+        self.site.dossier("app", "set", "closed", "password=false")
+        self.site.settle()
+        answer = self.post("/v1/reauthenticate", {"provider": "password",
+                           "password": "correct horse"}, token=grant["access_token"], headers=app)
+        self.expect(answer, 403, "way_in_closed")
+
+    def test_a_change_of_password_is_a_proof(self):
+        grant = self.confirmed("changed@example.com")
+        self.grow_old(grant)
+        change = {"current_password": "correct horse", "new_password": "battery staple"}
+        self.expect(self.post("/v1/password/change", change, token=grant["access_token"]), 204)
+        self.expect(self.make_key(grant), 201)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,169 @@
+"""Reloads: new workers take over when all of them can serve, or the old ones go on."""
+
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import tempfile
+import unittest
+
+from deployment import BUILD, IS_ROOT, Deployment, wait_until
+from fastcgi import records, responses
+
+
+class Reload(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(dir="/tmp")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.folder.chmod(0o755)
+        self.settings = self.folder / "dossier.conf"
+        self.settings.write_text("log = requests\n")
+        # As releases are often installed.
+        self.program = self.folder / "current"
+        self.point_to(BUILD / "dossierd")
+        self.site = Deployment(
+            program=self.program, arguments=["--config", str(self.settings)])
+        self.addCleanup(self.site.stop)
+        self.token = self.site.login()["access_token"]
+
+    def point_to(self, program):
+        self.program.unlink(missing_ok=True)
+        self.program.symlink_to(program)
+
+    def reload(self):
+        return subprocess.run(
+            [BUILD / "dossierd", "reload", str(self.site.supervisor.pid)],
+            capture_output=True, text=True, timeout=60)
+
+    def refused(self, *words):
+        """A reload that changes nothing and says why."""
+        before = self.site.workers()
+        reload = self.reload()
+        self.assertEqual(reload.returncode, 1)
+        for word in words:
+            self.assertIn(word, reload.stderr)
+            self.assertTrue(any("the old workers go on" in line and word in line
+                                for line in self.site.messages()))
+        self.assert_only(before)
+        for _ in range(20):
+            self.assertEqual(self.site.get("/v1/me", token=self.token).status, 200)
+
+    def assert_only(self, workers):
+        """The rest ends, if it has not yet."""
+        wait_until(lambda: set(self.site.workers()) <= set(workers), 40, "the end of the others")
+        self.assertEqual(sorted(self.site.workers()), sorted(workers))
+
+    def succeeds(self):
+        before = self.site.workers()
+        reload = self.reload()
+        self.assertEqual((reload.returncode, reload.stderr), (0, ""))
+        after = set(self.site.workers()) - set(before)
+        self.assertEqual(len(after), 2)
+        self.assert_only(after)
+        self.assertEqual(self.site.get("/v1/me", token=self.token).status, 200)
+
+    def test_a_mistake_in_the_settings_changes_nothing(self):
+        self.settings.write_text("logg = requests\n")
+        self.refused("there is no setting logg", "exit 78")
+        # As by a signal, which nobody waits for.
+        before = self.site.workers()
+        count = len(self.site.messages())
+        self.site.supervisor.send_signal(signal.SIGHUP)
+        wait_until(
+            lambda: any("go on" in line for line in self.site.messages()[count:]), what="the word")
+        self.assert_only(before)
+        # One that takes a dead one's place goes by what is in force.
+        os.kill(before[0], signal.SIGKILL)
+        wait_until(lambda: len(self.site.workers()) == 2 and before[0] not in self.site.workers(),
+                   what="another worker")
+        for _ in range(20):
+            self.assertEqual(self.site.get("/v1/me", token=self.token).status, 200)
+        self.assertFalse(any("exit 78" in line for line in self.site.messages()[count + 3:]))
+        self.settings.write_text("log = requests\n")
+        self.succeeds()
+        # Nobody is left from the reloads before.
+        self.succeeds()
+
+    def test_another_program_behind_the_link_is_the_one_that_starts(self):
+        release = self.folder / "release-2"
+        release.write_text("#!/bin/sh\necho this is release 2 >&2\nexit 3\n")
+        release.chmod(0o755)
+        self.point_to(release)
+        self.refused("exit 3: this is release 2")
+        self.program.unlink()
+        self.refused("No such file or directory")
+        self.point_to(BUILD / "dossierd")
+        self.succeeds()
+
+    def test_a_database_that_lets_no_new_worker_in(self):
+        # Who is connected stays so.
+        self.site.sql("alter role server nologin")
+        self.refused("the database lets no worker in", "not permitted to log in")
+        self.site.sql("alter role server login")
+        self.succeeds()
+
+    def test_what_a_reload_cannot_change_is_said(self):
+        self.settings.write_text("socket_mode = 0600\nconnections = 400\n")
+        self.refused("socket_mode is '0600' and was '0660' at the start: that needs a restart")
+
+    def test_only_the_same_user_is_heard_and_only_dossierd_answers(self):
+        with subprocess.Popen(["sleep", "60"]) as other:
+            reload = subprocess.run(
+                [BUILD / "dossierd", "reload", str(other.pid)], capture_output=True, text=True)
+            other.kill()
+        self.assertEqual(reload.returncode, 1)
+        self.assertIn("is no dossierd", reload.stderr)
+        if IS_ROOT:
+            before = self.site.workers()
+            reload = subprocess.run(
+                ["setpriv", "--reuid=nobody", "--clear-groups", BUILD / "dossierd", "reload",
+                 str(self.site.supervisor.pid)], capture_output=True, text=True)
+            self.assertEqual(reload.returncode, 1)
+            self.assertIn("only root and the user of dossierd", reload.stderr)
+            self.assert_only(before)
+
+    def test_who_takes_the_name_first_keeps_nobody_from_serving(self):
+        thief = self.folder / "thief"
+        thief.write_text(
+            "#!/usr/bin/python3\n"
+            "import os, socket, sys\n"
+            "name = f'\\0dossierd-{os.getpid()}'.ljust(108, '\\0')\n"
+            "thief = socket.socket(socket.AF_UNIX)\n"
+            "thief.bind(name)\n"
+            "os.set_inheritable(thief.fileno(), True)\n"
+            f"os.execv('{BUILD}/dossierd', sys.argv)\n")
+        thief.chmod(0o755)
+        site = Deployment(program=thief)
+        self.addCleanup(site.stop)
+        self.assertTrue(any("will not reach this" in line for line in site.messages()))
+        self.assertEqual(site.get("/healthz").status, 200)
+
+    def test_an_old_supervisor_leaves_the_sockets_of_a_new_one(self):
+        old = self.site.supervisor
+        # A second one on live sockets is refused.
+        second = subprocess.run(
+            self.site.command, env=self.site.environment, capture_output=True, text=True, timeout=20)
+        self.assertEqual(second.returncode, 1)
+        self.assertIn("is in use", second.stdout)
+        # What is connected holds the old one.
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(str(self.site.socket(0)))
+            client.sendall(records())
+            self.assertIn(b"200 OK", responses(client))
+            old.send_signal(signal.SIGTERM)
+            wait_until(lambda: not self.site.socket(1).exists(), what="the end of the old sockets")
+            self.site.start_dossierd()
+            wait_until(lambda: self.site.socket(1).exists() and self.site.get("/readyz").status == 200,
+                       what="the new one")
+            self.assertIsNone(old.poll())
+        self.assertEqual(old.wait(40), 0)
+        for index in range(2):
+            self.assertTrue(self.site.socket(index).exists())
+        for _ in range(20):
+            self.assertEqual(self.site.get("/v1/me", token=self.token).status, 200)
+
+
+if __name__ == "__main__":
+    unittest.main()

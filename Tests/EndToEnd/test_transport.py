@@ -1,0 +1,98 @@
+"""What browsers are told beside the answers: fields of security, with TLS and without."""
+
+import http.client
+import re
+import shutil
+import ssl
+import subprocess
+import unittest
+
+from deployment import ROOT, Deployment, free_port, is_listening, wait_until
+
+
+class Transport(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.site = Deployment()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.site.stop()
+
+    def test_the_reference_runs_nothing_and_stands_in_no_frame(self):
+        page = self.site.get("/reference")
+        policy = {part.strip().split(" ", 1)[0]: part.strip().split(" ", 1)[1]
+                  for part in page.headers["Content-Security-Policy"].split(";")}
+        for name in ["default-src", "frame-ancestors", "base-uri", "form-action"]:
+            self.assertEqual(policy[name], "'none'")
+        self.assertNotIn("script-src", policy)
+        self.assertEqual(page.headers["Referrer-Policy"], "no-referrer")
+        self.assertEqual(page.headers["X-Content-Type-Options"], "nosniff")
+
+    def test_without_tls_nothing_is_promised_about_it(self):
+        self.assertIsNone(self.site.get("/reference").headers["Strict-Transport-Security"])
+
+    def test_where_fields_are_added_these_are_too(self):
+        # nginx forgets those of the server in a location that has some of its own.
+        conf = (ROOT / "deploy/nginx/dossier.conf").read_text()
+        places = [place for place in re.split(r"^ *(?:# )?(?:server|location) ", conf, flags=re.M)
+                  if "add_header" in place]
+        self.assertGreater(len(places), 3)
+        for place in places:
+            for name in ["X-Content-Type-Options", "Strict-Transport-Security"]:
+                self.assertIn(f"add_header {name} ", place)
+
+    def with_tls(self):
+        """Another nginx with the server of the example for TLS; its port."""
+        folder = self.site.folder / "tls"
+        folder.mkdir()
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+             "-nodes", "-subj", "/CN=localhost", "-keyout", folder / "dossier.key", "-out",
+             folder / "dossier.pem"], check=True, capture_output=True)
+        port = free_port()
+        conf = (self.site.folder / "dossier.conf").read_text()
+        # As its head says: these lines instead of `listen`.
+        example = re.search(r"^#   listen 443 (?:.*\n#   )*.*", conf, re.M)[0]
+        lines = re.sub(r"^#   ", "  ", example, flags=re.M)
+        lines = lines.replace("listen 443", f"listen 127.0.0.1:{port}")
+        lines = lines.replace("/etc/ssl", str(folder))
+        conf, count = re.subn(r"^  listen .*;$", lines, conf, flags=re.M)
+        self.assertEqual(count, 1)
+        (folder / "dossier.conf").write_text(conf)
+        shutil.copy(self.site.folder / "dossier.fastcgi_params", folder)
+        main = (self.site.folder / "nginx.conf").read_text()
+        for name in ["dossier.conf", "nginx.pid"]:
+            main = main.replace(f"{self.site.folder}/{name}", f"{folder}/{name}")
+        (folder / "nginx.conf").write_text(main)
+        nginx = subprocess.Popen(
+            ["/usr/sbin/nginx", "-e", folder / "nginx.log", "-c", folder / "nginx.conf"])
+        self.addCleanup(nginx.wait)
+        self.addCleanup(nginx.terminate)
+        wait_until(lambda: is_listening(port), what="nginx with TLS")
+        return port
+
+    def test_with_tls_every_answer_says_so_to_come_by_it(self):
+        port = self.with_tls()
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        for method, path, status, headers in [
+            ("GET", "/reference", 200, {}),
+            ("GET", "/v1/me", 401, {}),
+            ("GET", "/nowhere", 404, {}),
+            ("TRACE", "/v1/me", 405, {}),
+            ("GET", "/" + "x" * 20_000, 414, {}),
+            ("GET", "/v1/me", 431, {"X-Long": "x" * 20_000}),
+            ("PUT", "/v1/me/metadata", 413, {"Content-Length": str(1 << 24)}),
+        ]:
+            client = http.client.HTTPSConnection("127.0.0.1", port, context=context, timeout=20)
+            client.request(method, path, headers=headers)
+            answer = client.getresponse()
+            self.assertEqual(answer.status, status, path[:40])
+            told = answer.headers.get_all("Strict-Transport-Security")
+            self.assertEqual(told, ["max-age=31536000"], (method, path[:40]))
+            client.close()
+
+
+if __name__ == "__main__":
+    unittest.main()

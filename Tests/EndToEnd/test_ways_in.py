@@ -1,0 +1,214 @@
+"""What the owner is told of its ways in, what a new password ends, and which passwords are none."""
+
+import unittest
+
+from cases import Case
+from deployment import JSON, wait_until
+from issuers import Key, KeyServer, claims
+
+
+class WaysIn(Case):
+    SETTINGS = {"DOSSIER_ISSUER_NETWORK": "any"}
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.keys = KeyServer()
+        cls.key = Key(cls.site.folder, "one")
+        cls.keys.keys = [cls.key.jwk]
+        cls.site.sql(
+            "insert into issuers (app_id, name, issuer, audience, jwks_url) select app_id, 'web', "
+            f"'https://issuer.example.com', 'app', '{cls.keys.url}' from apps where name = 'default'")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.keys.stop()
+        super().tearDownClass()
+
+    def call(self, grant, method, path, body=None):
+        return self.site.request(
+            method, path, body, JSON if body is not None else {}, grant["access_token"])
+
+    def make_key(self, grant):
+        return self.expect(self.call(grant, "POST", "/v1/me/api-keys", {"name": "cron"}), 201).json
+
+    def change(self, grant, new="battery staple", **others):
+        return self.call(grant, "POST", "/v1/password/change", {
+            "current_password": "correct horse", "new_password": new, **others})
+
+    def reset(self, email, password="battery staple"):
+        self.expect(self.post("/v1/password/reset-request", {"email": email}), 202)
+        return self.post("/v1/password/reset", {
+            "token": self.site.mailed(email, "dpr"), "password": password})
+
+    def key_status(self, key):
+        return self.post("/v1/login/api-key", {"key": key}).status
+
+    # Mails to the owner
+
+    def told(self, email, words, count=1):
+        """Waits until that many mails with the words have come to the address."""
+        wait_until(lambda: sum(words in mail for mail in self.site.mails(email)) >= count,
+                   what=f"{count} mails that say {words!r}")
+        return next(mail for mail in self.site.mails(email) if words in mail)
+
+    def test_every_change_of_a_way_in_is_mailed_to_the_owner(self):
+        email = "told@example.com"
+        grant = self.confirmed(email)
+        self.told(email, "This address was confirmed")
+        made = self.make_key(grant)
+        mail = self.told(email, "An API key can be used from now on")
+        self.assertIn("If it was not: ask for a new password with this address", mail)
+        # Nobody puts words of his own into the mail.
+        self.assertNotIn("cron", mail)
+        path = f"/v1/me/api-keys/{made['id']}"
+        for _ in range(2):
+            self.expect(self.call(grant, "PATCH", path, {"disabled": True}), 204)
+        self.told(email, "An API key of your account was disabled")
+        self.expect(self.call(grant, "PATCH", path, {"disabled": False}), 204)
+        self.told(email, "that was disabled can be used again")
+        self.expect(self.call(grant, "DELETE", path), 204)
+        self.told(email, "An API key can no longer be used")
+        token = self.key.token(claims("told"))
+        self.expect(self.call(grant, "POST", "/v1/me/identities",
+                              {"provider": "jwt", "token": token}), 200)
+        self.told(email, "An identity of https://issuer.example.com can be used from now on")
+        self.expect(self.change(grant), 204)
+        self.told(email, "The password of your account was changed")
+        self.expect(self.reset(email, "another staple"), 204)
+        self.told(email, "A new password for your account was chosen")
+        grant = self.expect(self.login(email, "another staple"), 200).json
+        identities = self.expect(self.me(grant, "/identities"), 200).json
+        for provider in ["jwt:https://issuer.example.com", "password"]:
+            if provider == "password":
+                # The address goes with it, and is told all the same.
+                token = self.key.token(claims("told again"))
+                self.expect(self.call(grant, "POST", "/v1/me/identities",
+                                      {"provider": "jwt", "token": token}), 200)
+            found = next(i["id"] for i in identities if i["provider"] == provider)
+            self.expect(self.call(grant, "DELETE", f"/v1/me/identities/{found}"), 204)
+        self.told(email, "An identity of https://issuer.example.com can no longer be used")
+        mail = self.told(email, "An email address with a password can no longer be used")
+        self.assertIn("tell those who run default", mail)
+        # Once for each: the second time a key was disabled, nothing changed.
+        self.assertEqual(sum("of your account was disabled" in mail for mail in self.site.mails(email)), 1)
+        actions = [event["action"] for event in self.me(grant, "/audit?limit=100").json]
+        self.assertEqual(
+            (actions.count("api_key_disable"), actions.count("api_key_enable")), (1, 1))
+
+    def test_who_deletes_an_account_is_told(self):
+        for index, delete in enumerate([
+            lambda grant: self.call(grant, "DELETE", "/v1/me"),
+            lambda grant: self.site.request(
+                "DELETE", f"/v1/users/{grant['user_id']}",
+                token=self.site.client("--operator")["key"]),
+        ]):
+            email = f"gone{index}@example.com"
+            self.expect(delete(self.confirmed(email)), 204)
+            mail = self.told(email, "Your account was deleted")
+            self.assertIn("tell those who run default", mail)
+
+    def test_what_a_program_takes_away_is_told(self):
+        email = "program@example.com"
+        grant = self.confirmed(email)
+        made = self.make_key(grant)
+        key = self.site.client("--operator")["key"]
+        path = f"/v1/users/{grant['user_id']}/identities/{made['id']}"
+        self.expect(self.site.request("DELETE", path, token=key), 204)
+        self.told(email, "An API key can no longer be used")
+
+    def test_an_address_that_nobody_has_confirmed_is_told_nothing(self):
+        email = "unproved@example.com"
+        grant = self.expect(self.register(email), 201).json
+        self.make_key(grant)
+        self.expect(self.call(grant, "DELETE", "/v1/me"), 204)
+        # A mail that comes after it would have come.
+        self.confirmed("after@example.com")
+        self.told("after@example.com", "This address was confirmed")
+        self.assertFalse([mail for mail in self.site.mails(email) if "your account" in mail.lower()])
+
+    def test_an_app_says_it_in_its_own_words(self):
+        self.site.dossier("app", "create", "wordy")
+        self.site.dossier("app", "set", "wordy", "change_subject=Look: {{app}}",
+                          "change_text=<<{{change}}|{{advice}}|{{email}}|{{app}}>>")
+        app = {"Dossier-App": "wordy"}
+        grant = self.expect(self.register("wordy@example.com", headers=app), 201).json
+        self.expect(self.post("/v1/confirm", {
+            "token": self.site.mailed("wordy@example.com", "dct"), "password": "correct horse"},
+            headers=app), 204)
+        mail = self.told("wordy@example.com", "<<This address was confirmed")
+        self.assertRegex(mail, r"\|ask for [^|]*\|wordy@example.com\|wordy>>")
+        self.assertTrue(grant["user_id"])
+
+    # What a new password ends
+
+    def test_a_new_password_ends_api_keys_unless_they_are_kept(self):
+        grant = self.confirmed("keys@example.com")
+        one, two = self.make_key(grant), self.make_key(grant)
+        self.expect(self.change(grant, "wrong", keep_api_keys="yes"), 422, "invalid")
+        self.expect(self.change(grant, keep_api_keys=True), 204)
+        self.assertEqual([self.key_status(made["key"]) for made in [one, two]], [200, 200])
+        self.expect(self.call(grant, "POST", "/v1/password/change", {
+            "current_password": "battery staple", "new_password": "correct horse",
+            "keep_api_keys": False}), 204)
+        self.assertEqual([self.key_status(made["key"]) for made in [one, two]], [401, 401])
+        self.assertEqual(self.me(grant, "/api-keys").json, [])
+        self.assertEqual([i["provider"] for i in self.me(grant, "/identities").json], ["password"])
+        three = self.make_key(grant)
+        self.expect(self.change(grant), 204)
+        self.assertEqual(self.key_status(three["key"]), 401)
+
+    def test_a_reset_ends_api_keys(self):
+        grant = self.confirmed("thief@example.com")
+        made = self.make_key(grant)
+        self.expect(self.reset("thief@example.com"), 204)
+        self.assertEqual(self.key_status(made["key"]), 401)
+        grant = self.expect(self.login("thief@example.com", "battery staple"), 200).json
+        self.assertEqual([i["provider"] for i in self.me(grant, "/identities").json], ["password"])
+
+    # Passwords that are none
+
+    def fault(self, answer):
+        errors = self.expect(answer, 422, "invalid").json["errors"]
+        self.assertEqual(len(errors), 1, errors)
+        self.assertTrue(errors[0]["detail"])
+        return errors[0]["pointer"], errors[0]["code"]
+
+    BAD = [("password", "common"), ("PASSWORD1", "common"), ("qwertyuiop", "common"),
+           ("iloveyou1", "common"), ("1234567890", "common"),
+           ("Margaret2026!", "personal"), ("x-MARGARET@example.COM-x", "personal"),
+           ("my default secret", "personal"), ("dossierdossier", "personal")]
+
+    def test_passwords_that_are_tried_first_are_refused_wherever_one_is_chosen(self):
+        email = "margaret@example.com"
+        grant = self.confirmed(email)
+        anonymous = self.site.login()
+        key = self.site.client("--operator")["key"]
+        self.expect(self.post("/v1/password/reset-request", {"email": email}), 202)
+        token = self.site.mailed(email, "dpr")
+        for password, code in self.BAD:
+            with self.subTest(password=password):
+                self.assertEqual(
+                    self.fault(self.register(email, password)), ("/password", code))
+                self.assertEqual(
+                    self.fault(self.change(grant, password)), ("/new_password", code))
+                self.assertEqual(
+                    self.fault(self.post("/v1/password/reset", {
+                        "token": token, "password": password})), ("/password", code))
+                self.assertEqual(
+                    self.fault(self.call(anonymous, "POST", "/v1/me/identities", {
+                        "provider": "password", "email": email, "password": password})),
+                    ("/password", code))
+                self.assertEqual(
+                    self.fault(self.post("/v1/users", {"email": email, "password": password},
+                                         token=key)), ("/password", code))
+        self.expect(self.change(grant, "margarine is not in it"), 204)
+
+    def test_names_that_are_in_too_many_words_are_no_fault(self):
+        # Less than four bytes before the @.
+        self.expect(self.register("ada@example.com", "adamant as a rock"), 201)
+        self.expect(self.register("adam@example.com", "adamant as a rock"), 422, "invalid")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,132 @@
+import Glibc
+import JSON
+import Migrations
+@testable import Dossier
+
+extension FuzzTarget {
+  static let filters = FuzzTarget(
+    "filters",
+    words: ProfileMember.allCases.map(\.rawValue)
+      + FilterOperator.allCases.map { " \($0.rawValue) " } + [
+        "metadata.", "app_metadata.", "custom_data.", "\"a b\"", "and ", "or ", "not ", "in (",
+        "exists", "true", "false", "(", ")", "\"2026-01-31\"", "\"2026-01-31T12:00:00+15:59\"",
+        "1e308", "-0", "\"\\u0041\"", "\"\\ud83d\\ude00\"", "metadata.text", "metadata.number",
+      ],
+    bound: MemoryBound(factor: 60, base: 131_072)
+  ) { input in
+    let filter = text(input)
+    _ = try? Users.searchStatement(filter, indexes)
+    if let (document, names) = try? Filter.path(filter) {
+      let spelled = Filter.spelled(document, names)
+      let again = try? Filter.path(spelled)
+      expect(
+        again?.document == document
+          && again?.names.map { Array($0.utf8) } == names.map { Array($0.utf8) },
+        "\(spelled) is read as another path"
+      )
+    }
+    guard let found = try? Filter.parse(filter) else { return }
+    expect(found.terms.count <= FilterLimits.terms, "there are \(found.terms.count) terms")
+    let marked = "name exists and (\(filter))"
+    guard marked.utf8.count <= FilterLimits.length, found.terms.count < FilterLimits.terms,
+      let sql = try? Users.searchStatement(marked, indexes)
+    else { return }
+    // Nothing of a client's is in the text of a statement, but as a parameter.
+    for term in found.terms {
+      guard case .compares(_, .text(let value)) = term.test, value.utf8.count >= 12 else {
+        continue
+      }
+      expect(!sql.contains(value), "\(value) is in the statement")
+    }
+  }
+
+  private static let indexes = ["text", "number", "boolean"].map { ("metadata.\($0)", $0) }
+
+  /// Lines of an import; each is a user.
+  static let imports = FuzzTarget(
+    "imports",
+    isJSON: true,
+    words: [
+      "id", "email", "email_verified", "password_hash", "name", "given_name", "family_name",
+      "nickname", "phone", "locale", "zone", "blocked", "created_at", "identities", "provider",
+      "subject", "metadata", "app_metadata", "custom_data", "properties", "jwt:web",
+      "0123456789abcdef01234567", "ada@example.com", "Ada <ada@example.com>", "de-CH", "zh-Hans-CN",
+      "Europe/Zurich", "+41441234567", "2025-04-30T12:00:00Z", "1970-01-01T00:00:00-14:59",
+      "$2b$10$abcdefghijklmnopqrstuuABCDEFGHIJKLMNOPQRSTUVWXYZ01234",
+      "$argon2id$v=19$m=19456,t=2,p=1$c29tZXNhbHQ$aGFzaGhhc2hoYXNoaGFzaGhhc2hoYXNoaGFzaGhhc2g",
+      "$argon2id$v=19$m=4294967295,t=18446744073709551615,p=1$c29tZXNhbHQ$aGFzaA",
+      "$scrypt$ln=17,r=8,p=1$c29tZXNhbHQ$aGFzaA", "pbkdf2_sha256$600000$salt$aGFzaA==",
+      "$pbkdf2-sha512$i=210000,l=64$c2FsdA$aGFzaA",
+    ],
+    bound: MemoryBound(factor: 200, base: 1_048_576)
+  ) { input in
+    let lines = lines(input).prefix(8)
+    var batch = ImportBatch(app: AppID(trusted: "fuzz"), import: nil)
+    var rows: [ImportedUser?] = []
+    for line in lines {
+      do throws(Failure) {
+        let row = try ImportedUser(line, stringLimit: 128)
+        rows.append(row)
+        _ = batch.add(row, .create(UserID()))
+        _ = batch.add(row, .update(UserID(), hasProved: false))
+      } catch .invalid(let faults) {
+        expect(!faults.isEmpty, "a row is refused without a fault")
+        for fault in faults {
+          expect(JSONPointer(fault.pointer) != nil, "\(fault.pointer) is no pointer")
+        }
+      } catch {
+        fatalError("a row is refused otherwise: \(error)")
+      }
+    }
+    expectStorable(ImportBatch.questions(rows), "the questions of a batch")
+  }
+
+  static let migrations = FuzzTarget(
+    "migrations",
+    words: [
+      "-- migrate: up\n", "-- migrate: down\n", "-- migrate: irreversible because\n",
+      "-- migrate: no transaction\n", "create index concurrently if not exists a on only b (c);\n",
+      "drop index concurrently \"a\".\"b\"\"c\";\n", "/*", "*/", "$$", "$tag$", "E'\\'", "''",
+      "\"\"",
+      "create or replace function f() begin atomic ", "case ", "end;", "set x to 1;", "--", "\r\n",
+      "SELECT pg_catalog.set_config('a', 'b');", "\\restrict x\n", ";",
+    ],
+    bound: MemoryBound(factor: 200, base: 262_144)
+  ) { input in
+    let text = text(input)
+    checkSplit(text)
+    _ = SchemaDump.normalized(text)
+    do throws(MigrationError) {
+      let migration = try Migration(file: "0001_fuzz.sql", text: text)
+      expect(!migration.up.isEmpty, "a migration does nothing")
+      let crossed = try Migration(
+        file: "0001_fuzz.sql",
+        text: text.replacing("\r\n", with: "\n").replacing("\n", with: "\r\n")
+      )
+      expect(crossed.checksum == migration.checksum, "the checksum depends on the ends of lines")
+      for statement in migration.up + migration.down {
+        _ = (statement.concurrentIndex, statement.needsNoTransaction, statement.objection)
+        expect(statement.line(of: .max) <= statement.lastLine, "a statement ends behind its end")
+      }
+    } catch .badFile(_, let line, _) {
+      expect(line ?? 1 >= 1, "there is no line \(line ?? 1)")
+    } catch {
+      fatalError("a file is refused otherwise: \(error)")
+    }
+  }
+
+  /// A statement by itself is that statement.
+  private static func checkSplit(_ text: String) {
+    guard let statements = try? SQLSplitter.split(text) else { return }
+    var last = 1
+    for statement in statements {
+      expect(last <= statement.line, "statements are not in order")
+      last = statement.lastLine
+      let again = try? SQLSplitter.split(statement.text)
+      expect(
+        again?.map(\.text) == [statement.text] && again?.first?.words == statement.words,
+        "\(statement.text) is split into \(again?.count ?? -1)"
+      )
+    }
+  }
+}
