@@ -182,7 +182,8 @@ if let fuzzer {
     .executableTarget(
       name: "dossier-fuzz",
       dependencies: [
-        "Dossier", "FastCGI", "HTTP", "JSON", "JSONSchema", "Migrations", "Operators", "Patterns",
+        "CFastCGI", "Dossier", "FastCGI", "HTTP", "JSON", "JSONSchema", "Migrations", "Operators",
+        "Patterns", .product(name: "Crypto", package: "swift-crypto"),
       ],
       path: "Tests/Fuzz",
       exclude: ["run", "seeds"],

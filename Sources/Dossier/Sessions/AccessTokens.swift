@@ -72,7 +72,7 @@ internal import JWTKit
 
   private func verify(_ token: String, _ app: AppID) async throws(Failure) -> Claims {
     // Ours have about 500 bytes; what is far longer is not worth parsing.
-    guard token.utf8.count <= 4_096,
+    guard token.utf8.count <= 4_096, SignedToken(token) != nil,
       let parts = try? DefaultJWTParser().parse(Data(token.utf8), as: Claims.self),
       parts.header.alg == "ES256", let keyID = parts.header.kid,
       parts.payload.iss == issuer, parts.payload.app == app.text
