@@ -18,15 +18,15 @@ package import EventLoop
       settings.connection(settings.writeTimeout),
       silence: settings.silence,
       size: settings.exclusiveConnections,
-      waitingRoom: 1_024,
-      patience: .seconds(1)
+      waitingRoom: settings.exclusiveWaiting,
+      patience: settings.exclusivePatience
     )
     search = Lane(
       settings.connection(settings.searchTimeout),
       silence: settings.silence + settings.searchTimeout,
       size: settings.searchConnections,
-      waitingRoom: 32,
-      patience: .seconds(2)
+      waitingRoom: settings.searchWaiting,
+      patience: settings.searchPatience
     )
   }
 
