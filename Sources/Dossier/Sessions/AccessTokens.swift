@@ -7,20 +7,27 @@ internal import JWTKit
 @EventLoop package final class AccessTokens {
   private let keys: Keyring
   private let issuer: String
+  private let clock: @EventLoop () -> Int
   private var verified = TokenCache()
 
   /// - Parameters:
   ///   - keys: what signs and verifies.
   ///   - issuer: the `iss` of every token, the deployment's URL.
-  package init(keys: Keyring, issuer: String) {
+  ///   - clock: seconds since 1970.
+  package init(
+    keys: Keyring,
+    issuer: String,
+    clock: @escaping @EventLoop () -> Int = { time(nil) }
+  ) {
     self.keys = keys
     self.issuer = issuer
+    self.clock = clock
   }
 
   /// Makes the token of a session.
   func issue(for caller: Caller, lifetime: Duration) async throws(Failure) -> String {
     let signer = try await keys.signer(for: caller.app)
-    let now = time(nil)
+    let now = clock()
     let claims = Claims(
       iss: issuer,
       sub: caller.user.text,
@@ -48,7 +55,7 @@ internal import JWTKit
   /// The signature is checked once and the outcome remembered until the token expires.
   /// - Throws: `.unauthenticated`, `.unavailable`.
   package func caller(of token: String, app: AppID) async throws(Failure) -> Caller {
-    let now = time(nil)
+    let now = clock()
     if let known = verified[token] {
       guard known.expires > now else { throw .unauthenticated(.expired) }
       guard known.caller.app == app else { throw .unauthenticated(.malformed) }
@@ -71,8 +78,10 @@ internal import JWTKit
   }
 
   private func verify(_ token: String, _ app: AppID) async throws(Failure) -> Claims {
-    // Ours have about 500 bytes; what is far longer is not worth parsing.
+    // Ours have about 500 bytes; what is far longer is not worth parsing. The parser takes padding
+    // of the signature, with which one token would have several texts.
     guard token.utf8.count <= 4_096, SignedToken(token) != nil,
+      token.utf8.allSatisfy({ $0.isBase64URL || $0 == UInt8(ascii: ".") }),
       let parts = try? DefaultJWTParser().parse(Data(token.utf8), as: Claims.self),
       parts.header.alg == "ES256", let keyID = parts.header.kid,
       parts.payload.iss == issuer, parts.payload.app == app.text
@@ -104,16 +113,21 @@ private struct Claims: JWTPayload {
 }
 
 /// Verified tokens: two generations, of which the older goes when the younger is full.
-private struct TokenCache {
+struct TokenCache {
   struct Entry {
     let caller: Caller
     let expires: Int
   }
 
   /// About 1 KB each, so some 20 MB when both generations are full.
-  private static let generationSize = 10_000
+  private let generationSize: Int
   private var young: [String: Entry] = [:]
   private var old: [String: Entry] = [:]
+
+  init(generationSize: Int = 10_000) { self.generationSize = generationSize }
+
+  /// How many are remembered.
+  var count: Int { young.count + old.count }
 
   subscript(token: String) -> Entry? {
     mutating get {
@@ -123,7 +137,7 @@ private struct TokenCache {
       return entry
     }
     set {
-      if young.count >= Self.generationSize {
+      if young.count >= generationSize {
         old = young
         young = [:]
       }
