@@ -157,7 +157,17 @@ let package = Package(
       dependencies: ["JSON", "Operators"],
       swiftSettings: house
     ),
+    .testTarget(name: "FastCGITests", dependencies: ["FastCGI"], swiftSettings: pointers),
     .testTarget(name: "HTTPTests", dependencies: ["HTTP"], swiftSettings: house),
+    .testTarget(
+      name: "WireTests",
+      dependencies: [
+        "Dossier", "EventLoop", "HTTP", "JSON", "Outbound", "Postgres", "RESTWire", "TestSupport",
+        "Wiring", "dossier-pictures", "dossierd",
+        .product(name: "Crypto", package: "swift-crypto"),
+      ],
+      swiftSettings: house
+    ),
     .testTarget(
       name: "PostgresTests",
       dependencies: ["EventLoop", "Postgres", "TestSupport"],
