@@ -12,6 +12,8 @@ package struct DatabaseSettings: Sendable {
   /// How long a caller waits for a connection of the lane.
   package var exclusivePatience = Duration.seconds(1)
   package var searchPatience = Duration.seconds(2)
+  /// Connections of a worker for reads of one large value.
+  package var largeConnections = 1
   /// Reads under way at once on the shared connection.
   package var expressDepth = 4_096
   package var connectTimeout = Duration.seconds(3)

@@ -97,7 +97,7 @@ import JSON
       let call = Call(
         request: request,
         captures: captures,
-        body: try await body(of: request, source, route),
+        body: try await body(of: request, source, route, asker.store),
         preconditions: try Self.preconditions(of: request),
         asker: asker
       )
@@ -130,7 +130,8 @@ import JSON
   private func body(
     of request: Request,
     _ source: some BodySource,
-    _ route: Route
+    _ route: Route,
+    _ store: Store
   ) async throws(Refusal) -> Body {
     guard route.body != .none else { return .none }
     guard let type = request.field(.contentType).flatMap(MediaType.init),
@@ -138,26 +139,13 @@ import JSON
     else { throw .mediaType(accepted: route.body.mediaTypes) }
     let bytes = try await source.body(limit: route.body.limit)
     if case .bytes = route.body { return .bytes(bytes) }
-    let json: JSON
-    do throws(JSONError) {
-      json = try JSON.parse(bytes)
+    let outcome: Result<Body, Refusal>
+    do throws(Failure) {
+      outcome = try await store.calculate(on: bytes.count) { Body.read(bytes, as: type) }
     } catch {
-      throw .json(error)
+      throw .failure(error)
     }
-    switch type {
-    case .mergePatch: return .mergePatch(json, bytes: bytes)
-    case .jsonPatch:
-      do throws(JSONPatchError) {
-        return .jsonPatch(try JSONPatch(json))
-      } catch {
-        switch error {
-        case .malformed(let pointer, let reason), .notApplicable(let pointer, let reason):
-          throw .patch(pointer: pointer, reason: reason)
-        case .testFailed(let pointer): throw .patch(pointer: pointer, reason: "")
-        }
-      }
-    default: return .json(json, bytes: bytes)
-    }
+    return try outcome.get()
   }
 
   private static func preconditions(of request: Request) throws(Refusal) -> Preconditions {
@@ -165,6 +153,32 @@ import JSON
       return try Preconditions(request)
     } catch {
       throw .condition(reason: "If-Match and If-None-Match take entity tags in quotes, or *.")
+    }
+  }
+}
+
+extension Body {
+  /// What passes the JSON gate.
+  fileprivate static func read(_ bytes: [UInt8], as type: MediaType) -> Result<Body, Refusal> {
+    let json: JSON
+    do throws(JSONError) {
+      json = try JSON.parse(bytes)
+    } catch {
+      return .failure(.json(error))
+    }
+    switch type {
+    case .mergePatch: return .success(.mergePatch(json, bytes: bytes))
+    case .jsonPatch:
+      do throws(JSONPatchError) {
+        return .success(.jsonPatch(try JSONPatch(json)))
+      } catch {
+        switch error {
+        case .malformed(let pointer, let reason), .notApplicable(let pointer, let reason):
+          return .failure(.patch(pointer: pointer, reason: reason))
+        case .testFailed(let pointer): return .failure(.patch(pointer: pointer, reason: ""))
+        }
+      }
+    default: return .success(.json(json, bytes: bytes))
     }
   }
 }

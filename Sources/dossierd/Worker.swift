@@ -133,6 +133,8 @@ import Wiring
         pool: BlockingPool(name: "shelf", threads: 2, waiting: 64)
       )
     )
+    // Two, so that one large request does not wait for another.
+    let calculator = BlockingPool(name: "calculator", threads: 2, waiting: 32)
     service = Service(wires: wires, tokens: tokens) {
       Store(
         database: database,
@@ -141,7 +143,8 @@ import Wiring
         apps: apps,
         mailer: mailer,
         external: external,
-        pictures: pictures
+        pictures: pictures,
+        calculator: calculator
       )
     }
   }

@@ -65,7 +65,8 @@ import Wiring
         apps: apps,
         mailer: mailer,
         external: external,
-        pictures: pictures
+        pictures: pictures,
+        calculator: pool
       )
     }
     operatorKey =

@@ -12,6 +12,8 @@ package import Postgres
   package let mailer: Mailer
   package let external: ExternalTokens
   package let pictures: PictureStudio
+  /// Threads for `calculate`.
+  let calculator: BlockingPool
   package let meter = Meter()
   package let limits = RateLimits()
 
@@ -22,7 +24,8 @@ package import Postgres
     apps: Apps,
     mailer: Mailer,
     external: ExternalTokens,
-    pictures: PictureStudio
+    pictures: PictureStudio,
+    calculator: BlockingPool
   ) {
     self.database = database
     self.keys = keys
@@ -31,6 +34,7 @@ package import Postgres
     self.mailer = mailer
     self.external = external
     self.pictures = pictures
+    self.calculator = calculator
   }
 
   /// Runs a read of bounded cost, on the express lane.
@@ -64,7 +68,7 @@ package import Postgres
   func write<Row, each Value>(
     _ statement: Statement<Row, repeat each Value>,
     _ values: repeat each Value,
-    check: (([Row]) throws(Failure) -> Void)?
+    check: (@EventLoop ([Row]) async throws(Failure) -> Void)?
   ) async throws(Failure) -> [Row] {
     guard let check else { return try await write(statement, repeat each values) }
     var refusal: Failure?
@@ -72,7 +76,7 @@ package import Postgres
       return try await transaction { (transaction) async throws(DatabaseError) in
         let rows = try await transaction.run(statement, repeat each values)
         do throws(Failure) {
-          try check(rows)
+          try await check(rows)
         } catch {
           refusal = error
           throw DatabaseError(.undone, "the caller undoes its write")
@@ -91,6 +95,16 @@ package import Postgres
   ) async throws(Failure) -> [Row] {
     try await metered { () async throws(DatabaseError) in
       try await database.search(statement, repeat each values)
+    }
+  }
+
+  /// Runs a read of one large value, on the lane for these.
+  func fetch<Row, each Value>(
+    _ statement: Statement<Row, repeat each Value>,
+    _ values: repeat each Value
+  ) async throws(Failure) -> [Row] {
+    try await metered { () async throws(DatabaseError) in
+      try await database.fetch(statement, repeat each values)
     }
   }
 
