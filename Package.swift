@@ -169,7 +169,17 @@ let package = Package(
       dependencies: ["JSON", "Operators"],
       swiftSettings: house
     ),
+    .testTarget(name: "FastCGITests", dependencies: ["FastCGI"], swiftSettings: pointers),
     .testTarget(name: "HTTPTests", dependencies: ["HTTP"], swiftSettings: house),
+    .testTarget(
+      name: "WireTests",
+      dependencies: [
+        "Dossier", "EventLoop", "HTTP", "JSON", "Outbound", "Postgres", "RESTWire", "TestSupport",
+        "Wiring", "dossier-pictures", "dossierd",
+        .product(name: "Crypto", package: "swift-crypto"),
+      ],
+      swiftSettings: house
+    ),
     .testTarget(
       name: "PostgresTests",
       dependencies: ["EventLoop", "Postgres", "TestSupport"],
@@ -194,7 +204,8 @@ if let fuzzer {
     .executableTarget(
       name: "dossier-fuzz",
       dependencies: [
-        "Dossier", "FastCGI", "HTTP", "JSON", "JSONSchema", "Migrations", "Operators", "Patterns",
+        "CFastCGI", "Dossier", "FastCGI", "HTTP", "JSON", "JSONSchema", "Migrations", "Operators",
+        "Patterns", .product(name: "Crypto", package: "swift-crypto"),
       ],
       path: "Tests/Fuzz",
       exclude: ["run", "seeds"],

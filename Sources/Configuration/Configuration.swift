@@ -9,6 +9,7 @@ package struct Configuration: Sendable {
   package let masterKey: [UInt8]
   package let issuer: String
   package let app: String
+  package let appAge: Duration
   package let workers: Int
   package let socketDirectory: String
   package let socketMode: mode_t
@@ -52,6 +53,7 @@ package struct Configuration: Sendable {
     }
     issuer = text(.issuer)
     app = text(.app)
+    appAge = .milliseconds(number(.appAge, 0...60_000))
     let asked = number(.workers, 0...256)
     workers = asked == 0 ? cores : asked
     socketDirectory = text(.socketDirectory)

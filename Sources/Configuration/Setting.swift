@@ -9,6 +9,7 @@ package enum Setting: String, CaseIterable {
   case masterKey = "master_key"
   case issuer
   case app
+  case appAge = "app_age"
   case workers
   case socketDirectory = "socket_directory"
   case socketMode = "socket_mode"
@@ -37,6 +38,7 @@ package enum Setting: String, CaseIterable {
     case .database, .masterKey: nil
     case .issuer: "http://127.0.0.1:8080"
     case .app: "default"
+    case .appAge: "5000"
     case .workers: "0"
     case .socketDirectory: "/run/dossier"
     case .socketMode: "0660"
@@ -69,6 +71,8 @@ package enum Setting: String, CaseIterable {
     case .masterKey: "secret of 32 bytes or more, in base64"
     case .issuer: "the deployment's URL, the iss of its tokens"
     case .app: "name of the app of those who ask for none by host name or Dossier-App"
+    case .appAge:
+      "milliseconds that a change of an app or schema may go unnoticed; 0 reads them for every request"
     case .workers: "worker processes; 0 is one a core"
     case .socketDirectory: "where the workers' Unix sockets are made"
     case .socketMode: "permissions of the sockets, octal"

@@ -123,14 +123,23 @@ package struct Fault: Sendable, Equatable {
   /// The rule, for people.
   package let detail: String
 
+  /// The most that are told at once: more than anybody corrects, and no answer is much longer than
+  /// what it answers.
+  package static let limit = 20
+
   package init(_ pointer: String, _ code: String, _ detail: String) {
     self.pointer = pointer
     self.code = code
     self.detail = detail
   }
 
-  package var json: JSON {
+  private var json: JSON {
     ["pointer": .string(pointer), "code": .string(code), "detail": .string(detail)]
+  }
+
+  /// The member `errors` of an answer, and of a line of results.
+  package static func told(_ faults: [Fault]) -> JSON {
+    .array(faults.prefix(limit).map(\.json))
   }
 }
 

@@ -28,6 +28,13 @@ package final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
   @EventLoop var timers = TimerHeap()
   private var stopRequested = false
   private(set) var takesGlobalJobs = false
+  @EventLoop private var supervision: Supervision?
+
+  /// Who is told of turns that take long.
+  private struct Supervision {
+    let limit: UInt64
+    let report: @EventLoop (Duration) -> Void
+  }
 
   init() {
     epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
@@ -105,18 +112,38 @@ package final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
   /// Ends `run` after the current turn.
   @EventLoop package func stop() { stopRequested = true }
 
+  /// Tells of each turn that holds the loop for longer than `limit`: whatever else is ready waits
+  /// for so long.
+  ///
+  /// The time is the clock's, so that a call that blocks counts as one that computes.
+  @EventLoop package func superviseTurns(
+    longerThan limit: Duration,
+    _ report: @escaping @EventLoop (Duration) -> Void
+  ) {
+    supervision = Supervision(limit: limit.nanoseconds, report: report)
+  }
+
+  @EventLoop private func endTurn(begunAt start: UInt64) {
+    guard let supervision else { return }
+    let time = EventLoop.now() - start
+    if time > supervision.limit { supervision.report(.nanoseconds(Int64(clamping: time))) }
+  }
+
   @EventLoop private func turns() {
     let capacity = 256
     let events = UnsafeMutableBufferPointer<epoll_event>.allocate(capacity: capacity)
     defer { unsafe events.deallocate() }
+    var start = EventLoop.now()
     while !stopRequested {
       runJobs()
+      endTurn(begunAt: start)
       let count = unsafe epoll_wait(
         epoll,
         events.baseAddress,
         Int32(capacity),
         timers.wait(from: EventLoop.now())
       )
+      start = EventLoop.now()
       for index in 0..<max(0, Int(count)) {
         let (token, readiness) = unsafe (events[index].data.u64, events[index].events)
         dispatch(token: token, Readiness(rawValue: readiness))

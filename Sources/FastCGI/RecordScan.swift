@@ -22,7 +22,8 @@ enum RecordScan: Equatable {
   /// - Parameter bytes: from the start of a record.
   init(_ bytes: UnsafeRawBufferPointer) {
     var offset = 0
-    var isBegun = false
+    // Records of other requests are passed over by libfcgi, which waits on for those of this one.
+    var begun: UInt16?
     var isHeadComplete = false
     while bytes.count - offset >= RecordScan.headerLength {
       let version = unsafe bytes[offset]
@@ -32,16 +33,16 @@ enum RecordScan: Equatable {
       let padding = unsafe Int(bytes[offset + 6])
       let next = offset + RecordScan.headerLength + length + padding
       guard version == 1,
-        id == RecordScan.managementID || isBegun || type == RecordScan.beginRequest
+        id == RecordScan.managementID || begun != nil || type == RecordScan.beginRequest
       else {
         self = .garbage
         return
       }
       guard next <= bytes.count else { break }
       switch type {
-      case RecordScan.beginRequest where id != RecordScan.managementID: isBegun = true
-      case RecordScan.params where length == 0: isHeadComplete = true
-      case RecordScan.stdin where length == 0 && isHeadComplete:
+      case RecordScan.beginRequest where id != RecordScan.managementID: begun = begun ?? id
+      case RecordScan.params where length == 0 && id == begun: isHeadComplete = true
+      case RecordScan.stdin where length == 0 && id == begun && isHeadComplete:
         self = .whole
         return
       default: break

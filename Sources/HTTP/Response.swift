@@ -46,6 +46,15 @@ package struct Response: Sendable {
     append("\r\n")
   }
 
+  /// The value of the first field of that name.
+  package subscript(_ name: FieldName) -> String? {
+    let start = Array("\(name.literal): ".utf8)
+    let end = Array("\r\n".utf8)
+    return head.split(separator: end).first { $0.starts(with: start) }.map {
+      String(decoding: $0.dropFirst(start.count), as: UTF8.self)
+    }
+  }
+
   private mutating func append(_ text: StaticString) {
     text.withUTF8Buffer { head.append(contentsOf: $0) }
   }

@@ -1,103 +1,136 @@
 /// Reading and changing a value at a place, as the operations of a patch do.
+///
+/// What is changed is taken out of what holds it meanwhile: a container that has one holder only
+/// need not be copied. When something is thrown, the value is of no use any more.
 extension JSON {
   func value(at tokens: ArraySlice<String>) throws(PatchFault) -> JSON {
-    guard let token = tokens.first else { return self }
-    switch self {
-    case .object(let object):
-      guard let member = object[token] else { throw Self.absent(token) }
-      return try member.value(at: tokens.dropFirst())
-    case .array(let array):
-      let index = try Self.index(token, below: array.count)
-      return try array[index].value(at: tokens.dropFirst())
-    default: throw Self.absent(token)
+    var value = self
+    for token in tokens {
+      switch value {
+      case .object(let object):
+        guard let member = object[token] else { throw Self.absent(token) }
+        value = member
+      case .array(let array): value = array[try Self.index(token, below: array.count)]
+      default: throw Self.absent(token)
+      }
     }
+    return value
   }
 
-  mutating func add(_ value: JSON, at tokens: ArraySlice<String>) throws(PatchFault) {
-    guard let token = tokens.first else {
+  mutating func add(
+    _ value: JSON,
+    at tokens: ArraySlice<String>,
+    _ budget: inout PatchBudget
+  ) throws(PatchFault) {
+    guard !tokens.isEmpty else {
       self = value
       return
     }
-    try change(tokens) { (parent: inout JSON) throws(PatchFault) in
-      switch parent {
+    try change(tokens) { (parent: inout JSON, token: String) throws(PatchFault) in
+      switch parent.take() {
       case .object(var object):
         object[token] = value
         parent = .object(object)
       case .array(var array):
         let index = token == "-" ? array.count : try Self.index(token, below: array.count + 1)
+        try budget.shift(array.count - index)
         array.insert(value, at: index)
         parent = .array(array)
-      default: throw Self.absent(token)
+      case .other: throw Self.absent(token)
       }
-    } descend: { (child: inout JSON) throws(PatchFault) in
-      try child.add(value, at: tokens.dropFirst())
     }
   }
 
-  mutating func remove(at tokens: ArraySlice<String>) throws(PatchFault) -> JSON {
-    let removed = try value(at: tokens)
-    guard let token = tokens.first else { throw .place("The whole document cannot be removed.") }
-    try change(tokens) { (parent: inout JSON) throws(PatchFault) in
-      switch parent {
+  mutating func remove(
+    at tokens: ArraySlice<String>,
+    _ budget: inout PatchBudget
+  ) throws(PatchFault) -> JSON {
+    guard !tokens.isEmpty else { throw .place("The whole document cannot be removed.") }
+    var removed = JSON.null
+    try change(tokens) { (parent: inout JSON, token: String) throws(PatchFault) in
+      switch parent.take() {
       case .object(var object):
+        guard let member = object[token] else { throw Self.absent(token) }
+        removed = member
         object[token] = nil
         parent = .object(object)
       case .array(var array):
-        array.remove(at: try Self.index(token, below: array.count))
+        let index = try Self.index(token, below: array.count)
+        try budget.shift(array.count - index)
+        removed = array.remove(at: index)
         parent = .array(array)
-      default: throw Self.absent(token)
+      case .other: throw Self.absent(token)
       }
-    } descend: { (child: inout JSON) throws(PatchFault) in
-      _ = try child.remove(at: tokens.dropFirst())
     }
     return removed
   }
 
-  mutating func replace(with value: JSON, at tokens: ArraySlice<String>) throws(PatchFault) {
-    guard let token = tokens.first else {
+  mutating func replace(
+    with value: JSON,
+    at tokens: ArraySlice<String>
+  ) throws(PatchFault) {
+    guard !tokens.isEmpty else {
       self = value
       return
     }
-    _ = try self.value(at: tokens)
-    try change(tokens) { (parent: inout JSON) throws(PatchFault) in
-      switch parent {
+    try change(tokens) { (parent: inout JSON, token: String) throws(PatchFault) in
+      switch parent.take() {
       case .object(var object):
+        guard object[token] != nil else { throw Self.absent(token) }
         object[token] = value
         parent = .object(object)
       case .array(var array):
         array[try Self.index(token, below: array.count)] = value
         parent = .array(array)
-      default: throw Self.absent(token)
+      case .other: throw Self.absent(token)
       }
-    } descend: { (child: inout JSON) throws(PatchFault) in
-      try child.replace(with: value, at: tokens.dropFirst())
     }
   }
 
-  /// Changes this value when only one token is left, else the child that the first one names.
+  /// Changes what all tokens but the last lead to.
   private mutating func change(
     _ tokens: ArraySlice<String>,
-    _ last: (inout JSON) throws(PatchFault) -> Void,
-    descend: (inout JSON) throws(PatchFault) -> Void
+    _ last: (inout JSON, String) throws(PatchFault) -> Void
   ) throws(PatchFault) {
-    guard tokens.count > 1, let token = tokens.first else { return try last(&self) }
-    switch self {
+    guard let token = tokens.first else { return }
+    guard tokens.count > 1 else { return try last(&self, token) }
+    switch take() {
     case .object(var object):
-      guard var child = object[token] else { throw Self.absent(token) }
-      try descend(&child)
+      guard var child = object.take(token) else { throw Self.absent(token) }
+      try child.change(tokens.dropFirst(), last)
       object[token] = child
       self = .object(object)
     case .array(var array):
-      let index = try Self.index(token, below: array.count)
-      try descend(&array[index])
+      try array[try Self.index(token, below: array.count)].change(tokens.dropFirst(), last)
       self = .array(array)
-    default: throw Self.absent(token)
+    case .other: throw Self.absent(token)
+    }
+  }
+
+  private enum Container {
+    case object(JSONObject)
+    case array([JSON])
+    case other
+  }
+
+  /// Takes out what is to be changed; null is left.
+  private mutating func take() -> Container {
+    switch consume self {
+    case .object(let object):
+      self = .null
+      return .object(object)
+    case .array(let array):
+      self = .null
+      return .array(array)
+    case let other:
+      self = other
+      return .other
     }
   }
 
   /// An index of an array: digits without a leading zero.
   private static func index(_ token: String, below count: Int) throws(PatchFault) -> Int {
-    guard let index = Int(token), String(index) == token, index >= 0 else {
+    guard let index = Int(token), index >= 0, String(index).hasSameBytes(as: token) else {
       throw .place("\(token) is not an index.")
     }
     guard index < count else { throw .place("The index \(index) is past the end.") }
@@ -116,4 +149,29 @@ extension JSON {
     default: 0
     }
   }
+
+  /// Values in this one, itself among them.
+  var count: Int {
+    switch self {
+    case .array(let elements): elements.reduce(1) { $0 + $1.count }
+    case .object(let object): object.reduce(1) { $0 + $1.value.count }
+    default: 1
+    }
+  }
+}
+
+/// What one patch may cost, so that none takes much longer than the reading of its document.
+struct PatchBudget {
+  /// About 100 ms of work.
+  private var steps = 1_000_000
+
+  mutating func spend(_ count: Int) throws(PatchFault) {
+    steps -= count
+    guard steps >= 0 else {
+      throw .place("The patch takes too many steps on this document.")
+    }
+  }
+
+  /// Elements of an array that move by one place, many at once.
+  mutating func shift(_ count: Int) throws(PatchFault) { try spend(1 + count / 256) }
 }

@@ -1,7 +1,8 @@
 /// A JSON value, with objects in the order of the text and numbers as they were spelled.
 ///
+/// Two are equal when strings have the same bytes and numbers one value.
 /// - Source: RFC 8259.
-package enum JSON: Sendable, Equatable {
+package enum JSON: Sendable {
   case null
   case bool(Bool)
   case number(JSONNumber)
@@ -36,6 +37,20 @@ package enum JSON: Sendable, Equatable {
 
   /// A member; nil also when this is no object.
   package subscript(_ key: String) -> JSON? { object?[key] }
+}
+
+extension JSON: Equatable {
+  package static func == (first: JSON, second: JSON) -> Bool {
+    switch (first, second) {
+    case (.null, .null): true
+    case (.bool(let first), .bool(let second)): first == second
+    case (.number(let first), .number(let second)): first == second
+    case (.string(let first), .string(let second)): first.hasSameBytes(as: second)
+    case (.array(let first), .array(let second)): first == second
+    case (.object(let first), .object(let second)): first == second
+    default: false
+    }
+  }
 }
 
 /// No `nil` literal: where a `JSON?` is meant, it would become `.null` without a word.
@@ -80,6 +95,13 @@ package struct JSONObject: Sendable, Sequence {
       case (nil, nil): break
       }
     }
+  }
+
+  /// Takes a value out to be changed where it alone is held; null is left until it is put back.
+  mutating func take(_ key: String) -> JSON? {
+    guard let position = position(of: key), let value = members[position]?.value else { return nil }
+    members[position]?.value = .null
+    return value
   }
 
   package var keys: [String] { members.compactMap { $0?.key } }

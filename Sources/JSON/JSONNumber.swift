@@ -14,7 +14,7 @@ package struct JSONNumber: Sendable, Equatable {
   package var double: Double? { Double(text) }
 
   package static func == (first: JSONNumber, second: JSONNumber) -> Bool {
-    first.text == second.text || Decimal(first.text) == Decimal(second.text)
+    first.text.hasSameBytes(as: second.text) || Decimal(first.text) == Decimal(second.text)
   }
 
   /// The one spelling of the value: digits without zeros at either end, and a power of ten.

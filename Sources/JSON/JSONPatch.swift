@@ -74,8 +74,8 @@ package struct JSONPatch: Sendable {
   ///
   /// - Parameters:
   ///   - document: stays as it is.
-  ///   - maximumBytes: about how large the document may grow on the way; copies can double it.
-  ///   - depth: of the result.
+  ///   - maximumBytes: about how much may be copied; copies of copies double it each time.
+  ///   - depth: how deep the document may be, also on the way.
   /// - Returns: the document that results.
   /// - Throws: `.testFailed` or `.notApplicable`, with the operation's place in the patch.
   package func apply(
@@ -83,36 +83,67 @@ package struct JSONPatch: Sendable {
     maximumBytes: Int = 4_194_304,
     depth: Int = JSONLimits.standard.depth
   ) throws(JSONPatchError) -> JSON {
-    var result = document
-    var copied = 0
+    var application = Application(result: document, copies: maximumBytes, depth: depth)
     for (index, operation) in operations.enumerated() {
       do throws(PatchFault) {
-        switch operation {
-        case .add(let path, let value): try result.add(value, at: path.tokens[...])
-        case .remove(let path): _ = try result.remove(at: path.tokens[...])
-        case .replace(let path, let value): try result.replace(with: value, at: path.tokens[...])
-        case .move(let from, let path):
-          guard !from.isProperPrefix(of: path) else {
-            throw .place("A value cannot be moved into itself.")
-          }
-          let value = try result.remove(at: from.tokens[...])
-          try result.add(value, at: path.tokens[...])
-        case .copy(let from, let path):
-          let value = try result.value(at: from.tokens[...])
-          copied += value.serialized().count
-          guard copied <= maximumBytes else { throw .place("The patch copies too much.") }
-          try result.add(value, at: path.tokens[...])
-        case .test(let path, let value):
-          guard try result.value(at: path.tokens[...]) == value else { throw .test }
-        }
+        try application.carryOut(operation)
       } catch {
         throw error.error(at: "/\(index)")
       }
     }
-    guard result.depth <= depth else {
-      throw .notApplicable(pointer: "", reason: "Arrays and objects may be \(depth) deep.")
+    return application.result
+  }
+}
+
+/// A document on its way through the operations of a patch.
+private struct Application {
+  var result: JSON
+  /// Bytes that may still be copied.
+  var copies: Int
+  let depth: Int
+  var budget = PatchBudget()
+
+  init(result: JSON, copies: Int, depth: Int) {
+    self.result = result
+    self.copies = copies
+    self.depth = depth
+  }
+
+  mutating func carryOut(_ operation: JSONPatch.Operation) throws(PatchFault) {
+    switch operation {
+    case .add(let path, let value): try add(value, at: path)
+    case .remove(let path): _ = try result.remove(at: path.tokens[...], &budget)
+    case .replace(let path, let value):
+      try check(value, at: path)
+      try result.replace(with: value, at: path.tokens[...])
+    case .move(let from, let path):
+      guard !from.isProperPrefix(of: path) else {
+        throw .place("A value cannot be moved into itself.")
+      }
+      try add(try result.remove(at: from.tokens[...], &budget), at: path)
+    case .copy(let from, let path):
+      let value = try result.value(at: from.tokens[...])
+      try budget.spend(value.count / 4)
+      copies -= value.serialized().count
+      guard copies >= 0 else { throw .place("The patch copies too much.") }
+      try add(value, at: path)
+    case .test(let path, let value):
+      let found = try result.value(at: path.tokens[...])
+      try budget.spend(value.count / 4)
+      guard found == value else { throw .test }
     }
-    return result
+  }
+
+  private mutating func add(_ value: JSON, at path: JSONPointer) throws(PatchFault) {
+    try check(value, at: path)
+    try result.add(value, at: path.tokens[...], &budget)
+  }
+
+  private mutating func check(_ value: JSON, at path: JSONPointer) throws(PatchFault) {
+    try budget.spend(value.count / 4)
+    guard path.tokens.count + value.depth <= depth else {
+      throw .place("Arrays and objects may be \(depth) deep.")
+    }
   }
 }
 

@@ -1,7 +1,7 @@
 /// The place of a value in a document.
 ///
 /// - Source: RFC 6901.
-package struct JSONPointer: Equatable, Sendable, CustomStringConvertible {
+package struct JSONPointer: Sendable, CustomStringConvertible {
   package let tokens: [String]
 
   package init(tokens: [String]) { self.tokens = tokens }
@@ -11,21 +11,27 @@ package struct JSONPointer: Equatable, Sendable, CustomStringConvertible {
   package init?(_ text: String) {
     guard text.isEmpty || text.utf8.first == UInt8(ascii: "/") else { return nil }
     var tokens: [String] = []
-    for part in text.split(separator: "/", omittingEmptySubsequences: false).dropFirst() {
-      var token = ""
-      var rest = part[...]
-      while let character = rest.popFirst() {
-        guard character == "~" else {
-          token.append(character)
+    // By bytes: a slash with an accent behind it is one of Swift's characters, and no slash.
+    let parts = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    for part in parts.dropFirst() {
+      guard part.contains(UInt8(ascii: "~")) else {
+        tokens.append(String(Substring(part)))
+        continue
+      }
+      var token: [UInt8] = []
+      var rest = part
+      while let byte = rest.popFirst() {
+        guard byte == UInt8(ascii: "~") else {
+          token.append(byte)
           continue
         }
         switch rest.popFirst() {
-        case "0": token.append("~")
-        case "1": token.append("/")
+        case UInt8(ascii: "0"): token.append(UInt8(ascii: "~"))
+        case UInt8(ascii: "1"): token.append(UInt8(ascii: "/"))
         default: return nil
         }
       }
-      tokens.append(token)
+      tokens.append(String(decoding: token, as: UTF8.self))
     }
     self.tokens = tokens
   }
@@ -37,19 +43,22 @@ package struct JSONPointer: Equatable, Sendable, CustomStringConvertible {
     guard key.utf8.contains(where: { $0 == UInt8(ascii: "~") || $0 == UInt8(ascii: "/") }) else {
       return key
     }
-    return key.reduce(into: "") { text, character in
-      switch character {
-      case "~": text += "~0"
-      case "/": text += "~1"
-      default: text.append(character)
+    var bytes: [UInt8] = []
+    for byte in key.utf8 {
+      switch byte {
+      case UInt8(ascii: "~"): bytes += "~0".utf8
+      case UInt8(ascii: "/"): bytes += "~1".utf8
+      default: bytes.append(byte)
       }
     }
+    return String(decoding: bytes, as: UTF8.self)
   }
 
   var parent: JSONPointer { JSONPointer(tokens: tokens.dropLast()) }
 
   func isProperPrefix(of other: JSONPointer) -> Bool {
-    tokens.count < other.tokens.count && other.tokens.starts(with: tokens)
+    tokens.count < other.tokens.count
+      && zip(tokens, other.tokens).allSatisfy { $0.hasSameBytes(as: $1) }
   }
 }
 

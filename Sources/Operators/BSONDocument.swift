@@ -78,11 +78,20 @@ package struct BSONDocument: Sendable, Equatable {
 }
 
 extension BSON {
+  private var mayHaveFields: Bool {
+    switch self {
+    case .document, .array, .javascript: true
+    default: false
+    }
+  }
+
   /// The value with the fields of all its objects in an order.
   func ordered(_ order: FieldOrder) -> BSON {
     switch (order, self) {
     case (.stored, .document(let document)): .document(document.ordered(order))
-    case (.stored, .array(let elements)): .array(elements.map { $0.ordered(order) })
+    // Most arrays have no fields to order, and need no copy.
+    case (.stored, .array(let elements)) where elements.contains(where: \.mayHaveFields):
+      .array(elements.map { $0.ordered(order) })
     case (.stored, .javascript(let code, let scope?)):
       .javascript(code, scope: scope.ordered(order))
     default: self

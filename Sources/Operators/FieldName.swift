@@ -39,10 +39,11 @@ struct FieldName: Hashable, Comparable, Sendable {
 
   /// The parts of a dotted path.
   static func parts(of path: String, pointer: String) throws(OperatorError) -> [FieldName] {
-    let parts = path.split(separator: ".", omittingEmptySubsequences: false)
+    // By bytes: a dot with an accent behind it is one of Swift's characters, and no dot.
+    let parts = path.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     guard parts.count <= pathLimit else {
       throw OperatorError(.overflow, "A path may have \(pathLimit) parts.", pointer: pointer)
     }
-    return parts.map { FieldName($0) }
+    return parts.map { FieldName(Substring($0)) }
   }
 }

@@ -100,7 +100,8 @@ struct Matcher {
   /// What a query on documents sees in a value: an array has its indexes for names.
   private mutating func document(_ value: BSON) throws(OperatorError) -> BSON? {
     guard case .array(let elements) = value else { return value.document == nil ? nil : value }
-    try budget.spend(elements.count)
+    // Names are made and hashed.
+    try budget.spend(4 * elements.count)
     var document = BSONDocument()
     for (index, element) in elements.enumerated() {
       document.append(FieldName(String(index)), element)
@@ -113,7 +114,8 @@ struct Matcher {
     case .string(let text), .symbol(let text):
       try pattern.matches(text) { (steps) throws(OperatorError) in try budget.spend(steps) }
     case .regularExpression(let source, let options):
-      source.utf8.elementsEqual(pattern.source.utf8) && options == pattern.options
+      source.utf8.elementsEqual(pattern.source.utf8)
+        && options.utf8.elementsEqual(pattern.options.utf8)
     default: false
     }
   }

@@ -9,6 +9,12 @@ struct Push: Sendable {
 
   init(elements: [BSON]) { self.elements = elements }
 
+  /// Names that are looked up in each element, before it is sorted.
+  var sortKeys: Int {
+    guard case .fields(let keys) = sort else { return 0 }
+    return keys.reduce(0) { $0 + $1.path.count }
+  }
+
   enum Sort: Sendable {
     case values(isAscending: Bool)
     case fields([Key])

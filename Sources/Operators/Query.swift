@@ -110,13 +110,21 @@ struct ValueList: Sendable {
 }
 
 extension BSON {
-  /// The steps that comparing this value takes: about one for each value in it.
+  /// The steps that comparing this value takes: about one for each value in it, and for each 32
+  /// bytes of its texts.
   var weight: Int {
     switch self {
-    case .document(let document): document.fields.reduce(1) { $0 + $1.value.weight }
+    case .document(let document):
+      document.fields.reduce(1) { $0 + $1.name.text.utf8.count / 32 + $1.value.weight }
     case .array(let elements): elements.reduce(1) { $0 + $1.weight }
     // Digits are compared one by one.
     case .decimal: 16
+    case .string(let text), .symbol(let text): 1 + text.utf8.count / 32
+    case .binary(let bytes, _): 1 + bytes.count / 32
+    case .regularExpression(let text, let other), .dbPointer(let text, let other):
+      1 + (text.utf8.count + other.utf8.count) / 32
+    case .javascript(let code, let scope):
+      1 + code.utf8.count / 32 + (scope.map { BSON.document($0).weight } ?? 0)
     default: 1
     }
   }

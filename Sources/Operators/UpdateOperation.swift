@@ -132,7 +132,9 @@ struct OperandParser {
     guard let document = operand.document else {
       return .values(isAscending: try direction(operand))
     }
-    guard !document.isEmpty else { throw error("$sort takes at least one field.") }
+    guard (1...Self.sortLimit).contains(document.fields.count) else {
+      throw error("$sort takes 1 to \(Self.sortLimit) fields.")
+    }
     var keys: [Push.Sort.Key] = []
     for field in document.fields {
       let path = try UpdatePath(field.name.text, pointer: pointer)
@@ -141,6 +143,9 @@ struct OperandParser {
     }
     return .fields(keys)
   }
+
+  /// MongoDB's own.
+  private static let sortLimit = 32
 
   private func direction(_ operand: BSON) throws(OperatorError) -> Bool {
     guard let direction = operand.integer, [1, -1].contains(direction) else {

@@ -21,9 +21,11 @@ extension Updater {
       slot = .timestamp(seconds: UInt32(clamping: now / 1000), increment: 1)
       return true
     case .minimum(let value):
+      try spend(value.weight)
       guard slot.map({ BSON.compare(value, $0) == .ascending }) ?? true else { return false }
       return try set(value, &slot)
     case .maximum(let value):
+      try spend(value.weight)
       guard slot.map({ BSON.compare(value, $0) == .descending }) ?? true else { return false }
       return try set(value, &slot)
     case .increment(let number):
@@ -100,8 +102,8 @@ extension Updater {
     // A sort looks at each element about as often as the count has bits.
     if push.sort != nil {
       let count = new.count + push.elements.count
-      let weight = BSON.array(new).weight + BSON.array(push.elements).weight
-      try spend(weight * (Int.bitWidth - count.leadingZeroBitCount))
+      let weight = BSON.array(new).weight + BSON.array(push.elements).weight + count * push.sortKeys
+      try spend(weight * (Int.bitWidth - count.leadingZeroBitCount) / 4)
     }
     push.apply(to: &new)
     guard new != old else { return false }
@@ -116,7 +118,7 @@ extension Updater {
   ) throws(OperatorError) -> Bool {
     let old = try array(leaf, slot)
     var new = old ?? []
-    try spend(elements.count)
+    try spend(BSON.array(elements).weight + BSON.array(new).weight)
     var missing = Set(elements.map { ByValue($0) })
     for element in new { missing.remove(ByValue(element)) }
     for element in elements where missing.remove(ByValue(element)) != nil {
@@ -150,7 +152,7 @@ extension Updater {
     guard let old = try array(leaf, slot) else { return false }
     var new: [BSON] = []
     for element in old {
-      try spend(1)
+      try spend(element.weight)
       let isPulled =
         switch condition {
         case .anyOf(let values): values.contains(ByValue(element))

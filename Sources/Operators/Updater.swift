@@ -1,3 +1,5 @@
+internal import JSON
+
 /// One application of an update to one document.
 struct Updater {
   let filters: [String: Query]
@@ -5,7 +7,7 @@ struct Updater {
   let isInsertion: Bool
   private var budget: Budget
   /// The values that renames move, by the target's path as it was written.
-  private var moved: [String: BSON] = [:]
+  private var moved: [ExactString: BSON] = [:]
   /// Where the walk is.
   private var place: [String] = []
 
@@ -25,7 +27,9 @@ struct Updater {
     _ renames: [Update.Rename]
   ) throws(OperatorError) -> (BSONDocument, isModified: Bool) {
     for rename in renames {
-      if let value = try Self.value(to: rename, in: document) { moved[rename.leaf.path] = value }
+      if let value = try Self.value(to: rename, in: document) {
+        moved[ExactString(rename.leaf.path)] = value
+      }
     }
     var slot: BSON? = .document(document)
     let isModified = try apply(root, to: &slot)
@@ -181,19 +185,22 @@ struct Updater {
   // MARK: Ends of the walk
 
   /// A path that leads through what has no such fields; only some changes may let that be.
-  private func deadEnd(
+  private mutating func deadEnd(
     _ node: UpdateNode,
     _ name: FieldName,
     in value: BSON
   ) throws(OperatorError) {
+    var visited = 0
     let leaf = node.firstLeaf { leaf in
-      switch leaf.operation {
+      visited += 1
+      return switch leaf.operation {
       case .unset: false
       case .setOnInsert: isInsertion
-      case .rename: moved[leaf.path] != nil
+      case .rename: moved[ExactString(leaf.path)] != nil
       default: true
       }
     }
+    try spend(visited)
     guard let leaf else { return }
     throw error(
       .pathNotViable,
@@ -213,7 +220,7 @@ struct Updater {
     return OperatorError(code, detail, pointer: leaf?.pointer ?? "", path: path)
   }
 
-  func moved(to leaf: UpdateLeaf) -> BSON? { moved[leaf.path] }
+  func moved(to leaf: UpdateLeaf) -> BSON? { moved[ExactString(leaf.path)] }
 
   mutating func spend(_ steps: Int) throws(OperatorError) { try budget.spend(steps) }
 

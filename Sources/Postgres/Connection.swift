@@ -146,7 +146,7 @@ package import EventLoop
       } else if let failure = result.failure {
         // Its preparation was aborted together with another's statement, in an earlier batch.
         if failure.state == SQLState(rawValue: "26000") {
-          prepared.remove(call.name.address)
+          if !isBeingPrepared(call.name) { prepared.remove(call.name.address) }
           again.append(call)
         } else {
           call.fail(failure)
@@ -172,6 +172,13 @@ package import EventLoop
   }
 
   private func drop() { expected.removeFirst() }
+
+  /// Whether another who was aborted has sent it to be prepared again meanwhile: twice is an error.
+  private func isBeingPrepared(_ name: StaticString) -> Bool {
+    expected.contains { expectation in
+      if case .prepared(let call) = expectation { call.name.address == name.address } else { false }
+    }
+  }
 
   // MARK: Ending
 

@@ -1,14 +1,16 @@
 package import EventLoop
 
-/// PostgreSQL by three lanes, so that no kind of work waits behind another.
+/// PostgreSQL by four lanes, so that no kind of work waits behind another.
 ///
 /// - Express: reads of bounded cost, all on one pipelined connection.
 /// - Exclusive: writes and transactions, each alone on a connection of a small pool.
 /// - Search: reads that may take long, few at a time.
+/// - Large: reads of one large value, which wait for no search.
 @EventLoop package final class Database {
   private let express: Slot
   private let exclusive: Lane
   private let search: Lane
+  private let large: Lane
   private let settings: DatabaseSettings
 
   package init(_ settings: DatabaseSettings) {
@@ -18,14 +20,21 @@ package import EventLoop
       settings.connection(settings.writeTimeout),
       silence: settings.silence,
       size: settings.exclusiveConnections,
-      waitingRoom: 1_024,
-      patience: .seconds(1)
+      waitingRoom: settings.exclusiveWaiting,
+      patience: settings.exclusivePatience
     )
     search = Lane(
       settings.connection(settings.searchTimeout),
       silence: settings.silence + settings.searchTimeout,
       size: settings.searchConnections,
-      waitingRoom: 32,
+      waitingRoom: settings.searchWaiting,
+      patience: settings.searchPatience
+    )
+    large = Lane(
+      settings.connection(settings.readTimeout),
+      silence: settings.silence,
+      size: settings.largeConnections,
+      waitingRoom: 64,
       patience: .seconds(2)
     )
   }
@@ -40,6 +49,7 @@ package import EventLoop
     express.stop()
     exclusive.stop()
     search.stop()
+    large.stop()
   }
 
   /// Whether reads and writes have a connection now.
@@ -123,6 +133,16 @@ package import EventLoop
     _ values: repeat each Value
   ) async throws(DatabaseError) -> [Row] {
     try await onSearchLane { (connection) async throws(DatabaseError) in
+      try await connection.run(statement, repeat each values).decode(Row.self)
+    }
+  }
+
+  /// Runs a read of one large value.
+  package func fetch<Row, each Value>(
+    _ statement: Statement<Row, repeat each Value>,
+    _ values: repeat each Value
+  ) async throws(DatabaseError) -> [Row] {
+    try await large.withConnection { (connection) async throws(DatabaseError) in
       try await connection.run(statement, repeat each values).decode(Row.self)
     }
   }

@@ -6,6 +6,14 @@ package struct DatabaseSettings: Sendable {
   package var exclusiveConnections = 4
   /// Connections of a worker for searches.
   package var searchConnections = 1
+  /// Callers that may wait for a connection of the lane; one more is refused.
+  package var exclusiveWaiting = 1_024
+  package var searchWaiting = 32
+  /// How long a caller waits for a connection of the lane.
+  package var exclusivePatience = Duration.seconds(1)
+  package var searchPatience = Duration.seconds(2)
+  /// Connections of a worker for reads of one large value.
+  package var largeConnections = 1
   /// Reads under way at once on the shared connection.
   package var expressDepth = 4_096
   package var connectTimeout = Duration.seconds(3)

@@ -132,10 +132,10 @@ struct DocumentResource: Sendable {
     switch call.body {
     case .json(let json, let bytes):
       guard json.object != nil else { throw Self.notAnObject }
-      change = .replace(json, text: bytes)
+      change = .replace(json, size: bytes.count)
     case .mergePatch(let json, let bytes):
       guard json.object != nil else { throw Self.notAnObject }
-      change = .merge(json, text: bytes)
+      change = .merge(json, size: bytes.count)
     case .jsonPatch(let patch): change = .patch(patch)
     case .none, .bytes: throw .unforeseen("a write without a body")
     }

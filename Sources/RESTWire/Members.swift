@@ -17,7 +17,7 @@ struct Members {
     }
     self.object = object
     self.known = known
-    for (name, _) in object where !known.contains(name) {
+    for (name, _) in object where !known.contains(name) && faults.count < Fault.limit {
       faults.append(
         Fault("/" + JSONPointer.escaped(name), "unknown_member", "This member is unknown.")
       )

@@ -28,7 +28,7 @@ struct Problem {
     body["instance"] = .string("urn:dossier:request:\(id)")
     body["code"] = .string(type.rawValue)
     if !errors.isEmpty {
-      body["errors"] = .array(errors.map(\.json))
+      body["errors"] = Fault.told(errors)
     }
     for (name, value) in extensions { body[name] = value }
     var response = Response(type.status)

@@ -31,12 +31,15 @@ import Wiring
     if filters.array == nil { members.refuse("array_filters", "an array") }
     if call.json["update"]?.object == nil { members.refuse("update", "an object") }
     try members.check()
-    let update = try DocumentUpdate(
-      call.json["update"] ?? [:],
-      arrayFilters: filters.array ?? [],
-      filter: call.json["filter"] ?? [:],
-      isUpsert: isUpsert
-    )
+    let json = call.json
+    let update = try await call.store.calculate(on: .max) { () throws(Failure) in
+      try DocumentUpdate(
+        json["update"] ?? [:],
+        arrayFilters: filters.array ?? [],
+        filter: json["filter"] ?? [:],
+        isUpsert: isUpsert
+      )
+    }
     let outcome = try await update.apply(
       to: .customData,
       if: call.condition,

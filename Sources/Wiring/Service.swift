@@ -101,26 +101,13 @@ import JSON
     else { throw .mediaType(accepted: route.body.mediaTypes) }
     let bytes = try await call.bodySource.body(limit: route.body.limit)
     if case .bytes = route.body { return .bytes(bytes) }
-    let json: JSON
-    do throws(JSONError) {
-      json = try JSON.parse(bytes)
+    let outcome: Result<Body, Refusal>
+    do throws(Failure) {
+      outcome = try await call.store.calculate(on: bytes.count) { Body.read(bytes, as: type) }
     } catch {
-      throw .json(error)
+      throw .failure(error)
     }
-    switch type {
-    case .mergePatch: return .mergePatch(json, bytes: bytes)
-    case .jsonPatch:
-      do throws(JSONPatchError) {
-        return .jsonPatch(try JSONPatch(json))
-      } catch {
-        switch error {
-        case .malformed(let pointer, let reason), .notApplicable(let pointer, let reason):
-          throw .patch(pointer: pointer, reason: reason)
-        case .testFailed(let pointer): throw .patch(pointer: pointer, reason: "")
-        }
-      }
-    default: return .json(json, bytes: bytes)
-    }
+    return try outcome.get()
   }
 
   private static func preconditions(of request: Request) throws(Refusal) -> Preconditions {
@@ -129,6 +116,32 @@ import JSON
       return try Preconditions(request)
     } catch {
       throw .condition(reason: "If-Match and If-None-Match take entity tags in quotes, or *.")
+    }
+  }
+}
+
+extension Body {
+  /// What passes the JSON gate.
+  fileprivate static func read(_ bytes: [UInt8], as type: MediaType) -> Result<Body, Refusal> {
+    let json: JSON
+    do throws(JSONError) {
+      json = try JSON.parse(bytes)
+    } catch {
+      return .failure(.json(error))
+    }
+    switch type {
+    case .mergePatch: return .success(.mergePatch(json, bytes: bytes))
+    case .jsonPatch:
+      do throws(JSONPatchError) {
+        return .success(.jsonPatch(try JSONPatch(json)))
+      } catch {
+        switch error {
+        case .malformed(let pointer, let reason), .notApplicable(let pointer, let reason):
+          return .failure(.patch(pointer: pointer, reason: reason))
+        case .testFailed(let pointer): return .failure(.patch(pointer: pointer, reason: ""))
+        }
+      }
+    default: return .success(.json(json, bytes: bytes))
     }
   }
 }

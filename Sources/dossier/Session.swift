@@ -97,7 +97,8 @@ struct AppOptions: ParsableArguments {
       pictures: PictureStudio(
         decoder: PictureDecoder(program: configuration.pictureProgram, pool: pool),
         shelf: PictureShelf(folder: configuration.pictureFolder, pool: pool)
-      )
+      ),
+      calculator: pool
     )
     // For the trail: who it was of those that may use the command line.
     let person = ProcessInfo.processInfo.userName

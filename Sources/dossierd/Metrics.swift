@@ -43,6 +43,12 @@ import Glibc
     return start
   }
 
+  /// The greatest of a word over all slots of that layout.
+  func greatest(_ word: Int, layout: UInt64) -> UInt64 {
+    (0..<Self.slots).lazy.filter { self.memory[$0 * Self.words] == layout }
+      .map { self.memory[$0 * Self.words + word] }.max() ?? 0
+  }
+
   /// The sum of a word over all slots of that layout.
   func sum(_ word: Int, layout: UInt64) -> UInt64 {
     var sum: UInt64 = 0
@@ -113,6 +119,12 @@ import Glibc
     countedHashes = total
   }
 
+  /// Counts a turn of the loop that kept all other requests of the worker waiting.
+  func countLongTurn(microseconds: UInt64) {
+    slot[totalsStart + 4] &+= 1
+    slot[totalsStart + 5] = max(slot[totalsStart + 5], microseconds)
+  }
+
   func setConnections(_ count: Int) { slot[totalsStart + 2] = UInt64(count) }
 
   /// In Prometheus's text format, summed over the workers.
@@ -149,6 +161,13 @@ import Glibc
     text += "# HELP dossier_connections Connections of nginx.\n"
     text += "# TYPE dossier_connections gauge\n"
     text += "dossier_connections \(sum(totalsStart + 2))\n"
+    text += "# HELP dossier_long_turns_total Turns of a loop of over 50 ms: all else waits.\n"
+    text += "# TYPE dossier_long_turns_total counter\n"
+    text += "dossier_long_turns_total \(sum(totalsStart + 4))\n"
+    let longest = board.greatest(totalsStart + 5, layout: layout)
+    text += "# HELP dossier_longest_turn_seconds The longest of them since the start.\n"
+    text += "# TYPE dossier_longest_turn_seconds gauge\n"
+    text += "dossier_longest_turn_seconds \(Double(longest) / 1e6)\n"
     return text
   }
 }

@@ -21,6 +21,8 @@ import Wiring
   private var listener: Listener?
   private var signals: Signals?
   private static let signals = [SIGTERM, SIGINT, SIGHUP]
+  /// What one request may hold the loop for, as a rule of the house.
+  private static let longTurn = Duration.milliseconds(50)
 
   /// - Parameters:
   ///   - configuration: what is in force.
@@ -96,7 +98,11 @@ import Wiring
       cost: configuration.hashingCost
     )
     self.passwords = passwords
-    let apps = Apps(database: database, fallback: configuration.app)
+    let apps = Apps(
+      database: database,
+      fallback: configuration.app,
+      age: configuration.appAge
+    )
     // Each has threads of its own: an issuer that is slow holds up neither mail nor pictures.
     let mailer = Worker.mailer(
       configuration.mail,
@@ -134,7 +140,9 @@ import Wiring
       apps: apps,
       mailer: mailer,
       external: external,
-      pictures: pictures
+      pictures: pictures,
+      // Two, so that one large request does not wait for another.
+      calculator: BlockingPool(name: "calculator", threads: 2, waiting: 32)
     )
     service = Service(wires: wires, tokens: tokens) { store.another() }
   }
@@ -159,6 +167,10 @@ import Wiring
     let listener = try Listener(0, settings, serve)
     self.listener = listener
     if slot == 0 { keepHouse() }
+    EventLoop.reactor.superviseTurns(longerThan: Self.longTurn) { [metrics] time in
+      metrics.countLongTurn(microseconds: time.nanoseconds / 1_000)
+      Log.write("warning", "one turn of the loop took \(time.nanoseconds / 1_000_000) ms")
+    }
     // After libfcgi, which has handlers of its own.
     signals = try Signals(Self.signals) { [self] signal in
       if signal != SIGHUP { drain() }

@@ -65,7 +65,7 @@ import Testing
   }
 
   @Test func `what nobody can use any more is removed, and nothing else`() async throws {
-    let name = try await TestCluster.shared.createDatabase()
+    let name = try await TestCluster.shared.createMigratedDatabase()
     let (left, again) = try await keepHouse(name)
     // Of the sessions: the one that expired 40 days ago and the one that ended 31 days ago.
     #expect(left == "1 8 1 1")
@@ -73,7 +73,7 @@ import Testing
   }
 
   @Test func `versions past those that an app keeps are removed`() async throws {
-    let name = try await TestCluster.shared.createDatabase()
+    let name = try await TestCluster.shared.createMigratedDatabase()
     let (left, again) = try await keepVersions(name)
     #expect(left == "ten:400:11-20:4000:10 three:400:18-20:1200:3")
     #expect(again == 0)
@@ -82,7 +82,6 @@ import Testing
   @EventLoop func keepVersions(_ name: String) async throws -> (String, Int) {
     let connection = try await Connection.open(ConnectionSettings(name, applicationName: "test"))
     defer { connection.close() }
-    try await Migrated.schema(on: connection)
     try await connection.script(Self.versions)
     let database = Database(DatabaseSettings(conninfo: name, applicationName: "test"))
     database.start()
@@ -96,7 +95,6 @@ import Testing
   @EventLoop func keepHouse(_ name: String) async throws -> (String, Int) {
     let connection = try await Connection.open(ConnectionSettings(name, applicationName: "test"))
     defer { connection.close() }
-    try await Migrated.schema(on: connection)
     try await connection.script(Self.old)
     let database = Database(DatabaseSettings(conninfo: name, applicationName: "test"))
     database.start()

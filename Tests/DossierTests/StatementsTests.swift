@@ -1,6 +1,5 @@
 import Dossier
 import EventLoop
-import FoundationEssentials
 import Postgres
 import TestSupport
 import Testing
@@ -9,10 +8,9 @@ import Testing
   init() { LoopThread.start() }
 
   @Test func `every statement can be prepared against the migrated schema`() async throws {
-    let database = try await TestCluster.shared.createDatabase()
+    let database = try await TestCluster.shared.createMigratedDatabase()
     let failures = try await prepareAll(database)
     #expect(failures == [])
-    #expect(AllQueries.statements.count >= 16)
   }
 
   @EventLoop func prepareAll(_ database: String) async throws -> [String] {
@@ -20,7 +18,6 @@ import Testing
       ConnectionSettings(database, applicationName: "test")
     )
     defer { connection.close() }
-    try await Migrated.schema(on: connection)
     var failures: [String] = []
     for statement in AllQueries.statements {
       do throws(DatabaseError) {
@@ -63,7 +60,7 @@ import Testing
     patch: String,
     result: String
   ) async throws {
-    let database = try await TestCluster.shared.createDatabase()
+    let database = try await TestCluster.shared.createMigratedDatabase()
     #expect(try await merge(database, target, patch, result) == "t")
   }
 
@@ -77,33 +74,9 @@ import Testing
       ConnectionSettings(database, applicationName: "test")
     )
     defer { connection.close() }
-    try await Migrated.schema(on: connection)
     return try await connection.query(
       "select merge_patch($1::jsonb, $2::jsonb) = $3::jsonb",
       [target, patch, result]
     ).rows[0][0]
-  }
-}
-
-/// The schema that `migrations/` makes.
-enum Migrated {
-  @EventLoop static func schema(on connection: Connection) async throws {
-    let folder = #filePath.components(upTo: "/Tests/") + "/migrations"
-    for name in try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
-    where name.first?.isNumber == true {
-      let text = try String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8)
-      let up = text.components(from: "-- migrate: up").components(upTo: "-- migrate: down")
-      try await connection.script(up)
-    }
-  }
-}
-
-extension String {
-  fileprivate func components(upTo marker: String) -> String {
-    firstRange(of: marker).map { String(self[..<$0.lowerBound]) } ?? self
-  }
-
-  fileprivate func components(from marker: String) -> String {
-    firstRange(of: marker).map { String(self[$0.upperBound...]) } ?? self
   }
 }

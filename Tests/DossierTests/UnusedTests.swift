@@ -123,10 +123,9 @@ import Testing
     _ script: String,
     _ query: Statement<String>
   ) async throws -> ([String], Int) {
-    let name = try await TestCluster.shared.createDatabase()
+    let name = try await TestCluster.shared.createMigratedDatabase()
     let connection = try await Connection.open(ConnectionSettings(name, applicationName: "test"))
     defer { connection.close() }
-    try await Migrated.schema(on: connection)
     try await connection.script(script)
     let database = Database(DatabaseSettings(conninfo: name, applicationName: "test"))
     database.start()

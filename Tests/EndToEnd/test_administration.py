@@ -74,7 +74,6 @@ class Commands(Administration):
         self.refused(11, "app", "host", "add", "two", "c.example", words="another app")
         for host in ["A.example", "a.example:80", "a b", ""]:
             self.refused(12, "app", "host", "add", "two", host, words="/hosts/0")
-        self.site.settle()
         login = self.site.request("POST", "/v1/login/anonymous", {}, {**JSON, "Host": "c.example"})
         user = self.expect(login, 200).json["user_id"]
         self.assertEqual(
@@ -86,7 +85,6 @@ class Commands(Administration):
         app = {"Dossier-App": "quick"}
         self.expect(self.post("/v1/login/anonymous", {}, headers=app), 200)
         self.site.dossier("app", "set", "quick", "anonymous=false", "access_token_seconds=90")
-        self.site.settle()
         refused = self.post("/v1/login/anonymous", {}, headers=app)
         self.expect(refused, 403, "way_in_closed")
         self.assertEqual(

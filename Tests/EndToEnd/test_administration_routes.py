@@ -1,6 +1,5 @@
 """The routes of programs: the operator's tools and the back ends of apps."""
 
-import time
 import unittest
 
 from cases import Administration
@@ -174,7 +173,6 @@ class Routes(Administration):
                 self.expect(answer, 404, "not_found")
         # A user of another app is nobody here; the operator is at home in both.
         self.site.dossier("app", "create", "elsewhere")
-        time.sleep(1.1)
         other = self.post("/v1/login/anonymous", {}, headers={"Dossier-App": "elsewhere"})
         path = f"/v1/users/{self.expect(other, 200).json['user_id']}"
         self.expect(ask("GET", path), 404, "not_found")

@@ -124,7 +124,6 @@ class Devices(Case):
         self.site.sql("insert into apps (app_id, name, settings) values "
                       "(new_object_id(), 'strict', '{\"switching\": \"reauthenticate\"}')")
         app = {"Dossier-App": "strict"}
-        self.site.settle()
         one = self.expect(self.post("/v1/login/anonymous", {}, headers=app), 200).json
         secret = one["device_secret"]
         two = self.post("/v1/login/anonymous", {}, headers={**app, "Dossier-Device": secret}).json
@@ -232,7 +231,6 @@ class Devices(Case):
     def setUpClass(cls):
         super().setUpClass()
         cls.site.set_app(allowed_origins=["https://app.example.com"])
-        cls.site.settle()
 
 
 if __name__ == "__main__":

@@ -152,7 +152,6 @@ class Guards(Case):
         self.site.sql(
             "insert into apps (app_id, name, settings) values (new_object_id(), 'closed', "
             "'{\"anonymous\": false, \"password\": false, \"jwt\": false, \"api_key\": false}')")
-        self.site.settle()
         app = {"Dossier-App": "closed"}
         credentials = {"email": "a@b.c", "password": "correct horse"}
         for path, body in {

@@ -1,7 +1,7 @@
 """The versions of documents that an app keeps."""
 
 import json
-import time
+import threading
 import unittest
 
 from cases import Administration, in_parallel
@@ -202,7 +202,6 @@ class History(Administration):
         for version in ["x", "0", "-1", "9" * 30]:
             self.expect(self.site.get(f"{own}/versions/{version}", token=token), 404, "not_found")
         self.site.dossier("app", "set", "default", "app_metadata_readable=false")
-        self.site.settle()
         for path in [own, f"{own}/versions", f"{own}/versions/1"]:
             self.expect(self.site.get(path, token=token), 403, "insufficient_scope")
         self.assertEqual(self.numbers(program, theirs), [2, 1])
@@ -237,13 +236,18 @@ class History(Administration):
             grant = self.site.login()
             token = grant["access_token"]
             self.write(token, {})
+            writing = threading.Event()
 
             def work(number):
                 if number == 0:
-                    time.sleep(0.05)
+                    writing.wait()
                     return {self.site.request("DELETE", "/v1/me", token=token).status}
-                return {self.site.request("PATCH", DATA, {"n": index}, MERGE, token).status
-                        for index in range(30)}
+                statuses = set()
+                for index in range(30):
+                    statuses.add(self.site.request(
+                        "PATCH", DATA, {"n": index}, MERGE, token).status)
+                    writing.set()
+                return statuses
 
             statuses = in_parallel(8, work)
             self.assertEqual(statuses[0], {204})

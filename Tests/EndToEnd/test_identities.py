@@ -6,7 +6,7 @@ import unittest
 
 from cases import Case, in_parallel
 from deployment import JSON, wait_until
-from issuers import Key, KeyServer, claims, secret_token
+from issuers import Key, KeyServer, claims, encode, secret_token
 
 
 class Identities(Case):
@@ -48,6 +48,15 @@ class Identities(Case):
 
     def login_jwt(self, token, **options):
         return self.post("/v1/login/jwt", {"token": token}, **options)
+
+    def test_no_head_of_a_token_ends_a_worker(self):
+        before = self.site.workers()
+        for head in [b'{"alg": 9223372036854775808}', b'{"alg": "ES256", "kid": [1e300]}',
+                     b'{"alg": 1e-9223372036854775808}']:
+            token = f"{encode(head)}.{encode(claims('anyone'))}.{encode(b'x')}"
+            self.expect(self.site.request("GET", "/v1/me", token=token), 401)
+            self.expect(self.login_jwt(token), 401)
+        self.assertEqual(self.site.workers(), before)
 
     # The story
 

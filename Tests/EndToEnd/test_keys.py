@@ -4,7 +4,6 @@
 import base64
 import json
 import signal
-import time
 import unittest
 
 from cases import Administration, in_parallel
@@ -20,7 +19,7 @@ def key_of(grant):
 class Costs(Administration):
     def restart(self, **settings):
         self.site.supervisor.send_signal(signal.SIGTERM)
-        self.site.supervisor.wait(40)
+        self.site.supervisor.wait(120)
         self.site.environment.update(settings)
         self.site.start_dossierd()
         wait_until(lambda: self.site.get("/readyz").status == 200, what="readiness")
@@ -37,6 +36,11 @@ class Costs(Administration):
 
 
 class Rotation(Administration):
+    def replace_workers(self):
+        before = set(self.site.workers())
+        self.site.supervisor.send_signal(signal.SIGHUP)
+        wait_until(lambda: not before & set(self.site.workers()), what="the end of the old workers")
+
     def test_a_new_key_signs_soon_and_nobody_is_logged_out(self):
         users = [self.site.login() for _ in range(6)]
         old = self.site.dossier("key", "list")[0]["id"]
@@ -46,28 +50,22 @@ class Rotation(Administration):
         self.assertEqual([(key["id"], key["current"]) for key in keys], [(new, True), (old, False)])
         self.assertIsNone(keys[0]["retires_at"])
         self.assertNotIn("private", str(keys))
-        # All look at it before it signs, which is 30 s after it was made: not in this test.
+        # All look at it before it signs, which is 30 s after it was made: KeyringTests have the time
+        # in between by a clock of their own. New workers look at once.
         for _ in range(4):
             self.assertEqual(key_of(self.site.login()), old)
-        time.sleep(6)
         self.site.sql("update signing_keys set created_at = created_at - interval '30 seconds'")
-        deadline = time.monotonic() + 30
-        signed = set()
-        while len(signed) < 12 and time.monotonic() < deadline:
+        self.replace_workers()
+        for _ in range(12):
             fresh = self.expect(self.refresh(users[0]), 200).json
             users[0] = {**users[0], **fresh}
-            if key_of(fresh) == new:
-                signed.add(fresh["access_token"])
-            # Of whichever key, whichever worker is asked.
+            self.assertEqual(key_of(fresh), new)
             for user in users:
-                for _ in range(2):
-                    self.expect(self.me(user), 200)
-            time.sleep(0.2)
-        self.assertEqual(len(signed), 12)
+                self.expect(self.me(user), 200)
         # When its time has passed the old key is no key any more; sessions go on.
         self.site.sql("update signing_keys set retires_at = now() where retires_at is not null")
-        self.site.supervisor.send_signal(signal.SIGHUP)
-        wait_until(lambda: self.me(users[1]).status == 401, seconds=40, what="retirement")
+        self.replace_workers()
+        self.expect(self.me(users[1]), 401, "token_invalid")
         for user in users[1:]:
             fresh = self.expect(self.refresh(user), 200).json
             self.assertEqual(key_of(fresh), new)
@@ -79,7 +77,6 @@ class Rotation(Administration):
     def test_rotations_at_once_leave_one_current_key(self):
         self.site.dossier("app", "create", "busy")
         key = self.site.client("--operator")["key"]
-        time.sleep(1.1)
         answers = in_parallel(8, lambda _: self.site.request(
             "POST", "/v1/keys/rotate", headers={"Dossier-App": "busy"}, token=key))
         self.assertEqual({answer.status for answer in answers}, {200})

@@ -127,7 +127,6 @@ class Profile(Case):
             self.expect(self.site.request(method, path, "{}", JSON, token), 405)
         self.site.sql("insert into apps (app_id, name, settings) values (new_object_id(), 'secretive', "
                       "'{\"app_metadata_readable\": false}')")
-        self.site.settle()
         app = {**JSON, "Dossier-App": "secretive"}
         token = self.site.request("POST", "/v1/login/anonymous", {}, app).json["access_token"]
         self.expect(self.site.get(path, headers=app, token=token), 403, "insufficient_scope")

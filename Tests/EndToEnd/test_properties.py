@@ -116,7 +116,6 @@ class Properties(Case):
     def test_an_app_chooses_the_length_of_strings(self):
         self.site.sql("insert into apps (app_id, name, settings) values (new_object_id(), 'wordy', "
                       "'{\"property_string_length\": 1024}')")
-        self.site.settle()
         app = {**JSON, "Dossier-App": "wordy"}
         token = self.site.request("POST", "/v1/login/anonymous", {}, app).json["access_token"]
         for length, status in [(1024, 200), (1025, 422)]:

@@ -179,7 +179,6 @@ class Reauthentication(Case):
         app = {"Dossier-App": "closed"}
         grant = self.expect(self.register("closed@example.com", headers=app), 201).json
         self.site.dossier("app", "set", "closed", "password=false")
-        self.site.settle()
         answer = self.post("/v1/reauthenticate", {"provider": "password",
                            "password": "correct horse"}, token=grant["access_token"], headers=app)
         self.expect(answer, 403, "way_in_closed")

@@ -1,7 +1,6 @@
 """Search for users: the filter language, indexes, and who may ask."""
 
 import json
-import os
 import subprocess
 import threading
 import time
@@ -244,7 +243,9 @@ class Search(Case):
     def test_pages_by_cursor_over_data_that_changes(self):
         people = [self.person(f"p{n}", {"theme": "paged"}) for n in range(5)]
         people.sort(key=lambda person: person["user_id"])
-        time.sleep(1)
+        # Ids are in the order of seconds: whoever comes now is to come last.
+        newest = int(people[-1]["user_id"][:8], 16)
+        wait_until(lambda: time.time() >= newest + 1, what="the next second")
         first = self.search('metadata.theme = "paged"', limit=2)
         self.assertEqual([user["id"] for user in first.json], [p["user_id"] for p in people[:2]])
         # One that was shown goes, one that was not stops fitting, and one comes.
@@ -366,22 +367,26 @@ class Search(Case):
     def test_a_search_that_takes_too_long_is_ended_and_delays_no_profile(self):
         lock = subprocess.Popen(
             ["/usr/lib/postgresql/15/bin/psql", "-h", self.site.folder, "-U", "owner", "-d", "dossier",
-             "-c", "begin; lock table search_values in access exclusive mode; select pg_sleep(14)"],
+             "-c", "begin; lock table search_values in access exclusive mode; "
+             "select pg_sleep(100000)"],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        locked = ("select count(*) from pg_locks where relation = 'search_values'::regclass "
+                  "and mode = 'AccessExclusiveLock' and granted")
+        waiting = "select count(*) from pg_stat_activity where wait_event_type = 'Lock'"
         try:
-            time.sleep(0.5)
+            wait_until(lambda: self.site.sql(locked) == "1", what="the lock")
             slow = []
             searcher = threading.Thread(
                 target=lambda: slow.append(self.search('metadata.theme = "dark"')))
             searcher.start()
-            time.sleep(0.5)
+            wait_until(lambda: self.site.sql(waiting) == "1", what="the search that waits")
             self.expect(self.me(self.people["ada"]), 200)
             searcher.join()
             self.assertEqual(
                 self.expect(slow[0], 503, "search_too_slow").headers["Retry-After"], "10")
         finally:
             self.site.sql("select pg_terminate_backend(pid) from pg_stat_activity "
-                          "where query like '%pg_sleep(14)' and pid <> pg_backend_pid()")
+                          "where query like '%pg_sleep(100000)' and pid <> pg_backend_pid()")
             lock.wait()
 
 

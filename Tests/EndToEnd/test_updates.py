@@ -151,7 +151,6 @@ class Programs(Case):
         self.site.sql(f"update users set blocked_at = now() where user_id = '{self.grant['user_id']}'")
         self.expect(self.call("writer", "PUT", "/metadata", {"a": 1}), 200)
         self.site.sql("insert into apps (app_id, name) values (new_object_id(), 'elsewhere')")
-        self.site.settle()
         app = {**JSON, "Dossier-App": "elsewhere"}
         stranger = self.site.request("POST", "/v1/login/anonymous", {}, app).json["user_id"]
         for method, path, body in [

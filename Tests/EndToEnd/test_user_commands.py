@@ -2,7 +2,6 @@
 
 import json
 import re
-import time
 import unittest
 
 from cases import Administration
@@ -12,7 +11,6 @@ class UserCommands(Administration):
     def test_users_are_listed_in_pages_and_shown(self):
         self.site.dossier("app", "create", "pages")
         app = {"Dossier-App": "pages"}
-        time.sleep(1.1)
         ids = [self.expect(self.post("/v1/login/anonymous", {}, headers=app), 200).json["user_id"]
                for _ in range(5)]
         first = self.site.dossier("user", "list", "--app", "pages", "--count", "3", check=False)

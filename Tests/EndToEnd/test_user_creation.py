@@ -107,12 +107,10 @@ class Creation(Case):
         path = self.site.folder / "schema.json"
         path.write_text('{"properties": {"level": {"type": "integer"}}}')
         self.site.dossier("schema", "set", "custom-data", path)
-        self.site.settle()
         refused = self.expect(self.create(custom_data={"level": "high"}), 422, "invalid").json
         self.assertEqual([error["pointer"] for error in refused["errors"]], ["/custom_data/level"])
         self.expect(self.create(custom_data={"level": 3}), 201)
         self.site.dossier("schema", "remove", "custom-data")
-        self.site.settle()
 
     def test_app_metadata_asks_for_its_scope(self):
         poor = self.site.client("--app", "default", "--scope", "create:users")["key"]

@@ -39,10 +39,12 @@ import Testing
   @EventLoop func timerOrder() async -> [Int] {
     var order: [Int] = []
     let cancelled = Timer(after: .milliseconds(3)) { order.append(99) }
+    // All made in one turn, so that none has fired before the last is made.
     let timers = [3, 1, 2].map { number in
       Timer(after: .milliseconds(number * 10)) { order.append(number) }
     }
     cancelled.cancel()
+    // Of a later deadline than theirs: it ends after them.
     await EventLoop.sleep(for: .milliseconds(60))
     withExtendedLifetime(timers) {}
     return order
@@ -66,7 +68,7 @@ import Testing
     EventLoop.atEndOfTurn { order.append("end") }
     let jobs = (0..<2).map { _ in Task { @EventLoop in order.append("job") } }
     for job in jobs { await job.value }
-    await EventLoop.sleep(for: .milliseconds(1))
+    while order.count < 3 { await EventLoop.sleep(for: .milliseconds(1)) }
     return order
   }
 
@@ -99,6 +101,24 @@ import Testing
     func wait() { while !isOpen.withLock({ $0 }) { usleep(1000) } }
   }
 
+  @Test func `a turn that holds the loop for long is told with its time`() async {
+    let (limit, told) = await longTurn()
+    #expect(told.allSatisfy { $0 > limit })
+    #expect(!told.isEmpty)
+  }
+
+  @EventLoop func longTurn() async -> (limit: Duration, told: [Duration]) {
+    let limit = Duration.milliseconds(20)
+    var told: [Duration] = []
+    EventLoop.reactor.superviseTurns(longerThan: limit) { told.append($0) }
+    let start = EventLoop.now()
+    while EventLoop.now() - start <= limit.nanoseconds {}
+    // The turn is over when the loop has slept.
+    while told.isEmpty { await EventLoop.sleep(for: .milliseconds(1)) }
+    EventLoop.reactor.superviseTurns(longerThan: .seconds(1_000_000)) { _ in }
+    return (limit, told)
+  }
+
   @Test func `a watch hears of readiness, and of nothing once it is cancelled`() async throws {
     let heard = try await pipeEvents()
     #expect(heard == ["read", "hang-up"])
@@ -119,15 +139,27 @@ import Testing
     }
     var byte: UInt8 = 1
     write(ends[1], &byte, 1)
-    await EventLoop.sleep(for: .milliseconds(5))
+    while heard.isEmpty { await EventLoop.sleep(for: .milliseconds(1)) }
     close(ends[1])
-    await EventLoop.sleep(for: .milliseconds(5))
+    while heard.last != "hang-up" { await EventLoop.sleep(for: .milliseconds(1)) }
     watch.cancel()
     let count = heard.count
-    await EventLoop.sleep(for: .milliseconds(5))
+    // The pipe is still at its end, of which the loop would tell in each turn. Another watch, made
+    // later, hears of its own pipe: by then the loop has looked.
+    try await hearOther()
     #expect(heard.count == count)
     close(reader)
     return [heard.first ?? "", heard.last ?? ""]
+  }
+
+  @EventLoop private func hearOther() async throws {
+    var ends: [Int32] = [0, 0]
+    #expect(pipe(&ends) == 0)
+    var turns = 0
+    let watch = try Watch(ends[1], for: .write) { _ in turns += 1 }
+    while turns < 3 { await EventLoop.sleep(for: .milliseconds(1)) }
+    watch.cancel()
+    for end in ends { close(end) }
   }
 }
 

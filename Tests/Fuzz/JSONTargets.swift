@@ -12,7 +12,7 @@ extension FuzzTarget {
       "10e9223372036854775807", "0e-16383", "0.000001e309", "-0.0", "1E+308", "9223372036854775807",
       "-9223372036854775808", "\u{feff}", "true", "false", "null", "[[[[[[[[", "]]]]]]]]", "\\/",
     ],
-    bound: MemoryBound(factor: 60, base: 65_536)
+    bound: MemoryBound(factor: 30, base: 65_536)
   ) { input in
     // Imports have limits of their own.
     let wide = JSONLimits(depth: 65, numberLength: 700)

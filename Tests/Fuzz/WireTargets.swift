@@ -1,3 +1,6 @@
+import CFastCGI
+import Glibc
+
 @testable import FastCGI
 import HTTP
 
@@ -9,7 +12,7 @@ extension FuzzTarget {
       "\u{1}\u{1}\0\u{1}\0\u{8}\0\0\0\u{1}\u{1}\0\0\0\0\0", "\u{1}\u{4}\0\u{1}\0\0\0\0",
       "\u{1}\u{5}\0\u{1}\0\0\0\0", "\u{1}\u{9}\0\0\0\0\0\0", "\u{1}\u{2}\0\u{1}\0\0\0\0",
     ],
-    bound: MemoryBound(factor: 4, base: 65_536)
+    bound: MemoryBound(factor: 16, base: 131_072)
   ) { input in
     unsafe input.withUnsafeBytes { bytes in
       let all = unsafe RecordScan(bytes)
@@ -21,7 +24,30 @@ extension FuzzTarget {
         before = here
       }
       expect(rank(before) <= rank(all), "\(before), then \(all) when all has arrived")
+      if all == .whole { unsafe readByLibrary(bytes) }
     }
+  }
+
+  /// Has libfcgi read what is said to be whole: if it waits for more, this hangs, which is found.
+  private static func readByLibrary(_ bytes: UnsafeRawBufferPointer) {
+    var ends: [Int32] = [-1, -1]
+    unsafe expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0, "no sockets")
+    defer { close(ends[0]) }
+    let sent = unsafe send(ends[0], bytes.baseAddress, bytes.count, 0)
+    expect(sent == bytes.count, "the sockets do not take it at once")
+    let request = UnsafeMutablePointer<FCGX_Request>.allocate(capacity: 1)
+    defer { unsafe request.deallocate() }
+    FCGX_Init()
+    unsafe FCGX_InitRequest(request, -1, 0)
+    unsafe request.pointee.ipcFd = ends[1]
+    unsafe request.pointee.keepConnection = 1
+    // Else closing waits for the other side.
+    unsafe request.pointee.detached = 1
+    // When it refuses the request, it has closed the descriptor.
+    guard unsafe FCGX_Accept_r(request) == 0 else { return }
+    var piece = [CChar](repeating: 0, count: 1_024)
+    while unsafe FCGX_GetStr(&piece, Int32(piece.count), request.pointee.in) > 0 {}
+    unsafe FCGX_Free(request, 1)
   }
 
   /// More bytes may add to what is known, and never change it.

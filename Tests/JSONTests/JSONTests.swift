@@ -99,6 +99,24 @@ import Testing
     #expect(object.keys == ["again"])
   }
 
+  @Test func `strings are equal by their bytes`() {
+    #expect(JSON.string("\u{e9}") != JSON.string("e\u{301}"))
+    #expect(JSON.array(["\u{e9}"]) != JSON.array(["e\u{301}"]))
+    let keys = Set(["\u{e9}", "e\u{301}", "e\u{301}"].map { ExactString($0) })
+    #expect(keys.count == 2)
+    #expect(ExactString("e\u{301}") < ExactString("\u{e9}"))
+  }
+
+  /// A slash, a tilde or a dot with an accent behind it is one of Swift's characters.
+  @Test func `pointers are read and written by bytes`() {
+    #expect(
+      JSONPointer("/a/\u{301}b")?.tokens.map { Array($0.utf8) } == [[0x61], [0xcc, 0x81, 0x62]]
+    )
+    #expect(JSONPointer("/~1\u{301}/~0\u{301}")?.description == "/~1\u{301}/~0\u{301}")
+    #expect(JSONPointer.escaped("/\u{301}~\u{301}") == "~1\u{301}~0\u{301}")
+    #expect(JSONPointer("/~\u{301}0") == nil)
+  }
+
   @Test func `numbers are equal by value, exactly`() {
     #expect(JSONNumber("1") == JSONNumber("1.0"))
     #expect(JSONNumber("10e-1") == JSONNumber("1"))
@@ -245,5 +263,42 @@ import Testing
     }
     let deeper = Array(repeating: double, count: 70).joined(separator: ",")
     #expect(throws: JSONPatchError.self) { _ = try apply("[\(deeper)]", to: "{}") }
+  }
+
+  /// Each change takes what it changes out of its container instead of copying that.
+  @Test func `many changes of one wide container are carried out`() throws {
+    let keys = (0..<20_000).map { #""k\#($0)":0"# }.joined(separator: ",")
+    let moves = (0..<1_000).map { #"{"op":"move","from":"/k\#($0)","path":"/m\#($0)"}"# }
+    let result = try apply("[\(moves.joined(separator: ","))]", to: "{\(keys)}")
+    #expect(result.hasSuffix(#""m998":0,"m999":0}"#))
+  }
+
+  @Test func `what moves too many elements is given up`() throws {
+    let zeros = Array(repeating: "0", count: 400_000).joined(separator: ",")
+    let move = #"{"op":"move","from":"/a/0","path":"/a/-"}"#
+    let moves = Array(repeating: move, count: 1_000).joined(separator: ",")
+    let error = #expect(throws: JSONPatchError.self) {
+      _ = try apply("[\(moves)]", to: #"{"a":[\#(zeros)]}"#)
+    }
+    guard case .notApplicable = error else { return #expect(Bool(false), "\(error as Any)") }
+  }
+
+  @Test func `a document is not deeper than the limit on the way either`() throws {
+    let nested = { (depth: Int) in
+      String(repeating: #"{"a":"#, count: depth) + "0" + String(repeating: "}", count: depth)
+    }
+    let path = { (parts: Int) in String(repeating: "/a", count: parts) }
+    let add = { (parts: Int, depth: Int) in
+      #"{"op":"add","path":"\#(path(parts))","value":\#(nested(depth))}"#
+    }
+    let remove = #"{"op":"remove","path":"/a"}"#
+    _ = try apply("[\(add(40, 24)),\(remove)]", to: nested(40))
+    #expect(throws: JSONPatchError.self) {
+      _ = try apply("[\(add(40, 25)),\(remove)]", to: nested(40))
+    }
+    let move = #"{"op":"move","from":"/b","path":"\#(path(40))"}"#
+    #expect(throws: JSONPatchError.self) {
+      _ = try apply("[\(move),\(remove)]", to: #"{"a":\#(nested(39)),"b":\#(nested(25))}"#)
+    }
   }
 }

@@ -94,7 +94,7 @@ import Testing
 
   @Test func `the lock is waited for no longer than was asked`() async throws {
     let place = try await Workspace([
-      "0001_a.sql": "-- migrate: up\nselect pg_sleep(30);\n-- migrate: down\n"
+      "0001_a.sql": "-- migrate: up\nselect pg_sleep(100000);\n-- migrate: down\n"
     ])
     let first = try place.start(["up"])
     while !first.errors.contains("up 0001_a.sql") {

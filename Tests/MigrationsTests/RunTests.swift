@@ -8,17 +8,32 @@ import Testing
     var files = threeFiles
     files["0003_c.sql"] = """
       -- migrate: up
-      create table c (id int); select pg_sleep(0.5);
+      create table c (id int); select pg_advisory_xact_lock(4711);
       -- migrate: down
       """
     let place = try await Workspace(files)
+    // The one that works cannot end before the others have come and said that they wait.
+    let holder = try TestProgram(
+      TestCluster.tool("psql"),
+      ["-XAtq", "-d", place.conninfo, "-c", "select pg_advisory_lock(4711), pg_sleep(100000)"]
+    )
+    while try await place.sql("select count(*) from pg_locks where objid = 4711") != "1" {
+      #expect(!holder.hasEnded)
+    }
     let programs = try (0..<4).map { _ in try place.start(["up"]) }
+    let waiting = "waiting for another run (server process"
+    while programs.count(where: { $0.errors.contains(waiting) }) < 3 {
+      try await Task.sleep(for: .milliseconds(5))
+    }
+    try await place.sql(
+      "select pg_terminate_backend(pid) from pg_locks where objid = 4711 and granted"
+    )
+    _ = await holder.end()
     for program in programs {
       #expect(await program.end() == 0, "\(program.errors)")
     }
     #expect(programs.count { $0.output == "3 up; at version 3\n" } == 1)
     #expect(programs.count { $0.output == "nothing to do; at version 3\n" } == 3)
-    #expect(programs.contains { $0.errors.contains("waiting for another run (server process") })
     #expect(try await place.sql("select count(*) from schema_migrations") == "3")
     #expect(try await place.sql("select count(*) from b") == "10")
   }

@@ -133,6 +133,83 @@ import Testing
     #expect([#"{"a":[1,2]}"#, #"{"a":[2,1]}"#].contains(outcome.text))
   }
 
+  /// A hash that leaves out what tells values apart makes a set as slow as a list.
+  @Test(arguments: [
+    #"{"$timestamp":{"t":1,"i":N}}"#, #"{"$code":"","$scope":{"a":N}}"#,
+    #"{"$regularExpression":{"pattern":"N","options":"i"}}"#, #"{"$numberDecimal":"1NE-6000"}"#,
+    #"{"$numberDecimal":"1NE+6000"}"#, #"{"$numberDecimal":"1.00000000000000000000000N"}"#,
+    #"{"$dbPointer":{"$ref":"N","$id":{"$oid":"000000000000000000000000"}}}"#,
+    #"{"$numberLong":"922337203685477N"}"#, #"{"a":{"b":N}}"#, "[[N]]", #""N""#,
+  ])
+  func `values that differ have hashes that differ`(pattern: String) throws {
+    let values = try (1_000..<2_000).map { number in
+      let text = pattern.split(separator: "N", omittingEmptySubsequences: false)
+        .joined(separator: String(number))
+      return ByValue(try BSON(json(text)))
+    }
+    #expect(Set(values.map(\.hashValue)).count > 990)
+  }
+
+  @Test func `texts that only look alike have hashes that differ`() {
+    let texts = (0..<1_024).map { number in
+      (0..<10).map { number >> $0 & 1 == 0 ? "\u{e9}" : "e\u{301}" }.joined()
+    }
+    #expect(Set(texts.map { ByValue(.string($0)).hashValue }).count > 1_000)
+    #expect(Set(texts.map { FieldName($0).hashValue }).count > 1_000)
+  }
+
+  @Test(arguments: [
+    ["1", "1.0", "1e0", #"{"$numberDecimal":"1.000"}"#, #"{"$numberDecimal":"0.1E1"}"#],
+    ["0", "-0.0", #"{"$numberDecimal":"-0E+10"}"#, #"{"$numberLong":"0"}"#],
+    ["0.5", #"{"$numberDecimal":"0.50"}"#, #"{"$numberDouble":"0.5"}"#],
+    ["-1e300", #"{"$numberDouble":"-1e300"}"#],
+    ["1e22", #"{"$numberDecimal":"1E+22"}"#, #"{"$numberDecimal":"10000000000000000000000"}"#],
+    ["9007199254740993", #"{"$numberDecimal":"9007199254740993"}"#],
+    ["-9223372036854775808", #"{"$numberDecimal":"-9223372036854775808"}"#],
+    ["9223372036854775808.0", #"{"$numberDecimal":"9223372036854775808"}"#],
+    [#"{"$numberDouble":"Infinity"}"#, #"{"$numberDecimal":"Infinity"}"#],
+    [#"{"$numberDouble":"NaN"}"#, #"{"$numberDecimal":"NaN"}"#],
+    [#"{"$numberDecimal":"0.000000000931322574615478515625"}"#, "9.31322574615478515625e-10"],
+  ])
+  func `equal numbers of all types have one hash`(texts: [String]) throws {
+    let values = try texts.map { ByValue(try BSON(json($0))) }
+    #expect(Set(values).count == 1)
+    #expect(Set(values.map(\.hashValue)).count == 1)
+  }
+
+  @Test func `no sort has more keys than MongoDB's`() throws {
+    let keys = { (count: Int) in (0..<count).map { #""k\#($0)":1"# }.joined(separator: ",") }
+    let push = { (count: Int) in #"{"$push":{"a":{"$each":[],"$sort":{\#(keys(count))}}}}"# }
+    _ = try Update(json(push(32)))
+    #expect(refusal { _ = try Update(json(push(33))) } == .badValue)
+  }
+
+  @Test func `long texts count more than one step`() throws {
+    let text = String(repeating: "a", count: 3_200)
+    let either = (0..<100).map { #"{"a":"\#(text)\#($0)"}"# }.joined(separator: ",")
+    #expect(
+      refusal { _ = try matches(#"{"$or":[\#(either)]}"#, #"{"a":["\#(text)","\#(text)"]}"#) }
+        == .maxTimeExpired
+    )
+  }
+
+  @Test func `removals that lead nowhere are counted`() throws {
+    let elements = Array(repeating: "0", count: 10_000).joined(separator: ",")
+    let paths = (0..<200).map { #""a.$[].x.y\#($0)":1"# }.joined(separator: ",")
+    #expect(
+      refusal { _ = try applying(#"{"$unset":{\#(paths)}}"#, to: #"{"a":[\#(elements)]}"#) }
+        == .maxTimeExpired
+    )
+  }
+
+  @Test func `renamed paths that only look alike keep their values`() throws {
+    let update = "{\"$rename\":{\"a\":\"\u{e9}\",\"b\":\"e\u{301}\"}}"
+    let outcome = try applying(update, to: #"{"a":1,"b":2}"#)
+    #expect(outcome.text == "{\"e\u{301}\":2,\"\u{e9}\":1}")
+    let dotted = try applying("{\"$set\":{\"a.\u{301}\":1}}", to: "{}")
+    #expect(dotted.text == "{\"a\":{\"\u{301}\":1}}")
+  }
+
   @Test func `large arrays are changed in one pass`() throws {
     let elements = (0..<10_000).map(String.init).joined(separator: ",")
     let text = #"{"a":[\#(elements)]}"#

@@ -34,7 +34,7 @@ final class TestServer: Sendable {
   private init(_ program: TestProgram, _ folder: String) async throws {
     self.program = program
     self.folder = folder
-    for _ in 0..<2_000 where !program.output.contains("\n") && !program.hasEnded {
+    for _ in 0..<20_000 where !program.output.contains("\n") && !program.hasEnded {
       try await Task.sleep(for: .milliseconds(10))
     }
     guard let line = program.output.split(separator: "\n").first, let port = Int(line) else {

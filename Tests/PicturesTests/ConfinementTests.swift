@@ -12,10 +12,10 @@ import Testing
     let program = try TestProgram("/bin/sh", words)
     defer { kill(program.process, SIGKILL) }
     var status = ""
-    for _ in 0..<200 {
+    for _ in 0..<6_000 {
       status = try text("/proc/\(program.process)/status")
       if status.contains("Seccomp:\t2") { break }
-      try await Task.sleep(for: .milliseconds(50))
+      try await Task.sleep(for: .milliseconds(20))
     }
     #expect(status.contains("Seccomp:\t2"))
     #expect(status.contains("NoNewPrivs:\t1"))

@@ -89,7 +89,7 @@ private let pool = BlockingPool(name: "pictures", threads: 2, waiting: 1_000)
   _ bytes: [UInt8],
   program: String? = nil,
   pool own: BlockingPool? = nil,
-  deadline: Duration = .seconds(60),
+  deadline: Duration = .seconds(600),
   patience: Duration = .seconds(600)
 ) async throws -> Result<Picture, PictureFailure> {
   let decoder = PictureDecoder(

@@ -33,10 +33,17 @@ import Testing
     static let kill = Statement<Bool, Int>("test.kill", "select pg_terminate_backend($1::int)")
   }
 
-  @EventLoop private func database() async throws -> Database {
+  @EventLoop private func database(
+    _ change: (inout DatabaseSettings) -> Void = { _ in }
+  ) async throws -> Database {
     let conninfo = try await TestCluster.shared.createDatabase()
     var settings = DatabaseSettings(conninfo: conninfo, applicationName: "test")
-    settings.readTimeout = .seconds(2)
+    // As a last resort against hanging: no test waits for these.
+    settings.readTimeout = .seconds(300)
+    settings.writeTimeout = .seconds(300)
+    settings.silence = .seconds(600)
+    settings.exclusivePatience = .seconds(600)
+    change(&settings)
     let database = Database(settings)
     database.start()
     return database
@@ -131,10 +138,10 @@ import Testing
   }
 
   @EventLoop func slow() async throws -> String {
-    let database = try await database()
+    let database = try await database { $0.readTimeout = .seconds(1) }
     defer { database.stop() }
     do throws(DatabaseError) {
-      return try await database.read(Queries.sleep, 30)[0]
+      return try await database.read(Queries.sleep, 100_000)[0]
     } catch {
       return error.state.rawValue
     }
@@ -153,10 +160,15 @@ import Testing
       await EventLoop.sleep(for: .milliseconds(Int.random(in: 0...8)))
       database.stop()
     }
-    await EventLoop.sleep(for: .milliseconds(300))
     let other = try await database()
     defer { other.stop() }
-    return try await other.read(Queries.connections, "stopped")[0]
+    // The server takes a moment to see that they have gone. One that did not stop stays.
+    var left = 1
+    for _ in 0..<3_000 where left > 0 {
+      left = try await other.read(Queries.connections, "stopped")[0]
+      if left > 0 { await EventLoop.sleep(for: .milliseconds(20)) }
+    }
+    return left
   }
 
   @Test func `a lost connection is made anew`() async throws {
@@ -171,7 +183,7 @@ import Testing
     let backend = try await database.read(Queries.backend)[0]
     _ = try await database.write(Queries.kill, backend)
     var lost = false
-    for _ in 0..<200 {
+    for _ in 0..<3_000 {
       do throws(DatabaseError) {
         let now = try await database.read(Queries.backend)[0]
         if now != backend { return (lost, try await database.read(Queries.echo, "back")) }

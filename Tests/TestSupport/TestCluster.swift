@@ -42,6 +42,32 @@ package final class TestCluster: Sendable {
     return "host=\(folder) user=postgres dbname=\(name)"
   }
 
+  /// Makes a database with the schema that `migrations/` makes.
+  ///
+  /// - Returns: its connection string.
+  /// - Throws: `TestClusterError`, also when a migration fails.
+  package func createMigratedDatabase() async throws -> String {
+    try await createDatabase(template: TestCluster.migrated.value.get())
+  }
+
+  /// Made once, and copied.
+  private static let migrated = Task {
+    () async -> Result<String, TestClusterError> in
+    do {
+      let database = try await shared.createDatabase()
+      let program = try TestProgram(
+        tool("psql"),
+        ["-XAtq", "-v", "ON_ERROR_STOP=1", "-d", database, "-c", try Migrations.up()]
+      )
+      guard await program.end() == 0 else {
+        return .failure(TestClusterError(reason: "migrations: \(program.errors)"))
+      }
+      return .success(database)
+    } catch {
+      return .failure(TestClusterError(reason: "\(error)"))
+    }
+  }
+
   /// The path of one of PostgreSQL's programs, the newest installed.
   ///
   /// - Throws: `TestClusterError` when there is none.
@@ -79,7 +105,7 @@ package final class TestCluster: Sendable {
     guard initdb.endNow() == 0 else { throw TestClusterError(reason: "initdb: \(initdb.errors)") }
     let settings = [
       "listen_addresses=", "unix_socket_directories=\(folder)", "fsync=off",
-      "synchronous_commit=off", "full_page_writes=off", "max_connections=200",
+      "synchronous_commit=off", "full_page_writes=off", "max_connections=1000",
       "autovacuum=off", "shared_buffers=64MB",
     ]
     let postgres = try tool("postgres")
@@ -94,7 +120,7 @@ package final class TestCluster: Sendable {
     ending.store(Int(server.process), ordering: .relaxed)
     atexit { TestCluster.endServer() }
     let ready = try tool("pg_isready")
-    for _ in 0..<600 {
+    for _ in 0..<6_000 {
       if try TestProgram(ready, ["--host=\(folder)", "--quiet"]).endNow() == 0 { return }
       if server.hasEnded { break }
       usleep(50_000)

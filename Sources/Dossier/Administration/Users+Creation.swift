@@ -24,7 +24,10 @@ extension Users {
     var members = description
     let password = try takePassword(from: &members, app)
     let stringLimit = app.settings.number(.propertyStringLength)
-    var row = try ImportedUser(members, stringLimit: stringLimit, schemas: app.schemas)
+    let schemas = app.schemas
+    var row = try await administrator.store.calculate(on: .max) { [members] () throws(Failure) in
+      try ImportedUser(members, stringLimit: stringLimit, schemas: schemas)
+    }
     if let password, let email = row.email {
       let store = administrator.store
       let address = try await EmailAddress(email, store)

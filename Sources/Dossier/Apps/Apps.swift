@@ -16,7 +16,7 @@ package import Postgres
   private var readAt: UInt64 = 0
   private var load: Task<Result<Void, Failure>, Never>?
   /// How long a change of an app may go unnoticed, in nanoseconds.
-  private static let age: UInt64 = 5_000_000_000
+  private let age: UInt64
   /// How much time there is at least between two looks for an app that is not known, in
   /// nanoseconds: whoever asks for any name keeps the database no busier.
   private static let patience: UInt64 = 100_000_000
@@ -24,9 +24,11 @@ package import Postgres
   /// - Parameters:
   ///   - database: is read when it is first needed.
   ///   - fallback: the name of the app of those who ask for none.
-  package init(database: Database, fallback: String) {
+  ///   - age: how long a change of an app may go unnoticed; none reads the apps for each who asks.
+  package init(database: Database, fallback: String, age: Duration = .seconds(5)) {
     self.database = database
     self.fallback = fallback
+    self.age = age.nanoseconds
   }
 
   /// The app that is asked for, as `app` would find it, when there is nothing to wait for.
@@ -49,19 +51,10 @@ package import Postgres
   ///
   /// - Throws: `.unknownApp`, `.unavailable`.
   package func app(named name: String?, host: String?) async throws(Failure) -> App {
-    if let loadedAt {
-      // What is known serves on while it is read anew, unless nobody has asked for long.
-      let age = EventLoop.now() - loadedAt
-      if age > Self.age {
-        let load = reload()
-        if age > 2 * Self.age { _ = await load.value }
-      }
-    } else {
-      try await reload().value.get()
-    }
+    let askedAt = EventLoop.now()
+    try await freshen(askedAt)
     if let name {
       // Perhaps it has just been made: what began to be read before it was asked for may lack it.
-      let askedAt = EventLoop.now()
       while byName[name] == nil, readAt < askedAt {
         let (now, next) = (EventLoop.now(), begunAt + Self.patience)
         if now < next { await EventLoop.sleep(for: .nanoseconds(Int64(next - now))) }
@@ -81,8 +74,21 @@ package import Postgres
 
   /// Whether some app lets pages of that origin call.
   package func allows(origin: String) async -> Bool {
-    if loadedAt == nil { _ = await reload().value }
+    try? await freshen(EventLoop.now())
     return byName.values.contains { $0.settings.allows(origin: origin) }
+  }
+
+  /// Reads all apps when what is known is too old for who asked at that time.
+  private func freshen(_ askedAt: UInt64) async throws(Failure) {
+    guard let loadedAt else { return try await reload().value.get() }
+    if age == 0 {
+      // What failed to be read anew serves on as it is known.
+      while readAt < askedAt, case .success = await reload().value {}
+    } else if askedAt > loadedAt + age {
+      // What is known serves on while it is read anew, unless nobody has asked for long.
+      let load = reload()
+      if askedAt > loadedAt + 2 * age { _ = await load.value }
+    }
   }
 
   /// Reads all apps; those who ask meanwhile wait for the same reading.

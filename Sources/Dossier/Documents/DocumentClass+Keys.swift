@@ -3,9 +3,6 @@ import JSON
 extension DocumentClass {
   /// Characters of a key.
   package static let keyLimit = 255
-  /// More than anybody corrects at once.
-  private static let faultLimit = 20
-
   /// What is wrong with the keys of a document, or of what is merged into one.
   ///
   /// Keys of metadata have 1 to `keyLimit` characters without `.` and `$`, at every depth: paths
@@ -14,7 +11,7 @@ extension DocumentClass {
   /// - Parameters:
   ///   - json: an object.
   ///   - isPatch: whether null removes a member, which any key may have.
-  /// - Returns: at most 20 faults.
+  /// - Returns: at most `Fault.limit`.
   func keyFaults(in json: JSON, isPatch: Bool = false) -> [Fault] {
     guard self != .customData else { return [] }
     var faults: [Fault] = []
@@ -35,7 +32,7 @@ extension DocumentClass {
         look(at: element, "\(pointer)/\(index)", false, &faults)
       }
     case .object(let object):
-      for (key, value) in object where faults.count < faultLimit {
+      for (key, value) in object where faults.count < Fault.limit {
         let place = "\(pointer)/\(JSONPointer.escaped(key))"
         if !isFit(key), !(isPatch && value == .null) {
           let detail =

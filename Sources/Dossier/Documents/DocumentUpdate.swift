@@ -60,16 +60,21 @@ package struct DocumentUpdate: Sendable {
   ) async throws(Failure) -> Outcome {
     var outcome = Outcome(matched: 0, modified: 0, isUpserted: false, version: 0)
     let written = try await Documents.revise(document, if: condition, of: caller, context) {
-      (stored) throws(Failure) in
-      let before = try stored.map { (stored) throws(Failure) in try Documents.parsed(stored.body) }
-      let (after, counts) = try result(on: before, limit: document.limit)
+      (stored) async throws(Failure) in
+      let (after, counts) = try await context.store.calculate(on: .max) { () throws(Failure) in
+        let before = try stored.map { (stored) throws(Failure) in
+          try Documents.parsed(stored.body)
+        }
+        let (after, counts) = try result(on: before, limit: document.limit)
+        return (after?.serialized(), counts)
+      }
       outcome = Outcome(
         matched: counts.matched,
         modified: counts.modified,
-        isUpserted: before == nil && after != nil,
+        isUpserted: stored == nil && after != nil,
         version: stored?.version ?? 0
       )
-      return after?.serialized()
+      return after
     }
     guard let written else { return outcome }
     return Outcome(

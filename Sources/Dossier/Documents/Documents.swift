@@ -62,11 +62,11 @@ package struct VersionCondition: Sendable, Equatable {
   }
 }
 
-/// How a write makes the new document of the old.
+/// How a write makes the new document of the old; sizes are about how long the text is.
 package enum DocumentChange: Sendable {
-  case replace(JSON, text: [UInt8])
+  case replace(JSON, size: Int)
   /// RFC 7396, done by the database.
-  case merge(JSON, text: [UInt8])
+  case merge(JSON, size: Int)
   /// RFC 6902, done here on the version that was read, and tried again when that has moved.
   case patch(JSONPatch)
 }
@@ -114,19 +114,42 @@ package enum Documents {
     _ context: Context
   ) async throws(Failure) -> (document: StoredDocument, isNew: Bool) {
     switch change {
-    case .replace(let body, let text):
-      try check(document.keyFaults(in: body))
+    case .replace(let body, let size):
+      let text = try await context.store.calculate(on: size) { () throws(Failure) in
+        try checked(body, document)
+      }
       return try await put(document, text, isMerge: false, if: condition, of: caller, context)
-    case .merge(let patch, let text):
-      try check(document.keyFaults(in: patch, isPatch: true))
-      return try await put(document, text, isMerge: true, if: condition, of: caller, context)
+    case .merge(let patch, let size):
+      let (text, objects) = try await context.store.calculate(on: size) { () throws(Failure) in
+        (try checked(patch, document, isPatch: true), patch.objects)
+      }
+      if objects <= mergedObjects {
+        return try await put(document, text, isMerge: true, if: condition, of: caller, context)
+      }
+      return try await rewrite(document, makes: true, if: condition, of: caller, context) {
+        (before) throws(Failure) in before.merging(patch)
+      }
     case .patch(let patch):
-      return try await apply(patch, to: document, if: condition, of: caller, context)
+      return try await rewrite(document, makes: false, if: condition, of: caller, context) {
+        (before) throws(Failure) in
+        try patched(before, by: patch, limit: document.limit)
+      }
     }
   }
 
-  private static func check(_ faults: [Fault]) throws(Failure) {
+  /// Objects of a patch that the database merges, which takes some microseconds for each; where
+  /// there are more, they are merged here.
+  private static let mergedObjects = 1_000
+
+  /// The text of what has no forbidden keys.
+  static func checked(
+    _ json: JSON,
+    _ document: DocumentClass,
+    isPatch: Bool = false
+  ) throws(Failure) -> [UInt8] {
+    let faults = document.keyFaults(in: json, isPatch: isPatch)
     guard faults.isEmpty else { throw .invalid(faults) }
+    return json.serialized()
   }
 
   @EventLoop private static func put(
@@ -139,12 +162,14 @@ package enum Documents {
   ) async throws(Failure) -> (document: StoredDocument, isNew: Bool) {
     try document.requireWritable(by: caller)
     let store = context.store
-    var check: (([WrittenDocumentRow]) throws(Failure) -> Void)?
+    var check: (@EventLoop ([WrittenDocumentRow]) async throws(Failure) -> Void)?
     if let schema = try context.app.schemas.schema(for: document) {
       // What a merge makes is known when the database has made it.
-      check = { (rows) throws(Failure) in
+      check = { (rows) async throws(Failure) in
         guard let written = rows.first?.document else { return }
-        let faults = schema.mismatches(in: try parsed(written.body))
+        let faults = try await store.calculate(on: .max) { () throws(Failure) in
+          schema.mismatches(in: try parsed(written.body))
+        }
         guard faults.isEmpty else { throw .schemaMismatch(faults) }
       }
     }
@@ -190,26 +215,6 @@ package enum Documents {
     return current.first?.document?.version ?? 0
   }
 
-  @EventLoop private static func apply(
-    _ patch: JSONPatch,
-    to document: DocumentClass,
-    if condition: VersionCondition,
-    of caller: Caller,
-    _ context: Context
-  ) async throws(Failure) -> (document: StoredDocument, isNew: Bool) {
-    let written = try await revise(document, if: condition, of: caller, context) {
-      (current) throws(Failure) in
-      guard let current = current ?? (document.isAlwaysThere ? .empty : nil) else {
-        throw .notFound
-      }
-      let after = try patched(try parsed(current.body), by: patch, limit: document.limit)
-      try check(document.keyFaults(in: after))
-      return after.serialized()
-    }
-    guard let written else { throw .unforeseen("a patch that writes nothing") }
-    return written
-  }
-
   /// Makes the new document of the stored one, here, and tries again when that has moved.
   ///
   /// `change` is given nil when there is no document, and returns nil to write nothing.
@@ -218,7 +223,7 @@ package enum Documents {
     if condition: VersionCondition,
     of caller: Caller,
     _ context: Context,
-    _ change: (StoredDocument?) throws(Failure) -> [UInt8]?
+    _ change: @EventLoop (StoredDocument?) async throws(Failure) -> [UInt8]?
   ) async throws(Failure) -> (document: StoredDocument, isNew: Bool)? {
     // Writers of one document meet rarely; that many times in a row means something else is wrong.
     for attempt in 0..<16 {
@@ -237,7 +242,7 @@ package enum Documents {
       if condition.mustExist, version == 0, !document.isAlwaysThere {
         throw .versionMoved(current: 0)
       }
-      guard let body = try change(row.document) else { return nil }
+      guard let body = try await change(row.document) else { return nil }
       let isThere = row.document != nil || document.isAlwaysThere
       do throws(Failure) {
         return try await put(
@@ -254,34 +259,6 @@ package enum Documents {
       }
     }
     throw .overloaded(retryAfter: 1)
-  }
-
-  static func parsed(_ body: [UInt8]) throws(Failure) -> JSON {
-    do throws(JSONError) {
-      return try JSON.parse(body, limits: .stored)
-    } catch {
-      throw .unforeseen("a stored document does not parse: \(error.detail)")
-    }
-  }
-
-  static func patched(
-    _ document: JSON,
-    by patch: JSONPatch,
-    limit: Int
-  ) throws(Failure) -> JSON {
-    do throws(JSONPatchError) {
-      let result = try patch.apply(to: document, maximumBytes: 2 * limit)
-      guard result.object != nil else {
-        throw JSONPatchError.notApplicable(pointer: "", reason: "The document must stay an object.")
-      }
-      return result
-    } catch {
-      switch error {
-      case .testFailed(let pointer): throw .patchTestFailed(pointer: pointer)
-      case .notApplicable(let pointer, let reason), .malformed(let pointer, let reason):
-        throw .patchNotApplicable(pointer: pointer, reason: reason)
-      }
-    }
   }
 
   /// Deletes a document.
@@ -309,9 +286,4 @@ package enum Documents {
     }
     try await Audit.recordChange(of: document.pathName, by: caller, context)
   }
-}
-
-extension JSONLimits {
-  /// For what PostgreSQL wrote: whatever was stored under earlier limits stays readable.
-  static let stored = JSONLimits(depth: 512, numberLength: .max)
 }

@@ -119,7 +119,7 @@ package struct ImportResult: Sendable {
     case .skipped: object["status"] = "skipped"
     case .failed(let faults):
       object["status"] = "failed"
-      object["errors"] = .array(faults.map(\.json))
+      object["errors"] = Fault.told(faults)
     }
     return JSON.object(object).text + "\n"
   }

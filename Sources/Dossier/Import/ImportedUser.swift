@@ -17,6 +17,11 @@ package struct ImportedUser: Sendable {
   struct Identity: Sendable, Equatable {
     let provider: String
     let subject: String
+
+    static func == (first: Identity, second: Identity) -> Bool {
+      first.provider.hasSameBytes(as: second.provider)
+        && first.subject.hasSameBytes(as: second.subject)
+    }
   }
 
   private(set) var id: UserID?

@@ -53,7 +53,7 @@ extension [UInt8] {
     }
   }
 
-  private static func value(_ digit: UInt8) -> Int? {
+  fileprivate static func value(_ digit: UInt8) -> Int? {
     switch digit {
     case UInt8(ascii: "A")...UInt8(ascii: "Z"): Int(digit - UInt8(ascii: "A"))
     case UInt8(ascii: "a")...UInt8(ascii: "z"): Int(digit - UInt8(ascii: "a")) + 26
@@ -63,6 +63,10 @@ extension [UInt8] {
     default: nil
     }
   }
+}
+
+extension UInt8 {
+  var isBase64URL: Bool { [UInt8].value(self) != nil }
 }
 
 extension Data {

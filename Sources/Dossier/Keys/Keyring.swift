@@ -29,15 +29,26 @@ package import Postgres
     let algorithm: any JWTAlgorithm
   }
 
-  package init(master: MasterKey, database: Database) {
+  private let clock: @EventLoop () -> UInt64
+
+  /// - Parameters:
+  ///   - master: what seals the keys.
+  ///   - database: where they are.
+  ///   - clock: nanoseconds that only grow.
+  package init(
+    master: MasterKey,
+    database: Database,
+    clock: @escaping @EventLoop () -> UInt64 = { EventLoop.now() }
+  ) {
     self.master = master
     self.database = database
+    self.clock = clock
   }
 
   /// The key that signs now.
   func signer(for app: AppID) async throws(Failure) -> Signer {
     if let signer = signers[app] {
-      guard EventLoop.now() - (lastLoad[app] ?? 0) > Self.staleAge else {
+      guard clock() - (lastLoad[app] ?? 0) > Self.staleAge else {
         refresh(app)
         return signer
       }
@@ -59,14 +70,14 @@ package import Postgres
       refresh(app)
       return verifier
     }
-    if let last = lastLoad[app], EventLoop.now() - last < Self.loadInterval { return nil }
+    if let last = lastLoad[app], clock() - last < Self.loadInterval { return nil }
     try await load(app)
     return verifiers[app]?[keyID]
   }
 
   /// Looks for a rotation, now and then; what is known serves on meanwhile.
   private func refresh(_ app: AppID) {
-    guard loads[app] == nil, EventLoop.now() - (lastLoad[app] ?? 0) > Self.age else { return }
+    guard loads[app] == nil, clock() - (lastLoad[app] ?? 0) > Self.age else { return }
     EventLoop.task { [self] in try? await load(app) }
   }
 
@@ -85,7 +96,7 @@ package import Postgres
     loads[app] = task
     let outcome = await task.value
     loads[app] = nil
-    lastLoad[app] = EventLoop.now()
+    lastLoad[app] = clock()
     try outcome.get()
   }
 

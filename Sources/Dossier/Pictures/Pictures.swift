@@ -89,8 +89,8 @@ package enum Pictures {
     in store: Store
   ) async throws(Failure) -> Shown {
     guard let user = UserID(name.prefix(24)), name.utf8.count <= 64 else { throw .notFound }
-    // On the search lane: pictures are large, and must not hold up profiles.
-    let rows = try await store.search(PictureQueries.show, user, name)
+    // Pictures must not hold up profiles, nor wait for an export.
+    let rows = try await store.fetch(PictureQueries.show, user, name)
     guard let body = rows.first else { throw .notFound }
     let type: PictureType = name.hasSuffix(".png") ? .png : .jpeg
     return Shown(type: type.rawValue, bytes: body.bytes)

@@ -119,11 +119,13 @@ package struct PropertySet {
     stringLimit: Int,
     allowsNull: Bool = false
   ) -> [Fault] {
-    object.flatMap { key, value in
+    var faults: [Fault] = []
+    for (key, value) in object where faults.count < Fault.limit {
       let pointer = "/" + JSONPointer.escaped(key)
-      return [keyFault(key, pointer), valueFault(value, pointer, stringLimit, allowsNull)]
+      faults += [keyFault(key, pointer), valueFault(value, pointer, stringLimit, allowsNull)]
         .compactMap(\.self)
     }
+    return faults
   }
 
   static func keyFault(_ key: String, _ pointer: String) -> Fault? {

@@ -8,20 +8,27 @@ internal import JWTKit
 @EventLoop package final class AccessTokens {
   private let keys: Keyring
   private let issuer: String
+  private let clock: @EventLoop () -> Int
   private var verified = TokenCache()
 
   /// - Parameters:
   ///   - keys: what signs and verifies.
   ///   - issuer: the `iss` of every token, the deployment's URL.
-  package init(keys: Keyring, issuer: String) {
+  ///   - clock: seconds since 1970.
+  package init(
+    keys: Keyring,
+    issuer: String,
+    clock: @escaping @EventLoop () -> Int = { time(nil) }
+  ) {
     self.keys = keys
     self.issuer = issuer
+    self.clock = clock
   }
 
   /// Makes the token of a session.
   func issue(for caller: Caller, lifetime: Duration) async throws(Failure) -> String {
     let signer = try await keys.signer(for: caller.app)
-    let now = time(nil)
+    let now = clock()
     var claims = JSONObject()
     claims["iss"] = .string(issuer)
     claims["sub"] = .string(caller.user.text)
@@ -49,7 +56,7 @@ internal import JWTKit
   /// - Throws: `.unauthenticated`.
   package func known(_ token: Span<UInt8>, app: AppID) throws(Failure) -> Caller? {
     guard let known = verified[token] else { return nil }
-    guard known.expires > time(nil) else { throw .unauthenticated(.expired) }
+    guard known.expires > clock() else { throw .unauthenticated(.expired) }
     guard known.caller.app == app else { throw .unauthenticated(.malformed) }
     return known.caller
   }
@@ -60,7 +67,7 @@ internal import JWTKit
   /// - Throws: `.unauthenticated`, `.unavailable`.
   package func caller(of token: String, app: AppID) async throws(Failure) -> Caller {
     if let known = try known(token.utf8.span, app: app) { return known }
-    let now = time(nil)
+    let now = clock()
     let claims = try await verify(token, app)
     guard claims.exp > now else { throw .unauthenticated(.expired) }
     guard let user = UserID(claims.sub), let session = SessionID(claims.sid),
@@ -78,8 +85,10 @@ internal import JWTKit
   }
 
   private func verify(_ token: String, _ app: AppID) async throws(Failure) -> Claims {
-    // Ours have about 500 bytes; what is far longer is not worth parsing.
-    guard token.utf8.count <= 4_096,
+    // Ours have about 500 bytes; what is far longer is not worth parsing. The parser takes padding
+    // of the signature, with which one token would have several texts.
+    guard token.utf8.count <= 4_096, SignedToken(token) != nil,
+      token.utf8.allSatisfy({ $0.isBase64URL || $0 == UInt8(ascii: ".") }),
       let parts = try? DefaultJWTParser().parse(Data(token.utf8), as: Claims.self),
       parts.header.alg == "ES256", let keyID = parts.header.kid,
       parts.payload.iss == issuer, parts.payload.app == app.text

@@ -28,9 +28,14 @@ struct TokenCache {
   }
 
   /// About 1 KB each, so some 20 MB when both generations are full.
-  private static let generationSize = 10_000
+  private let generationSize: Int
   private var young: [UInt64: Entry] = [:]
   private var old: [UInt64: Entry] = [:]
+
+  init(generationSize: Int = 10_000) { self.generationSize = generationSize }
+
+  /// How many are remembered.
+  var count: Int { young.count + old.count }
 
   subscript(token: Span<UInt8>) -> Entry? {
     mutating get {
@@ -43,7 +48,7 @@ struct TokenCache {
   }
 
   mutating func insert(_ entry: Entry) {
-    if young.count >= Self.generationSize {
+    if young.count >= generationSize {
       old = young
       young = [:]
     }

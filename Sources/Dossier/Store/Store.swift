@@ -19,6 +19,8 @@ package import Postgres
     let mailer: Mailer
     let external: ExternalTokens
     let pictures: PictureStudio
+    /// Threads for `calculate`.
+    let calculator: BlockingPool
 
     init(
       _ database: Database,
@@ -27,7 +29,8 @@ package import Postgres
       _ apps: Apps,
       _ mailer: Mailer,
       _ external: ExternalTokens,
-      _ pictures: PictureStudio
+      _ pictures: PictureStudio,
+      _ calculator: BlockingPool
     ) {
       self.database = database
       self.keys = keys
@@ -36,6 +39,7 @@ package import Postgres
       self.mailer = mailer
       self.external = external
       self.pictures = pictures
+      self.calculator = calculator
     }
   }
 
@@ -46,9 +50,10 @@ package import Postgres
     apps: Apps,
     mailer: Mailer,
     external: ExternalTokens,
-    pictures: PictureStudio
+    pictures: PictureStudio,
+    calculator: BlockingPool
   ) {
-    means = Means(database, keys, passwords, apps, mailer, external, pictures)
+    means = Means(database, keys, passwords, apps, mailer, external, pictures, calculator)
   }
 
   private init(_ means: Means) { self.means = means }
@@ -73,6 +78,7 @@ package import Postgres
   package var mailer: Mailer { means.mailer }
   package var external: ExternalTokens { means.external }
   package var pictures: PictureStudio { means.pictures }
+  var calculator: BlockingPool { means.calculator }
 
   /// Runs a read of bounded cost, on the express lane.
   @inline(__always)
@@ -140,7 +146,7 @@ package import Postgres
   func write<Row, each Value>(
     _ statement: Statement<Row, repeat each Value>,
     _ values: repeat each Value,
-    check: (([Row]) throws(Failure) -> Void)?
+    check: (@EventLoop ([Row]) async throws(Failure) -> Void)?
   ) async throws(Failure) -> [Row] {
     guard let check else { return try await write(statement, repeat each values) }
     var refusal: Failure?
@@ -148,7 +154,7 @@ package import Postgres
       return try await transaction { (transaction) async throws(DatabaseError) in
         let rows = try await transaction.run(statement, repeat each values)
         do throws(Failure) {
-          try check(rows)
+          try await check(rows)
         } catch {
           refusal = error
           throw DatabaseError(.undone, "the caller undoes its write")
@@ -167,6 +173,16 @@ package import Postgres
   ) async throws(Failure) -> [Row] {
     try await metered { () async throws(DatabaseError) in
       try await database.search(statement, repeat each values)
+    }
+  }
+
+  /// Runs a read of one large value, on the lane for these.
+  func fetch<Row, each Value>(
+    _ statement: Statement<Row, repeat each Value>,
+    _ values: repeat each Value
+  ) async throws(Failure) -> [Row] {
+    try await metered { () async throws(DatabaseError) in
+      try await database.fetch(statement, repeat each values)
     }
   }
 

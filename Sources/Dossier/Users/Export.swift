@@ -6,6 +6,10 @@ package enum Export {
   /// The caller's data as one JSON object; no secrets, not even hashed, and without the app metadata
   /// that its app does not let users read.
   ///
+  /// What has no bound of its own is told up to one, the newest first: 1,000 sessions, 10,000
+  /// entries of the trail, and 8 MiB of the bodies of earlier versions. `left_out` counts the rest,
+  /// which the routes for them have.
+  ///
   /// A program reads by its scopes what they name elsewhere, too, and gets all or nothing.
   /// - Throws: `.forbidden`, `.unauthenticated`, `.overloaded`, `.unavailable`.
   @EventLoop package static func all(
@@ -76,11 +80,7 @@ package enum ExportQueries {
           'body', body, 'version', version, 'updated_at', updated_at) order by class), '{}')
         from documents t where t.user_id = c.user_id and deleted_at is null
           and ($3::boolean or class <> 'app_metadata')),
-      'document_versions', (select coalesce(json_agg(json_build_object(
-          'class', class, 'version', version, 'changed_at', changed_at, 'actor', actor,
-          'deleted', body is null, 'body', body) order by class, version), '[]')
-        from document_versions t where t.user_id = c.user_id
-          and ($3::boolean or class <> 'app_metadata')),
+      'document_versions', versions.told,
       'properties', (select coalesce(json_object_agg(key, json_build_object(
           'value', value::json, 'version', version, 'updated_at', updated_at) order by key), '{}')
         from properties t where t.user_id = c.user_id),
@@ -91,9 +91,28 @@ package enum ExportQueries {
           'id', event_id, 'at', at, 'action', action, 'actor', actor, 'session_id', session_id,
           'device_id', device_id, 'address', host(address), 'agent', agent, 'detail', detail)
           order by event_id), '[]')
-        from audit t where t.user_id = c.user_id)
+        from (select * from audit a where a.user_id = c.user_id
+          order by event_id desc limit 10000) t),
+      'left_out', json_build_object(
+        'sessions', (select greatest(count(*) - 1000, 0)
+          from sessions t where t.user_id = c.user_id),
+        'version_bodies', versions.left_out,
+        'audit', (select greatest(count(*) - 10000, 0) from audit t where t.user_id = c.user_id))
     )::text
     from caller($1, $2) c
+    cross join lateral (
+      select count(*) filter (where not is_told) as left_out,
+        coalesce(json_agg(json_build_object(
+          'class', class, 'version', version, 'changed_at', changed_at, 'actor', actor,
+          'deleted', body is null, 'body', case when is_told then body end,
+          'body_left_out', not is_told) order by class, version), '[]') as told
+      from (
+        select t.*, coalesce(sum(octet_length(body::text)) over (order by changed_at desc, class),
+          0) <= 8388608 as is_told
+        from document_versions t where t.user_id = c.user_id
+          and ($3::boolean or class <> 'app_metadata')
+      ) t
+    ) versions
     """
   )
 

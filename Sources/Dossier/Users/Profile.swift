@@ -69,11 +69,13 @@ package import Postgres
       if let versions = condition.oneOf, !versions.contains(current.version) {
         throw .versionMoved(current: current.version)
       }
-      let before = try Documents.parsed(current.body)
-      let after = try Documents.patched(before, by: patch, limit: 16_384)
+      let change = try await context.store.calculate(on: .max) { () throws(Failure) in
+        let before = try Documents.parsed(current.body)
+        return difference(before, try Documents.patched(before, by: patch, limit: 16_384))
+      }
       do throws(Failure) {
         return try await merge(
-          difference(before, after),
+          change,
           if: VersionCondition(oneOf: [current.version]),
           of: caller,
           context

@@ -6,7 +6,7 @@ usage: smtp.py CERTIFICATES FOLDER MODE...
   other      its certificate is for another host
   auth       wants user ada, password "secret pass" (spoken without TLS too)
   hang       accepts connections and says nothing
-  slow       answers the message after 30 seconds
+  slow       answers the message never
   greet N    answers a connection with code N
   rcpt N     answers a recipient with code N, data N a message, login N a password
 """
@@ -36,7 +36,7 @@ class Handler:
 
     async def handle_DATA(self, server, session, envelope):
         if "slow" in modes:
-            await asyncio.sleep(30)
+            await asyncio.sleep(100_000)
         if code("data"):
             return f"{code('data')} not now"
         number = len([n for n in os.listdir(folder) if n.startswith("received-")])
@@ -76,7 +76,7 @@ def server(context):
 
 async def refuse(reader, writer):
     if "hang" in modes:
-        await asyncio.sleep(30)
+        await asyncio.sleep(100_000)
     writer.write(f"{code('greet')} go away \u00e9\x07\r\n".encode())
     await asyncio.sleep(1)
     writer.close()

@@ -60,13 +60,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.answer(200, b"x" * int(count), length=False)
 
     def answer_hang(self, _):
-        time.sleep(30)
+        time.sleep(100_000)
 
     def answer_drip(self, _):
         self.send_response(200)
         self.end_headers()
         try:
-            for _ in range(300):
+            while True:
                 self.wfile.write(b"x")
                 time.sleep(0.1)
         except OSError:

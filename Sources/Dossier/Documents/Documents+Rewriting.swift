@@ -1,0 +1,72 @@
+import EventLoop
+import JSON
+
+/// Documents that are read, changed here and written again.
+extension Documents {
+  /// Writes what `change` makes of the stored document; where there is none, `makes` says whether it
+  /// makes one.
+  @EventLoop static func rewrite(
+    _ document: DocumentClass,
+    makes: Bool,
+    if condition: VersionCondition,
+    of caller: Caller,
+    _ context: Context,
+    _ change: @escaping @Sendable (JSON) throws(Failure) -> JSON
+  ) async throws(Failure) -> (document: StoredDocument, isNew: Bool) {
+    let written = try await revise(document, if: condition, of: caller, context) {
+      (stored) async throws(Failure) in
+      guard let stored = stored ?? (makes || document.isAlwaysThere ? .empty : nil) else {
+        throw .notFound
+      }
+      return try await context.store.calculate(on: .max) { () throws(Failure) in
+        try checked(try change(try parsed(stored.body)), document)
+      }
+    }
+    guard let written else { throw .unforeseen("a patch that writes nothing") }
+    return written
+  }
+
+  static func parsed(_ body: [UInt8]) throws(Failure) -> JSON {
+    do throws(JSONError) {
+      return try JSON.parse(body, limits: .stored)
+    } catch {
+      throw .unforeseen("a stored document does not parse: \(error.detail)")
+    }
+  }
+
+  static func patched(
+    _ document: JSON,
+    by patch: JSONPatch,
+    limit: Int
+  ) throws(Failure) -> JSON {
+    do throws(JSONPatchError) {
+      let result = try patch.apply(to: document, maximumBytes: 2 * limit)
+      guard result.object != nil else {
+        throw JSONPatchError.notApplicable(pointer: "", reason: "The document must stay an object.")
+      }
+      return result
+    } catch {
+      switch error {
+      case .testFailed(let pointer): throw .patchTestFailed(pointer: pointer)
+      case .notApplicable(let pointer, let reason), .malformed(let pointer, let reason):
+        throw .patchNotApplicable(pointer: pointer, reason: reason)
+      }
+    }
+  }
+}
+
+extension JSON {
+  /// Objects in this value, itself among them.
+  var objects: Int {
+    switch self {
+    case .object(let object): object.reduce(1) { $0 + $1.value.objects }
+    case .array(let elements): elements.reduce(0) { $0 + $1.objects }
+    default: 0
+    }
+  }
+}
+
+extension JSONLimits {
+  /// For what PostgreSQL wrote: whatever was stored under earlier limits stays readable.
+  static let stored = JSONLimits(depth: 512, numberLength: .max)
+}

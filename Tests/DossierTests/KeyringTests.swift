@@ -1,0 +1,240 @@
+import EventLoop
+import Postgres
+import TestSupport
+import Testing
+
+@testable import Dossier
+
+/// The keys of an app as several workers see them, by clocks that the tests set.
+@Suite struct KeyringTests {
+  init() { LoopThread.start() }
+
+  /// A worker's keys and tokens with its own clocks.
+  @EventLoop private final class Worker {
+    let database: Database
+    let connection: Connection
+    let app: AppID
+    let keys: Keyring
+    let tokens: AccessTokens
+    private let clock: Clock
+
+    @EventLoop private final class Clock {
+      var nanoseconds: UInt64 = 1_000_000_000_000
+      var seconds = 1_800_000_000
+    }
+
+    init(_ name: String, master: UInt8 = 7) async throws {
+      connection = try await Connection.open(ConnectionSettings(name, applicationName: "test"))
+      app = AppID(trusted: try await connection.query("select app_id from apps").rows[0][0] ?? "")
+      let database = Database(DatabaseSettings(conninfo: name, applicationName: "test"))
+      database.start()
+      self.database = database
+      let clock = Clock()
+      self.clock = clock
+      keys = Keyring(
+        master: MasterKey(Array(repeating: master, count: 32)),
+        database: database,
+        clock: { clock.nanoseconds }
+      )
+      tokens = AccessTokens(keys: keys, issuer: "https://test.example") { clock.seconds }
+    }
+
+    func stop() {
+      database.stop()
+      connection.close()
+    }
+
+    func pass(_ seconds: Int) {
+      clock.nanoseconds += UInt64(seconds) * 1_000_000_000
+      clock.seconds += seconds
+    }
+
+    func token(_ caller: Caller? = nil) async throws -> String {
+      try await tokens.issue(for: caller ?? self.caller(), lifetime: .seconds(1_800))
+    }
+
+    func caller() -> Caller {
+      Caller(
+        user: UserID(),
+        session: SessionID(),
+        device: DeviceID(),
+        app: app,
+        scopes: .user
+      )
+    }
+
+    /// What is said of a token; nil when it is good.
+    func refusal(of token: String, app: AppID? = nil) async -> String? {
+      do throws(Failure) {
+        _ = try await tokens.caller(of: token, app: app ?? self.app)
+        return nil
+      } catch {
+        return "\(error)"
+      }
+    }
+
+    /// As `dossier key rotate` does, some seconds ago.
+    func rotate(_ id: String, secondsAgo: Int) async throws {
+      let key = try NewSigningKey(for: app, keys.master)
+      _ = try await database.write(
+        SigningKeyQueries.retire,
+        app,
+        86_400
+      )
+      _ = try await database.write(
+        KeyringQueries.create,
+        app,
+        key.id,
+        key.publicKey,
+        key.sealed
+      )
+      _ = try await connection.query(
+        "update signing_keys set created_at = created_at - $1 * interval '1 second'",
+        ["\(secondsAgo)"]
+      )
+    }
+  }
+
+  @EventLoop private func workers(_ count: Int) async throws -> [Worker] {
+    let name = try await TestCluster.shared.createMigratedDatabase()
+    var workers: [Worker] = []
+    for _ in 0..<count { workers.append(try await Worker(name)) }
+    return workers
+  }
+
+  @Test @EventLoop func `workers that start together agree on one key`() async throws {
+    let workers = try await workers(4)
+    defer { for worker in workers { worker.stop() } }
+    let tasks = workers.map { worker in
+      EventLoop.task { try? await worker.keys.signer(for: worker.app).keyID }
+    }
+    var found: Set<String?> = []
+    for task in tasks { found.insert(await task.value) }
+    #expect(found.count == 1 && !found.contains(nil))
+    let token = try await workers[0].token()
+    for worker in workers { #expect(await worker.refusal(of: token) == nil) }
+  }
+
+  @Test @EventLoop func `a rotation logs nobody out, whichever worker is asked`() async throws {
+    let workers = try await workers(2)
+    let (first, second) = (workers[0], workers[1])
+    defer { for worker in workers { worker.stop() } }
+    let old = try await first.token()
+    let oldKey = try await first.keys.signer(for: first.app).keyID
+    #expect(await second.refusal(of: old) == nil)
+    // The key is there for half a minute: it signs from now on.
+    try await first.rotate("new", secondsAgo: 31)
+    // Nobody has looked since: both go on with the old key.
+    #expect(try await first.keys.signer(for: first.app).keyID == oldKey)
+    // One is idle for so long that it looks before it signs; the other has not looked.
+    first.pass(41)
+    let newKey = try await first.keys.signer(for: first.app).keyID
+    #expect(newKey != oldKey)
+    second.pass(6)
+    let new = try await first.token()
+    #expect(await second.refusal(of: new) == nil)
+    for worker in workers { #expect(await worker.refusal(of: old) == nil) }
+    #expect(try await second.keys.signer(for: second.app).keyID == newKey)
+  }
+
+  @Test @EventLoop func `a key that is not known is looked for no more often than every 5 seconds`()
+    async throws
+  {
+    let workers = try await workers(2)
+    let (first, second) = (workers[0], workers[1])
+    defer { for worker in workers { worker.stop() } }
+    _ = try await first.token()
+    _ = try await second.token()
+    try await first.rotate("new", secondsAgo: 31)
+    first.pass(41)
+    let token = try await first.token()
+    second.pass(4)
+    #expect(await second.refusal(of: token) == "\(Failure.unauthenticated(.malformed))")
+    second.pass(2)
+    #expect(await second.refusal(of: token) == nil)
+  }
+
+  @Test @EventLoop func `a key that has retired verifies nothing any more`() async throws {
+    let workers = try await workers(2)
+    let (first, second) = (workers[0], workers[1])
+    defer { for worker in workers { worker.stop() } }
+    let old = try await first.token()
+    try await first.rotate("new", secondsAgo: 31)
+    _ = try await first.connection.script(
+      "update signing_keys set retires_at = now() where retires_at is not null"
+    )
+    #expect(await second.refusal(of: old) == "\(Failure.unauthenticated(.malformed))")
+  }
+
+  @Test @EventLoop func `keys that another master key sealed are nobody's`() async throws {
+    let name = try await TestCluster.shared.createMigratedDatabase()
+    let (right, wrong) = (try await Worker(name), try await Worker(name, master: 8))
+    defer { for worker in [right, wrong] { worker.stop() } }
+    let token = try await right.token()
+    await #expect(throws: Failure.self) { try await wrong.token() }
+    #expect(await wrong.refusal(of: token) != nil)
+  }
+
+  // MARK: Tokens
+
+  @Test @EventLoop func `a token that was good is refused when it has expired`() async throws {
+    let worker = try await workers(1)[0]
+    defer { worker.stop() }
+    let token = try await worker.token()
+    #expect(await worker.refusal(of: token) == nil)
+    worker.pass(1_799)
+    #expect(await worker.refusal(of: token) == nil)
+    worker.pass(1)
+    #expect(await worker.refusal(of: token) == "\(Failure.unauthenticated(.expired))")
+  }
+
+  @Test @EventLoop func `a remembered token is of its app alone and takes no database`()
+    async throws
+  {
+    let worker = try await workers(1)[0]
+    let caller = worker.caller()
+    let token = try await worker.token(caller)
+    #expect(await worker.refusal(of: token) == nil)
+    worker.stop()
+    let again = try await worker.tokens.caller(of: token, app: worker.app)
+    #expect(again.user == caller.user && again.session == caller.session)
+    #expect(again.device == caller.device && again.scopes == caller.scopes)
+    #expect(
+      await worker.refusal(of: token, app: AppID()) == "\(Failure.unauthenticated(.malformed))"
+    )
+  }
+
+  @Test @EventLoop func `no token that was changed is taken, also beside a remembered one`()
+    async throws
+  {
+    let worker = try await workers(1)[0]
+    defer { worker.stop() }
+    let token = try await worker.token()
+    #expect(await worker.refusal(of: token) == nil)
+    // Each byte, by one bit that keeps it a letter of the alphabet or makes it none.
+    for index in token.utf8.indices {
+      var bytes = Array(token.utf8)
+      bytes[token.utf8.distance(from: token.startIndex, to: index)] ^= 1
+      let changed = String(decoding: bytes, as: UTF8.self)
+      #expect(await worker.refusal(of: changed) == "\(Failure.unauthenticated(.malformed))")
+    }
+    for text in ["", ".", "..", token + "=", token + ".", String(token.dropLast())] {
+      #expect(await worker.refusal(of: text) == "\(Failure.unauthenticated(.malformed))", "\(text)")
+    }
+  }
+
+  @Test @EventLoop func `only so many are remembered, and first those that are used`() {
+    let size = 100
+    var cache = TokenCache(generationSize: size)
+    let caller = Caller(.operator, scopes: .user, on: UserID(), of: AppID())
+    func isRemembered(_ token: String) -> Bool { cache[token.utf8.span] != nil }
+    for index in 0..<size * 10 {
+      let token = Array("\(index)".utf8)
+      cache.insert(TokenCache.Entry(token: token, caller: caller, expires: 1))
+      // Used all the time.
+      #expect(isRemembered("0"))
+      #expect(cache.count <= 2 * size)
+    }
+    #expect(!isRemembered("1") && isRemembered("\(size * 10 - 1)"))
+  }
+}

@@ -1,0 +1,43 @@
+import Dossier
+import FoundationEssentials
+import Postgres
+import Testing
+
+/// That `AllQueries` has all statements: one that it lacks is prepared by no test.
+@Suite struct StatementListTests {
+  @Test func `every statement that is declared is listed`() throws {
+    let (declared, unreadable) = try Self.declarations()
+    #expect(unreadable == [])
+    let listed = Set(AllQueries.statements.map { "\($0.name)" })
+    #expect(declared.subtracting(listed).sorted() == [])
+    #expect(listed.subtracting(declared).sorted() == [])
+  }
+
+  /// The names of the statements that the sources make, and the places where a `Statement` is made
+  /// in a way that cannot be read here.
+  private static func declarations() throws -> (names: Set<String>, unreadable: [String]) {
+    let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+    var names: Set<String> = []
+    var unreadable: [String] = []
+    for module in ["Dossier", "Wiring", "RESTWire", "Configuration", "dossier", "dossierd"] {
+      let folder = "\(root)/Sources/\(module)"
+      for path in try FileManager.default.subpathsOfDirectory(atPath: folder)
+      where path.hasSuffix(".swift") {
+        let text = try String(contentsOfFile: "\(folder)/\(path)", encoding: .utf8)
+        for match in text.matches(of: /\bStatement(<[^()]*?>)?\s*\(\s*("([\w.]+)")?/) {
+          if let name = match.3 {
+            names.insert(String(name))
+          } else {
+            unreadable.append("\(module)/\(path): \(match.0)")
+          }
+        }
+        // Where the type is named and the value is made without its name.
+        for match in text.matches(of: /:\s*Statement<[^()]*?>\s*=\s*(\S+)/)
+        where !match.1.hasPrefix("Statement") {
+          unreadable.append("\(module)/\(path): \(match.0)")
+        }
+      }
+    }
+    return (names, unreadable)
+  }
+}

@@ -1,0 +1,105 @@
+"""Runs the tests, several classes at a time: each class has deployments of its own.
+
+usage: run.py [--jobs N] [--report FILE] [MODULE[.CLASS]...]
+
+What a class says is printed when it has ended. The last line tells how many tests passed and
+failed; the report has the two numbers alone.
+"""
+
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def flattened(suite):
+    for test in suite:
+        if isinstance(test, unittest.TestSuite):
+            yield from flattened(test)
+        else:
+            yield test
+
+
+def classes(names):
+    """The classes with tests, as `module.Class`, those with the most tests first."""
+    loader = unittest.TestLoader()
+    if names:
+        suite = loader.loadTestsFromNames(names)
+    else:
+        suite = loader.discover(str(HERE), pattern="test_*.py")
+    if loader.errors:
+        sys.exit("\n".join(loader.errors))
+    counts = {}
+    for test in flattened(suite):
+        name = f"{type(test).__module__}.{type(test).__qualname__}"
+        counts[name] = counts.get(name, 0) + 1
+    return sorted(counts, key=counts.get, reverse=True)
+
+
+def run_class(name):
+    """In a process of its own, which is this one: prints what it does, then the two numbers."""
+    suite = unittest.TestLoader().loadTestsFromName(name)
+    result = unittest.TextTestRunner(stream=sys.stderr, verbosity=2).run(suite)
+    # A test with faults in several parts failed once; a class that could not start failed as one.
+    faulty = {getattr(test, "test_case", test).id() for test, _ in result.failures + result.errors}
+    faulty |= {test.id() for test in result.unexpectedSuccesses}
+    failed = len(faulty)
+    started = sum(not name.startswith(("setUp", "tearDown")) for name in faulty)
+    print(result.testsRun - started, failed)
+
+
+def start_class(name):
+    # Files, not pipes: what is left behind does not hold them open.
+    with tempfile.TemporaryFile("w+") as numbers, tempfile.TemporaryFile("w+") as said:
+        start = time.monotonic()
+        child = subprocess.run(
+            [sys.executable, "-B", __file__, "--class", name], cwd=HERE,
+            stdout=numbers, stderr=said)
+        numbers.seek(0)
+        said.seek(0)
+        lines = numbers.read().splitlines()
+        if child.returncode or not lines:
+            passed, failed = 0, 1
+        else:
+            passed, failed = map(int, lines[-1].split())
+        return name, passed, failed, time.monotonic() - start, said.read()
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--class", dest="one")
+    # Half of what a class does is to wait.
+    parser.add_argument("--jobs", type=int, default=min(8, (os.cpu_count() or 1) + 1))
+    parser.add_argument("--report")
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_args()
+    os.chdir(HERE)
+    sys.path.insert(0, str(HERE))
+    if options.one:
+        return run_class(options.one)
+    passed = failed = 0
+    broken = []
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        runs = [pool.submit(start_class, name) for name in classes(options.names)]
+        for run in concurrent.futures.as_completed(runs):
+            name, good, bad, seconds, said = run.result()
+            passed, failed = passed + good, failed + bad
+            broken += [name] if bad else []
+            print(f"=== {name}: {good} passed, {bad} failed, {seconds:.0f} s\n{said}", flush=True)
+    if broken:
+        print("failed in:", *broken)
+    if options.report:
+        pathlib.Path(options.report).write_text(f"{passed} {failed}\n")
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()

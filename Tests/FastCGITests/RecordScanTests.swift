@@ -1,0 +1,96 @@
+import Testing
+
+@testable import FastCGI
+
+/// How much of a request some bytes are.
+@Suite struct RecordScanTests {
+  private static let begin = record(1, [0, 1, 1, 0, 0, 0, 0, 0])
+  private static let parameters = record(4, Array("\u{e}\u{3}REQUEST_METHODGET".utf8), padding: 5)
+  private static let endOfParameters = record(4, [])
+  private static let body = record(5, Array("{}".utf8))
+  private static let endOfBody = record(5, [])
+  private static let head = begin + parameters + endOfParameters
+  private static let request = head + body + endOfBody
+
+  /// A record of a type with what it holds.
+  private static func record(
+    _ type: UInt8,
+    _ content: [UInt8],
+    id: UInt16 = 1,
+    padding: Int = 0
+  ) -> [UInt8] {
+    [
+      1, type, UInt8(id >> 8), UInt8(id & 0xff), UInt8(content.count >> 8),
+      UInt8(content.count & 0xff), UInt8(padding), 0,
+    ] + content + [UInt8](repeating: 0, count: padding)
+  }
+
+  private func scan(_ bytes: [UInt8]) -> RecordScan {
+    unsafe bytes.withUnsafeBytes { unsafe RecordScan($0) }
+  }
+
+  @Test func `every beginning of a request is as much as is there`() {
+    for length in 0...Self.request.count {
+      let wanted: RecordScan =
+        if length < Self.head.count {
+          .partialHead
+        } else if length < Self.request.count {
+          .head
+        } else {
+          .whole
+        }
+      #expect(scan(Array(Self.request[..<length])) == wanted, "\(length)")
+    }
+  }
+
+  @Test func `what follows a whole request does not matter`() {
+    #expect(scan(Self.request + [0xff]) == .whole)
+    #expect(scan(Self.request + Self.request) == .whole)
+  }
+
+  @Test func `parameters and bodies come in any number of records`() {
+    let parts = Self.begin + (0..<50).flatMap { _ in Self.parameters } + Self.endOfParameters
+    #expect(scan(parts) == .head)
+    #expect(scan(parts + (0..<50).flatMap { _ in Self.body }) == .head)
+    #expect(scan(parts + (0..<50).flatMap { _ in Self.body } + Self.endOfBody) == .whole)
+  }
+
+  @Test func `a record is as long as its header says, with its padding`() {
+    let long = Self.record(4, [UInt8](repeating: 7, count: 65_535), padding: 255)
+    let bytes = Self.begin + long + Self.endOfParameters + Self.endOfBody
+    #expect(scan(bytes) == .whole)
+    #expect(scan(Array(bytes.dropLast())) == .head)
+    // Without the padding everything after it is read from the wrong place.
+    let cut = Self.begin + long.dropLast(255) + Self.endOfParameters + Self.endOfBody
+    #expect(scan(cut) != .whole)
+  }
+
+  @Test func `the end of a body before the end of the parameters ends nothing`() {
+    #expect(scan(Self.begin + Self.endOfBody) == .partialHead)
+    #expect(scan(Self.begin + Self.endOfBody + Self.parameters) == .partialHead)
+    #expect(scan(Self.begin + Self.endOfBody + Self.endOfParameters) == .head)
+  }
+
+  @Test func `records of management and unknown types are passed over`() {
+    let values = Self.record(9, [1, 2, 3], id: 0)
+    let unknown = Self.record(77, [1, 2, 3])
+    #expect(scan(values + Self.begin + unknown + Self.parameters) == .partialHead)
+    #expect(scan(values + Self.head + unknown + values + Self.endOfBody) == .whole)
+    // A request does not begin under the number of management.
+    #expect(
+      scan(Self.record(1, [0, 1, 1, 0, 0, 0, 0, 0], id: 0) + Self.endOfParameters) == .garbage
+    )
+  }
+
+  @Test(arguments: [
+    [UInt8](repeating: 0xff, count: 64), [UInt8](repeating: 0, count: 8),
+    Array("GET / HTTP/1.1\r\n\r\n".utf8),
+    // A version that is none, and parameters of a request that was not begun.
+    [2, 1, 0, 1, 0, 8, 0, 0], [1, 4, 0, 1, 0, 0, 0, 0],
+  ])
+  func `what is no FastCGI is seen by its first header`(_ bytes: [UInt8]) {
+    #expect(scan(bytes) == .garbage)
+    #expect(scan(Array(bytes[..<7])) == .partialHead)
+    #expect(scan(Self.begin + [2] + bytes) == .garbage)
+  }
+}

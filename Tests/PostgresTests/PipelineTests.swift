@@ -1,0 +1,100 @@
+import EventLoop
+import Postgres
+import TestSupport
+import Testing
+
+/// Statements of others that the server aborts for one that fails: they are sent again.
+@Suite struct PipelineTests {
+  init() { LoopThread.start() }
+
+  private enum Queries {
+    static let divide = Statement<Int, Int>("test.divide", "select 100 / $1::int")
+    static let wrong = Statement<Int>("test.wrong", "select no_such_column")
+    static let echo = Statement<String, String>("test.echo", "select $1::text")
+    static let other = Statement<String, String>("test.other", "select upper($1::text)")
+  }
+
+  @EventLoop private func database() async throws -> Database {
+    let name = try await TestCluster.shared.createDatabase()
+    var settings = DatabaseSettings(conninfo: name, applicationName: "test")
+    settings.readTimeout = .seconds(300)
+    settings.silence = .seconds(600)
+    let database = Database(settings)
+    database.start()
+    while !database.isReady { await EventLoop.sleep(for: .milliseconds(1)) }
+    return database
+  }
+
+  @EventLoop private func read<Row: RowDecodable & Sendable, each Value: Sendable>(
+    _ database: Database,
+    _ statement: Statement<Row, repeat each Value>,
+    _ values: repeat each Value
+  ) -> Task<Result<[Row], DatabaseError>, Never> {
+    let values = (repeat each values)
+    return EventLoop.task {
+      do throws(DatabaseError) {
+        return .success(try await database.read(statement, repeat each values))
+      } catch {
+        return .failure(error)
+      }
+    }
+  }
+
+  /// Until what this turn gave to the connection has left, and before any answer is read.
+  @EventLoop private func endOfTurn() async {
+    await withUnsafeContinuation { continuation in
+      EventLoop.atEndOfTurn { EventLoop.atEndOfTurn { continuation.resume() } }
+    }
+  }
+
+  @Test @EventLoop func `what follows a failure in its batch is answered all the same`()
+    async throws
+  {
+    let database = try await database()
+    defer { database.stop() }
+    for _ in 0..<3 {
+      let failing = read(database, Queries.divide, 0)
+      let echo = read(database, Queries.echo, "é")
+      let other = read(database, Queries.other, "x")
+      #expect(await state(failing) == "22012")
+      #expect(try await echo.value.get() == ["é"])
+      #expect(try await other.value.get() == ["X"])
+    }
+  }
+
+  @Test @EventLoop
+  func `one whose preparation was aborted with an earlier batch is prepared again`()
+    async throws
+  {
+    let database = try await database()
+    defer { database.stop() }
+    // The batch with the preparation of `echo` is aborted; when the next one leaves, nobody knows.
+    let failing = read(database, Queries.divide, 0)
+    let first = read(database, Queries.echo, "first")
+    await endOfTurn()
+    let second = read(database, Queries.echo, "second")
+    #expect(await state(failing) == "22012")
+    #expect(try await first.value.get() == ["first"])
+    #expect(try await second.value.get() == ["second"])
+  }
+
+  @Test @EventLoop func `a statement that cannot be prepared fails each time, and no other does`()
+    async throws
+  {
+    let database = try await database()
+    defer { database.stop() }
+    for _ in 0..<3 {
+      let wrong = read(database, Queries.wrong)
+      let right = (0..<5).map { read(database, Queries.echo, "\($0)") }
+      #expect(await state(wrong) == "42703")
+      for (index, task) in right.enumerated() {
+        #expect(try await task.value.get() == ["\(index)"])
+      }
+    }
+  }
+
+  private func state<Row>(_ task: Task<Result<[Row], DatabaseError>, Never>) async -> String? {
+    guard case .failure(let error) = await task.value else { return nil }
+    return error.state.rawValue
+  }
+}

@@ -1,0 +1,169 @@
+import EventLoop
+import FoundationEssentials
+import HTTP
+import JSON
+import Wiring
+
+/// An app of its own with a user, another user of the same device, a stranger, and programs.
+@EventLoop final class Cast {
+  let world: World
+  let app: String
+  let operatorKey: String
+  private(set) var user = Person()
+  private(set) var neighbour = Person()
+  /// A user of the app who has nothing to do with the others.
+  private(set) var stranger = Person()
+  /// A program that may do everything that one of an app may.
+  private(set) var program = (id: "", key: "")
+  private let address: String
+
+  struct Person {
+    var id = ""
+    var device = ""
+    var secret = ""
+    var access = ""
+    var refresh = ""
+    var email = ""
+  }
+
+  init(_ world: World, number: Int, operatorKey: String) async throws {
+    self.world = world
+    self.operatorKey = operatorKey
+    app = "app-\(number)"
+    address = "192.0.\(number / 250).\(number % 250)"
+    _ = try await expect(201, asOperator(.post, "/v1/apps", #"{"name":"\#(app)"}"#))
+    let scopes = Self.scopes.map { "\"\($0)\"" }.joined(separator: ",")
+    let made = try await makeClient(#"{"name":"all","app":"\#(app)","scopes":[\#(scopes)]}"#)
+    program = made
+    let origins = #"{"settings":{"allowed_origins":["https://app.example"],"document_history":5}}"#
+    var settings = asOperator(.patch, "/v1/apps/\(app)", origins)
+    settings.fields[.contentType] = MediaType.mergePatch.rawValue
+    _ = try await expect(200, settings)
+    user = try await person()
+    neighbour = try await person(on: user.secret)
+    stranger = try await person()
+  }
+
+  deinit {
+    EventLoop.task { [world, app] in await world.remove(app) }
+  }
+
+  static let scopes = [
+    "read:users", "update:users", "delete:users", "create:users", "read:users_app_metadata",
+    "update:users_app_metadata", "read:logs_users",
+  ]
+
+  // MARK: Asking
+
+  /// A question to the app of the cast, with a JSON body where there is one.
+  func question(_ method: HTTP.Method, _ path: String, _ body: String? = nil) -> Question {
+    var question = Question(method, path)
+    question.address = address
+    question.fields[.app] = app
+    if let body { question.send(body) }
+    return question
+  }
+
+  func asOperator(_ method: HTTP.Method, _ path: String, _ body: String? = nil) -> Question {
+    var question = Question(method, path)
+    question.fields[.app] = path.hasPrefix("/v1/apps") ? nil : app
+    question.authorize(operatorKey)
+    if let body { question.send(body) }
+    return question
+  }
+
+  func asUser(_ method: HTTP.Method, _ path: String, _ body: String? = nil) -> Question {
+    var question = question(method, path, body)
+    question.authorize(user.access)
+    return question
+  }
+
+  func asProgram(_ method: HTTP.Method, _ path: String, _ body: String? = nil) -> Question {
+    var question = question(method, path, body)
+    question.authorize(program.key)
+    return question
+  }
+
+  func ask(_ question: Question) async -> Reply { await world.ask(question) }
+
+  /// Asks, and throws unless the status is the one wanted.
+  @discardableResult
+  func expect(_ status: Int, _ question: Question) async throws -> Reply {
+    let reply = await ask(question)
+    guard reply.status == status else {
+      throw Unexpected(
+        reply: reply,
+        wanted: "\(status) of \(question.method.rawValue) \(question.path)"
+      )
+    }
+    return reply
+  }
+
+  // MARK: Making
+
+  /// A new user without credentials, who is logged in.
+  func person(on device: String? = nil) async throws -> Person {
+    var question = question(.post, "/v1/login/anonymous", "{}")
+    question.fields[.device] = device
+    return try Self.person(await expect(200, question))
+  }
+
+  /// A new user with an address and the password "lantern gravel 41 orchid".
+  func member(_ email: String) async throws -> Person {
+    let body = #"{"email":"\#(email)","password":"lantern gravel 41 orchid"}"#
+    var person = try Self.person(await expect(201, question(.post, "/v1/register", body)))
+    person.email = email
+    return person
+  }
+
+  private static func person(_ reply: Reply) throws -> Person {
+    Person(
+      id: try reply.string("user_id"),
+      device: try reply.string("device_id"),
+      secret: reply.json["device_secret"]?.string ?? "",
+      access: try reply.string("access_token"),
+      refresh: try reply.string("refresh_token")
+    )
+  }
+
+  func makeClient(_ body: String) async throws -> (id: String, key: String) {
+    let reply = try await expect(201, asOperator(.post, "/v1/clients", body))
+    return (try reply.string("id"), try reply.string("key"))
+  }
+
+  /// A token of the user's session without any scope.
+  func poorToken() async throws -> String {
+    try await world.narrow(user.id)
+    let body = #"{"refresh_token":"\#(user.refresh)"}"#
+    return try await expect(200, question(.post, "/v1/token/refresh", body)).string("access_token")
+  }
+
+  /// Lets a member be the user of the scenario.
+  func become(_ person: Person) { user = person }
+
+  /// The newest token of a kind that was mailed to an address, when it has been.
+  func mailed(_ kind: String, to address: String) async throws -> String {
+    // Mail is sent beside the request. The time is a last resort against hanging.
+    let deadline = EventLoop.now() + 120_000_000_000
+    while EventLoop.now() < deadline {
+      if let token = try find(kind, to: address) { return token }
+      await EventLoop.sleep(for: .milliseconds(5))
+    }
+    throw NoMail(address: address)
+  }
+
+  private func find(_ kind: String, to address: String) throws -> String? {
+    let names = try FileManager.default.contentsOfDirectory(atPath: world.mails).sorted()
+    for name in names.reversed() where name.hasSuffix(".eml") {
+      let text = try String(contentsOfFile: "\(world.mails)/\(name)", encoding: .utf8)
+        .replacing("=\r\n", with: "").replacing("=\n", with: "")
+      guard text.contains(address), let start = text.firstRange(of: "\(kind)_") else { continue }
+      return String(
+        text[start.lowerBound...].prefix { $0.isLetter || $0.isNumber || $0 == "_" || $0 == "-" }
+      )
+    }
+    return nil
+  }
+
+  struct NoMail: Error { let address: String }
+}

@@ -1,0 +1,95 @@
+import Crypto
+import EventLoop
+import FoundationEssentials
+import HTTP
+
+extension Scenario {
+  init(_ route: String, _ status: Int, _ prepare: @escaping Preparation) {
+    self.init(route, status, nil, prepare)
+  }
+
+  /// An API key of the user: its id as `identity`, its secret as `secret`.
+  static let apiKey: Preparation = {
+    let made = try await $0.expect(201, $0.asUser(.post, "/v1/me/api-keys", #"{"name":"laptop"}"#))
+    return ["identity": try made.string("id"), "secret": try made.string("key")]
+  }
+
+  /// Two API keys: the last way in cannot be taken from a user.
+  static let apiKeys: Preparation = {
+    _ = try await apiKey($0)
+    return try await apiKey($0)
+  }
+
+  /// The property `volume`.
+  static let property: Preparation = {
+    let body = #"{"value":0.5}"#
+    try await $0.expect(200, $0.asUser(.put, "/v1/me/properties/volume", body))
+    return [:]
+  }
+
+  /// A document in version 1.
+  static func stored(_ name: String) -> Preparation {
+    { cast in
+      let path = "/v1/users/\(cast.user.id)/\(name)"
+      let reply = await cast.ask(cast.asProgram(.put, path, #"{"a":1}"#))
+      guard reply.status < 300 else { throw Unexpected(reply: reply, wanted: "a stored \(name)") }
+      return [:]
+    }
+  }
+
+  /// A schema of metadata.
+  static let schema: Preparation = {
+    try await $0.expect(201, $0.asOperator(.put, "/v1/schemas/metadata", #"{"minProperties":0}"#))
+    return [:]
+  }
+
+  static let index = #"{"path":"metadata.theme","kind":"text"}"#
+
+  // MARK: An issuer of tokens
+
+  private static let secret = "a secret of the partner that is long enough to be one"
+
+  static let issuer = """
+    {"name":"partner","issuer":"https://partner.example","audience":"app","secret":"\(secret)"}
+    """
+
+  /// A token of the issuer, good for an hour.
+  static func token() -> String {
+    let now = Int(Date().timeIntervalSince1970)
+    let claims = """
+      {"iss":"https://partner.example","sub":"7","aud":"app","iat":\(now),"exp":\(now + 3_600)}
+      """
+    let head = "\(encoded(#"{"alg":"HS256","typ":"JWT"}"#)).\(encoded(claims))"
+    let code = HMAC<SHA256>.authenticationCode(
+      for: Data(head.utf8),
+      using: SymmetricKey(data: Data(secret.utf8))
+    )
+    return "\(head).\(encoded(Data(code)))"
+  }
+
+  private static func encoded(_ text: String) -> String { encoded(Data(text.utf8)) }
+
+  private static func encoded(_ data: Data) -> String {
+    data.base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
+      .replacing("=", with: "")
+  }
+
+  // MARK: A picture
+
+  /// A PNG of one pixel.
+  static let pixel = Array(
+    Data(
+      base64Encoded: "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9"
+        + "awAAAABJRU5ErkJggg=="
+    ) ?? Data()
+  )
+
+  /// A picture of the user, by its name as `picture`.
+  static let pictured: Preparation = {
+    var upload = $0.asUser(.put, "/v1/me/picture")
+    upload.body = pixel
+    upload.fields[.contentType] = MediaType.png.rawValue
+    let path = try await $0.expect(200, upload).string("picture")
+    return ["picture": String(path.split(separator: "/").last ?? "")]
+  }
+}

@@ -1,0 +1,186 @@
+import EventLoop
+import FoundationEssentials
+import HTTP
+import JSON
+
+extension Scenario {
+  /// One for each route; a test says which are missing.
+  static let all =
+    entrance + devices + own + access + sides("/v1/me") + sides("/v1/users/{user}") + programs
+    + operation + server
+
+  static let password = "lantern gravel 41 orchid"
+
+  private static let entrance = [
+    Scenario("POST /v1/login/anonymous", 200, "{}"),
+    Scenario(
+      "POST /v1/register",
+      201,
+      #"{"email":"new@example.com","password":"\#(password)"}"#
+    ),
+    Scenario(
+      "POST /v1/login/password",
+      200,
+      #"{"email":"ada@example.com","password":"\#(password)"}"#
+    ) {
+      _ = try await $0.member("ada@example.com")
+      return [:]
+    },
+    Scenario("POST /v1/login/jwt", 200, #"{"token":"$token"}"#) {
+      try await $0.expect(201, $0.asOperator(.post, "/v1/issuers", issuer))
+      return ["token": token()]
+    },
+    Scenario("POST /v1/login/api-key", 200, #"{"key":"$secret"}"#, apiKey),
+    Scenario("POST /v1/reauthenticate", 204, #"{"provider":"api-key","key":"$secret"}"#, apiKey),
+    Scenario("POST /v1/token/refresh", 200, #"{"refresh_token":"$refresh"}"#),
+    Scenario("POST /v1/logout", 204),
+    Scenario("POST /v1/confirm", 204, #"{"token":"$token","password":"\#(password)"}"#) {
+      let member = try await $0.member("confirm-\($0.app)@example.com")
+      return ["token": try await $0.mailed("dct", to: member.email)]
+    },
+    Scenario("POST /v1/confirm/request", 202, #"{"email":"ada@example.com"}"#),
+    Scenario("POST /v1/password/reset-request", 202, #"{"email":"ada@example.com"}"#),
+    Scenario("POST /v1/password/reset", 204, #"{"token":"$token","password":"\#(password) 2"}"#) {
+      let email = try await $0.member("reset-\($0.app)@example.com").email
+      let body = #"{"email":"\#(email)"}"#
+      try await $0.expect(202, $0.question(.post, "/v1/password/reset-request", body))
+      return ["token": try await $0.mailed("dpr", to: email)]
+    },
+    Scenario(
+      "POST /v1/password/change",
+      204,
+      #"{"current_password":"\#(password)","new_password":"\#(password) 2"}"#
+    ) {
+      $0.become(try await $0.member("change@example.com"))
+      return [:]
+    },
+  ]
+
+  private static let devices = [
+    Scenario("GET /v1/device", 200),
+    Scenario("PUT /v1/device/active", 200, #"{"user_id":"$user"}"#),
+    Scenario("POST /v1/device/users/{user}/logout", 200),
+    Scenario("DELETE /v1/device/users/{user}", 200),
+  ]
+
+  private static let own = [
+    Scenario("GET /v1/me", 200),
+    Scenario("PATCH /v1/me", 200, #"{"name":"Ada"}"#, as: .mergePatch),
+    Scenario("DELETE /v1/me", 204),
+    Scenario("GET /v1/me/app-metadata", 200),
+    Scenario("GET /v1/me/app-metadata/versions", 200),
+    Scenario("GET /v1/me/app-metadata/versions/{version}", 200) {
+      try await $0.expect(
+        200,
+        $0.asProgram(.put, "/v1/users/\($0.user.id)/app-metadata", #"{"a":1}"#)
+      )
+      return [:]
+    },
+    Scenario("GET /v1/me/audit", 200),
+    Scenario("GET /v1/pictures/{picture}", 200, pictured),
+  ]
+
+  private static let access = [
+    Scenario(
+      "POST /v1/me/identities",
+      200,
+      #"{"provider":"password","email":"link@example.com","password":"\#(password)"}"#
+    ),
+    Scenario("GET /v1/me/api-keys", 200),
+    Scenario("POST /v1/me/api-keys", 201, #"{"name":"laptop"}"#),
+    Scenario("PATCH /v1/me/api-keys/{identity}", 204, #"{"disabled":true}"#, apiKey),
+    Scenario("DELETE /v1/me/api-keys/{identity}", 204, apiKeys),
+  ]
+
+  /// What is reached from both sides: by the user, and by the app's programs.
+  private static func sides(_ prefix: String) -> [Scenario] {
+    let documents = ["metadata", "custom-data"].flatMap { name in
+      document("\(prefix)/\(name)", created: name == "metadata" ? 200 : 201)
+    }
+    return documents + [
+      Scenario("DELETE \(prefix)/custom-data", 204, stored("custom-data")),
+      Scenario(
+        "POST \(prefix)/custom-data/update",
+        200,
+        #"{"update":{"$set":{"a":1}}}"#,
+        stored("custom-data")
+      ),
+      Scenario("GET \(prefix)/export", 200),
+      Scenario("PUT \(prefix)/picture", 200, bytes: pixel, as: .png),
+      Scenario("DELETE \(prefix)/picture", 204, pictured),
+      Scenario("GET \(prefix)/properties", 200),
+      Scenario("PUT \(prefix)/properties", 200, #"{"volume":1}"#),
+      Scenario("PATCH \(prefix)/properties", 200, #"{"volume":1}"#),
+      Scenario("DELETE \(prefix)/properties", 200),
+      Scenario("GET \(prefix)/properties/{key}", 200, property),
+      Scenario("PUT \(prefix)/properties/{key}", 200, #"{"value":1}"#),
+      Scenario("DELETE \(prefix)/properties/{key}", 200, property),
+      Scenario("GET \(prefix)/identities", 200),
+      Scenario("DELETE \(prefix)/identities/{identity}", 204, apiKeys),
+      Scenario("GET \(prefix)/sessions", 200),
+      Scenario("DELETE \(prefix)/sessions", 204),
+      Scenario("DELETE \(prefix)/sessions/{session}", 204) {
+        let sessions = try await $0.expect(200, $0.asUser(.get, "/v1/me/sessions"))
+        return ["session": sessions.json.array?.first?["id"]?.string ?? ""]
+      },
+    ]
+  }
+
+  private static func document(_ path: String, created: Int) -> [Scenario] {
+    let name = String(path.split(separator: "/").last ?? "")
+    return [
+      Scenario("GET \(path)", 200, stored(name)),
+      Scenario("GET \(path)/versions", 200, stored(name)),
+      Scenario("GET \(path)/versions/{version}", 200, stored(name)),
+      Scenario("PUT \(path)", created, #"{"a":1}"#),
+      Scenario("PATCH \(path)", created, #"{"a":1}"#, as: .mergePatch),
+    ]
+  }
+
+  private static let programs =
+    document("/v1/users/{user}/app-metadata", created: 200) + [
+      Scenario("GET /v1/users", 200),
+      Scenario("POST /v1/users", 201, #"{"email":"made@example.com"}"#),
+      Scenario("GET /v1/users/{user}", 200),
+      Scenario("PATCH /v1/users/{user}", 200, #"{"blocked":true}"#, as: .mergePatch),
+      Scenario("DELETE /v1/users/{user}", 204),
+      Scenario("GET /v1/users/{user}/audit", 200),
+    ]
+
+  private static let operation = [
+    Scenario("GET /v1/apps", 200),
+    Scenario("POST /v1/apps", 201, #"{"name":"$app-more"}"#),
+    Scenario("GET /v1/apps/{app}", 200),
+    Scenario("PATCH /v1/apps/{app}", 200, #"{"settings":{"session_days":30}}"#, as: .mergePatch),
+    Scenario("GET /v1/clients", 200),
+    Scenario("POST /v1/clients", 201, #"{"name":"x","app":"$app","scopes":["read:users"]}"#),
+    Scenario("PATCH /v1/clients/{client}", 204, #"{"disabled":true}"#) {
+      ["client": $0.program.id]
+    },
+    Scenario("DELETE /v1/clients/{client}", 204) { ["client": $0.program.id] },
+    Scenario("GET /v1/keys", 200),
+    Scenario("POST /v1/keys/rotate", 200),
+    Scenario("GET /v1/issuers", 200),
+    Scenario("POST /v1/issuers", 201, issuer),
+    Scenario("DELETE /v1/issuers/{issuer}", 204) {
+      try await $0.expect(201, $0.asOperator(.post, "/v1/issuers", issuer))
+      return ["issuer": "partner"]
+    },
+    Scenario("GET /v1/indexes", 200),
+    Scenario("POST /v1/indexes", 202, index),
+    Scenario("DELETE /v1/indexes/{index}", 204) {
+      let made = try await $0.expect(202, $0.asOperator(.post, "/v1/indexes", index))
+      return ["index": try made.string("id")]
+    },
+    Scenario("GET /v1/schemas", 200),
+    Scenario("GET /v1/schemas/{class}", 200, schema),
+    Scenario("PUT /v1/schemas/{class}", 201, #"{"required":["a"]}"#),
+    Scenario("DELETE /v1/schemas/{class}", 204, schema),
+  ]
+
+  private static let server = [
+    Scenario("GET /openapi.json", 200), Scenario("GET /reference", 200),
+    Scenario("GET /problems/{code}", 303), Scenario("GET /healthz", 200),
+    Scenario("GET /readyz", 200), Scenario("GET /metrics", 200),
+  ]
+}

@@ -1,0 +1,174 @@
+import EventLoop
+import HTTP
+import Wiring
+
+/// Somebody who may not: each kind of caller that some route must refuse.
+enum Stranger: String, CaseIterable, Sendable {
+  case withoutCredentials
+  case withCredentialsThatAreNone
+  /// Credentials of the right form that we did not make.
+  case withForgedCredentials
+  /// Good credentials of another kind: a program's key for a user's token, and so on.
+  case withCredentialsOfAnotherKind
+  case ofAnotherApp
+  case withoutTheScope
+  /// A user whose session has ended, a program that is disabled.
+  case whoWasSentAway
+  /// A user who is blocked, a program that is deleted.
+  case whoIsNoMore
+  case withAnExpiredToken
+  /// A user whose login is long ago, or whoever has such a user's token.
+  case withoutAFreshProof
+  /// A page of another origin, with the user's cookie.
+  case onAForeignPage
+  case fromElsewhere
+
+  /// What such a caller is told; nil where there is no such caller.
+  ///
+  /// Without a default: a new kind of access, and a new kind of caller, must be thought of here.
+  func refusal(at access: Access) -> (status: Int, code: String)? {
+    switch (access, self) {
+    case (.user(_, .fresh), .withoutAFreshProof): (401, "reauthentication_required")
+    case (.user, .withoutAFreshProof), (.open, .withoutAFreshProof),
+      (.device, .withoutAFreshProof), (.client, .withoutAFreshProof),
+      (.operator, .withoutAFreshProof), (.loopback, .withoutAFreshProof):
+      nil
+    case (.open, .withCredentialsThatAreNone), (.open, .withForgedCredentials),
+      (.open, .withCredentialsOfAnotherKind):
+      (401, "device_unknown")
+    case (.open, .onAForeignPage), (.device, .onAForeignPage): (403, "origin_forbidden")
+    case (.open, .withoutCredentials), (.open, .ofAnotherApp), (.open, .withoutTheScope),
+      (.open, .whoWasSentAway), (.open, .whoIsNoMore), (.open, .withAnExpiredToken),
+      (.open, .fromElsewhere):
+      nil
+    case (.user, .withoutCredentials): (401, "token_missing")
+    case (.user, .withCredentialsThatAreNone), (.user, .withForgedCredentials),
+      (.user, .withCredentialsOfAnotherKind), (.user, .ofAnotherApp):
+      (401, "token_invalid")
+    case (.user, .withoutTheScope): (403, "insufficient_scope")
+    case (.user, .whoWasSentAway), (.user, .whoIsNoMore): (401, "session_ended")
+    case (.user, .withAnExpiredToken): (401, "token_expired")
+    case (.user, .onAForeignPage), (.user, .fromElsewhere): nil
+    case (.device, .withoutCredentials), (.device, .withCredentialsThatAreNone),
+      (.device, .withForgedCredentials), (.device, .withCredentialsOfAnotherKind),
+      (.device, .ofAnotherApp):
+      (401, "device_unknown")
+    case (.device, .withoutTheScope), (.device, .whoWasSentAway), (.device, .whoIsNoMore),
+      (.device, .withAnExpiredToken), (.device, .fromElsewhere):
+      nil
+    case (.client, .withoutCredentials), (.client, .withCredentialsThatAreNone),
+      (.client, .withForgedCredentials), (.client, .withCredentialsOfAnotherKind),
+      (.client, .ofAnotherApp), (.client, .whoWasSentAway), (.client, .whoIsNoMore):
+      (401, "client_unknown")
+    case (.client, .withoutTheScope), (.operator, .withoutTheScope): (403, "insufficient_scope")
+    case (.client, .withAnExpiredToken), (.client, .onAForeignPage), (.client, .fromElsewhere),
+      (.operator, .withAnExpiredToken), (.operator, .onAForeignPage),
+      (.operator, .fromElsewhere):
+      nil
+    case (.operator, .withoutCredentials), (.operator, .withCredentialsThatAreNone),
+      (.operator, .withForgedCredentials), (.operator, .withCredentialsOfAnotherKind),
+      (.operator, .whoWasSentAway), (.operator, .whoIsNoMore):
+      (401, "client_unknown")
+    // An app's program, whatever its scopes, is not the operator's.
+    case (.operator, .ofAnotherApp): (403, "insufficient_scope")
+    case (.loopback, .fromElsewhere): (403, "not_loopback")
+    case (.loopback, .withoutCredentials), (.loopback, .withCredentialsThatAreNone),
+      (.loopback, .withForgedCredentials), (.loopback, .withCredentialsOfAnotherKind),
+      (.loopback, .ofAnotherApp), (.loopback, .withoutTheScope), (.loopback, .whoWasSentAway),
+      (.loopback, .whoIsNoMore), (.loopback, .withAnExpiredToken), (.loopback, .onAForeignPage):
+      nil
+    }
+  }
+
+  /// Whether being such a caller changes what the cast can do.
+  var isDestructive: Bool {
+    switch self {
+    case .whoWasSentAway, .whoIsNoMore, .withoutTheScope, .withoutAFreshProof: true
+    default: false
+    }
+  }
+
+  /// Gives a question the credentials of such a caller, who is a user or program of the cast as far
+  /// as it goes.
+  @EventLoop func disguise(_ question: inout Question, at access: Access, _ cast: Cast) async throws
+  {
+    switch access {
+    case .open, .device: try await disguiseDevice(&question, cast)
+    case .user: try await disguiseUser(&question, cast)
+    case .client(let scope): try await disguiseProgram(&question, without: scope, cast)
+    case .operator: try await disguiseProgram(&question, without: nil, cast)
+    case .loopback: question.address = "192.0.2.1"
+    }
+  }
+
+  @EventLoop private func disguiseDevice(_ question: inout Question, _ cast: Cast) async throws {
+    switch self {
+    case .withCredentialsThatAreNone: question.fields[.device] = "x"
+    case .withForgedCredentials: question.fields[.device] = Self.forged(cast.user.secret)
+    case .withCredentialsOfAnotherKind: question.fields[.device] = cast.user.refresh
+    case .ofAnotherApp: question.fields[.device] = try await cast.world.foreigners().user.secret
+    case .onAForeignPage:
+      question.fields[.cookie] = "\(DeviceCookie.name)=\(cast.user.secret)"
+      question.fields[.origin] = "https://evil.example"
+    default: break
+    }
+  }
+
+  @EventLoop private func disguiseUser(_ question: inout Question, _ cast: Cast) async throws {
+    switch self {
+    case .withCredentialsThatAreNone: question.fields[.authorization] = "Basic x"
+    case .withForgedCredentials: question.authorize(Self.forged(cast.user.access))
+    case .withCredentialsOfAnotherKind: question.authorize(cast.program.key)
+    case .ofAnotherApp: question.authorize(try await cast.world.foreigners().user.access)
+    case .withoutTheScope: question.authorize(try await cast.poorToken())
+    case .whoWasSentAway:
+      try await cast.expect(204, cast.asUser(.post, "/v1/logout"))
+      question.authorize(cast.user.access)
+    case .whoIsNoMore:
+      var block = cast.asProgram(.patch, "/v1/users/\(cast.user.id)", #"{"blocked":true}"#)
+      block.fields[.contentType] = MediaType.mergePatch.rawValue
+      try await cast.expect(200, block)
+      question.authorize(cast.user.access)
+    case .withoutAFreshProof:
+      // Nothing is asked of a user who has nothing to show.
+      _ = try await Scenario.apiKey(cast)
+      try await cast.world.age(cast.user.id)
+      question.authorize(cast.user.access)
+    case .withAnExpiredToken:
+      question.authorize(cast.user.access)
+      question.isLate = true
+    default: break
+    }
+  }
+
+  @EventLoop private func disguiseProgram(
+    _ question: inout Question,
+    without scope: String?,
+    _ cast: Cast
+  ) async throws {
+    let path = "/v1/clients/\(cast.program.id)"
+    switch self {
+    case .withCredentialsThatAreNone: question.authorize("x")
+    case .withForgedCredentials: question.authorize(Self.forged(cast.program.key))
+    case .withCredentialsOfAnotherKind: question.authorize(cast.user.access)
+    case .ofAnotherApp: question.authorize(try await cast.world.foreigners().program.key)
+    case .withoutTheScope:
+      let scopes = Cast.scopes.filter { $0 != scope }.map { "\"\($0)\"" }.joined(separator: ",")
+      let body = #"{"name":"poor","app":"\#(cast.app)","scopes":[\#(scopes)]}"#
+      question.authorize(try await cast.makeClient(body).key)
+    case .whoWasSentAway:
+      try await cast.expect(204, cast.asOperator(.patch, path, #"{"disabled":true}"#))
+      question.authorize(cast.program.key)
+    case .whoIsNoMore:
+      try await cast.expect(204, cast.asOperator(.delete, path))
+      question.authorize(cast.program.key)
+    default: break
+    }
+  }
+
+  /// The same with another last but one character: one that carries no padding.
+  private static func forged(_ text: String) -> String {
+    let place = text.index(text.endIndex, offsetBy: -2)
+    return text[..<place] + (text[place] == "A" ? "B" : "A") + text[text.index(after: place)...]
+  }
+}

@@ -1,0 +1,240 @@
+import Dossier
+import EventLoop
+import FoundationEssentials
+import Glibc
+import HTTP
+import JSON
+import Outbound
+import Postgres
+import RESTWire
+import TestSupport
+import Wiring
+
+@testable import dossierd
+
+/// A service as a worker has it, on a database of its own, asked in memory: no web server between.
+@EventLoop final class World {
+  static let shared = EventLoop.task { () -> Result<World, any Error> in
+    do { return .success(try await World()) } catch { return .failure(error) }
+  }
+  let service: Service
+  let mails: String
+  private let operatorKey: String
+  private let administration: Database
+  private var casts = 0
+  private var known: Cast?
+
+  private init() async throws {
+    mails = "/tmp/dossier-mails-\(getpid())"
+    mkdir(mails, 0o700)
+    atexit { try? FileManager.default.removeItem(atPath: "/tmp/dossier-mails-\(getpid())") }
+    let name = try await TestCluster.shared.createMigratedDatabase()
+    var settings = DatabaseSettings(conninfo: name, applicationName: "wire")
+    // As a last resort against hanging: all tests may come at once, on however slow a machine.
+    settings.readTimeout = .seconds(300)
+    settings.writeTimeout = .seconds(300)
+    settings.searchTimeout = .seconds(300)
+    settings.silence = .seconds(600)
+    settings.exclusivePatience = .seconds(600)
+    settings.searchPatience = .seconds(600)
+    settings.exclusiveWaiting = 100_000
+    settings.searchWaiting = 100_000
+    let database = Database(settings)
+    database.start()
+    let keys = Keyring(master: MasterKey(Array(repeating: 7, count: 32)), database: database)
+    let pool = BlockingPool(name: "wire", threads: 2, waiting: 100_000)
+    let passwords = PasswordHasher(pool: pool)
+    // What a test changes in an app counts from the next request on.
+    let apps = Apps(database: database, fallback: "default", age: .zero)
+    let mailer = Mailer(
+      relay: try MailRelay(pool: pool, settings: MailRelaySettings(.folder(mails)))
+    ) { _ in }
+    let external = ExternalTokens(database: database, source: HTTPSource(pool: pool), keys: keys)
+    let program =
+      try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+      .split(separator: "/").dropLast().map { "/\($0)" }.joined() + "/dossier-pictures"
+    let pictures = PictureStudio(
+      decoder: PictureDecoder(program: program, pool: pool),
+      shelf: PictureShelf(folder: nil, pool: pool)
+    )
+    let store: @EventLoop () -> Store = {
+      Store(
+        database: database,
+        keys: keys,
+        passwords: passwords,
+        apps: apps,
+        mailer: mailer,
+        external: external,
+        pictures: pictures,
+        calculator: pool
+      )
+    }
+    operatorKey =
+      try await Clients.create(
+        "test",
+        app: nil,
+        scopes: [],
+        by: Administrator(
+          .operator,
+          scopes: .everything,
+          store: store(),
+          origin: Origin(address: nil, agent: nil)
+        )
+      ).key
+    administration = database
+    service = Service(
+      wires: World.wires(database),
+      tokens: AccessTokens(keys: keys, issuer: "https://test.example") {
+        time(nil) + TokenClock.ahead
+      },
+      store: store
+    )
+  }
+
+  /// What no route does.
+  private enum Queries {
+    static let remove = Statement<NoRow, String>("wire.remove", "delete from apps where name = $1")
+    static let age = Statement<NoRow, String>(
+      "wire.age",
+      """
+      update sessions set authenticated_at = authenticated_at - interval '1 year' where user_id = $1
+      """
+    )
+    static let narrow = Statement<NoRow, String>(
+      "wire.narrow",
+      "update sessions set scope = '' where user_id = $1"
+    )
+  }
+
+  /// Forgets an app: each request of the tests reads all that there are.
+  func remove(_ app: String) async { _ = try? await administration.write(Queries.remove, app) }
+
+  /// A cast of another app than any other's, of which nothing is changed.
+  func foreigners() async throws -> Cast {
+    if let known { return known }
+    let made = try await cast()
+    known = made
+    return made
+  }
+
+  /// Puts the logins of a user's sessions a year back.
+  func age(_ user: String) async throws { _ = try await administration.write(Queries.age, user) }
+
+  /// Leaves the sessions of a user without a scope.
+  func narrow(_ user: String) async throws {
+    _ = try await administration.write(Queries.narrow, user)
+  }
+
+  nonisolated static func wires(_ database: Database) -> [any Wire] {
+    [RESTWire(), OperationsWire(database: database, metrics: { "" })]
+  }
+
+  /// Of every wire of a worker: what the tests must know all of.
+  @EventLoop static let routes: [Route] = {
+    let unused = Database(DatabaseSettings(conninfo: "", applicationName: "unused"))
+    return wires(unused).flatMap(\.routes)
+  }()
+
+  /// The people and programs of one test, in an app of their own.
+  func cast() async throws -> Cast {
+    casts += 1
+    return try await Cast(self, number: casts, operatorKey: operatorKey)
+  }
+
+  /// Asks as a web server would pass it on.
+  func ask(_ question: Question) async -> Reply {
+    var fields = question.fields
+    fields[.clientAddress] = question.address
+    let request = Request(
+      method: question.method,
+      target: question.path,
+      fields: FieldDictionary(fields)
+    )
+    let source = Memory(bytes: question.body, isTruncated: question.isTruncated)
+    let call = service.call(request, source)
+    let response = await TokenClock.$ahead.withValue(question.isLate ? 86_400 : 0) {
+      await service.answer(call)
+    }
+    return Reply(response: response, route: call.route, error: call.error, wasRead: source.wasRead)
+  }
+}
+
+/// The clock of the access tokens.
+enum TokenClock {
+  /// Seconds that it is ahead, for the request at hand.
+  @TaskLocal static var ahead = 0
+}
+
+/// A request before it is sent.
+struct Question {
+  var method: HTTP.Method
+  var path: String
+  var address = "192.0.2.1"
+  var fields: [FieldName: String] = [:]
+  var body: [UInt8] = []
+  /// Whether less comes than was stated.
+  var isTruncated = false
+  /// Whether it comes when access tokens of today have expired.
+  var isLate = false
+
+  init(_ method: HTTP.Method, _ path: String) {
+    self.method = method
+    self.path = path
+  }
+
+  mutating func send(_ body: String, as type: MediaType = .json) {
+    self.body = Array(body.utf8)
+    fields[.contentType] = type.rawValue
+  }
+
+  mutating func authorize(_ token: String) { fields[.authorization] = "Bearer \(token)" }
+}
+
+/// What came back.
+struct Reply: CustomStringConvertible {
+  let response: Response
+  /// Nil when no route was found.
+  let route: Route?
+  /// For the operator only.
+  let error: String?
+  /// Whether the body was asked for.
+  let wasRead: Bool
+  var status: Int { response.status.code }
+  var json: JSON { (try? JSON.parse(response.body)) ?? .null }
+  /// Of a problem.
+  var code: String { json["code"]?.string ?? "" }
+  var text: String { String(decoding: response.body, as: UTF8.self) }
+  var description: String { "\(status) \(text.prefix(300)) \(error ?? "")" }
+
+  subscript(_ name: FieldName) -> String? { response[name] }
+
+  /// A string of the answer, which must be there.
+  func string(_ key: String) throws -> String {
+    guard let text = json[key]?.string else { throw Unexpected(reply: self, wanted: key) }
+    return text
+  }
+}
+
+struct Unexpected: Error {
+  let reply: Reply
+  let wanted: String
+}
+
+/// A body that is here already.
+@EventLoop private final class Memory: BodySource {
+  private let bytes: [UInt8]
+  private let isTruncated: Bool
+  private(set) var wasRead = false
+
+  init(bytes: [UInt8], isTruncated: Bool) {
+    self.bytes = bytes
+    self.isTruncated = isTruncated
+  }
+
+  func body(limit: Int) async throws(Refusal) -> [UInt8] {
+    wasRead = true
+    guard bytes.count <= limit else { throw .bodyTooLong(limit: limit) }
+    guard !isTruncated else { throw .bodyTruncated }
+    return bytes
+  }
+}
