@@ -37,9 +37,9 @@ package import Postgres
   ///   of that name.
   package func known(named name: String?, host: @autoclosure () -> String?) -> App? {
     guard let loadedAt else { return nil }
-    let age = EventLoop.now() - loadedAt
-    if age > Self.age {
-      guard age <= 2 * Self.age else { return nil }
+    let passed = EventLoop.now() - loadedAt
+    if passed > age {
+      guard passed <= 2 * age else { return nil }
       _ = reload()
     }
     if let name { return byName[name] }
