@@ -6,8 +6,8 @@ package import Postgres
 @EventLoop package final class Apps {
   private let database: Database
   private let fallback: String
-  private var byName: [String: App] = [:]
-  private var byHost: [String: App] = [:]
+  private var byName: [ExactString: App] = [:]
+  private var byHost: [ExactString: App] = [:]
   private var loadedAt: UInt64?
   private var begunAt: UInt64 = 0
   /// When the last reading that is through was begun: what was made before is in it.
@@ -35,7 +35,7 @@ package import Postgres
   package func app(named name: String?, host: String?) async throws(Failure) -> App {
     let askedAt = EventLoop.now()
     try await freshen(askedAt)
-    if let name {
+    if let name = name.map(ExactString.init) {
       // Perhaps it has just been made: what began to be read before it was asked for may lack it.
       while byName[name] == nil, readAt < askedAt {
         let (now, next) = (EventLoop.now(), begunAt + Self.patience)
@@ -46,8 +46,8 @@ package import Postgres
       guard let app = byName[name] else { throw .unknownApp }
       return app
     }
-    if let host, let app = byHost[host] { return app }
-    guard let app = byName[fallback] else { throw .unknownApp }
+    if let host, let app = byHost[ExactString(host)] { return app }
+    guard let app = byName[ExactString(fallback)] else { throw .unknownApp }
     return app
   }
 
@@ -81,14 +81,14 @@ package import Postgres
       defer { load = nil }
       do throws(DatabaseError) {
         var apps = try await database.read(AppsQueries.all)
-        let known = Dictionary(uniqueKeysWithValues: byName.values.map { ($0.id, $0.schemas) })
+        let known = Dictionary(byName.values.map { ($0.id, $0.schemas) }) { first, _ in first }
         let schemas = try await Schemas.load(database, known)
         for index in apps.indices {
           apps[index].schemas = schemas[apps[index].id] ?? DocumentSchemas()
         }
-        byName = Dictionary(uniqueKeysWithValues: apps.map { ($0.name, $0) })
+        byName = Dictionary(apps.map { (ExactString($0.name), $0) }) { first, _ in first }
         byHost = [:]
-        for app in apps { for host in app.hosts { byHost[host] = app } }
+        for app in apps { for host in app.hosts { byHost[ExactString(host)] = app } }
         loadedAt = EventLoop.now()
         readAt = begunAt
         return Result<Void, Failure>.success(())
