@@ -160,6 +160,7 @@ extension Failure {
     case (.checkViolation, "documents_size"): self = .documentTooLarge(limit: 0)
     case (.undone, "device_full"): self = .deviceFull(limit: Devices.limit)
     case (.undone, "device_unknown"): self = .deviceUnknown
+    case (.undone, "way_in_ended"): self = .wrongCredentials
     // The user was deleted between the reading of the session and the write.
     case (.foreignKeyViolation, _): self = .unauthenticated(.sessionEnded)
     case (.laneFull, _): self = .overloaded(retryAfter: 1)

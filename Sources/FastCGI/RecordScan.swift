@@ -1,6 +1,6 @@
 /// How much of a request the bytes at hand are, by FastCGI's record headers.
 ///
-/// Only lengths are read here; libfcgi reads the records. What this buys: the loop calls libfcgi,
+/// Only lengths are read here, also those of parameters; libfcgi reads the records. What this buys: the loop calls libfcgi,
 /// whose reads block, only when all it will ask for has arrived.
 /// - Source: FastCGI specification 1.0, sections 3.3 and 5.
 enum RecordScan: Equatable {
@@ -25,6 +25,7 @@ enum RecordScan: Equatable {
     // Records of other requests are passed over by libfcgi, which waits on for those of this one.
     var begun: UInt16?
     var isHeadComplete = false
+    var lengths = ParameterLengths()
     while bytes.count - offset >= RecordScan.headerLength {
       let version = unsafe bytes[offset]
       let type = unsafe bytes[offset + 1]
@@ -39,6 +40,13 @@ enum RecordScan: Equatable {
         return
       }
       guard next <= bytes.count else { break }
+      if type == RecordScan.params, id == begun {
+        let content = offset + RecordScan.headerLength
+        guard unsafe lengths.pass(bytes[content..<content + length]) else {
+          self = .garbage
+          return
+        }
+      }
       switch type {
       case RecordScan.beginRequest where id != RecordScan.managementID: begun = begun ?? id
       case RecordScan.params where length == 0 && id == begun: isHeadComplete = true
@@ -50,5 +58,53 @@ enum RecordScan: Equatable {
       offset = next
     }
     self = isHeadComplete ? .head : .partialHead
+  }
+}
+
+/// The lengths of parameters, which come before each and may be cut by the ends of records.
+///
+/// libfcgi adds the two of a parameter as they are, and allocates what comes out: the sum of large
+/// ones overflows (CVE-2025-23016), and one is two gigabytes.
+/// - Source: FastCGI specification 1.0, section 3.4.
+private struct ParameterLengths {
+  /// Bytes of a name and a value that come before the next length.
+  private var skipped = 0
+  private var length = 0
+  /// Bytes of the length that are still to come.
+  private var missing = 0
+  private var name: Int?
+
+  /// Goes through the content of a record.
+  ///
+  /// - Returns: whether all lengths so far are such as the window can hold.
+  mutating func pass(_ content: Slice<UnsafeRawBufferPointer>) -> Bool {
+    var offset = unsafe content.startIndex
+    while unsafe offset < content.endIndex {
+      if skipped > 0 {
+        let passed = unsafe min(skipped, content.endIndex - offset)
+        offset += passed
+        skipped -= passed
+        continue
+      }
+      let byte = unsafe Int(content[offset])
+      offset += 1
+      if missing > 0 {
+        length = length << 8 | byte
+        missing -= 1
+      } else {
+        // The highest bit tells a length of four bytes.
+        length = byte & 0x7f
+        missing = byte < 0x80 ? 0 : 3
+      }
+      guard missing == 0 else { continue }
+      guard length <= FastCGISettings.window else { return false }
+      if let name {
+        skipped = name + length
+        self.name = nil
+      } else {
+        name = length
+      }
+    }
+    return true
   }
 }

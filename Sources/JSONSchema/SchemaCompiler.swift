@@ -5,7 +5,7 @@ struct SchemaCompiler {
   private(set) var subschemas: [Subschema] = []
   /// By their pointers.
   private var places: [ExactString: Int] = [:]
-  private var anchors: [String: Int] = [:]
+  private var anchors: [ExactString: Int] = [:]
   private var references: [Reference] = []
   var patterns = 0
   private var pointerBytes = 0
@@ -97,7 +97,7 @@ struct SchemaCompiler {
       guard Self.isAnchor(name) else {
         throw member.error("anchor", "An anchor is a name such as address, in ASCII.")
       }
-      guard anchors.updateValue(index, forKey: name) == nil else {
+      guard anchors.updateValue(index, forKey: ExactString(name)) == nil else {
         throw member.error("anchor", "The anchor \(name) is there twice.")
       }
     case .schema, .id:
@@ -152,7 +152,7 @@ struct SchemaCompiler {
 
   private func target(of fragment: Substring) -> Int? {
     guard let text = Self.percentDecoded(fragment) else { return nil }
-    if let anchor = anchors[text] { return anchor }
+    if let anchor = anchors[ExactString(text)] { return anchor }
     guard let pointer = JSONPointer(text) else { return nil }
     return places[ExactString(pointer.description)]
   }

@@ -200,7 +200,8 @@ struct Updater {
       default: true
       }
     }
-    try spend(visited)
+    // Each is a place in a sorted tree.
+    try spend(8 * visited)
     guard let leaf else { return }
     throw error(
       .pathNotViable,

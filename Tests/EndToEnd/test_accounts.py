@@ -230,6 +230,23 @@ class Accounts(Case):
         self.assertEqual(self.site.mails(wide), [])
         self.expect(self.reset(newest, MINE), 204)
 
+    def test_who_claims_an_address_in_another_form_keeps_no_mail_from_others(self):
+        def wide(name):
+            return "".join(chr(ord(letter) + 0xfee0) for letter in name) + "@example.com"
+
+        self.expect(self.register(wide("early"), THEIRS), 201)
+        link = {"provider": "password", "email": wide("linked"), "password": THEIRS}
+        self.expect(self.post("/v1/me/identities", link,
+                              token=self.site.login()["access_token"]), 200)
+        for email in ["early@example.com", "linked@example.com"]:
+            self.ask("/v1/password/reset-request", email)
+            self.expect(self.reset(self.site.mailed(email, "dpr"), MINE), 204)
+            mine = self.expect(self.login(email, MINE), 200).json
+            self.assertEqual(self.me(mine).json["email"], email)
+        # Where no form can be sent mail, it stays as it was typed.
+        odd = self.expect(self.register("J\u00fcrgen@example.com"), 201).json
+        self.assertEqual(self.me(odd).json["email"], "J\u00fcrgen@example.com")
+
     def test_a_code_counts_until_the_mail_of_the_next_is_accepted(self):
         self.confirmed("kept@example.com")
         self.ask("/v1/password/reset-request", "kept@example.com")

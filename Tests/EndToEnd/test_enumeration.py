@@ -109,6 +109,8 @@ class Enumeration(Case):
         told = self.assert_alike(
             lambda email: self.register(email, "newcomers password", headers=self.APP))
         self.assertEqual((told[0], told[3]), (self.CREATED, 1))
+        # Nor does a failure of somebody else tell in whose trail it is.
+        self.assert_alike(lambda email: self.login(email, "somebody elses", headers=self.APP))
         if self.CREATED == 201:
             for path in ["", "/identities", "/export", "/audit"]:
                 self.assert_alike(lambda email: self.me(grants[email].json, path))
@@ -124,6 +126,7 @@ class Enumeration(Case):
 
         told = self.assert_alike(link)
         self.assertEqual((told[0], told[3]), (200, 1))
+        self.assert_alike(lambda email: self.login(email, "somebody elses", headers=self.APP))
         for path in ["", "/identities", "/export", "/audit"]:
             self.assert_alike(lambda email: self.me(grants[email], path, headers=self.APP))
 

@@ -65,6 +65,29 @@ import Testing
     #expect(scan(cut) != .whole)
   }
 
+  @Test func `records of another request do not count`() {
+    let other = Self.record(4, [], id: 2) + Self.record(5, [], id: 2)
+    #expect(scan(Self.begin + other) == .partialHead)
+    #expect(scan(Self.head + other) == .head)
+    #expect(
+      scan(Self.begin + other + Self.parameters + Self.endOfParameters + Self.endOfBody) == .whole
+    )
+  }
+
+  @Test(arguments: [
+    [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff], [0x80, 1, 0, 1, 0],
+    [0, 0xff, 0xff, 0xff, 0xff],
+    [1, 2, 65, 66, 67, 0xff, 0xff, 0xff, 0xfe, 1],
+  ])
+  func `a parameter that no window holds is refused, however its length is cut`(_ bytes: [UInt8]) {
+    for cut in 1..<bytes.count {
+      let parts = Self.record(4, Array(bytes[..<cut])) + Self.record(4, Array(bytes[cut...]))
+      #expect(scan(Self.begin + parts) == .garbage)
+    }
+    #expect(scan(Self.begin + Self.record(4, bytes)) == .garbage)
+    #expect(scan(Self.begin + Self.record(4, [0x80, 0, 0, 1, 2, 65, 66, 67])) == .partialHead)
+  }
+
   @Test func `the end of a body before the end of the parameters ends nothing`() {
     #expect(scan(Self.begin + Self.endOfBody) == .partialHead)
     #expect(scan(Self.begin + Self.endOfBody + Self.parameters) == .partialHead)

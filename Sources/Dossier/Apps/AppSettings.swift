@@ -193,7 +193,9 @@ package struct AppSettings: Sendable {
     AppSetting.allCases.map(\.rawValue).filter { chosen[$0] != nil }
   }
 
-  package func allows(origin: String) -> Bool { list(.allowedOrigins).contains(origin) }
+  package func allows(origin: String) -> Bool {
+    list(.allowedOrigins).contains { $0.hasSameBytes(as: origin) }
+  }
 
   /// Every setting with its value in force.
   package var json: JSONObject {

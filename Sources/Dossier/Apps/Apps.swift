@@ -6,8 +6,8 @@ package import Postgres
 @EventLoop package final class Apps {
   private let database: Database
   private let fallback: String
-  private var byName: [String: App] = [:]
-  private var byHost: [String: App] = [:]
+  private var byName: [ExactString: App] = [:]
+  private var byHost: [ExactString: App] = [:]
   /// The one of those who ask for none.
   private var usual: App?
   private var loadedAt: UInt64?
@@ -42,8 +42,8 @@ package import Postgres
       guard passed <= 2 * age else { return nil }
       _ = reload()
     }
-    if let name { return byName[name] }
-    if !byHost.isEmpty, let host = host(), let app = byHost[host] { return app }
+    if let name { return byName[ExactString(name)] }
+    if !byHost.isEmpty, let host = host(), let app = byHost[ExactString(host)] { return app }
     return usual
   }
 
@@ -53,7 +53,7 @@ package import Postgres
   package func app(named name: String?, host: String?) async throws(Failure) -> App {
     let askedAt = EventLoop.now()
     try await freshen(askedAt)
-    if let name {
+    if let name = name.map(ExactString.init) {
       // Perhaps it has just been made: what began to be read before it was asked for may lack it.
       while byName[name] == nil, readAt < askedAt {
         let (now, next) = (EventLoop.now(), begunAt + Self.patience)
@@ -64,7 +64,7 @@ package import Postgres
       guard let app = byName[name] else { throw .unknownApp }
       return app
     }
-    if let host, let app = byHost[host] { return app }
+    if let host, let app = byHost[ExactString(host)] { return app }
     guard let app = usual else { throw .unknownApp }
     return app
   }
@@ -99,13 +99,13 @@ package import Postgres
       defer { load = nil }
       do throws(DatabaseError) {
         let read = try await database.read(AppsQueries.all)
-        let known = Dictionary(uniqueKeysWithValues: byName.values.map { ($0.id, $0.schemas) })
+        let known = Dictionary(byName.values.map { ($0.id, $0.schemas) }) { first, _ in first }
         let schemas = try await Schemas.load(database, known)
         let apps = read.map { $0.with(schemas[$0.id] ?? DocumentSchemas()) }
-        byName = Dictionary(uniqueKeysWithValues: apps.map { ($0.name, $0) })
+        byName = Dictionary(apps.map { (ExactString($0.name), $0) }) { first, _ in first }
         byHost = [:]
-        for app in apps { for host in app.hosts { byHost[host] = app } }
-        usual = byName[fallback]
+        for app in apps { for host in app.hosts { byHost[ExactString(host)] = app } }
+        usual = byName[ExactString(fallback)]
         loadedAt = EventLoop.now()
         readAt = begunAt
         return Result<Void, Failure>.success(())

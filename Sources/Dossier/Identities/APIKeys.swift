@@ -32,12 +32,7 @@ package enum APIKeys {
     var notice: WayInNotice?
     let outcome = try await context.store.transaction { transaction async throws(DatabaseError) in
       // Keys made at once are counted one after the other.
-      let locked = try await transaction.run(
-        IdentitiesQueries.lock,
-        caller.user,
-        caller.authority
-      )
-      guard !locked.isEmpty else { return Bool?.none }
+      guard try await Identities.lock(caller, in: transaction) else { return Bool?.none }
       let made = try await transaction.run(
         APIKeyQueries.make,
         caller.user,
@@ -107,7 +102,13 @@ package enum APIKeys {
   ) async throws(Failure) -> Sessions.Grant {
     let user = try await owner(of: text, context)
     try await Devices.admit(user, context)
-    let opening = Opening(of: user, by: "api-key", context)
+    let key = Credential(.apiKey, text, context.store.keys.master)
+    let opening = Opening(
+      of: user,
+      by: "api-key",
+      showing: key?.part(as: APIKeyID.self).text,
+      context
+    )
     try await context.store.transaction { (transaction) async throws(DatabaseError) in
       try await opening.write(in: transaction)
     }

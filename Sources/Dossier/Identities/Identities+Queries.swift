@@ -95,14 +95,10 @@ package enum IdentitiesQueries {
     """
   )
 
-  /// Locks the caller; no row when its session does not count.
-  static let lock = Statement<String, UserID, Authority>(
+  /// Locks a user, as everything does first that changes or uses what it can log in with.
+  static let lock = Statement<String, UserID>(
     "identities.lock",
-    """
-    select u.user_id from users u
-    where u.user_id = $1 and exists (select from caller($1, $2))
-    for no key update of u
-    """
+    "select user_id from users where user_id = $1 for no key update"
   )
 
   /// How many others there are to log in with; no row when there is no such identity.

@@ -48,13 +48,14 @@ package enum Identities {
     let limit = ClaimLimit(address.key, context)
     var notice: WayInNotice?
     let outcome = try await context.store.transaction { transaction async throws(DatabaseError) in
-      guard try await limit.makeRoom(in: transaction) else { return LinkOutcome.crowded }
+      guard try await lock(caller, in: transaction) else { return LinkOutcome.sessionEnded }
+      guard try await limit.makeRoom(in: transaction) else { return .crowded }
       let linked = try await transaction.run(
         IdentitiesQueries.linkPassword,
         caller.user,
         caller.authority,
         IdentityID(),
-        credentials.email,
+        address.stored(credentials.email),
         address.key,
         hash
       )
@@ -98,6 +99,7 @@ package enum Identities {
     if holder.first?.user == caller.user { return }
     var notice: WayInNotice?
     let isLinked = try await context.store.transaction { transaction async throws(DatabaseError) in
+      guard try await lock(caller, in: transaction) else { return false }
       let linked = try await transaction.run(
         IdentitiesQueries.linkSubject,
         caller.user,
@@ -130,12 +132,7 @@ package enum Identities {
     var notice: WayInNotice?
     let outcome = try await context.store.transaction { transaction async throws(DatabaseError) in
       // Two at once must not each leave the other's.
-      let locked = try await transaction.run(
-        IdentitiesQueries.lock,
-        caller.user,
-        caller.authority
-      )
-      guard !locked.isEmpty else { return UnlinkOutcome.sessionEnded }
+      guard try await lock(caller, in: transaction) else { return UnlinkOutcome.sessionEnded }
       let found = try await transaction.run(IdentitiesQueries.others, caller.user, identity)
       guard let found = found.first else { return .notFound }
       guard found.others > 0 else { return .last }
@@ -156,4 +153,16 @@ package enum Identities {
   }
 
   private enum UnlinkOutcome { case unlinked, sessionEnded, notFound, last }
+
+  /// Keeps what the caller can log in with from changing, other than by this transaction.
+  ///
+  /// - Returns: whether its session counts, looked at when the lock is there: what held it may have
+  ///   ended the session, as a reset of the password does.
+  @EventLoop static func lock(
+    _ caller: Caller,
+    in transaction: Transaction
+  ) async throws(DatabaseError) -> Bool {
+    _ = try await transaction.run(IdentitiesQueries.lock, caller.user)
+    return try await !transaction.run(CallerQueries.live, caller.user, caller.authority).isEmpty
+  }
 }

@@ -74,7 +74,12 @@ package enum TokenLogin {
     guard let holder = found.first else { return nil }
     guard !holder.isBlocked else { throw .wrongCredentials }
     try await Devices.admit(holder.user, context)
-    let opening = Opening(of: holder.user, by: external.provider, context)
+    let opening = Opening(
+      of: holder.user,
+      by: external.provider,
+      showing: external.subject,
+      context
+    )
     try await context.store.transaction { (transaction) async throws(DatabaseError) in
       try await opening.write(in: transaction)
     }

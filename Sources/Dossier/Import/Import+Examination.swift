@@ -82,7 +82,7 @@ enum ImportDecision {
 
 /// What no two rows of one transaction may both touch, so that each finds what those before it left.
 struct ImportClaims {
-  private var taken: Set<String> = []
+  private var taken: Set<ExactString> = []
 
   /// Whether the row shares nothing with those before; then what it touches is taken.
   mutating func take(_ row: ImportedUser, _ found: ImportFinding) -> Bool {
@@ -92,8 +92,9 @@ struct ImportClaims {
     for user in [found.holder, found.claimant] + found.owners {
       if let user { own.insert(user.text) }
     }
-    guard taken.isDisjoint(with: own) else { return false }
-    taken.formUnion(own)
+    let exact = own.map(ExactString.init)
+    guard taken.isDisjoint(with: exact) else { return false }
+    taken.formUnion(exact)
     return true
   }
 }

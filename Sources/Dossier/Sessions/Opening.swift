@@ -11,15 +11,19 @@ struct Opening {
   private let device: DeviceID
   private let secret: Credential
   private let isNewDevice: Bool
+  private let evidence: String?
   private let context: Context
 
   /// - Parameters:
   ///   - user: who has proved to be it.
   ///   - provider: by which identity.
+  ///   - evidence: what was found to be right: the stored hash of a password, the id of an API key,
+  ///     the subject of an identity; nil for a user who is made in the same transaction.
   ///   - context: names the device, if the client has one.
-  init(of user: UserID, by provider: String, _ context: Context) {
+  init(of user: UserID, by provider: String, showing evidence: String? = nil, _ context: Context) {
     self.user = user
     self.provider = provider
+    self.evidence = evidence
     self.context = context
     isNewDevice = context.device == nil
     if let known = context.device {
@@ -31,7 +35,8 @@ struct Opening {
     }
   }
 
-  /// Undoes the transaction when the device is not what it says, or has no room.
+  /// Undoes the transaction when the device is not what it says, or has no room, or when what the
+  /// user has shown does not log in any more: since it was looked at, a reset may have ended it.
   @EventLoop func write(in transaction: Transaction) async throws(DatabaseError) {
     let entered = try await transaction.run(
       SessionsQueries.enter,
@@ -42,6 +47,12 @@ struct Opening {
     )
     guard !entered.isEmpty else {
       throw DatabaseError(.undone, "the device has another secret", constraint: "device_unknown")
+    }
+    if let evidence {
+      let stands = try await transaction.run(SessionsQueries.stands, user, provider, evidence)
+      guard stands.first == true else {
+        throw DatabaseError(.undone, "the way in has ended", constraint: "way_in_ended")
+      }
     }
     let opened = try await transaction.run(
       SessionsQueries.open,

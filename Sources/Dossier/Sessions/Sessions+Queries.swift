@@ -51,6 +51,28 @@ package enum SessionsQueries {
     """
   )
 
+  /// Whether what a user has shown logs it in still.
+  ///
+  /// After `enter`: whatever ends a way in has locked the user before, and is seen here.
+  /// - Parameter 2: `password`, `api-key` or the provider of an identity.
+  /// - Parameter 3: as `Opening` has it.
+  static let stands = Statement<Bool, UserID, String, String>(
+    "sessions.way_in_stands",
+    """
+    select u.blocked_at is null and case $2
+        when 'password' then exists (
+          select from passwords p where p.user_id = u.user_id and p.hash = $3)
+        when 'api-key' then exists (
+          select from api_keys k
+          where k.user_id = u.user_id and k.key_id = $3 and k.disabled_at is null)
+        else exists (
+          select from identity_subjects i where i.app_id = u.app_id and i.provider = $2
+            and i.subject = $3 and i.user_id = u.user_id)
+      end
+    from users u where u.user_id = $1
+    """
+  )
+
   /// Writes the user's place on the device and the session, which replaces the one that the user had
   /// there; no row when there is no room on the device.
   ///
@@ -172,7 +194,7 @@ package enum SessionsQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    enter, open, rotate, superseded, end, page,
+    enter, stands, open, rotate, superseded, end, page,
   ]
 }
 

@@ -1,4 +1,5 @@
 import EventLoop
+import Outbound
 package import Postgres
 
 /// An address of mail as somebody typed it.
@@ -20,6 +21,14 @@ struct EmailAddress {
   @EventLoop init(_ text: String, _ store: Store) async throws(Failure) {
     let rows = try await store.read(EmailAddressQueries.key, text)
     key = try rows.first.orUnforeseen("the key of an address")
+  }
+
+  /// What is stored of a form that was typed: it, unless mail can be sent to the key alone.
+  ///
+  /// Codes go to the first who claims an address: one who did so in full-width letters, to which no
+  /// mail can be sent, would keep them from all others.
+  func stored(_ typed: String) -> String {
+    MailAddress.fault(in: typed) != nil && MailAddress.fault(in: key) == nil ? key : typed
   }
 
   /// Of the passwords that come with this address.

@@ -173,6 +173,8 @@ struct ShownToken {
       isTaken = try await context.store.transaction { transaction async throws(DatabaseError) in
         // Those who claim the address follow one another.
         _ = try await transaction.run(EmailQueries.lockClaims, context.app.id, claim.email)
+        // Logins and changes that are under way come before, or find what this has ended.
+        _ = try await transaction.run(IdentitiesQueries.lock, user)
         let taken = try await transaction.run(
           MailTokenQueries.take,
           user,

@@ -22,8 +22,16 @@ extension Users {
     let salt = context.store.keys.master.passwordSalt(context.app.id, own.address ?? "")
     let hash = try await context.store.passwords.hash(new, salt)
     var notice: WayInNotice?
-    try await context.store.transaction { (transaction) async throws(DatabaseError) in
-      _ = try await transaction.run(PasswordQueries.set, caller.user, hash)
+    let isChanged = try await context.store.transaction { transaction async throws(DatabaseError) in
+      // While the hashes were made, a reset may have ended the session or set another password.
+      guard try await Identities.lock(caller, in: transaction) else { return Bool?.none }
+      let changed = try await transaction.run(
+        PasswordQueries.replace,
+        caller.user,
+        own.hash ?? "",
+        hash
+      )
+      guard !changed.isEmpty else { return false }
       if !keepingKeys { _ = try await transaction.run(APIKeyQueries.removeAll, caller.user) }
       _ = try await transaction.run(
         SessionsQueries.end,
@@ -38,7 +46,10 @@ extension Users {
       try await guarding.succeed(in: transaction)
       _ = try await transaction.run(FreshProofQueries.renew, caller.user, caller.authority)
       notice = try await WayInChange.passwordChanged.record(by: caller, in: transaction, context)
+      return true
     }
+    guard let isChanged else { throw caller.gone }
+    guard isChanged else { throw .wrongCredentials }
     notice?.send()
   }
 }
@@ -113,5 +124,17 @@ package enum PasswordQueries {
     """
   )
 
-  package static let all: [any PreparedStatement] = [own, set]
+  /// Sets a new one where it is still that with the hash of parameter 2; one row then.
+  ///
+  /// What was mailed to choose a new one stays good: it is the owner's answer to a thief who keeps
+  /// changing the password.
+  static let replace = Statement<String, UserID, String, String>(
+    "passwords.replace",
+    """
+    update passwords set hash = $3, changed_at = now() where user_id = $1 and hash = $2
+    returning user_id
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [own, set, replace]
 }

@@ -35,7 +35,7 @@ extension Users {
         grant = try await enter(found, match, context)
       }
     } else {
-      if match.hasHolder, context.app.settings.flag(.revealTakenEmails) { throw .emailTaken }
+      if match.holder != nil, context.app.settings.flag(.revealTakenEmails) { throw .emailTaken }
       user = UserID()
       try await Devices.admit(user, context)
       let opening = Opening(of: user, by: "password", context)
@@ -47,7 +47,7 @@ extension Users {
           user,
           context.app.id,
           IdentityID(),
-          credentials.email,
+          address.stored(credentials.email),
           address.key,
           match.hash
         )
@@ -77,7 +77,7 @@ extension Users {
     let address = try await EmailAddress(credentials.email, context)
     let match = try await match(credentials.password, address, context)
     guard let found = match.found else {
-      throw try await refused(match.first, context)
+      throw try await refused(match.holder, context)
     }
     try await requireUnblocked(found, context)
     return try await enter(found, match, context)
@@ -93,13 +93,14 @@ extension Users {
       throw .emailUnconfirmed
     }
     try await Devices.admit(found.user, context)
-    let opening = Opening(of: found.user, by: "password", context)
+    let opening = Opening(of: found.user, by: "password", showing: found.hash, context)
     try await context.store.transaction { (transaction) async throws(DatabaseError) in
+      try await opening.write(in: transaction)
+      // After it has made sure that the password is not another by now.
       if let renewed = match.renewed {
         _ = try await transaction.run(UsersQueries.renewHash, found.user, renewed)
       }
       try await match.guarding.succeed(in: transaction)
-      try await opening.write(in: transaction)
     }
     return try await opening.grant()
   }
@@ -131,10 +132,9 @@ extension Users {
     let renewed: String?
     /// The hash of the password, for a new user.
     let hash: String
-    /// Whose failure it is when it is nobody's password.
-    let first: UserID?
-    /// Whether somebody has proved the address.
-    let hasHolder: Bool
+    /// Who has proved the address, and whose failure it is when it is nobody's password: who only
+    /// claims it would see from its trail that nobody came before, and from where others come.
+    let holder: UserID?
     /// What counted the attempt.
     let guarding: FailureGuard
   }
@@ -169,8 +169,7 @@ extension Users {
       found: match.index.map { candidates[$0] },
       renewed: match.isOutdated ? match.hash : nil,
       hash: match.hash,
-      first: candidates.first?.user,
-      hasHolder: holder != nil,
+      holder: holder,
       guarding: guarding
     )
   }

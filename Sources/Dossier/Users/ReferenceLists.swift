@@ -1,7 +1,9 @@
+import JSON
+
 /// The time zones, languages, scripts and regions that there are, and the passwords that everybody
 /// uses, as Debian's packages list them.
 package struct ReferenceLists: Sendable {
-  private let zones: Set<String>
+  private let zones: Set<ExactString>
   /// Of ISO 639, with two and three letters; in lower case, as scripts and regions are.
   private let languages: Set<String>
   /// Of ISO 15924.
@@ -26,7 +28,7 @@ package struct ReferenceLists: Sendable {
   /// - Parameter folder: where the packages have their files.
   /// - Throws: as `load`.
   package init(in folder: String = "/usr") throws(ReferenceListError) {
-    zones = try ReferenceFile.zones.values(in: folder)
+    zones = Set(try ReferenceFile.zones.values(in: folder).map(ExactString.init))
     languages = try ReferenceFile.languages.values(in: folder)
       .union(try ReferenceFile.moreLanguages.values(in: folder))
       .union(try ReferenceFile.languageGroups.values(in: folder))
@@ -50,7 +52,7 @@ package struct ReferenceLists: Sendable {
 
   /// What is wrong with a time zone, for people; nil when nothing is.
   package func fault(inZone text: String) -> String? {
-    zones.contains(text)
+    zones.contains(ExactString(text))
       ? nil : "A zone is a name of the tz database as it is spelled there, such as Europe/Berlin."
   }
 

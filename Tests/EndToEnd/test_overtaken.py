@@ -1,0 +1,153 @@
+"""What is under way when a password is reset does not outlive the reset."""
+
+import subprocess
+import threading
+import unittest
+
+from cases import Case
+from deployment import TOOLS, wait_until
+
+OLD, NEW, THEIRS = "correct horse", "battery staple", "a thiefs own words"
+
+
+class Held:
+    """A row of the database that is locked until `release`."""
+
+    def __init__(self, site, query):
+        self.psql = subprocess.Popen(
+            [TOOLS / "psql", "-h", site.folder, "-U", "owner", "-d", "dossier", "-Atq"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        print(f"begin; {query} for update; select 'held';", file=self.psql.stdin, flush=True)
+        while self.psql.stdout.readline() != "held\n":
+            pass
+
+    def release(self):
+        # The end of the session is that of the lock.
+        self.psql.communicate()
+
+
+class Overtaken(Case):
+    def started(self, request):
+        """Begins a request; what waits for its answer."""
+        answers = []
+        thread = threading.Thread(target=lambda: answers.append(request()))
+        thread.start()
+
+        def answer():
+            thread.join()
+            return answers[0]
+
+        return answer
+
+    def wait_for(self, count):
+        waiting = "select count(*) from pg_stat_activity where wait_event_type = 'Lock'"
+        wait_until(lambda: int(self.site.sql(waiting)) >= count, what=f"{count} that wait")
+
+    def attempt(self, try_once):
+        """Tries until nothing has waited for longer than the database lets a statement run."""
+        for index in range(20):
+            if try_once(f"{self._testMethodName.replace('_', '-')[-40:]}-{index}@example.com"):
+                return
+        self.fail("every try took too long")
+
+    def reset_token(self, email):
+        self.expect(self.post("/v1/password/reset-request", {"email": email}), 202)
+        return self.site.mailed(email, "dpr")
+
+    def live(self, grant):
+        return self.site.sql("select count(*) from sessions where ended_at is null "
+                             f"and user_id = '{grant['user_id']}'")
+
+    def assert_login_overtaken(self, email, grant, login):
+        """A login that has been let in, and whose session is not yet written when a reset is."""
+        token = self.reset_token(email)
+        device = {"Dossier-Device": grant["device_secret"]}
+        held = Held(self.site,
+                    f"select from devices where device_id = '{grant['device_id']}'")
+        try:
+            answer = self.started(lambda: login(device))
+            self.wait_for(1)
+            self.expect(self.reset(token, NEW), 204)
+        finally:
+            held.release()
+        if answer().status == 503:
+            return False
+        self.expect(answer(), 401, "wrong_credentials")
+        self.assertEqual(self.live(grant), "0")
+        return True
+
+    def test_a_login_by_the_old_password(self):
+        def try_once(email):
+            grant = self.confirmed(email, OLD)
+            return self.assert_login_overtaken(
+                email, grant, lambda device: self.login(email, OLD, headers=device))
+
+        self.attempt(try_once)
+
+    def test_a_login_by_an_api_key(self):
+        def try_once(email):
+            grant = self.confirmed(email, OLD)
+            key = self.post("/v1/me/api-keys", {"name": "cron"}, token=grant["access_token"])
+            return self.assert_login_overtaken(
+                email, grant,
+                lambda device: self.post("/v1/login/api-key", {"key": key.json["key"]},
+                                         headers=device))
+
+        self.attempt(try_once)
+
+    def test_a_change_of_the_password(self):
+        def try_once(email):
+            grant = self.confirmed(email, OLD)
+            token = self.reset_token(email)
+            change = {"current_password": OLD, "new_password": THEIRS}
+            # The change has read what the password is, and counts the attempt.
+            with self.site.locked("attempts"):
+                answer = self.started(lambda: self.post(
+                    "/v1/password/change", change, token=grant["access_token"]))
+                self.wait_for(1)
+                self.expect(self.reset(token, NEW), 204)
+            if answer().status == 503:
+                return False
+            self.expect(answer(), 401, "session_ended")
+            self.expect(self.login(email, THEIRS), 401, "wrong_credentials")
+            self.expect(self.login(email, NEW), 200)
+            return True
+
+        self.attempt(try_once)
+
+    def test_an_api_key_that_is_being_made(self):
+        def try_once(email):
+            grant = self.expect(self.register(email, OLD), 201).json
+            token = self.reset_token(email)
+            held = Held(self.site, f"select from users where user_id = '{grant['user_id']}'")
+            try:
+                # They follow one another in the order in which they came.
+                reset = self.started(lambda: self.reset(token, NEW))
+                self.wait_for(1)
+                made = self.started(lambda: self.post(
+                    "/v1/me/api-keys", {"name": "later"}, token=grant["access_token"]))
+                self.wait_for(2)
+            finally:
+                held.release()
+            if reset().status == 503 or made().status == 503:
+                return False
+            self.expect(reset(), 204)
+            self.expect(made(), 401, "session_ended")
+            self.assertEqual(self.site.sql(
+                f"select count(*) from api_keys where user_id = '{grant['user_id']}'"), "0")
+            return True
+
+        self.attempt(try_once)
+
+    def test_a_thief_who_changes_the_password_takes_no_reset_away(self):
+        grant = self.confirmed("codes@example.com", OLD)
+        token = self.reset_token("codes@example.com")
+        change = {"current_password": OLD, "new_password": THEIRS}
+        self.expect(self.post("/v1/password/change", change, token=grant["access_token"]), 204)
+        self.expect(self.reset(token, NEW), 204)
+        self.expect(self.login("codes@example.com", NEW), 200)
+        self.expect(self.login("codes@example.com", THEIRS), 401, "wrong_credentials")
+
+
+if __name__ == "__main__":
+    unittest.main()
