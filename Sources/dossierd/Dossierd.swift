@@ -116,14 +116,22 @@ struct WorkerCommand: ParsableCommand {
   @Flag(help: .hidden)
   var whenReady = false
 
+  @Flag(help: .hidden)
+  var keepsHouse = false
+
   func run() throws {
     Secrecy.keep()
     let configuration = try options.configuration(
       with: ReferenceLists.load,
       tell: Worker.complaint(slot: slot)
     )
-    EventLoop.reactor.start { [slot, whenReady] in
-      Worker.run(configuration, slot: slot, whenReady: whenReady)
+    EventLoop.reactor.start { [slot, whenReady, keepsHouse] in
+      Worker.run(
+        configuration,
+        slot: slot,
+        whenReady: whenReady,
+        keepsHouse: keepsHouse || slot == nil
+      )
     }
   }
 }
