@@ -30,6 +30,8 @@ import Glibc
     unsafe FCGX_InitRequest(request, -1, 0)
     unsafe request.pointee.ipcFd = descriptor
     unsafe request.pointee.keepConnection = 1
+    // Or libfcgi, where it finds a fault and closes, waits for the other side to do so first.
+    unsafe request.pointee.detached = 1
     limitWaiting()
     watch = try Watch(descriptor, for: [.read, .hangUp, .edges]) { [unowned self] _ in
       if state == .busy { isLookDue = true } else { look() }
@@ -107,7 +109,6 @@ import Glibc
     // We close, not libfcgi, which would wait for the other side.
     let keeps = unsafe request.pointee.keepConnection != 0
     unsafe request.pointee.keepConnection = 1
-    unsafe request.pointee.detached = 1
     if !isWhole {
       startDeadline { [unowned self] in shutdown(descriptor, Int32(SHUT_RDWR)) }
     }

@@ -1,7 +1,7 @@
 /// How much of a request the bytes at hand are, by FastCGI's record headers.
 ///
-/// Only lengths are read here, also those of parameters; libfcgi reads the records. What this buys: the loop calls libfcgi,
-/// whose reads block, only when all it will ask for has arrived.
+/// Only lengths are read here, also those of parameters; libfcgi reads the records. What this buys:
+/// the loop calls libfcgi, whose reads block, only when all it will ask for has arrived.
 /// - Source: FastCGI specification 1.0, sections 3.3 and 5.
 enum RecordScan: Equatable {
   /// The parameters are not complete.
@@ -49,7 +49,12 @@ enum RecordScan: Equatable {
       }
       switch type {
       case RecordScan.beginRequest where id != RecordScan.managementID: begun = begun ?? id
-      case RecordScan.params where length == 0 && id == begun: isHeadComplete = true
+      case RecordScan.params where length == 0 && id == begun:
+        guard lengths.areWhole else {
+          self = .garbage
+          return
+        }
+        isHeadComplete = true
       case RecordScan.stdin where length == 0 && id == begun && isHeadComplete:
         self = .whole
         return
@@ -73,6 +78,9 @@ private struct ParameterLengths {
   /// Bytes of the length that are still to come.
   private var missing = 0
   private var name: Int?
+
+  /// Whether nothing of the last parameter is still to come.
+  var areWhole: Bool { skipped == 0 && missing == 0 && name == nil }
 
   /// Goes through the content of a record.
   ///

@@ -116,6 +116,9 @@ struct WorkerCommand: ParsableCommand {
   @Flag(help: .hidden)
   var whenReady = false
 
+  @Flag(help: .hidden)
+  var keepsHouse = false
+
   func run() throws {
     Secrecy.keep()
     let configuration = try options.configuration(
@@ -123,8 +126,13 @@ struct WorkerCommand: ParsableCommand {
       tell: Worker.complaint(slot: slot)
     )
     EventLoop.reactor.takeGlobalJobs()
-    EventLoop.reactor.start { [slot, whenReady] in
-      Worker.run(configuration, slot: slot, whenReady: whenReady)
+    EventLoop.reactor.start { [slot, whenReady, keepsHouse] in
+      Worker.run(
+        configuration,
+        slot: slot,
+        whenReady: whenReady,
+        keepsHouse: keepsHouse || slot == nil
+      )
     }
   }
 }

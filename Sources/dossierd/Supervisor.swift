@@ -123,7 +123,8 @@ import Glibc
     let worker = try WorkerProcess(
       program: OwnProgram.path,
       words: ["worker", "--slot", String(slot)] + (isReload ? ["--when-ready"] : [])
-        + options.arguments(hasSnapshot: settings != nil),
+        // By the seat: slots are others after each reload.
+        + (index == 0 ? ["--keeps-house"] : []) + options.arguments(hasSnapshot: settings != nil),
       index: index,
       socket: sockets[index].descriptor,
       board: board,

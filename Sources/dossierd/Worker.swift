@@ -17,7 +17,6 @@ import Wiring
   private let service: Service
   private let metrics: Metrics
   private let passwords: PasswordHasher
-  private let slot: Int
   private var listener: Listener?
   private var signals: Signals?
   private static let signals = [SIGTERM, SIGINT, SIGHUP]
@@ -28,7 +27,13 @@ import Wiring
   ///   - configuration: what is in force.
   ///   - slot: where it counts on the supervisor's board; nil without a supervisor.
   ///   - whenReady: accepts nothing before it can serve, and ends when that takes too long.
-  static func run(_ configuration: Configuration, slot: Int?, whenReady: Bool) {
+  ///   - keepsHouse: whether it is the one that removes what nobody can use any more.
+  static func run(
+    _ configuration: Configuration,
+    slot: Int?,
+    whenReady: Bool,
+    keepsHouse: Bool
+  ) {
     // Before the pools' threads: one of them would be handed a SIGTERM, and libfcgi's handler
     // would swallow it.
     Signals.block(Self.signals)
@@ -43,6 +48,7 @@ import Wiring
       }
       do {
         try worker.start()
+        if keepsHouse { worker.keepHouse() }
       } catch {
         complaint(slot: slot)("\(error)")
         exit(1)
@@ -84,7 +90,6 @@ import Wiring
 
   private init(_ configuration: Configuration, _ board: MetricsBoard, slot: Int) {
     self.configuration = configuration
-    self.slot = slot
     var settings = DatabaseSettings(
       conninfo: configuration.database,
       applicationName: "dossierd"
@@ -166,7 +171,6 @@ import Wiring
     settings.connections = configuration.connections
     let listener = try Listener(0, settings, serve)
     self.listener = listener
-    if slot == 0 { keepHouse() }
     EventLoop.reactor.superviseTurns(longerThan: Self.longTurn) { [metrics] time in
       metrics.countLongTurn(microseconds: time.nanoseconds / 1_000)
       Log.write("warning", "one turn of the loop took \(time.nanoseconds / 1_000_000) ms")

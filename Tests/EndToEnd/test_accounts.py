@@ -128,6 +128,22 @@ class Accounts(Case):
         self.expect(self.confirm(token, {"access_token": "x"}), 401, "token_invalid")
         self.expect(self.confirm(token, password="correct horse"), 204)
 
+    def test_a_code_proves_no_other_address_than_the_one_it_was_mailed_to(self):
+        grant = self.expect(self.register("first-one@example.com", THEIRS), 201).json
+        token = self.site.mailed("first-one@example.com", "dct")
+        # As when it unlinks the address while the mail is under way, and links another.
+        self.site.sql(
+            "update identities set subject = 'another-one@example.com' "
+            f"where user_id = '{grant['user_id']}'; "
+            "update unconfirmed_emails set email_key = 'another-one@example.com' "
+            f"where user_id = '{grant['user_id']}'; "
+            "update users set email = 'another-one@example.com' "
+            f"where user_id = '{grant['user_id']}'")
+        self.expect(self.confirm(token, grant), 400, "mail_token_invalid")
+        identity, = self.me(grant, "/identities").json
+        self.assertEqual((identity["subject"], identity["confirmed"]),
+                         ("another-one@example.com", False))
+
     def test_passwords_are_not_guessed_by_confirming(self):
         self.expect(self.register("guess@example.com"), 201)
         token = self.site.mailed("guess@example.com", "dct")

@@ -194,8 +194,13 @@ class Devices(Case):
                           "Path=/"]:
             self.assertIn(attribute, set_cookie)
         cookie = {"Cookie": "x=1; " + set_cookie.split(";")[0]}
-        # New tokens for the active user.
+        # New tokens for the active user, whose session has been used by that: nothing that looks for
+        # what nobody uses takes it away.
+        where = f"where user_id = '{answer.json['user_id']}'"
+        self.site.sql(f"update sessions set refreshed_at = now() - interval '31 days' {where}")
         token = self.expect(self.post("/v1/token/refresh", {}, headers={**cookie, **origin}), 200)
+        self.assertEqual(self.site.sql(
+            f"select refreshed_at > now() - interval '1 day' from sessions {where}"), "t")
         self.assertEqual(token.json["user_id"], answer.json["user_id"])
         self.expect(self.me(token.json), 200)
         listed = self.expect(self.site.get("/v1/device", headers=cookie), 200)

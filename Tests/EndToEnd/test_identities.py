@@ -145,6 +145,9 @@ class Identities(Case):
             "expired": self.jwt("sub-2", exp=now - 61),
             "not yet": self.jwt("sub-2", nbf=now + 90),
             "audience": self.jwt("sub-2", audience="another"),
+            "no audience": self.jwt("sub-2", audience=[]),
+            "unsigned, no audience": f"eyJhbGciOiJub25lIn0.{encode(claims('x', audience=[]))}.",
+            "an audience that is no text": self.jwt("sub-2", audience=["app", 7]),
             "issuer": self.jwt("sub-2", issuer="https://evil.example.com"),
             "no subject": self.jwt(""),
             "no expiry": self.key.token({"iss": "https://issuer.example.com", "sub": "x",
@@ -158,6 +161,7 @@ class Identities(Case):
                 self.expect(answer, 401, "external_token_invalid")
                 self.assertTrue(answer.json["detail"])
         self.expect(self.login_jwt(good), 200)
+        self.expect(self.login_jwt(self.jwt("sub-2", audience=["another", "app"])), 200)
 
     def test_a_token_that_asks_for_more_than_we_understand_is_refused(self):
         for head in [{"crit": ["exp"], "exp": 1}, {"crit": []}, {"crit": ["b64"], "b64": True},

@@ -113,6 +113,13 @@ class Properties(Case):
         key = next(iter(self.all().json))
         self.expect(self.bulk("PATCH", {"one": 1, key: None}), 200)
 
+    def test_a_change_has_no_more_members_than_can_matter(self):
+        self.expect(self.bulk("PATCH", {f"k{n}": None for n in range(200)}), 200)
+        for method, value in [("PATCH", None), ("PATCH", 1), ("PUT", 1)]:
+            body = {f"k{n}": value for n in range(60_000)}
+            self.expect(self.bulk(method, body), 409, "property_limit")
+        self.assertEqual(self.all().json, {})
+
     def test_an_app_chooses_the_length_of_strings(self):
         self.site.sql("insert into apps (app_id, name, settings) values (new_object_id(), 'wordy', "
                       "'{\"property_string_length\": 1024}')")

@@ -97,6 +97,17 @@ class Reload(unittest.TestCase):
         self.point_to(BUILD / "dossierd")
         self.succeeds()
 
+    def test_one_worker_keeps_house_also_after_reloads(self):
+        def keepers():
+            lines = [pathlib.Path(f"/proc/{worker}/cmdline").read_bytes().split(b"\0")
+                     for worker in self.site.workers()]
+            return sum(b"--keeps-house" in line for line in lines)
+
+        self.assertEqual(keepers(), 1)
+        for _ in range(2):
+            self.succeeds()
+            self.assertEqual(keepers(), 1)
+
     def test_a_database_that_lets_no_new_worker_in(self):
         # Who is connected stays so.
         self.site.sql("alter role server nologin")

@@ -235,6 +235,24 @@ class Connections(unittest.TestCase):
             client.sendall(whole)
             self.assertIn(b"access_token", responses(client))
 
+    def test_who_sends_faults_and_goes_on_sending_is_left(self):
+        begin, end = records()[:16], b"\x01\x04\x00\x01\x00\x00\x00\x00" + records()[-8:]
+        half = b"\x01\x04\x00\x01\x00\x01\x00\x00\x05"
+        unfit = b"\x01\x01\x00\x01\x00\x00\x00\x00"
+        for faults in [begin + half + end, unfit + end, begin + unfit + end]:
+            with self.subTest(faults), self.worker() as client:
+                client.sendall(faults)
+
+                def is_closed():
+                    try:
+                        client.send(b"x")
+                        return False
+                    except OSError:
+                        return True
+
+                wait_until(is_closed, 20, what="the end of the connection")
+                self.assertEqual(self.site.get("/healthz").status, 200)
+
     def test_a_body_that_never_ends_is_given_up(self):
         with self.worker() as client:
             client.sendall(records(content_length=2, body=b"{}")[:-8])

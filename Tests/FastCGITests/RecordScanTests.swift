@@ -56,7 +56,8 @@ import Testing
   }
 
   @Test func `a record is as long as its header says, with its padding`() {
-    let long = Self.record(4, [UInt8](repeating: 7, count: 65_535), padding: 255)
+    // Names and values of seven bytes.
+    let long = Self.record(4, [UInt8](repeating: 7, count: 65_520), padding: 255)
     let bytes = Self.begin + long + Self.endOfParameters + Self.endOfBody
     #expect(scan(bytes) == .whole)
     #expect(scan(Array(bytes.dropLast())) == .head)
@@ -86,6 +87,18 @@ import Testing
     }
     #expect(scan(Self.begin + Self.record(4, bytes)) == .garbage)
     #expect(scan(Self.begin + Self.record(4, [0x80, 0, 0, 1, 2, 65, 66, 67])) == .partialHead)
+  }
+
+  @Test func `parameters do not end within one`() {
+    let short = Array("\u{1}\u{1}ab".utf8)
+    let long: [UInt8] = [0x80, 0, 0, 200, 0x80, 0, 1, 0] + [UInt8](repeating: 0xff, count: 456)
+    let pairs = short + long + [0, 0] + short
+    let ends = [0, 4, 468, 470, 474]
+    for length in 0...pairs.count {
+      let parameters = length == 0 ? [] : Self.record(4, Array(pairs[..<length]))
+      let wanted: RecordScan = ends.contains(length) ? .head : .garbage
+      #expect(scan(Self.begin + parameters + Self.endOfParameters) == wanted, "\(length)")
+    }
   }
 
   @Test func `the end of a body before the end of the parameters ends nothing`() {

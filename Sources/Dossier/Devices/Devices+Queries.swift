@@ -93,6 +93,9 @@ package enum DevicesQueries {
   )
 
   /// One row when the proof is right, with nulls when nobody is active.
+  ///
+  /// It is a use of the session, as the exchange of a refresh token is: without, the limit of
+  /// sessions would end it, and housekeeping remove an anonymous user, as if nobody came any more.
   static let refresh = Statement<DevicePlaceRow, DeviceID, AppID, BinaryBytes, Int, Bool>(
     "devices.refresh",
     """
@@ -100,7 +103,7 @@ package enum DevicesQueries {
       update devices set last_seen_at = now()
       where device_id = $1 and app_id = $2 and secret_hash = $3 returning device_id
     ), session as (
-      update sessions s set expires_at = now() + $4::bigint * interval '1 second'
+      update sessions s set refreshed_at = now(), expires_at = now() + $4::bigint * interval '1 second'
       from device d cross join lateral device_places(d.device_id, $5::boolean) p
       where p.is_active and s.user_id = p.user_id and s.session_id = p.session_id
         and s.ended_at is null

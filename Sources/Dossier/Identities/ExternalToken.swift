@@ -5,6 +5,10 @@ internal import JWTKit
 /// A token of another issuer as it was read: nothing in it is verified.
 struct ExternalToken {
   let claims: ExternalClaims
+  /// Whom the token is for: one, or a list, which may be empty.
+  ///
+  /// From our gate: jwt-kit's claim stops the process over an empty list.
+  let audiences: [String]
   let algorithm: String?
   /// All claims, as JSON that has passed our gate.
   let members: JSONObject
@@ -18,14 +22,19 @@ struct ExternalToken {
     else { throw .invalidExternalToken("it is not a JWT with iss, sub, aud and exp") }
     if let fault = TokenHead.fault(in: read.head) { throw .invalidExternalToken(fault) }
     (claims, algorithm, members) = (parts.payload, parts.header.alg, read.claims)
+    let audience = read.claims["aud"] ?? .null
+    let listed = audience.array ?? [audience]
+    audiences = listed.compactMap(\.string)
+    guard audiences.count == listed.count else {
+      throw .invalidExternalToken("its aud is neither a string nor a list of strings")
+    }
   }
 }
 
-/// The claims that every token must have.
+/// The claims that every token must have, beside `aud`.
 struct ExternalClaims: JWTPayload {
   let iss: String
   let sub: String
-  let aud: AudienceClaim
   let exp: Int
   let nbf: Int?
 

@@ -43,7 +43,7 @@ package import Postgres
     let read = try ExternalToken(token)
     let payload = read.claims
     let issuers = try await context.store.read(IssuerQueries.named, context.app.id, payload.iss)
-    guard let issuer = issuers.first(where: { payload.aud.value.contains($0.audience) }) else {
+    guard let issuer = issuers.first(where: { read.audiences.contains($0.audience) }) else {
       throw .invalidExternalToken("its issuer or audience is not one of this app's")
     }
     let isSecret = issuer.secret != nil

@@ -29,6 +29,9 @@ package enum Properties {
   ) async throws(Failure) -> [Property] {
     let faults = faults(in: change, context.app.settings.number(.propertyStringLength))
     guard faults.isEmpty else { throw .invalid(faults) }
+    guard change.count <= PropertySet.changeLimit else {
+      throw .tooManyProperties(limit: PropertySet.limit)
+    }
     let outcome = try await context.store.transaction { transaction async throws(DatabaseError) in
       let locked = try await transaction.run(PropertyQueries.lock, caller.user, caller.authority)
       guard let floor = locked.first else {
@@ -68,6 +71,17 @@ package enum Properties {
         PropertySet.valueFault(value, "/value", stringLimit),
       ].compactMap(\.self)
     case .remove, .removeAll: []
+    }
+  }
+}
+
+extension PropertyChange {
+  /// How many members a client sent.
+  fileprivate var count: Int {
+    switch self {
+    case .replace(let object), .merge(let object): object.count
+    case .set, .remove: 1
+    case .removeAll: 0
     }
   }
 }

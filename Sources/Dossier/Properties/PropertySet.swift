@@ -52,6 +52,8 @@ package struct PropertySet {
   /// - Source: the limits of design section 1.
   package static let limit = 100
   package static let keyLimit = 128
+  /// Members that one change can have use for: to remove all that there may be, and to set as many.
+  static let changeLimit = 2 * limit
   /// The most that an app can allow; the database says the same.
   package static let largestString = 1_024
 
@@ -113,14 +115,15 @@ package struct PropertySet {
     written.remove(key)
   }
 
-  /// What breaks a rule in a flat object of properties.
+  /// What breaks a rule in a flat object of properties, which is looked at no further than it can be
+  /// of use.
   static func faults(
     in object: JSONObject,
     stringLimit: Int,
     allowsNull: Bool = false
   ) -> [Fault] {
     var faults: [Fault] = []
-    for (key, value) in object where faults.count < Fault.limit {
+    for (key, value) in object.prefix(changeLimit) where faults.count < Fault.limit {
       let pointer = "/" + JSONPointer.escaped(key)
       faults += [keyFault(key, pointer), valueFault(value, pointer, stringLimit, allowsNull)]
         .compactMap(\.self)

@@ -59,13 +59,15 @@ package enum EmailQueries {
 
   /// Makes an address the user's; whether it was not before.
   ///
-  /// No row when the user has no password any more: who had the address confirmed took it away.
+  /// No row when the user has no password with that address any more: it took it away, and may have
+  /// linked another, which the token of a mail that was under way does not prove.
   /// Fails by `identity_subjects_taken` when another has it.
   static let confirm = Statement<Bool, UserID, AppID, String>(
     "emails.confirm",
     """
     with own as (
-      select identity_id from identities where user_id = $1 and provider = 'password'
+      select identity_id from identities
+      where user_id = $1 and provider = 'password' and subject = email_key($3)
     ), before as (
       select user_id from identity_subjects
       where app_id = $2 and provider = 'email' and subject = email_key($3) and user_id = $1
