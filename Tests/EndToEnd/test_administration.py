@@ -232,7 +232,7 @@ class Commands(Administration):
         weak = subprocess.run([BUILD / "dossierd", "config", "--set=argon2_memory=8192"],
                               env=self.site.environment, capture_output=True, text=True)
         self.assertEqual(weak.returncode, 78)
-        self.assertIn("argon2_memory is 8192", weak.stdout)
+        self.assertIn("argon2_memory is 8192", weak.stderr)
 
 
 if __name__ == "__main__":

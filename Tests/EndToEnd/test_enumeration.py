@@ -35,7 +35,6 @@ class Enumeration(Case):
             cls.site.sql("insert into apps (app_id, name, settings) values (new_object_id(), "
                          "'careful', '{\"email_confirmation_required\": true, "
                          "\"failures_per_address\": 1000000}')")
-            cls.site.settle()
 
     def setUp(self):
         for kind in ["claimed", "proved", "both"]:
@@ -140,7 +139,6 @@ class WhereConfirmingIsRequired(Enumeration):
 class Revealing(Case):
     def test_an_app_may_answer_that_an_address_is_taken(self):
         self.site.dossier("app", "set", "default", "reveal_taken_emails=true")
-        self.site.settle()
         self.confirmed("taken@example.com")
         taken = self.expect(self.register("Taken@example.com", "another one"), 409, "email_taken")
         self.assertEqual(taken.json["errors"][0]["pointer"], "/email")

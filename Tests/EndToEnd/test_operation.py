@@ -78,7 +78,7 @@ class Settings(unittest.TestCase):
                         ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"]),
                          "sh", "-c", f'mount -t tmpfs none /usr/{folder} && exec "$@"', "-",
                          BUILD / program, *words],
-                        capture_output=True, text=True, timeout=20, env=settings)
+                        capture_output=True, text=True, timeout=120, env=settings)
                     self.assertEqual(refused.returncode, 78, refused.stdout + refused.stderr)
                     self.assertIn(f"Debian's package {package}", refused.stdout + refused.stderr)
 

@@ -155,7 +155,7 @@ class Reload(unittest.TestCase):
         old = self.site.supervisor
         # A second one on live sockets is refused.
         second = subprocess.run(
-            self.site.command, env=self.site.environment, capture_output=True, text=True, timeout=20)
+            self.site.command, env=self.site.environment, capture_output=True, text=True, timeout=120)
         self.assertEqual(second.returncode, 1)
         self.assertIn("is in use", second.stdout)
         # What is connected holds the old one.

@@ -85,7 +85,7 @@ class Transport(unittest.TestCase):
             ("GET", "/v1/me", 431, {"X-Long": "x" * 20_000}),
             ("PUT", "/v1/me/metadata", 413, {"Content-Length": str(1 << 24)}),
         ]:
-            client = http.client.HTTPSConnection("127.0.0.1", port, context=context, timeout=20)
+            client = http.client.HTTPSConnection("127.0.0.1", port, context=context, timeout=120)
             client.request(method, path, headers=headers)
             answer = client.getresponse()
             self.assertEqual(answer.status, status, path[:40])

@@ -24,10 +24,15 @@ import Wiring
   private var casts = 0
   private var known: Cast?
 
+  /// Not of the event loop: the thread that ends the process does it.
+  private nonisolated static func removeMailsAtExit() {
+    atexit { try? FileManager.default.removeItem(atPath: "/tmp/dossier-mails-\(getpid())") }
+  }
+
   private init() async throws {
     mails = "/tmp/dossier-mails-\(getpid())"
     mkdir(mails, 0o700)
-    atexit { try? FileManager.default.removeItem(atPath: "/tmp/dossier-mails-\(getpid())") }
+    World.removeMailsAtExit()
     let name = try await TestCluster.shared.createMigratedDatabase()
     var settings = DatabaseSettings(conninfo: name, applicationName: "wire")
     // As a last resort against hanging: all tests may come at once, on however slow a machine.
