@@ -10,7 +10,10 @@ enum RecordScan: Equatable {
   case head
   /// All of it is here.
   case whole
-  /// This is not a FastCGI request.
+  /// This is no request as web servers send them.
+  ///
+  /// Also with records of management, which none of them sends: libfcgi reads the content of those
+  /// that it does not know as if it were the request's.
   case garbage
 
   private static let headerLength = 8
@@ -34,7 +37,7 @@ enum RecordScan: Equatable {
       let padding = unsafe Int(bytes[offset + 6])
       let next = offset + RecordScan.headerLength + length + padding
       guard version == 1,
-        id == RecordScan.managementID || begun != nil || type == RecordScan.beginRequest
+        id != RecordScan.managementID, begun != nil || type == RecordScan.beginRequest
       else {
         self = .garbage
         return
@@ -48,7 +51,7 @@ enum RecordScan: Equatable {
         }
       }
       switch type {
-      case RecordScan.beginRequest where id != RecordScan.managementID: begun = begun ?? id
+      case RecordScan.beginRequest: begun = begun ?? id
       case RecordScan.params where length == 0 && id == begun:
         guard lengths.areWhole else {
           self = .garbage

@@ -177,7 +177,7 @@ class Deployment:
         subprocess.run(
             [*AS_POSTGRES, TOOLS / "pg_ctl", "-D", self.folder / "postgres", "-s", "-w",
              "-l", self.folder / "postgres/server.log", "-o",
-             f"-k {self.folder} -c listen_addresses='' -c fsync=off -c max_connections=100",
+             f"-k {self.folder} -c listen_addresses='' -c fsync=off -c log_error_verbosity=terse -c max_connections=100",
              "start"],
             check=True, cwd="/", stdout=subprocess.DEVNULL)
 

@@ -54,6 +54,25 @@ class Reauthentication(Case):
             if access.startswith("user "):
                 yield method, re.sub(r"\{\w+\}", "0" * 24, path), access
 
+    def test_a_stolen_anonymous_session_does_not_lock_its_owner_out(self):
+        grant = self.site.login()
+        self.grow_old(grant)
+        stolen = self.expect(self.make_key(grant), 201).json
+        # The owner has no evidence but this session, and it still counts.
+        by_key = self.expect(self.post("/v1/login/api-key", {"key": stolen["key"]}), 200).json
+        self.expect(self.make_key(grant, "mine"), 201)
+        path = f"/v1/me/api-keys/{stolen['id']}"
+        self.expect(self.site.request("DELETE", path, token=grant["access_token"]), 204)
+        # The thief's own session, opened by the key, is not exempt.
+        self.grow_old(grant)
+        self.expect(self.make_key(by_key), 401, "reauthentication_required")
+        link = {"provider": "password", "email": "once-anonymous@example.com",
+                "password": "correct horse"}
+        self.expect(self.post("/v1/me/identities", link, token=grant["access_token"]), 200)
+        # From then on there is a password to prove with.
+        self.grow_old(grant)
+        self.expect(self.make_key(grant), 401, "reauthentication_required")
+
     def test_the_routes_that_ask(self):
         asking = {(method, path) for method, path, access in self.routes()
                   if access.endswith("(fresh proof)")}
@@ -151,8 +170,6 @@ class Reauthentication(Case):
         grant = self.site.login()
         self.grow_old(grant)
         self.expect(self.make_key(grant), 201)
-        # Now there is something.
-        self.expect(self.make_key(grant), 401, "reauthentication_required")
         other = self.site.login()
         self.grow_old(other)
         gone = self.site.request("DELETE", "/v1/me", token=other["access_token"])

@@ -107,15 +107,16 @@ import Testing
     #expect(scan(Self.begin + Self.endOfBody + Self.endOfParameters) == .head)
   }
 
-  @Test func `records of management and unknown types are passed over`() {
-    let values = Self.record(9, [1, 2, 3], id: 0)
+  @Test func `records of unknown types are passed over, those of management refused`() {
     let unknown = Self.record(77, [1, 2, 3])
-    #expect(scan(values + Self.begin + unknown + Self.parameters) == .partialHead)
-    #expect(scan(values + Self.head + unknown + values + Self.endOfBody) == .whole)
-    // A request does not begin under the number of management.
-    #expect(
-      scan(Self.record(1, [0, 1, 1, 0, 0, 0, 0, 0], id: 0) + Self.endOfParameters) == .garbage
-    )
+    #expect(scan(Self.begin + unknown + Self.parameters) == .partialHead)
+    #expect(scan(Self.head + unknown + Self.endOfBody) == .whole)
+    for type: UInt8 in [1, 9, 77] {
+      let management = Self.record(type, [0, 1, 1, 0, 0, 0, 0, 0], id: 0)
+      #expect(scan(management) == .garbage)
+      #expect(scan(Self.begin + management) == .garbage)
+      #expect(scan(Self.head + management + Self.endOfBody) == .garbage)
+    }
   }
 
   @Test(arguments: [

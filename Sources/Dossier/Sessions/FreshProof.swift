@@ -24,7 +24,8 @@ extension Sessions {
   /// `reauthentication_minutes` and in this session.
   ///
   /// Asked of every route whose access says so. A user who has nothing to log in with is exempt: its
-  /// session is all that it has.
+  /// session is all that it has. The session of an anonymous user stays exempt when there are API keys
+  /// and nothing else, or whoever stole its token would make a key and lock the owner out with it.
   /// - Throws: `.reauthenticationRequired`, `.unauthenticated`, `.unavailable`.
   @EventLoop package static func requireFreshProof(
     of caller: Caller,
@@ -113,7 +114,10 @@ package enum FreshProofQueries {
     """
     select exists (
         select from sessions s where s.user_id = c.user_id and s.session_id = $2
-          and s.authenticated_at > now() - $3::bigint * interval '1 second')
+          and (s.authenticated_at > now() - $3::bigint * interval '1 second'
+            or s.provider = 'anonymous' and not exists (
+              select from identities i
+              where i.user_id = c.user_id and i.provider not in ('anonymous', 'api-key'))))
       or not exists (
         select from identities i where i.user_id = c.user_id and i.provider <> 'anonymous')
     from caller($1, $2) c
