@@ -1,3 +1,4 @@
+import CLinux
 import Configuration
 import EventLoop
 import FoundationEssentials
