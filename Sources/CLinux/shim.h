@@ -66,6 +66,23 @@ int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions
 static inline int CLinux_close_from(unsigned int first) {
   return (int)syscall(SYS_close_range, first, ~0U, 0);
 }
+// Which file a path names. Not `struct stat`: whether Swift finds its members depends on which other
+// modules a program is made of.
+typedef struct {
+  int exists, is_socket;
+  unsigned long long device, inode;
+} CLinux_file;
+static inline CLinux_file CLinux_file_at(const char *path) {
+  struct stat found;
+  CLinux_file file = {0, 0, 0, 0};
+  if (lstat(path, &found) == 0) {
+    file.exists = 1;
+    file.is_socket = S_ISSOCK(found.st_mode);
+    file.device = found.st_dev;
+    file.inode = found.st_ino;
+  }
+  return file;
+}
 static inline int CLinux_open_process(pid_t process) {
   return (int)syscall(SYS_pidfd_open, process, 0);
 }

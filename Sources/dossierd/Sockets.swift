@@ -47,15 +47,16 @@ struct SocketName {
     let isInUse = with(&name) { connect(probe, $0, $1) } == 0 || errno == EAGAIN
     close(probe)
     if isInUse { throw SocketError("\(path) is in use: another dossierd is running there") }
-    var file = stat()
-    if lstat(path, &file) == 0 {
-      guard file.st_mode & S_IFMT == S_IFSOCK else { throw SocketError("\(path) is no socket") }
+    let stale = CLinux_file_at(path)
+    if stale.exists != 0 {
+      guard stale.is_socket != 0 else { throw SocketError("\(path) is no socket") }
       unlink(path)
     }
     let descriptor = try make(AF_UNIX, path)
-    guard with(&name, { bind(descriptor, $0, $1) }) == 0, lstat(path, &file) == 0 else {
+    guard with(&name, { bind(descriptor, $0, $1) }) == 0 else {
       throw SocketError("\(path): \(systemMessage(errno))")
     }
+    let file = CLinux_file_at(path)
     if let group = configuration.socketGroup, chown(path, uid_t.max, group) != 0 {
       let reason = systemMessage(errno)
       unlink(path)
@@ -66,7 +67,7 @@ struct SocketName {
     }
     chmod(path, configuration.socketMode)
     try listen(descriptor, path)
-    return ListeningSocket(descriptor: descriptor, file: (path, file.st_dev, file.st_ino))
+    return ListeningSocket(descriptor: descriptor, file: (path, file))
   }
 
   private static func listen(on address: ListenAddress) throws(SocketError) -> ListeningSocket {
@@ -121,9 +122,9 @@ struct SocketName {
 struct ListeningSocket {
   let descriptor: Int32
   /// Its name, and which file that was when it was made; nil for TCP and for what was given to us.
-  private let file: (path: String, device: dev_t, inode: ino_t)?
+  private let file: (path: String, made: CLinux_file)?
 
-  init(descriptor: Int32, file: (path: String, device: dev_t, inode: ino_t)?) {
+  init(descriptor: Int32, file: (path: String, made: CLinux_file)?) {
     self.descriptor = descriptor
     self.file = file
   }
@@ -135,8 +136,8 @@ struct ListeningSocket {
   func stop() {
     shutdown(descriptor, Int32(SHUT_RDWR))
     guard let file else { return }
-    var found = stat()
-    if lstat(file.path, &found) == 0, found.st_dev == file.device, found.st_ino == file.inode {
+    let found = CLinux_file_at(file.path)
+    if found.exists != 0, found.device == file.made.device, found.inode == file.made.inode {
       unlink(file.path)
     }
   }
