@@ -77,7 +77,7 @@ def main():
     parser.add_argument("--class", dest="one")
     # Half of what a class does is to wait.
     parser.add_argument("--jobs", type=int, default=min(8, (os.cpu_count() or 1) + 1))
-    parser.add_argument("--report")
+    parser.add_argument("--report", type=os.path.abspath)
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     os.chdir(HERE)
