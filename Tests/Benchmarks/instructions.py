@@ -42,7 +42,7 @@ class Watched(Deployment):
             stdout=self.log, stderr=self.log)
         self.processes.append(self.supervisor)
         wait_until(lambda: self.workers(), self.patience, "a worker")
-        wait_until(lambda: any(self.folder.glob("*.sock")), self.patience, "its socket")
+        wait_until(self.socket(0).exists, self.patience, "its socket")
 
 
 class Requests:
@@ -166,7 +166,9 @@ def main():
     options = options.parse_args()
     subprocess.run(["make", "-s", "-C", run.HERE], check=True)
     folder = pathlib.Path(tempfile.mkdtemp(prefix="dossier-instructions-"))
-    settings = {"DOSSIER_LOG": "requests" if options.log else "errors"}
+    settings = {"DOSSIER_LOG": "requests" if options.log else "errors",
+                "DOSSIER_PICTURE_PROGRAM": str(BUILD / "dossier-pictures"),
+                "DOSSIER_APP_AGE": "5000"}
     try:
         # Valgrind does not read the debug information of Swift's compiler.
         program = folder / "dossierd"

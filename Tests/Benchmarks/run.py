@@ -69,7 +69,8 @@ def processor_time(pids):
 class Bench:
     def __init__(self, users, seconds, sessions=1_000):
         self.seconds = seconds
-        self.site = Deployment(settings={"DOSSIER_LOG": "errors"}.items())
+        self.site = Deployment(
+            settings={"DOSSIER_LOG": "errors", "DOSSIER_APP_AGE": "5000"}.items())
         started = time.monotonic()
         for statement in SEED.format(count=users).split(";\n"):
             if statement.strip():
