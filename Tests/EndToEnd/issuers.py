@@ -9,6 +9,8 @@ import subprocess
 import threading
 import time
 
+from cases import Case
+
 
 def encode(data):
     if not isinstance(data, bytes):
@@ -91,3 +93,24 @@ class KeyServer:
         self.gate.set()
         self.server.shutdown()
         self.server.server_close()
+
+
+class IssuerCase(Case):
+    """Tests on a deployment whose app takes the tokens of `cls.key`."""
+
+    SETTINGS = {"DOSSIER_ISSUER_NETWORK": "any"}
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.keys = KeyServer()
+        cls.key = Key(cls.site.folder, "one")
+        cls.keys.keys = [cls.key.jwk]
+        cls.site.sql(
+            "insert into issuers (app_id, name, issuer, audience, jwks_url) select app_id, 'web', "
+            f"'https://issuer.example.com', 'app', '{cls.keys.url}' from apps where name = 'default'")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.keys.stop()
+        super().tearDownClass()

@@ -4,31 +4,13 @@ import re
 import subprocess
 import unittest
 
-from cases import Case
 from deployment import BUILD
-from issuers import Key, KeyServer, claims
+from issuers import IssuerCase, claims
 
 IDENTITIES = "update:current_user_identities"
 
 
-class Reauthentication(Case):
-    SETTINGS = {"DOSSIER_ISSUER_NETWORK": "any"}
-
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.keys = KeyServer()
-        cls.key = Key(cls.site.folder, "one")
-        cls.keys.keys = [cls.key.jwk]
-        cls.site.sql(
-            "insert into issuers (app_id, name, issuer, audience, jwks_url) select app_id, 'web', "
-            f"'https://issuer.example.com', 'app', '{cls.keys.url}' from apps where name = 'default'")
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.keys.stop()
-        super().tearDownClass()
-
+class Reauthentication(IssuerCase):
     def grow_old(self, grant, minutes=11):
         """Makes the last proof of a user's sessions that old."""
         self.site.sql(f"update sessions set authenticated_at = now() - interval '{minutes} minutes' "

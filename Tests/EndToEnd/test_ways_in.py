@@ -2,29 +2,11 @@
 
 import unittest
 
-from cases import Case
 from deployment import JSON, wait_until
-from issuers import Key, KeyServer, claims
+from issuers import IssuerCase, claims
 
 
-class WaysIn(Case):
-    SETTINGS = {"DOSSIER_ISSUER_NETWORK": "any"}
-
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.keys = KeyServer()
-        cls.key = Key(cls.site.folder, "one")
-        cls.keys.keys = [cls.key.jwk]
-        cls.site.sql(
-            "insert into issuers (app_id, name, issuer, audience, jwks_url) select app_id, 'web', "
-            f"'https://issuer.example.com', 'app', '{cls.keys.url}' from apps where name = 'default'")
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.keys.stop()
-        super().tearDownClass()
-
+class WaysIn(IssuerCase):
     def call(self, grant, method, path, body=None):
         return self.site.request(
             method, path, body, JSON if body is not None else {}, grant["access_token"])
