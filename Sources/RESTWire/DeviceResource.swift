@@ -27,7 +27,7 @@ import Wiring
       guard let user = UserID(try call.strings("user_id")[0]) else {
         throw .invalid([Fault("/user_id", "id", "An id has 24 hexadecimal characters.")])
       }
-      return try Entrance.response(.ok, await Devices.activate(user, call.context), call)
+      return try LoginResource.response(.ok, await Devices.activate(user, call.context), call)
     },
     Operation(
       .post,

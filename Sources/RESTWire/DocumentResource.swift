@@ -12,8 +12,8 @@ struct DocumentResource: Sendable {
     let metadata = DocumentResource(.metadata)
     let appMetadata = DocumentResource(.appMetadata)
     let customData = DocumentResource(.customData)
-    return [Side.own, .programs].flatMap { metadata.operations($0) + customData.operations($0) }
-      + appMetadata.operations(.programsAppMetadata) + appMetadata.reads(.own)
+    return [BasePath.me, .users].flatMap { metadata.operations($0) + customData.operations($0) }
+      + appMetadata.operations(.usersAppMetadata) + appMetadata.reads(.me)
   }
 
   private var path: String { document.pathName }
@@ -21,17 +21,17 @@ struct DocumentResource: Sendable {
 
   init(_ document: DocumentClass) { self.document = document }
 
-  private func operations(_ side: Side) -> [Operation] {
-    let pattern = "\(side.prefix)/\(path)"
+  private func operations(_ base: BasePath) -> [Operation] {
+    let pattern = "\(base.prefix)/\(path)"
     let written: [Answer] =
       document.isAlwaysThere
       ? [.ok(.document)] : [.ok(.document), .created(.document, "There was none before.")]
     let operations =
-      reads(side) + [
+      reads(base) + [
         Operation(
           .put,
           pattern,
-          access: side.write,
+          access: base.write,
           body: .json(limit: document.limit),
           takes: shape,
           versions: .write,
@@ -43,7 +43,7 @@ struct DocumentResource: Sendable {
         Operation(
           .patch,
           pattern,
-          access: side.write,
+          access: base.write,
           body: .patch(limit: document.limit),
           takes: shape,
           versions: .write,
@@ -60,7 +60,7 @@ struct DocumentResource: Sendable {
       Operation(
         .delete,
         pattern,
-        access: side.write,
+        access: base.write,
         versions: .write,
         gives: [.noContent],
         summary: "Delete the \(path)",
@@ -69,13 +69,13 @@ struct DocumentResource: Sendable {
     ]
   }
 
-  private func reads(_ side: Side) -> [Operation] {
-    let pattern = "\(side.prefix)/\(path)"
+  private func reads(_ base: BasePath) -> [Operation] {
+    let pattern = "\(base.prefix)/\(path)"
     return [
       Operation(
         .get,
         pattern,
-        access: side.read,
+        access: base.read,
         versions: .read,
         gives: [.ok(.document)],
         summary: "Read the \(path)",
@@ -84,7 +84,7 @@ struct DocumentResource: Sendable {
       Operation(
         .get,
         "\(pattern)/versions",
-        access: side.read,
+        access: base.read,
         query: [.limit, .versionCursor],
         gives: [.ok(.documentVersions)],
         summary: "List the versions of the \(path) that are kept, the newest first",
@@ -93,7 +93,7 @@ struct DocumentResource: Sendable {
       Operation(
         .get,
         "\(pattern)/versions/{version}",
-        access: side.read,
+        access: base.read,
         versions: .read,
         gives: [.ok(.document)],
         summary: "Read the \(path) as it was in a version",

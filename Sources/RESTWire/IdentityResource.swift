@@ -7,7 +7,7 @@ import Wiring
 /// `/v1/me/identities` and `/v1/me/api-keys`.
 @EventLoop enum IdentityResource {
   nonisolated static let operations =
-    [Side.ownAccess, .programs].flatMap(operations) + [
+    [BasePath.meIdentities, .users].flatMap(operations) + [
       Operation(
         .post,
         "/v1/me/identities",
@@ -74,13 +74,13 @@ import Wiring
       ),
     ]
 
-  private nonisolated static func operations(_ side: Side) -> [Operation] {
-    let pattern = "\(side.prefix)/identities"
+  private nonisolated static func operations(_ base: BasePath) -> [Operation] {
+    let pattern = "\(base.prefix)/identities"
     return [
       Operation(
         .get,
         pattern,
-        access: side.read,
+        access: base.read,
         gives: [.ok(.identities)],
         summary: "List the identities"
       ) {
@@ -90,7 +90,7 @@ import Wiring
       Operation(
         .delete,
         "\(pattern)/{identity}",
-        access: side.write,
+        access: base.write,
         gives: [.noContent],
         refuses: [.lastIdentity],
         summary: "Unlink an identity; not the last one",

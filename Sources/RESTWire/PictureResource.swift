@@ -6,7 +6,7 @@ import Wiring
 /// `/v1/me/picture` and `/v1/pictures`.
 @EventLoop enum PictureResource {
   nonisolated static let operations =
-    [Side.own, .programs].flatMap(operations) + [
+    [BasePath.me, .users].flatMap(operations) + [
       Operation(
         .get,
         "/v1/pictures/{picture}",
@@ -25,12 +25,12 @@ import Wiring
       }
     ]
 
-  private nonisolated static func operations(_ side: Side) -> [Operation] {
+  private nonisolated static func operations(_ base: BasePath) -> [Operation] {
     [
       Operation(
         .put,
-        "\(side.prefix)/picture",
-        access: side.write,
+        "\(base.prefix)/picture",
+        access: base.write,
         body: .bytes(limit: Pictures.limit, types: [.jpeg, .png, .webp, .heic, .heif]),
         gives: [.ok(.profile, "The profile with the path of the picture.")],
         refuses: [.pictureType, .pictureTruncated, .pictureDamaged, .picturePixels, .pictureCost],
@@ -44,8 +44,8 @@ import Wiring
       },
       Operation(
         .delete,
-        "\(side.prefix)/picture",
-        access: side.write,
+        "\(base.prefix)/picture",
+        access: base.write,
         gives: [.noContent],
         refuses: [.notFound],
         summary: "Remove the picture"

@@ -44,7 +44,7 @@ extension Problem {
       self.init(
         type: .reauthenticationRequired,
         detail:
-          "Log in again, or show who you are by POST \(Entrance.reauthentication), and repeat "
+          "Log in again, or show who you are by POST \(LoginResource.reauthentication), and repeat "
           + "the call within \(seconds / 60) minutes."
       )
       extensions = [("max_age", .number(JSONNumber(seconds)))]

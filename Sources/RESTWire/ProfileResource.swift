@@ -39,11 +39,11 @@ import Wiring
         delete
       ),
     ]
-    + [Side.own, .programs].map { side in
+    + [BasePath.me, .users].map { base in
       Operation(
         .get,
-        "\(side.prefix)/export",
-        access: side.read,
+        "\(base.prefix)/export",
+        access: base.read,
         gives: [.ok(.object, "All of it.")],
         summary: "Everything that is stored about the user, as one JSON document"
       ) { (call) async throws(Failure) in

@@ -8,26 +8,26 @@ import Wiring
 @EventLoop enum PropertyResource {
   private nonisolated static let limit = 1_048_576
 
-  nonisolated static let operations = [Side.own, .programs].flatMap(operations)
+  nonisolated static let operations = [BasePath.me, .users].flatMap(operations)
 
-  private nonisolated static func operations(_ side: Side) -> [Operation] {
-    let pattern = "\(side.prefix)/properties"
+  private nonisolated static func operations(_ base: BasePath) -> [Operation] {
+    let pattern = "\(base.prefix)/properties"
     return [
       Operation(
         .get,
         pattern,
-        access: side.read,
+        access: base.read,
         gives: [.ok(.properties)],
         summary: "Read all properties"
       ) { (call) async throws(Failure) in
         response(try await Properties.read(of: call.caller, call.context))
       },
-      bulk(.put, side, "Replace all properties", PropertyChange.replace),
-      bulk(.patch, side, "Set some properties; null removes one", PropertyChange.merge),
+      bulk(.put, base, "Replace all properties", PropertyChange.replace),
+      bulk(.patch, base, "Set some properties; null removes one", PropertyChange.merge),
       Operation(
         .delete,
         pattern,
-        access: side.write,
+        access: base.write,
         gives: [.ok(.properties)],
         summary: "Remove all properties"
       ) { (call) async throws(Failure) in
@@ -36,8 +36,8 @@ import Wiring
       Operation(
         .get,
         "\(pattern)/{key}",
-        access: side.read,
-        versions: .told,
+        access: base.read,
+        versions: .tagged,
         gives: [.ok(.property)],
         summary: "Read a property and its version"
       ) { (call) async throws(Failure) in
@@ -46,7 +46,7 @@ import Wiring
       Operation(
         .put,
         "\(pattern)/{key}",
-        access: side.write,
+        access: base.write,
         body: .json(limit: 16_384),
         takes: .body(["value": .propertyValue]),
         query: [.keep],
@@ -64,7 +64,7 @@ import Wiring
       Operation(
         .delete,
         "\(pattern)/{key}",
-        access: side.write,
+        access: base.write,
         query: [.keep],
         versions: .conflict,
         gives: [.ok(.properties)],
@@ -78,14 +78,14 @@ import Wiring
 
   private nonisolated static func bulk(
     _ method: Method,
-    _ side: Side,
+    _ base: BasePath,
     _ summary: String,
     _ change: @escaping @Sendable (JSONObject) -> PropertyChange
   ) -> Operation {
     Operation(
       method,
-      "\(side.prefix)/properties",
-      access: side.write,
+      "\(base.prefix)/properties",
+      access: base.write,
       body: .json(limit: limit),
       takes: method == .put ? .properties : .map(of: .propertyValue.orNull),
       gives: [.ok(.properties)],

@@ -6,7 +6,7 @@ import Wiring
 /// `/v1/me/sessions` and `/v1/me/audit`.
 @EventLoop enum SessionResource {
   nonisolated static let operations =
-    [Side.ownAccess, .programs].flatMap(operations) + [
+    [BasePath.meIdentities, .users].flatMap(operations) + [
       Operation(
         .get,
         "/v1/me/audit",
@@ -26,13 +26,13 @@ import Wiring
       }
     ]
 
-  private nonisolated static func operations(_ side: Side) -> [Operation] {
-    let pattern = "\(side.prefix)/sessions"
+  private nonisolated static func operations(_ base: BasePath) -> [Operation] {
+    let pattern = "\(base.prefix)/sessions"
     return [
       Operation(
         .get,
         pattern,
-        access: side.read,
+        access: base.read,
         query: [.limit, .cursor],
         gives: [.ok(.sessions)],
         summary: "List the sessions that count, the newest first"
@@ -50,7 +50,7 @@ import Wiring
       Operation(
         .delete,
         pattern,
-        access: side.write,
+        access: base.write,
         gives: [.noContent],
         summary: "End all sessions but the caller's own"
       ) {
@@ -61,7 +61,7 @@ import Wiring
       Operation(
         .delete,
         "\(pattern)/{session}",
-        access: side.write,
+        access: base.write,
         gives: [.noContent],
         summary: "End a session"
       ) {

@@ -6,11 +6,11 @@ import Wiring
 
 /// `/v1/me/custom-data/update`: MongoDB's update operators.
 @EventLoop enum UpdateResource {
-  nonisolated static let operations = [Side.own, .programs].map { side in
+  nonisolated static let operations = [BasePath.me, .users].map { base in
     Operation(
       .post,
-      "\(side.prefix)/custom-data/update",
-      access: side.write,
+      "\(base.prefix)/custom-data/update",
+      access: base.write,
       body: .json(limit: 1_048_576),
       takes: .documentUpdate,
       versions: .write,

@@ -23,7 +23,7 @@ import Wiring
       access: .client(scope: Scopes.createUsers),
       body: .json(limit: 1_048_576),
       takes: .newUser,
-      versions: .told,
+      versions: .tagged,
       gives: [.created(.profile, "The profile.", fields: [.location])],
       refuses: [.userExists, .identityTaken, .documentTooLarge],
       summary: "Make a user, with what an import can tell of it; no mail is sent",

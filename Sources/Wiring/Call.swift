@@ -19,7 +19,7 @@ extension Route {
   let bodySource: any BodySource
 
   /// Where the request leads; nil when there is no such route.
-  package internal(set) var place: Place?
+  package internal(set) var endpoint: Endpoint?
   package internal(set) var captures = Captures()
   package internal(set) var body = Body.none
   package internal(set) var preconditions = Preconditions()
@@ -44,7 +44,7 @@ extension Route {
     self.tokens = tokens
   }
 
-  package var route: Route? { place?.route }
+  package var route: Route? { endpoint?.route }
 
   /// Whose data the call is about: the user's who calls, or on a program's route that of `{user}`.
   package var caller: Caller {
@@ -100,7 +100,7 @@ extension Route {
 }
 
 /// A route among all of a service.
-package final class Place: Sendable {
+package final class Endpoint: Sendable {
   package let route: Route
   let wire: any Wire
   /// Its number among the routes of all wires, in their order.

@@ -8,7 +8,7 @@ import JSON
   private let makeStore: @EventLoop () -> Store
   let tokens: AccessTokens
   private let router = Router()
-  private var places: [Place] = []
+  private var endpoints: [Endpoint] = []
   private let fallback: any Wire
 
   /// - Parameters:
@@ -26,8 +26,8 @@ import JSON
     makeStore = store
     for wire in wires {
       for route in wire.routes {
-        router.add(route.method, route.pattern, places.count)
-        places.append(Place(route, of: wire, number: places.count))
+        router.add(route.method, route.pattern, endpoints.count)
+        endpoints.append(Endpoint(route, of: wire, number: endpoints.count))
       }
     }
   }
@@ -39,10 +39,10 @@ import JSON
 
   /// Answers a request; whatever happens, there is an answer.
   package func answer(_ call: Call) async -> Response {
-    let place: Place
+    let endpoint: Endpoint
     switch router.match(call.request.method, call.request.path) {
     case .found(let number, let captures):
-      place = places[number]
+      endpoint = endpoints[number]
       call.captures = captures
     case .otherMethods(let methods) where call.request.method == .options:
       return await options(call, methods)
@@ -50,22 +50,22 @@ import JSON
     case .nowhere: return refused(call, .noSuchPath)
     case .badPath: return refused(call, .badPath)
     }
-    call.place = place
+    call.endpoint = endpoint
     var response: Response
     do throws(Refusal) {
       // Each function that may wait costs as much as all that a known app and token take.
-      if try !identifyAtOnce(call, place.route.access) {
-        try await identify(call, place.route.access)
+      if try !identifyAtOnce(call, endpoint.route.access) {
+        try await identify(call, endpoint.route.access)
       }
-      if place.route.body != .none { call.body = try await body(of: call, place.route) }
+      if endpoint.route.body != .none { call.body = try await body(of: call, endpoint.route) }
       call.preconditions = try Self.preconditions(of: call.request)
       do throws(Failure) {
-        response = try await place.route.handler(call)
+        response = try await endpoint.route.handler(call)
       } catch {
         throw .failure(error)
       }
     } catch {
-      response = place.wire.response(to: error, request: call.request.id)
+      response = endpoint.wire.response(to: error, request: call.request.id)
       call.error = error.reason
     }
     response.add(call.store.notedLimits)

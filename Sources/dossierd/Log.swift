@@ -25,7 +25,7 @@ enum Log {
     if lines.isEmpty { EventLoop.atEndOfTurn { flush() } }
     lines.begin(call.error == nil ? "info" : "error")
     lines.append("request", call.request.id.description)
-    lines.append("route", call.place?.name ?? "none")
+    lines.append("route", call.endpoint?.name ?? "none")
     lines.append("status", status)
     lines.append("us", Int(microseconds))
     lines.append("db_us", Int(call.store.databaseNanoseconds / 1_000))

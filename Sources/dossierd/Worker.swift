@@ -209,7 +209,7 @@ import Wiring
     if !exchange.sendAtOnce(head, body) { await exchange.send(head, body) }
     let microseconds = (EventLoop.now() - start) / 1_000
     metrics.count(
-      route: call.place?.number,
+      route: call.endpoint?.number,
       status: status,
       microseconds: microseconds,
       databaseMicroseconds: call.store.databaseNanoseconds / 1_000

@@ -17,7 +17,8 @@ extension RESTWire {
         curl -s $B/v1/login/password -H "$JSON" \
           -d '{"email":"lovelace@example.com","password":"correct horse battery"}'
         """#,
-      operations: Entrance.operations + Mailing.operations
+      operations: LoginResource.operations + ConfirmationResource.operations
+        + PasswordResource.operations
     ),
     Chapter(
       title: "Devices",

@@ -40,7 +40,7 @@ enum OpenAPI {
     object["summary"] = .string(operation.route.summary)
     if case .user(_, .fresh) = operation.route.access {
       object["description"] = .string(
-        "Asks for a login in this session, or POST \(Entrance.reauthentication), within the app's "
+        "Asks for a login in this session, or POST \(LoginResource.reauthentication), within the app's "
           + "\(AppSetting.reauthenticationMinutes.rawValue)."
       )
     }
@@ -61,7 +61,7 @@ enum OpenAPI {
     }
     all += operation.query.map { parameter("query", $0.name, $0.shape.saying($0.says)) }
     switch operation.versions {
-    case .none, .told: break
+    case .none, .tagged: break
     case .read:
       all += [
         parameter("header", "If-None-Match", .tags.saying("known versions; answers 304")),

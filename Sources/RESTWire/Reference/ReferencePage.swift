@@ -199,7 +199,7 @@ extension Versions {
   fileprivate var says: String? {
     switch self {
     case .none: nil
-    case .told: "ETag"
+    case .tagged: "ETag"
     case .read: "ETag; If-None-Match answers 304, If-Match 412"
     case .write: "ETag; If-Match and If-None-Match: * answer 412"
     case .conflict: "ETag; If-Match and If-None-Match: * answer 409 with the stored value"

@@ -1,16 +1,15 @@
-import Dossier
+package import Dossier
 import EventLoop
-import HTTP
-import Wiring
+package import HTTP
 
 /// The query of a list that comes in pages: `cursor`, `limit` and what the list has of its own.
-struct ListQuery {
+package struct ListQuery {
   private let parameters: QueryParameters
   /// How many a page has at most.
-  let limit: Int
+  package let limit: Int
 
   /// - Throws: `.invalid` with all that is wrong, by the names of the query.
-  init(_ query: Substring, known: [String] = []) throws(Failure) {
+  package init(_ query: Substring, known: [String] = []) throws(Failure) {
     guard let parameters = QueryParameters(query) else {
       throw .invalid([
         Fault("", "query", "The query must be percent-encoded UTF-8 that names nothing twice.")
@@ -28,10 +27,10 @@ struct ListQuery {
     self.parameters = parameters
   }
 
-  subscript(_ name: String) -> String? { parameters[name] }
+  package subscript(_ name: String) -> String? { parameters[name] }
 
   /// Where the page goes on.
-  func cursor<Cursor: LosslessStringConvertible>() throws(Failure) -> Cursor? {
+  package func cursor<Cursor: LosslessStringConvertible>() throws(Failure) -> Cursor? {
     guard let text = parameters["cursor"] else { return nil }
     guard let cursor = Cursor(text) else {
       throw .invalid([Fault("", "cursor", "cursor is as a Link has it.")])
@@ -40,7 +39,7 @@ struct ListQuery {
   }
 
   /// The page, with a `Link` to the next: the same path and query, going on from there.
-  @EventLoop func response(_ page: Page<some Any>, _ call: Call) -> Response {
+  @EventLoop package func response(_ page: Page<some Any>, _ call: Call) -> Response {
     var response = Response(.ok, json: page.items)
     guard let next = page.next else { return response }
     let others = parameters.names.filter { $0 != "cursor" }.compactMap { name in

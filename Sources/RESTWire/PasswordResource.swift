@@ -3,48 +3,10 @@ import EventLoop
 import HTTP
 import Wiring
 
-/// What is confirmed and reset by mail, and the change of a password.
-@EventLoop enum Mailing {
+/// `/v1/password`: a password is reset by a mailed token, or changed by who knows it.
+@EventLoop enum PasswordResource {
   nonisolated static let operations: [Operation] = [
-    Entrance.open(
-      "/v1/confirm",
-      4_096,
-      takes: .body(
-        ["token": .text],
-        optional: ["password": .text.saying("of the user, where no access token of it is sent")]
-      ),
-      gives: .noContent,
-      refuses: [
-        .mailTokenInvalid, .claimantUnproved, .emailTaken, .tooManyAttempts, .tokenInvalid,
-        .tokenExpired, .sessionEnded, .insufficientScope,
-      ],
-      "Confirm an email address by a token that was mailed, and a session or the password of the user"
-    ) {
-      (call) async throws(Failure) in
-      var members = try Members(call.json, known: ["token", "password"])
-      let token = members.string("token")
-      let password = members.has("password") ? members.string("password") : nil
-      try members.check()
-      let claimant = Claimant(
-        caller: try await call.callerIfAny(scope: Scopes.updateIdentities),
-        password: password
-      )
-      try await Emails.confirm(token, by: claimant, call.context)
-      return Response(.noContent)
-    },
-    Entrance.open(
-      "/v1/confirm/request",
-      1_024,
-      takes: .body(["email": .address]),
-      gives: .accepted(nil, "A mail is sent if somebody has the address."),
-      refuses: [.wayInClosed, .tooManyAttempts, .mailNotConfigured],
-      "Mail a token that confirms an email address"
-    ) {
-      (call) async throws(Failure) in
-      try await Emails.requestConfirmation(of: call.strings("email")[0], call.context)
-      return Response(.accepted)
-    },
-    Entrance.open(
+    LoginResource.open(
       "/v1/password/reset-request",
       1_024,
       takes: .body(["email": .address]),
@@ -56,7 +18,7 @@ import Wiring
       try await Emails.requestReset(of: call.strings("email")[0], call.context)
       return Response(.accepted)
     },
-    Entrance.open(
+    LoginResource.open(
       "/v1/password/reset",
       4_096,
       takes: .body(["token": .text, "password": .text]),

@@ -4,8 +4,8 @@ import HTTP
 import JSON
 import Wiring
 
-/// The ways in and out.
-@EventLoop enum Entrance {
+/// `/v1/login`, `/v1/register`, `/v1/token/refresh` and `/v1/logout`.
+@EventLoop enum LoginResource {
   nonisolated static let operations: [Operation] = [
     open(
       "/v1/login/anonymous",

@@ -1,17 +1,16 @@
-import Dossier
+package import Dossier
 import EventLoop
 import HTTP
-import JSON
-import Wiring
+package import JSON
 
 /// The members of a body, read with all that is wrong told at once.
-struct Members {
+package struct Members {
   private let object: JSONObject
   private let known: [String]
   private var faults: [Fault] = []
 
   /// - Throws: `.invalid` when the body is no object.
-  init(_ json: JSON, known: [String]) throws(Failure) {
+  package init(_ json: JSON, known: [String]) throws(Failure) {
     guard let object = json.object else {
       throw .invalid([Fault("", "type", "The body must be an object.")])
     }
@@ -25,31 +24,31 @@ struct Members {
   }
 
   /// A string that must be there.
-  mutating func string(_ name: String) -> String {
+  package mutating func string(_ name: String) -> String {
     value(name, "a string", \.string) ?? ""
   }
 
-  mutating func flag(_ name: String) -> Bool {
+  package mutating func flag(_ name: String) -> Bool {
     value(name, "true or false", \.bool) ?? false
   }
 
-  mutating func object(_ name: String) -> JSONObject {
+  package mutating func object(_ name: String) -> JSONObject {
     value(name, "an object", \.object) ?? JSONObject()
   }
 
-  mutating func strings(_ name: String) -> [String] {
+  package mutating func strings(_ name: String) -> [String] {
     value(name, "an array of strings", Self.strings) ?? []
   }
 
   /// A string that must be there, or null.
-  mutating func stringOrNull(_ name: String) -> String? {
+  package mutating func stringOrNull(_ name: String) -> String? {
     object[name] == .null ? nil : string(name)
   }
 
   /// Any value that must be there.
-  mutating func json(_ name: String) -> JSON { value(name, "a value") { $0 } ?? .null }
+  package mutating func json(_ name: String) -> JSON { value(name, "a value") { $0 } ?? .null }
 
-  func has(_ name: String) -> Bool { object[name] != nil }
+  package func has(_ name: String) -> Bool { object[name] != nil }
 
   private static func strings(_ json: JSON) -> [String]? {
     guard let array = json.array else { return nil }
@@ -57,10 +56,10 @@ struct Members {
     return strings.count == array.count ? strings : nil
   }
 
-  mutating func refuse(_ fault: Fault) { faults.append(fault) }
+  package mutating func refuse(_ fault: Fault) { faults.append(fault) }
 
   /// Notes that a member is not what it must be.
-  mutating func refuse(_ name: String, _ kind: String) {
+  package mutating func refuse(_ name: String, _ kind: String) {
     faults.append(Fault("/\(name)", "type", "This member must be \(kind)."))
   }
 
@@ -81,14 +80,14 @@ struct Members {
   }
 
   /// - Throws: `.invalid` with everything that was wrong.
-  func check() throws(Failure) {
+  package func check() throws(Failure) {
     guard faults.isEmpty else { throw .invalid(faults) }
   }
 }
 
 extension Call {
   /// The members of the body, which must be these strings and no others.
-  func strings(_ names: String...) throws(Failure) -> [String] {
+  package func strings(_ names: String...) throws(Failure) -> [String] {
     var members = try Members(json, known: names)
     let values = names.map { members.string($0) }
     try members.check()
@@ -96,10 +95,12 @@ extension Call {
   }
 
   /// What the path captures, as it is.
-  func text(_ name: String) -> String { captures[name] ?? "" }
+  package func text(_ name: String) -> String { captures[name] ?? "" }
 
   /// An id that the path names; what is no id names nothing.
-  func captured<ID: Identifier>(_ name: String, as type: ID.Type = ID.self) throws(Failure) -> ID {
+  package func captured<ID: Identifier>(_ name: String, as type: ID.Type = ID.self) throws(Failure)
+    -> ID
+  {
     guard let id = captures[name].flatMap({ ID($0) }) else { throw .notFound }
     return id
   }

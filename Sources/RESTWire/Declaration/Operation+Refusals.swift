@@ -8,7 +8,7 @@ extension Operation {
     if takes != nil || !query.isEmpty { all.insert(.invalid) }
     if !parameters.isEmpty { all.formUnion([.pathMalformed, .notFound]) }
     switch versions {
-    case .none, .told: break
+    case .none, .tagged: break
     case .read: all.formUnion([.versionMoved, .notFound])
     case .write: all.formUnion([.versionMoved, .notFound, .invalid])
     case .conflict: all.insert(.propertyMoved)

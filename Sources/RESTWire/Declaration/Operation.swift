@@ -40,7 +40,7 @@ struct Operation: Sendable {
 enum Versions: Sendable {
   case none
   /// None, but its answer has an `ETag`.
-  case told
+  case tagged
   /// `If-None-Match` answers 304, `If-Match` 412.
   case read
   /// `If-Match`, and `If-None-Match: *`, answer 412.

@@ -64,7 +64,7 @@ extension Shape {
   static let profilePatch = Shape.object(optional: Array(editable), isClosed: true)
     .named("ProfilePatch", "What a user may change of its profile; null removes a member.")
 
-  static let newUser = Shape.object(optional: Array(told) + Array(editable), isClosed: true)
+  static let newUser = Shape.object(optional: Array(importable) + Array(editable), isClosed: true)
     .named("NewUser", "A user as the back end or an import describes it.")
 
   private static let editable: KeyValuePairs<String, Shape> = [
@@ -75,7 +75,7 @@ extension Shape {
   ]
 
   /// Of a new user, beside its profile.
-  private static let told: KeyValuePairs<String, Shape> = [
+  private static let importable: KeyValuePairs<String, Shape> = [
     "id": .id, "email": .address, "email_verified": .flag,
     "password": .text,
     "password_hash": .text.orNull.saying("bcrypt, SHA-crypt, scrypt, PBKDF2 or Argon2"),
