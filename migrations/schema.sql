@@ -387,6 +387,38 @@ CREATE FUNCTION public.profile_of(u public.users) RETURNS text
 
 
 --
+-- Name: devices; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.devices (
+    device_id public.object_id NOT NULL,
+    app_id public.object_id NOT NULL,
+    secret_hash bytea NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    last_seen_at timestamp with time zone DEFAULT now() NOT NULL,
+    previous_hash bytea,
+    replaced_at timestamp with time zone
+);
+
+
+--
+-- Name: proved_device(text, text, bytea); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.proved_device(of_device text, of_app text, shown bytea) RETURNS TABLE(device_id text, until timestamp with time zone)
+    LANGUAGE sql STABLE ROWS 1 PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT d.device_id,
+         CASE
+             WHEN (d.secret_hash = proved_device.shown) THEN 'infinity'::timestamp with time zone
+             ELSE d.replaced_at
+         END AS replaced_at
+    FROM public.devices d
+   WHERE (((d.device_id)::text = proved_device.of_device) AND ((d.app_id)::text = proved_device.of_app) AND ((d.secret_hash = proved_device.shown) OR ((d.previous_hash = proved_device.shown) AND (d.replaced_at > (now() - '00:00:30'::interval)))));
+END;
+
+
+--
 -- Name: audit; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -548,19 +580,6 @@ CREATE TABLE public.clients (
     key_hash bytea NOT NULL,
     disabled_at timestamp with time zone,
     created_at timestamp with time zone DEFAULT now() NOT NULL
-);
-
-
---
--- Name: devices; Type: TABLE; Schema: public; Owner: -
---
-
-CREATE TABLE public.devices (
-    device_id public.object_id NOT NULL,
-    app_id public.object_id NOT NULL,
-    secret_hash bytea NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    last_seen_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
 

@@ -98,7 +98,8 @@ extension Problem {
     case .deviceUnknown:
       self.init(
         type: .deviceUnknown,
-        detail: "It is the device_secret of the first login, in the field Dossier-Device."
+        detail:
+          "It is the device_secret of the last login on the device, in the field Dossier-Device."
       )
       fields = [(.authenticate, "Bearer")]
     case .deviceFull(let limit):

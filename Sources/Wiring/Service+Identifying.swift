@@ -106,7 +106,7 @@ extension Service {
     }
     // A cookie that is of no use any more is replaced at the next login.
     let device = Cookie.value(of: DeviceCookie.name, in: request.field(.cookie)).flatMap {
-      DeviceProof($0, call.store)
+      DeviceProof($0, isCookie: true, call.store)
     }
     guard shown != nil || device != nil else { return }
     let changes = request.method != .get && request.method != .head

@@ -7,13 +7,29 @@ from deployment import JSON
 
 
 class Devices(Case):
-    def login_on(self, device, email=None):
-        headers = {"Dossier-Device": device} if device else {}
-        if email:
-            return self.expect(self.login(email, headers=headers), 200).json
-        return self.expect(self.post("/v1/login/anonymous", {}, headers=headers), 200).json
+    def setUp(self):
+        # By the first secret of a device, the one that counts.
+        self.renewed = {}
+
+    def newest(self, secret):
+        return self.renewed.get(secret, secret)
+
+    def login_on(self, device, email=None, **headers):
+        if device:
+            headers["Dossier-Device"] = self.newest(device)
+        answer = (self.login(email, headers=headers) if email
+                  else self.post("/v1/login/anonymous", {}, headers=headers))
+        grant = self.expect(answer, 200).json
+        if device:
+            self.renewed[device] = grant["device_secret"]
+        return grant
 
     def device(self, secret, method="GET", path="", body=None, **headers):
+        """Asks with the secret that the last login on the device has answered."""
+        return self.shown(self.newest(secret), method, path, body, **headers)
+
+    def shown(self, secret, method="GET", path="", body=None, **headers):
+        """Asks with just this secret."""
         fields = {"Dossier-Device": secret, **(JSON if body is not None else {}), **headers}
         return self.site.request(method, f"/v1/device{path}", body, fields)
 
@@ -36,7 +52,7 @@ class Devices(Case):
         secret = first["device_secret"]
         others = [self.login_on(secret), self.login_on(secret)]
         for other in others:
-            self.assertNotIn("device_secret", other)
+            self.assertNotEqual(other["device_secret"], secret)
             self.assertEqual(other["device_id"], first["device_id"])
         return secret, [first, *others]
 
@@ -126,7 +142,7 @@ class Devices(Case):
         app = {"Dossier-App": "strict"}
         one = self.expect(self.post("/v1/login/anonymous", {}, headers=app), 200).json
         secret = one["device_secret"]
-        two = self.post("/v1/login/anonymous", {}, headers={**app, "Dossier-Device": secret}).json
+        two = self.login_on(secret, **app)
 
         def states():
             users = self.device(secret, **app).json["users"]
@@ -147,11 +163,12 @@ class Devices(Case):
     def test_a_device_knows_at_most_twenty_users(self):
         secret = self.site.login()["device_secret"]
         for _ in range(19):
-            self.site.login(secret)
-        full = self.post("/v1/login/anonymous", {}, headers={"Dossier-Device": secret})
+            self.login_on(secret)
+        device = {"Dossier-Device": self.newest(secret)}
+        full = self.post("/v1/login/anonymous", {}, headers=device)
         self.assertEqual(self.expect(full, 409, "device_full").json["limit"], 20)
         self.expect(self.remove(secret, next(iter(self.states(secret)))), 200)
-        self.site.login(secret)
+        self.login_on(secret)
 
     def test_at_most_twenty_users_come_at_once(self):
         first = self.site.login()
@@ -160,7 +177,10 @@ class Devices(Case):
             60, lambda _: self.post("/v1/login/anonymous", {}, headers=device))
         statuses = sorted(answer.status for answer in answers)
         self.assertEqual(statuses, [200] * 19 + [409] * 41)
-        self.assertEqual(len(self.states(first["device_secret"])), 20)
+        # One of them has the secret that counts from then on.
+        newest, = [answer.json["device_secret"] for answer in answers
+                   if "device_secret" in answer.json]
+        self.assertEqual(len(self.states(newest)), 20)
         # Who found no room was not made.
         users = self.site.sql("select count(*) from users u where not exists "
                               "(select from device_users p where p.user_id = u.user_id) and "
@@ -193,7 +213,7 @@ class Devices(Case):
         for attribute in ["__Host-dossier-device=ddv_", "HttpOnly", "Secure", "SameSite=Strict",
                           "Path=/"]:
             self.assertIn(attribute, set_cookie)
-        cookie = {"Cookie": "x=1; " + set_cookie.split(";")[0]}
+        cookie = self.cookie(answer)
         # New tokens for the active user, whose session has been used by that: nothing that looks for
         # what nobody uses takes it away.
         where = f"where user_id = '{answer.json['user_id']}'"
@@ -205,9 +225,11 @@ class Devices(Case):
         self.expect(self.me(token.json), 200)
         listed = self.expect(self.site.get("/v1/device", headers=cookie), 200)
         self.assertEqual(len(listed.json["users"]), 1)
-        # Another user on it, and back.
+        # Another user on it, which renews the cookie, and back.
+        stale = cookie
         second = self.post("/v1/login/anonymous", {}, headers={**cookie, **origin})
-        self.assertNotIn("Set-Cookie", self.expect(second, 200).headers)
+        cookie = self.cookie(self.expect(second, 200))
+        self.assertNotEqual(cookie, stale)
         body = {"user_id": answer.json["user_id"]}
         back = self.site.request("PUT", "/v1/device/active", body, {**JSON, **cookie, **origin})
         self.assertNotIn("refresh_token", self.expect(back, 200).json)
@@ -221,6 +243,127 @@ class Devices(Case):
                 refused = self.site.request(method, path, body, {**JSON, **headers})
                 self.expect(refused, 403, "origin_forbidden")
                 self.assertNotIn("Access-Control-Allow-Origin", refused.headers)
+
+    @staticmethod
+    def cookie(answer):
+        return {"Cookie": "x=1; " + answer.headers["Set-Cookie"].split(";")[0]}
+
+    def test_a_browser_whose_cookie_is_of_no_more_use_logs_in_as_a_new_device(self):
+        origin = {"Origin": "https://app.example.com"}
+        wish = {"Dossier-Device": "cookie", **origin}
+        first = self.post("/v1/login/anonymous", {}, headers=wish)
+        stale = self.cookie(self.expect(first, 200))
+        self.post("/v1/login/anonymous", {}, headers={**stale, **origin})
+        self.pass_the_moment(first.json["device_id"])
+        # As when the answer of the last login was lost, or its cookie was copied before.
+        for headers in [stale, {**stale, "Dossier-Device": "cookie"}]:
+            refused = self.post("/v1/token/refresh", {}, headers={**headers, **origin})
+            self.expect(refused, 401, "device_unknown")
+            again = self.post("/v1/login/anonymous", {}, headers={**headers, **origin})
+            self.assertNotEqual(self.expect(again, 200).json["device_id"],
+                                first.json["device_id"])
+            users = self.expect(self.site.get("/v1/device", headers=self.cookie(again)), 200)
+            self.assertEqual([user["user_id"] for user in users.json["users"]],
+                             [again.json["user_id"]])
+
+    # The secret, which each login replaces
+
+    def pass_the_moment(self, device):
+        """Lets the time pass in which the secret before the last goes on."""
+        self.site.sql("update devices set replaced_at = replaced_at - interval '31 seconds' "
+                      f"where device_id = '{device}'")
+
+    def test_who_copied_the_secret_before_a_login_gets_nothing_of_who_came_by_it(self):
+        before = self.site.login()
+        copied, device = before["device_secret"], before["device_id"]
+        victim = self.login_on(copied)
+        newest = self.newest(copied)
+        self.assertNotEqual(newest, copied)
+        self.assertEqual(victim["device_id"], device)
+        # For a moment it goes on for who was there before: requests that were under way.
+        users = self.expect(self.shown(copied), 200).json["users"]
+        self.assertEqual([user["user_id"] for user in users], [before["user_id"]])
+        mine, theirs = {"user_id": before["user_id"]}, {"user_id": victim["user_id"]}
+        self.expect(self.shown(copied, "PUT", "/active", theirs), 404, "not_found")
+        path = f"/users/{victim['user_id']}"
+        self.expect(self.shown(copied, "POST", f"{path}/logout"), 404, "not_found")
+        self.expect(self.shown(copied, "DELETE", path), 404, "not_found")
+        cookie = {"Cookie": f"__Host-dossier-device={copied}",
+                  "Origin": "https://app.example.com"}
+        self.expect(self.post("/v1/token/refresh", {}, headers=cookie), 409, "not_logged_in")
+        # A login by it is none by which it could outlive that moment.
+        second = self.post("/v1/login/anonymous", {}, headers={"Dossier-Device": copied})
+        self.assertNotIn("device_secret", self.expect(second, 200).json)
+        self.assertEqual(second.json["device_id"], device)
+        second = self.post("/v1/login/anonymous", {}, headers=cookie)
+        self.assertNotIn("Set-Cookie", self.expect(second, 200).headers)
+        self.expect(self.shown(copied, "PUT", "/active", theirs), 404, "not_found")
+        self.assertEqual(len(self.expect(self.shown(newest), 200).json["users"]), 4)
+        self.pass_the_moment(device)
+        for answer in [
+            self.shown(copied), self.shown(copied, "PUT", "/active", mine),
+            self.shown(copied, "POST", f"/users/{before['user_id']}/logout"),
+            self.shown(copied, "DELETE", f"/users/{before['user_id']}"),
+            self.post("/v1/login/anonymous", {}, headers={"Dossier-Device": copied}),
+            self.post("/v1/token/refresh", {}, headers=cookie),
+        ]:
+            self.expect(answer, 401, "device_unknown")
+        self.expect(self.shown(newest, "PUT", "/active", theirs), 200)
+
+    def test_the_secret_before_goes_on_for_no_longer_than_until_the_next_login(self):
+        first = self.site.login()
+        self.login_on(first["device_secret"])
+        self.expect(self.shown(first["device_secret"]), 200)
+        self.login_on(first["device_secret"])
+        self.expect(self.shown(first["device_secret"]), 401, "device_unknown")
+
+    def test_every_way_to_log_in_renews_the_secret(self):
+        grant = self.confirmed("renews@example.com")
+        key = self.expect(self.post("/v1/me/api-keys", {"name": "cron"},
+                                    token=grant["access_token"]), 201).json["key"]
+        secrets = [grant["device_secret"]]
+        for path, body in [
+            ("/v1/login/password", {"email": "renews@example.com", "password": "correct horse"}),
+            ("/v1/register", {"email": "renews@example.com", "password": "correct horse"}),
+            ("/v1/register", {"email": "another@example.com", "password": "correct horse"}),
+            ("/v1/login/api-key", {"key": key}), ("/v1/login/anonymous", {}),
+        ]:
+            with self.subTest(path=path):
+                answer = self.post(path, body, headers={"Dossier-Device": secrets[-1]})
+                self.assertIn(answer.status, (200, 201), answer.body)
+                self.assertEqual(answer.json["device_id"], grant["device_id"])
+                secrets.append(answer.json["device_secret"])
+                self.expect(self.shown(secrets[-1]), 200)
+        self.assertEqual(len(set(secrets)), len(secrets))
+        # Neither a switch nor a refresh is a login.
+        switch = self.shown(secrets[-1], "PUT", "/active", {"user_id": grant["user_id"]})
+        self.assertNotIn("device_secret", self.expect(switch, 200).json)
+        self.assertNotIn("device_secret", self.expect(self.refresh(switch.json), 200).json)
+
+    def test_many_log_in_at_once_and_one_secret_counts(self):
+        first = self.site.login()
+        device = {"Dossier-Device": first["device_secret"]}
+        answers = in_parallel(
+            12, lambda _: self.post("/v1/login/anonymous", {}, headers=device))
+        self.assertEqual({answer.status for answer in answers}, {200})
+        newest, = [answer.json["device_secret"] for answer in answers
+                   if "device_secret" in answer.json]
+        self.assertEqual(len(self.expect(self.shown(newest), 200).json["users"]), 13)
+        self.pass_the_moment(first["device_id"])
+        self.expect(self.shown(first["device_secret"]), 401, "device_unknown")
+        self.expect(self.shown(newest), 200)
+
+    def test_a_device_shows_no_address_of_who_is_blocked(self):
+        grant = self.confirmed("shown@example.com")
+        secret = grant["device_secret"]
+
+        def shown():
+            user, = self.expect(self.device(secret), 200).json["users"]
+            return user["state"], user["email"]
+
+        self.assertEqual(shown(), ("active", "shown@example.com"))
+        self.site.sql(f"update users set blocked_at = now() where user_id = '{grant['user_id']}'")
+        self.assertEqual(shown(), ("logged_out", None))
 
     def test_a_browser_asks_before_it_calls(self):
         ask = {"Access-Control-Request-Method": "PATCH", "Origin": "https://app.example.com"}

@@ -82,10 +82,10 @@ class Identities(Case):
         self.assertEqual(again["user_id"], grant["user_id"])
         self.assertEqual(self.site.get(path, token=again["access_token"]).json, {"level": 7})
         # A second user on the device; both are listed, there and back without passwords.
-        secret = grant["device_secret"]
-        device = {"Dossier-Device": secret}
+        device = {"Dossier-Device": grant["device_secret"]}
         self.confirmed("second@example.com")
         second = self.expect(self.login("second@example.com", headers=device), 200).json
+        device["Dossier-Device"] = second["device_secret"]
 
         def states():
             return {user["user_id"]: user["state"] for user in
@@ -103,7 +103,8 @@ class Identities(Case):
         self.assertEqual(states(), {one: "active", two: "logged_out"})
         self.expect(self.site.request("DELETE", f"/v1/device/users/{two}", headers=device), 200)
         self.assertEqual(states(), {one: "active"})
-        self.expect(self.login("second@example.com", headers=device), 200)
+        second = self.expect(self.login("second@example.com", headers=device), 200).json
+        device["Dossier-Device"] = second["device_secret"]
         self.assertEqual(states(), {one: "inactive", two: "active"})
         self.assertLessEqual({"login", "link", "email_confirm", "device_switch"},
                              set(self.audit(grant)))

@@ -27,7 +27,7 @@ package enum DevicesQueries {
   static let admit = Statement<DeviceAdmissionRow, DeviceID, AppID, BinaryBytes, UserID>(
     "devices.admit",
     """
-    select d.app_id = $2 and d.secret_hash = $3,
+    select exists (select from proved_device($1, $2, $3)),
       (select count(*) from device_users p where p.device_id = d.device_id and p.user_id <> $4)
     from devices d where d.device_id = $1
     """
@@ -40,7 +40,7 @@ package enum DevicesQueries {
     select not exists (
       select from unnest(string_to_array($4, ' ')) u (user_id) where not exists (
         select from device_users p where p.device_id = d.device_id and p.user_id = u.user_id))
-    from devices d where d.device_id = $1 and d.app_id = $2 and d.secret_hash = $3
+    from proved_device($1, $2, $3) d
     """
   )
 
@@ -55,12 +55,13 @@ package enum DevicesQueries {
           'user_id', p.user_id, 'chosen_at', p.chosen_at,
           'state', case when not p.is_live then 'logged_out'
             when p.is_active then 'active' else 'inactive' end,
-          'anonymous', u.anonymous, 'name', u.name, 'nickname', u.nickname, 'email', u.email,
-          'picture', u.picture)
+          'anonymous', u.anonymous, 'name', u.name, 'nickname', u.nickname, 'picture', u.picture,
+          'email', case when u.blocked_at is null then u.email end)
         order by p.is_active desc, p.chosen_at desc, p.user_id), '[]')
       from device_places(d.device_id, $4::boolean) p join users u on u.user_id = p.user_id
+      where p.chosen_at < d.until
     ))::text
-    from devices d where d.device_id = $1 and d.app_id = $2 and d.secret_hash = $3
+    from proved_device($1, $2, $3) d
     """
   )
 
@@ -72,11 +73,12 @@ package enum DevicesQueries {
     "devices.activate",
     """
     with device as (
-      update devices set last_seen_at = now()
-      where device_id = $1 and app_id = $2 and secret_hash = $3 returning device_id
+      update devices d set last_seen_at = now() from proved_device($1, $2, $3) p
+      where d.device_id = p.device_id returning d.device_id, p.until
     ), place as (
       select p.user_id, p.session_id, p.is_active
-      from device d cross join lateral device_places(d.device_id, true) p where p.user_id = $4
+      from device d cross join lateral device_places(d.device_id, true) p
+      where p.user_id = $4 and p.chosen_at < d.until
     ), chosen as (
       update device_users p set chosen_at = clock_timestamp() from place
       where p.device_id = $1 and p.user_id = place.user_id and place.session_id is not null
@@ -100,13 +102,13 @@ package enum DevicesQueries {
     "devices.refresh",
     """
     with device as (
-      update devices set last_seen_at = now()
-      where device_id = $1 and app_id = $2 and secret_hash = $3 returning device_id
+      update devices d set last_seen_at = now() from proved_device($1, $2, $3) p
+      where d.device_id = p.device_id returning d.device_id, p.until
     ), session as (
       update sessions s set refreshed_at = now(), expires_at = now() + $4::bigint * interval '1 second'
       from device d cross join lateral device_places(d.device_id, $5::boolean) p
-      where p.is_active and s.user_id = p.user_id and s.session_id = p.session_id
-        and s.ended_at is null
+      where p.is_active and p.chosen_at < d.until and s.user_id = p.user_id
+        and s.session_id = p.session_id and s.ended_at is null
       returning s.*
     )
     select s.session_id, s.device_id, s.scope, s.refresh_generation, s.refresh_salt, s.user_id
@@ -121,11 +123,11 @@ package enum DevicesQueries {
     "devices.leave",
     """
     with device as (
-      update devices set last_seen_at = now()
-      where device_id = $1 and app_id = $2 and secret_hash = $3 returning device_id
+      update devices d set last_seen_at = now() from proved_device($1, $2, $3) p
+      where d.device_id = p.device_id returning d.device_id, p.until
     ), place as (
       select p.user_id from device_users p join device d on d.device_id = p.device_id
-      where p.user_id = $4
+      where p.user_id = $4 and p.chosen_at < d.until
     ), ended as (
       update sessions s set ended_at = now(),
         end_reason = case when $5::boolean then 'device_remove' else 'device_logout' end

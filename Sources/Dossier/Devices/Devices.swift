@@ -6,11 +6,14 @@ import Postgres
 package struct DeviceProof: Sendable {
   package let id: DeviceID
   let secret: Credential
+  /// Whether a browser sent it, which cannot help sending what it has.
+  let isCookie: Bool
 
   /// Reads what a client sent; nil when it was never given out with this master key.
-  @EventLoop package init?(_ text: String, _ store: Store) {
+  @EventLoop package init?(_ text: String, isCookie: Bool = false, _ store: Store) {
     guard let secret = Credential(.device, text, store.keys.master) else { return nil }
     self.secret = secret
+    self.isCookie = isCookie
     id = secret.owner()
   }
 }
@@ -124,9 +127,13 @@ package enum Devices {
   ///
   /// `Opening` looks again when nobody else can come between; here it is told before anything is made,
   /// counted or mailed.
+  /// - Returns: the device to log in on; nil for a new one, also where a cookie is of no more use.
   /// - Throws: `.deviceUnknown`, `.deviceFull`, `.unavailable`.
-  @EventLoop static func admit(_ user: UserID, _ context: Context) async throws(Failure) {
-    guard let proof = context.device else { return }
+  @EventLoop static func admit(
+    _ user: UserID,
+    _ context: Context
+  ) async throws(Failure) -> DeviceProof? {
+    guard let proof = context.device else { return nil }
     let rows = try await context.store.read(
       DevicesQueries.admit,
       proof.id,
@@ -135,9 +142,13 @@ package enum Devices {
       user
     )
     // No row: issued by us, but lost since, as by restoring a backup. The login writes it anew.
-    guard let row = rows.first else { return }
-    guard row.isRight else { throw .deviceUnknown }
+    guard let row = rows.first else { return proof }
+    guard row.isRight else {
+      guard proof.isCookie else { throw .deviceUnknown }
+      return nil
+    }
     guard row.others < limit else { throw .deviceFull(limit: limit) }
+    return proof
   }
 
   /// Whether each of these users has logged in on the device before; false when there are none.

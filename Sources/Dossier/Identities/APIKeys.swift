@@ -101,12 +101,13 @@ package enum APIKeys {
     _ context: Context
   ) async throws(Failure) -> Sessions.Grant {
     let user = try await owner(of: text, context)
-    try await Devices.admit(user, context)
+    let device = try await Devices.admit(user, context)
     let key = Credential(.apiKey, text, context.store.keys.master)
     let opening = Opening(
       of: user,
       by: "api-key",
       showing: key?.part(as: APIKeyID.self).text,
+      on: device,
       context
     )
     try await context.store.transaction { (transaction) async throws(DatabaseError) in

@@ -16,8 +16,8 @@ package enum TokenLogin {
     let external = try await context.store.external.identity(of: token, context)
     if let grant = try await enter(external, context) { return grant }
     let user = UserID()
-    try await Devices.admit(user, context)
-    let opening = Opening(of: user, by: external.provider, context)
+    let device = try await Devices.admit(user, context)
+    let opening = Opening(of: user, by: external.provider, on: device, context)
     do throws(Failure) {
       try await context.store.transaction { (transaction) async throws(DatabaseError) in
         _ = try await transaction.run(
@@ -73,11 +73,12 @@ package enum TokenLogin {
     )
     guard let holder = found.first else { return nil }
     guard !holder.isBlocked else { throw .wrongCredentials }
-    try await Devices.admit(holder.user, context)
+    let device = try await Devices.admit(holder.user, context)
     let opening = Opening(
       of: holder.user,
       by: external.provider,
       showing: external.subject,
+      on: device,
       context
     )
     try await context.store.transaction { (transaction) async throws(DatabaseError) in

@@ -3,14 +3,19 @@ import JSON
 import Postgres
 
 /// A session about to be opened: what is written in the transaction that logs a user in.
-struct Opening {
+///
+/// Its device gets a new secret by that: whoever copied the one before does not come along.
+@EventLoop final class Opening {
   let user: UserID
   let provider: String
   private let session = SessionID()
   private let salt = Credential.salt()
   private let device: DeviceID
+  /// What the client has shown; nil on a new device.
+  private let shown: Credential?
   private let secret: Credential
-  private let isNewDevice: Bool
+  /// Whether `secret` is that of the device, when the transaction is through.
+  private var isSecretOfDevice = false
   private let evidence: String?
   private let context: Context
 
@@ -19,35 +24,40 @@ struct Opening {
   ///   - provider: by which identity.
   ///   - evidence: what was found to be right: the stored hash of a password, the id of an API key,
   ///     the subject of an identity; nil for a user who is made in the same transaction.
-  ///   - context: names the device, if the client has one.
-  init(of user: UserID, by provider: String, showing evidence: String? = nil, _ context: Context) {
+  ///   - device: where, as `Devices.admit` has found it; nil for a new one.
+  ///   - context: of the request.
+  init(
+    of user: UserID,
+    by provider: String,
+    showing evidence: String? = nil,
+    on device: DeviceProof?,
+    _ context: Context
+  ) {
     self.user = user
     self.provider = provider
     self.evidence = evidence
     self.context = context
-    isNewDevice = context.device == nil
-    if let known = context.device {
-      device = known.id
-      secret = known.secret
-    } else {
-      device = DeviceID()
-      secret = Credential(.device, of: device)
-    }
+    shown = device?.secret
+    self.device = device?.id ?? DeviceID()
+    secret = Credential(.device, of: self.device)
   }
 
   /// Undoes the transaction when the device is not what it says, or has no room, or when what the
   /// user has shown does not log in any more: since it was looked at, a reset may have ended it.
-  @EventLoop func write(in transaction: Transaction) async throws(DatabaseError) {
+  func write(in transaction: Transaction) async throws(DatabaseError) {
+    let master = context.store.keys.master
     let entered = try await transaction.run(
       SessionsQueries.enter,
       user,
       device,
       context.app.id,
-      secret.hash(context.store.keys.master)
+      shown?.hash(master),
+      secret.hash(master)
     )
-    guard !entered.isEmpty else {
+    guard let isRenewed = entered.first else {
       throw DatabaseError(.undone, "the device has another secret", constraint: "device_unknown")
     }
+    isSecretOfDevice = isRenewed
     if let evidence {
       let stands = try await transaction.run(SessionsQueries.stands, user, provider, evidence)
       guard stands.first == true else {
@@ -82,12 +92,12 @@ struct Opening {
   }
 
   /// The tokens, when the transaction is through.
-  @EventLoop func grant() async throws(Failure) -> Sessions.Grant {
+  func grant() async throws(Failure) -> Sessions.Grant {
     try await Sessions.grant(
       LiveSession(session: session, device: device, scope: Scopes.user.text, salt: salt),
       of: user,
       context,
-      deviceSecret: isNewDevice ? secret.text(context.store.keys.master) : nil
+      deviceSecret: isSecretOfDevice ? secret.text(context.store.keys.master) : nil
     )
   }
 }

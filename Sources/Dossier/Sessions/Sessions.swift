@@ -11,7 +11,7 @@ package enum Sessions {
     package let lifetime: Duration
     package let user: UserID
     package let device: DeviceID
-    /// What proves the device from now on; nil when the client has it.
+    /// What proves the device from now on; nil when nothing new does.
     package let deviceSecret: String?
   }
 

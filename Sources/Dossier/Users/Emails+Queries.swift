@@ -36,8 +36,8 @@ package enum EmailQueries {
       where e.app_id = $1 and e.email_key = $2 and ($3::text is null or e.user_id = $3)
         and not exists (select from holder)
       order by exists (
-          select from device_users p join devices d on d.device_id = p.device_id
-          where p.user_id = e.user_id and p.device_id = $4 and d.app_id = $1 and d.secret_hash = $5
+          select from proved_device($4, $1, $5) d join device_users p on p.device_id = d.device_id
+          where p.user_id = e.user_id
         ) desc, e.created_at, e.user_id
       limit 1
     ), reader as (

@@ -37,8 +37,8 @@ extension Users {
     } else {
       if match.holder != nil, context.app.settings.flag(.revealTakenEmails) { throw .emailTaken }
       user = UserID()
-      try await Devices.admit(user, context)
-      let opening = Opening(of: user, by: "password", context)
+      let device = try await Devices.admit(user, context)
+      let opening = Opening(of: user, by: "password", on: device, context)
       let limit = ClaimLimit(address.key, context)
       let isMade = try await context.store.transaction { transaction async throws(DatabaseError) in
         guard try await limit.makeRoom(in: transaction) else { return false }
@@ -92,8 +92,14 @@ extension Users {
     if context.app.settings.flag(.emailConfirmationRequired), !found.isConfirmed {
       throw .emailUnconfirmed
     }
-    try await Devices.admit(found.user, context)
-    let opening = Opening(of: found.user, by: "password", showing: found.hash, context)
+    let device = try await Devices.admit(found.user, context)
+    let opening = Opening(
+      of: found.user,
+      by: "password",
+      showing: found.hash,
+      on: device,
+      context
+    )
     try await context.store.transaction { (transaction) async throws(DatabaseError) in
       try await opening.write(in: transaction)
       // After it has made sure that the password is not another by now.

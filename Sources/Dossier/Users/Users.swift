@@ -13,9 +13,9 @@ package enum Users {
   ) async throws(Failure) -> Sessions.Grant {
     try context.requireOpen(.anonymous)
     let user = UserID()
-    try await Devices.admit(user, context)
+    let device = try await Devices.admit(user, context)
     try await RequestGuard.anonymous(context)
-    let opening = Opening(of: user, by: "anonymous", context)
+    let opening = Opening(of: user, by: "anonymous", on: device, context)
     try await context.store.transaction { (transaction) async throws(DatabaseError) in
       _ = try await transaction.run(
         UsersQueries.create,

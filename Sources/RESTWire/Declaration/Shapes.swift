@@ -46,7 +46,7 @@ extension Shape {
     ],
     optional: [
       "refresh_token": .text.saying("exchanged once; absent where a cookie holds the device"),
-      "device_secret": .text.saying("for later logins, of a device that is new"),
+      "device_secret": .text.saying("at every login, in place of the one before"),
     ]
   ).named("Tokens", "What a login, a refresh or a switch of users answers.")
 
