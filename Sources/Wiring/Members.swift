@@ -98,10 +98,8 @@ extension Call {
   package func text(_ name: String) -> String { captures[name] ?? "" }
 
   /// An id that the path names; what is no id names nothing.
-  package func captured<ID: Identifier>(_ name: String, as type: ID.Type = ID.self) throws(Failure)
-    -> ID
-  {
-    guard let id = captures[name].flatMap({ ID($0) }) else { throw .notFound }
+  package func captured<Of>(_ name: String) throws(Failure) -> ID<Of> {
+    guard let id = captures[name].flatMap({ ID<Of>($0) }) else { throw .notFound }
     return id
   }
 }

@@ -2,11 +2,6 @@ internal import Crypto
 package import JSON
 package import Postgres
 
-package struct ImportID: Identifier {
-  package let text: String
-  package init(trusted text: String) { self.text = text }
-}
-
 /// How far an input was read, to the end of a line.
 package struct InputPosition: Sendable {
   package private(set) var lines = 0

@@ -29,10 +29,10 @@ struct Credential {
   ///   - part: which thing of the owner's.
   ///   - number: at most 32 bits.
   ///   - salt: 16 random bytes.
-  init(
+  init<Part>(
     _ kind: Kind,
-    of owner: some Identifier,
-    part: (any Identifier)? = nil,
+    of owner: ID<some Any>,
+    part: ID<Part>? = nil as ID<Never>?,
     number: Int = 0,
     salt: [UInt8] = Self.salt()
   ) {
@@ -52,8 +52,8 @@ struct Credential {
     guard isEqualInConstantTime(mark(key), Array(bytes.suffix(Self.markLength))) else { return nil }
   }
 
-  func owner<ID: Identifier>(as type: ID.Type = ID.self) -> ID { ID(bytes: payload[0..<12]) }
-  func part<ID: Identifier>(as type: ID.Type = ID.self) -> ID { ID(bytes: payload[12..<24]) }
+  func owner<Of>(as type: ID<Of>.Type = ID<Of>.self) -> ID<Of> { ID(bytes: payload[0..<12]) }
+  func part<Of>(as type: ID<Of>.Type = ID<Of>.self) -> ID<Of> { ID(bytes: payload[12..<24]) }
   var number: Int { payload[24..<28].reduce(0) { $0 << 8 | Int($1) } }
   var salt: [UInt8] { Array(payload[28...]) }
 

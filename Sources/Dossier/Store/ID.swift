@@ -1,0 +1,43 @@
+import Postgres
+
+/// The id of a thing of one kind: 24 hexadecimal characters in lower case, which are 4 bytes of time
+/// in seconds, 5 random ones of this process, and a counter of 3.
+///
+/// `Of` only keeps the ids of one kind from being taken for those of another.
+/// - Source: the ObjectId of BSON, which clients of App Services expect.
+package struct ID<Of>: Hashable, Sendable, Bindable, LosslessStringConvertible {
+  package let text: String
+
+  /// Takes text that is known to be an id, from the database or a verified token.
+  package init(trusted text: String) { self.text = text }
+
+  /// Makes a new one.
+  package init() { text = ObjectIDSource.next() }
+
+  /// Reads what a client sent; nil unless it is 24 hexadecimal digits.
+  package init?(_ text: some StringProtocol) {
+    guard text.utf8.count == 24, text.utf8.allSatisfy(\.isHexadecimalDigit) else { return nil }
+    self.text = text.lowercased()
+  }
+
+  init(bytes: some Sequence<UInt8>) { text = String(hexadecimal: bytes) }
+
+  package var description: String { text }
+
+  package func appendText(to bytes: inout [UInt8]) -> Bool { text.appendText(to: &bytes) }
+
+  /// The 12 bytes that the digits stand for.
+  var bytes: [UInt8] { [UInt8](hexadecimal: text.utf8) }
+}
+
+package typealias AppID = ID<Apps>
+package typealias UserID = ID<Users>
+package typealias IdentityID = ID<Identities>
+package typealias DeviceID = ID<Devices>
+package typealias SessionID = ID<Sessions>
+package typealias APIKeyID = ID<APIKeys>
+package typealias ClientID = ID<Clients>
+package typealias IndexID = ID<SearchIndexes>
+package typealias SchemaID = ID<Schemas>
+package typealias EventID = ID<Audit>
+package typealias ImportID = ID<UserImport>
