@@ -438,6 +438,19 @@ CREATE TABLE public.audit (
 
 
 --
+-- Name: record_change(text, text, jsonb); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.record_change(of_user text, of_app text, change jsonb) RETURNS boolean
+    LANGUAGE sql STRICT
+    BEGIN ATOMIC
+ INSERT INTO public.audit (user_id, event_id, app_id, action, actor, address, agent, detail)
+   VALUES (record_change.of_user, public.new_object_id(), record_change.of_app, 'data_change'::text, (record_change.change ->> 'actor'::text), ((record_change.change ->> 'address'::text))::inet, (record_change.change ->> 'agent'::text), jsonb_build_object('what', (record_change.change -> 'what'::text)))
+   RETURNING true;
+END;
+
+
+--
 -- Name: identity_subjects; Type: TABLE; Schema: public; Owner: -
 --
 

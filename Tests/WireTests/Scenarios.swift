@@ -102,7 +102,7 @@ extension Scenario {
       Scenario(
         "POST \(prefix)/custom-data/update",
         200,
-        #"{"update":{"$set":{"a":1}}}"#,
+        #"{"update":{"$set":{"b":1}}}"#,
         stored("custom-data")
       ),
       Scenario("GET \(prefix)/export", 200),

@@ -34,6 +34,9 @@ import Wiring
     mkdir(mails, 0o700)
     World.removeMailsAtExit()
     let name = try await TestCluster.shared.createMigratedDatabase()
+    let connection = try await Connection.open(ConnectionSettings(name, applicationName: "wire"))
+    try await connection.script(Self.refusal)
+    connection.close()
     var settings = DatabaseSettings(conninfo: name, applicationName: "wire")
     // As a last resort against hanging: all tests may come at once, on however slow a machine.
     settings.readTimeout = .seconds(300)
@@ -96,6 +99,19 @@ import Wiring
     )
   }
 
+  /// Makes the audit trail refuse all entries of apps whose mails come from `nobody`.
+  private static let refusal = """
+    create function refuse_entry() returns trigger language plpgsql as $$
+    begin
+      if exists (select from apps where app_id = new.app_id
+        and settings ->> 'mail_from_name' = 'nobody') then
+        raise 'this entry is refused';
+      end if;
+      return new;
+    end $$;
+    create trigger refuse_entry before insert on audit for each row execute function refuse_entry();
+    """
+
   /// What no route does.
   private enum Queries {
     static let remove = Statement<NoRow, String>("wire.remove", "delete from apps where name = $1")
@@ -108,6 +124,19 @@ import Wiring
     static let narrow = Statement<NoRow, String>(
       "wire.narrow",
       "update sessions set scope = '' where user_id = $1"
+    )
+    static let refuseEntries = Statement<NoRow, String>(
+      "wire.refuse_entries",
+      """
+      update apps set settings = settings || '{"mail_from_name": "nobody"}' where name = $1
+      """
+    )
+    static let entries = Statement<Int, String, String>(
+      "wire.entries",
+      """
+      select count(*) from audit a join apps p using (app_id)
+      where p.name = $1 and a.actor = 'client:' || $2
+      """
     )
   }
 
@@ -128,6 +157,16 @@ import Wiring
   /// Leaves the sessions of a user without a scope.
   func narrow(_ user: String) async throws {
     _ = try await administration.write(Queries.narrow, user)
+  }
+
+  /// Makes the audit trail refuse what is done in an app from now on.
+  func refuseEntries(of app: String) async throws {
+    _ = try await administration.write(Queries.refuseEntries, app)
+  }
+
+  /// How many entries of the audit trail a client of an app has left.
+  func entries(of app: String, by client: String) async throws -> Int {
+    try await administration.write(Queries.entries, app, client).first ?? 0
   }
 
   nonisolated static func wires(_ database: Database) -> [any Wire] {

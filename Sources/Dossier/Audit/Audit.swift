@@ -102,22 +102,25 @@ extension Audit {
     }
     throw .forbidden(scope: Scopes.readUserLogs)
   }
+}
 
-  /// Records that a program has changed a user's data; what a user does with its own is no fact.
-  ///
-  /// - Throws: `.unavailable`.
-  @EventLoop package static func recordChange(
-    of what: String,
-    by caller: Caller,
-    _ context: Context
-  ) async throws(Failure) {
-    guard case .program = caller.authority else { return }
-    try await AuditEvent(
-      "data_change",
-      of: caller.user,
-      by: caller.actor,
-      detail: ["what": .string(what)]
-    ).record(context)
+/// That a program changes a user's data, for the trail: the statement that changes it gives this to
+/// `record_change`.
+struct ProgramChange: Bindable {
+  private let json: JSON
+
+  /// Nil for the user itself: what it does with its own data is no fact.
+  init?(of what: String, by caller: Caller, _ origin: Origin) {
+    guard case .program = caller.authority else { return nil }
+    json = [
+      "what": .string(what), "actor": .string(caller.actor),
+      "address": origin.address.map(JSON.string) ?? .null,
+      "agent": origin.agent.map(JSON.string) ?? .null,
+    ]
+  }
+
+  func appendText(to bytes: inout [UInt8]) -> Bool {
+    TextBytes(json.serialized()).appendText(to: &bytes)
   }
 }
 
@@ -132,6 +135,12 @@ package enum AuditQueries {
       user_id, event_id, app_id, action, actor, session_id, device_id, address, agent, detail)
     values ($1, new_object_id(), $2, $3, $4, $5, $6, $7::inet, $8, $9::jsonb)
     """
+  )
+
+  /// For a change that takes more than one statement, in their transaction.
+  static let recordChange = Statement<NoRow, UserID, AppID, ProgramChange?>(
+    "audit.record_change",
+    "select record_change($1, $2, $3::jsonb)"
   )
 
   /// One row when the session counts.
@@ -156,5 +165,5 @@ package enum AuditQueries {
     """
   )
 
-  package static let all: [any PreparedStatement] = [record, page]
+  package static let all: [any PreparedStatement] = [record, recordChange, page]
 }

@@ -51,7 +51,7 @@ package enum DocumentsQueries {
   /// makes writers follow one another, and the condition is tested on what the one before left.
   static let write = Statement<
     WrittenDocumentRow, UserID, Authority, DocumentClass, TextBytes, Bool, VersionList?, Bool,
-    Bool, Bool, String
+    Bool, Bool, String, ProgramChange?
   >(
     "documents.write",
     """
@@ -74,7 +74,7 @@ package enum DocumentsQueries {
         version = d.version + 1, updated_at = now(), deleted_at = null
       where case when d.deleted_at is not null then not $7::boolean and $6::bigint[] is null
         else not $8::boolean and ($6::bigint[] is null or d.version = any ($6::bigint[])) end
-      returning d.body, d.version
+      returning d.user_id, d.body, d.version
     )
     select w.body::text, w.version, c.is_absent,
       case when w.version is not null and exists (
@@ -82,13 +82,16 @@ package enum DocumentsQueries {
         then index_document(c.app_id, c.user_id, $3, w.body) end,
       case when w.version is not null then (
         select keep_version(a.app_id, a.document_history, c.user_id, $3, w.version, w.body, $10)
-        from apps a where a.app_id = c.app_id and a.document_history > 0) end
+        from apps a where a.app_id = c.app_id and a.document_history > 0) end,
+      record_change(w.user_id, c.app_id, $11::jsonb)
     from c left join written w on true
     """
   )
 
   /// One row when the session counts: whether the document was there, in a version asked for.
-  static let delete = Statement<Bool, UserID, Authority, DocumentClass, VersionList?, String>(
+  static let delete = Statement<
+    Bool, UserID, Authority, DocumentClass, VersionList?, String, ProgramChange?
+  >(
     "documents.delete",
     """
     with c as (select user_id, app_id from caller($1, $2)), deleted as (
@@ -105,7 +108,8 @@ package enum DocumentsQueries {
         then index_document(c.app_id, c.user_id, $3, '{}') end,
       case when deleted.user_id is not null then (
         select keep_version(a.app_id, a.document_history, c.user_id, $3, deleted.version, null, $5)
-        from apps a where a.app_id = c.app_id and a.document_history > 0) end
+        from apps a where a.app_id = c.app_id and a.document_history > 0) end,
+      record_change(deleted.user_id, c.app_id, $6::jsonb)
     from c left join deleted on true
     """
   )

@@ -187,6 +187,7 @@ package enum Documents {
         condition.mustNotExist,
         document.isAlwaysThere,
         caller.actor,
+        ProgramChange(of: document.pathName, by: caller, context.origin),
         check: check
       )
     } catch .documentTooLarge {
@@ -196,7 +197,6 @@ package enum Documents {
     guard let written = row.document else {
       throw .versionMoved(current: try await version(of: document, of: caller, store))
     }
-    try await Audit.recordChange(of: document.pathName, by: caller, context)
     return (written, row.isNew)
   }
 
@@ -277,13 +277,13 @@ package enum Documents {
       caller.authority,
       document,
       condition.oneOf.map(VersionList.init),
-      caller.actor
+      caller.actor,
+      ProgramChange(of: document.pathName, by: caller, context.origin)
     )
     guard let isDeleted = rows.first else { throw caller.gone }
     guard isDeleted else {
       let current = try await version(of: document, of: caller, context.store)
       throw current > 0 ? .versionMoved(current: current) : .notFound
     }
-    try await Audit.recordChange(of: document.pathName, by: caller, context)
   }
 }

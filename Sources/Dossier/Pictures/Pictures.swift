@@ -71,12 +71,10 @@ package enum Pictures {
       caller.user,
       caller.authority,
       name,
-      body
+      body,
+      ProgramChange(of: "picture", by: caller, context.origin)
     )
     guard let row = rows.first else { throw caller.gone }
-    if name != nil || row.name != nil {
-      try await Audit.recordChange(of: "picture", by: caller, context)
-    }
     return row.name
   }
 
@@ -110,7 +108,9 @@ struct PictureBody: RowDecodable {
 
 package enum PictureQueries {
   /// One row when the session counts.
-  static let replace = Statement<ReplacedPicture, UserID, Authority, String?, BinaryBytes?>(
+  static let replace = Statement<
+    ReplacedPicture, UserID, Authority, String?, BinaryBytes?, ProgramChange?
+  >(
     "pictures.replace",
     """
     with c as (select user_id from caller($1, $2)), old as (
@@ -122,8 +122,10 @@ package enum PictureQueries {
       update users u set picture = '/v1/pictures/' || $3::text, version = u.version + 1,
         updated_at = now()
       from c where u.user_id = c.user_id and ($3::text is not null or u.picture is not null)
+      returning u.user_id, u.app_id
     )
-    select (select min(name) from old) from c
+    select (select min(name) from old), record_change(w.user_id, w.app_id, $5::jsonb)
+    from c left join changed w on true
     """
   )
 

@@ -53,11 +53,12 @@ package enum Properties {
           set.floor
         )
       }
+      if let fact = ProgramChange(of: "properties", by: caller, context.origin) {
+        _ = try await transaction.run(AuditQueries.recordChange, caller.user, caller.app, fact)
+      }
       return .success(set.properties.sorted { $0.key < $1.key }.map(\.value))
     }
-    let properties = try outcome.get()
-    try await Audit.recordChange(of: "properties", by: caller, context)
-    return properties
+    return try outcome.get()
   }
 
   private static func faults(in change: PropertyChange, _ stringLimit: Int) -> [Fault] {

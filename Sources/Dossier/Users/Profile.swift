@@ -45,13 +45,13 @@ package import Postgres
       caller.user,
       caller.authority,
       TextBytes(patch.serialized()),
-      condition.oneOf.map(VersionList.init)
+      condition.oneOf.map(VersionList.init),
+      ProgramChange(of: "profile", by: caller, context.origin)
     )
     guard let row = rows.first else { throw caller.gone }
     guard let written = row.document else {
       throw .versionMoved(current: try await read(of: caller, in: context.store).version)
     }
-    try await Audit.recordChange(of: "profile", by: caller, context)
     return written
   }
 
@@ -145,7 +145,9 @@ package enum ProfileQueries {
   )
 
   /// One row when the session counts, with nulls when the version was none of those asked for.
-  static let merge = Statement<DocumentRow, UserID, Authority, TextBytes, VersionList?>(
+  static let merge = Statement<
+    DocumentRow, UserID, Authority, TextBytes, VersionList?, ProgramChange?
+  >(
     "profile.merge",
     """
     with c as (select user_id from caller($1, $2)), changed as (
@@ -161,9 +163,10 @@ package enum ProfileQueries {
       from c, (select $3::jsonb) as patch (p)
       where u.user_id = c.user_id
         and ($4::bigint[] is null or u.version = any ($4::bigint[]))
-      returning profile_of(u) as body, u.version
+      returning profile_of(u) as body, u.version, u.user_id, u.app_id
     )
-    select changed.body, changed.version from c left join changed on true
+    select w.body, w.version, record_change(w.user_id, w.app_id, $5::jsonb)
+    from c left join changed w on true
     """
   )
 

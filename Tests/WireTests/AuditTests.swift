@@ -1,0 +1,59 @@
+import EventLoop
+import HTTP
+import JSON
+import TestSupport
+import Testing
+import Wiring
+
+/// That what programs do to users leaves its entry in the audit trail, and is not done without it.
+@Suite struct AuditTests {
+  init() { LoopThread.start() }
+
+  /// What programs write, one use of each route.
+  static let writes = Scenario.all.filter {
+    $0.route.contains(" /v1/users") && !$0.route.hasPrefix("GET ")
+  }
+
+  @Test @EventLoop func `these are all routes by which programs write`() {
+    let routes = World.routes.filter { route in
+      if case .client = route.access { route.method != .get } else { false }
+    }
+    #expect(routes.map(\.name).sorted() == Self.writes.map(\.route).sorted())
+  }
+
+  @Test(arguments: writes)
+  @EventLoop func `a program's write leaves an entry`(_ scenario: Scenario) async throws {
+    let world = try await World.shared.value.get()
+    let cast = try await world.cast()
+    var question = try await scenario.question(cast)
+    let before = try await world.entries(of: cast.app, by: cast.program.id)
+    question.authorize(cast.program.key)
+    try await cast.expect(scenario.status, question)
+    #expect(try await world.entries(of: cast.app, by: cast.program.id) > before)
+  }
+
+  @Test(arguments: writes)
+  @EventLoop func `without its entry a write is not done`(_ scenario: Scenario) async throws {
+    let world = try await World.shared.value.get()
+    let cast = try await world.cast()
+    var question = try await scenario.question(cast)
+    question.authorize(cast.program.key)
+    let before = try await everything(cast)
+    try await world.refuseEntries(of: cast.app)
+    try await cast.expect(500, question)
+    #expect(try await everything(cast) == before)
+  }
+
+  /// All that a write could have changed of the app.
+  @EventLoop func everything(_ cast: Cast) async throws -> [String] {
+    var all: [String] = []
+    let users = try await cast.expect(200, cast.asProgram(.get, "/v1/users")).json.array ?? []
+    for user in users {
+      let path = "/v1/users/\(user["id"]?.string ?? "")/export"
+      var export = try await cast.expect(200, cast.asProgram(.get, path)).json.object
+      export?["exported_at"] = nil
+      all.append(String(decoding: JSON.object(export ?? JSONObject()).serialized(), as: UTF8.self))
+    }
+    return all
+  }
+}
