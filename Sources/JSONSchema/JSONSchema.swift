@@ -2,13 +2,14 @@ package import JSON
 
 /// A schema for documents, compiled.
 ///
-/// Of draft 2020-12 what documents are described by in practice: all assertions and applicators but
-/// `unevaluatedProperties` and `unevaluatedItems`, annotations, and references within the schema.
-/// What is not known here is refused and never passed over, for it would seem to hold. Numbers are
-/// compared exactly and strings by code points.
+/// Of draft 2020-12 all assertions, applicators and annotations, and references within the schema and
+/// its parts, by whichever address. What is not known here is refused and never passed over, for it
+/// would seem to hold. Numbers are compared exactly and strings by code points.
 /// - Source: draft-bhutton-json-schema-01, draft-bhutton-json-schema-validation-01.
 package struct JSONSchema: Sendable {
   let subschemas: [Subschema]
+  /// Whether anything in it asks for what the keywords beside it have not looked at.
+  let hasLeftovers: Bool
 
   /// Bytes of a schema.
   package static let sizeLimit = 65_536
@@ -24,6 +25,7 @@ package struct JSONSchema: Sendable {
     _ = try compiler.add(json, at: "", in: nil)
     try compiler.resolveReferences()
     subschemas = compiler.subschemas
+    hasLeftovers = compiler.hasLeftovers
   }
 
   /// What does not fit the schema; nothing when all does.
@@ -44,7 +46,7 @@ package struct SchemaError: Error, Equatable {
   /// Into the schema, by RFC 6901.
   package let pointer: String
   /// Stable, for programs: `unknown_keyword`, `unsupported_keyword`, `type`, `range`, `pattern`,
-  /// `reference`, `cycle`, `anchor`, `useless`, `size`, `limit`.
+  /// `reference`, `cycle`, `anchor`, `id`, `size`, `limit`.
   package let rule: String
   /// The rule, in one sentence.
   package let detail: String

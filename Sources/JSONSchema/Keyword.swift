@@ -3,8 +3,10 @@ enum Keyword: String, Sendable {
   case schema = "$schema"
   case id = "$id"
   case anchor = "$anchor"
+  case dynamicAnchor = "$dynamicAnchor"
   case definitions = "$defs"
   case reference = "$ref"
+  case dynamicReference = "$dynamicRef"
   case type
   case values = "enum"
   case const
@@ -17,11 +19,15 @@ enum Keyword: String, Sendable {
   case condition = "if"
   case then
   case otherwise = "else"
+  case unevaluatedItems, unevaluatedProperties
   // Annotations: read, and without effect.
   case comment = "$comment"
   case title, description, examples, deprecated, readOnly, writeOnly, format
   case usual = "default"
-  case contentMediaType, contentEncoding
+  case contentMediaType, contentEncoding, contentSchema
+
+  /// Whether it looks at what the keywords beside it have left over, and so comes after them.
+  var isUnevaluated: Bool { self == .unevaluatedItems || self == .unevaluatedProperties }
 
   /// As codes of faults spell it.
   var code: String {
@@ -33,14 +39,9 @@ enum Keyword: String, Sendable {
 
   /// Keywords of this and earlier drafts that are refused by name, and what to do about it.
   static let refused: [String: String] = [
-    "unevaluatedProperties": "Use additionalProperties beside all properties.",
-    "unevaluatedItems": "Use items beside prefixItems.",
-    "$dynamicRef": "Use $ref.",
-    "$dynamicAnchor": "Use $anchor.",
-    "$recursiveRef": "Use $ref.",
-    "$recursiveAnchor": "Use $anchor.",
+    "$recursiveRef": "It is of an earlier draft: use $dynamicRef.",
+    "$recursiveAnchor": "It is of an earlier draft: use $dynamicAnchor.",
     "$vocabulary": "It is for schemas of schemas.",
-    "contentSchema": "Strings are not decoded.",
     "definitions": "It is of an earlier draft: use $defs.",
     "dependencies": "It is of an earlier draft: use dependentRequired or dependentSchemas.",
     "additionalItems": "It is of an earlier draft: use items beside prefixItems.",

@@ -28,14 +28,6 @@ struct Member {
     }
   }
 
-  func requireSibling(_ other: Keyword) throws(SchemaError) {
-    guard siblings[other.rawValue] == nil else { return }
-    throw error(
-      "useless",
-      "\(keyword.rawValue) has no effect without \(other.rawValue) beside it."
-    )
-  }
-
   func test(_ rule: Rule, _ detail: String = "") -> Test {
     Test(keyword: keyword, rule: rule, detail: detail)
   }

@@ -21,7 +21,10 @@ extension SchemaCompiler {
           otherwise: try sibling(.otherwise, of: member)
         )
       )
-    case .then, .otherwise: try member.requireSibling(.condition)
+    case .then, .otherwise:
+      // Read with `if`; without it they are schemas that references can lead to.
+      if member.siblings[Keyword.condition.rawValue] == nil { _ = try part(member) }
+    case .contentSchema: _ = try part(member)
     case .dependentSchemas:
       return member.test(.dependentSchemas(try parts(member).map { (name: $0, schema: $1) }))
     case .prefixItems:
@@ -44,7 +47,13 @@ extension SchemaCompiler {
           ? "At least \(least) of the elements must fit contains."
           : "From \(least) to \(most) of the elements must fit contains."
       )
-    case .minContains, .maxContains: try member.requireSibling(.contains)
+    case .minContains, .maxContains: _ = try member.count()
+    case .unevaluatedItems:
+      hasLeftovers = true
+      return member.test(.leftElements(try part(member)))
+    case .unevaluatedProperties:
+      hasLeftovers = true
+      return member.test(.leftMembers(try part(member)))
     case .propertyNames: return member.test(.names(try part(member)))
     case .properties, .patternProperties, .additionalProperties: return try members(member)
     default: break

@@ -5,6 +5,8 @@ import Patterns
 struct Subschema: Sendable {
   /// Into the whole schema.
   let pointer: String
+  /// Of which resource it is a part, by its index.
+  let resource: Int
   var content = Content.tests([])
 
   enum Content: Sendable {
@@ -14,9 +16,10 @@ struct Subschema: Sendable {
     case tests([Test])
   }
 
-  var isReference: Bool {
-    guard case .tests(let tests) = content else { return false }
-    return tests.contains { $0.keyword == .reference }
+  /// The keyword by which it leads elsewhere; nil for one that does not.
+  var reference: Keyword? {
+    guard case .tests(let tests) = content else { return nil }
+    return tests.lazy.map(\.keyword).first { $0 == .reference || $0 == .dynamicReference }
   }
 
   /// Those that are applied to the same value as this one.
@@ -26,6 +29,7 @@ struct Subschema: Sendable {
       switch test.rule {
       case .all(let parts), .any(let parts), .one(let parts): parts
       case .not(let part), .reference(let part): [part]
+      case .dynamicReference(let first, _): [first]
       case .condition(let first, let second, let third): [first, second, third].compactMap(\.self)
       case .dependentSchemas(let parts): parts.map(\.schema)
       default: []
@@ -71,6 +75,11 @@ enum Rule: Sendable {
   case not(Int)
   case condition(Int, then: Int?, otherwise: Int?)
   case reference(Int)
+  /// The schema to begin with, and those that take its place, by the resources that are entered.
+  case dynamicReference(Int, others: [Int: Int])
+  /// What no keyword beside it has looked at must fit this.
+  case leftElements(Int)
+  case leftMembers(Int)
 }
 
 /// What of a value is counted.

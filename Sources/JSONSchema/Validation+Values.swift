@@ -12,11 +12,13 @@ extension Validation {
     case (.kinds(let kinds), _):
       if case .number(let number) = value { try spend(number.text.utf8.count / 8, index) }
       return kinds.includesKind(of: value)
-    case (.any(let parts), _): return try count(parts.lazy.map { ($0, value) }, upTo: 0) > 0
-    case (.one(let parts), _): return try count(parts.lazy.map { ($0, value) }, upTo: 1) == 1
+    case (.any(let parts), _):
+      // Who asks what has been looked at wants to know of all that fit.
+      return try count(parts, fitBy: value, upTo: hasLeftovers ? .max : 0) > 0
+    case (.one(let parts), _): return try count(parts, fitBy: value, upTo: 1) == 1
     case (.not(let part), _): return try !probe(part, value)
     case (.contains(let part, let least, let most), .array(let elements)):
-      let count = try count(elements.lazy.map { (part, $0) }, upTo: most)
+      let count = try count(elements, fitting: part, upTo: most)
       return count >= least && count <= most
     case (.values(let forms, let longest), _):
       var work = 0
@@ -63,13 +65,14 @@ extension Validation {
     return true
   }
 
-  /// How many fit, counted up to one more than `most`.
+  /// How many of the schemas the value fits, counted up to one more than `most`.
   private mutating func count(
-    _ matches: some Sequence<(Int, JSON)>,
+    _ parts: [Int],
+    fitBy value: JSON,
     upTo most: Int
   ) throws(Stop) -> Int {
     var count = 0
-    for (part, value) in matches where count <= most {
+    for part in parts where count <= most {
       if try probe(part, value) { count += 1 }
     }
     return count

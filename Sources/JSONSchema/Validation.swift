@@ -4,13 +4,18 @@ import Patterns
 /// One value against one schema, within a budget.
 struct Validation {
   private let subschemas: [Subschema]
+  let hasLeftovers: Bool
+  /// What of the value in hand has been looked at; kept only for who asks for the rest.
+  var seen: Seen?
+  /// The resources that have been entered and not left, by their first schemas.
+  private var entered: [Int] = []
   private var found: [SchemaFault] = []
   private var steps = Self.stepLimit
-  private var path: [Step] = []
+  var path: [Step] = []
   /// Schemas that are applied within each other.
   private var depth = 0
   /// Only whether it fits is asked; the first fault decides.
-  private var isProbing = false
+  private(set) var isProbing = false
 
   /// A step is a part of a microsecond: 0.1 to 0.3 s of work in all, several times of what a
   /// megabyte takes by a schema of the usual kind.
@@ -18,7 +23,7 @@ struct Validation {
   /// Of the stack: a document may be 64 deep, with some references at each level.
   private static let depthLimit = 512
 
-  private enum Step {
+  enum Step {
     case key(String)
     case index(Int)
   }
@@ -26,7 +31,10 @@ struct Validation {
   /// Why it ends before all is looked at; what is to be told is in `found`.
   struct Stop: Error {}
 
-  init(_ schema: JSONSchema) { subschemas = schema.subschemas }
+  init(_ schema: JSONSchema) {
+    subschemas = schema.subschemas
+    hasLeftovers = schema.hasLeftovers
+  }
 
   mutating func faults(in value: JSON) -> [SchemaFault] {
     do throws(Stop) {
@@ -62,7 +70,7 @@ struct Validation {
     return false
   }
 
-  private mutating func refuse(_ test: Test, _ index: Int) throws(Stop) -> Bool {
+  mutating func refuse(_ test: Test, _ index: Int) throws(Stop) -> Bool {
     try refuse(
       "\(subschemas[index].pointer)/\(test.keyword.rawValue)",
       test.keyword.code,
@@ -81,28 +89,53 @@ struct Validation {
 
   // MARK: Schemas
 
-  private mutating func fits(_ index: Int, _ value: JSON) throws(Stop) -> Bool {
+  mutating func fits(_ index: Int, _ value: JSON) throws(Stop) -> Bool {
     depth += 1
     defer { depth -= 1 }
     try spend(depth > Self.depthLimit ? Self.stepLimit + 1 : 2, index)
     switch subschemas[index].content {
     case .never(let keyword):
-      let what = keyword == .additionalProperties ? "A member of this name" : "What is here"
+      let isOfMember = keyword == .additionalProperties || keyword == .unevaluatedProperties
+      let what = isOfMember ? "A member of this name" : "What is here"
       return try refuse(
         subschemas[index].pointer,
         keyword?.code ?? "false",
         "\(what) is not allowed."
       )
     case .tests(let tests):
-      var isFit = true
-      for test in tests {
-        try spend(1, index)
-        guard try !holds(test, value, index) else { continue }
-        guard !isProbing else { return false }
-        isFit = false
+      let isEntering = entered.last != subschemas[index].resource
+      if isEntering { entered.append(subschemas[index].resource) }
+      defer { if isEntering { entered.removeLast() } }
+      guard hasLeftovers else { return try allHold(tests, value, index) }
+      // Each schema knows what is below it, and not what is beside it.
+      let outer = seen
+      seen = Seen()
+      let isFit = try allHold(tests, value, index)
+      let inner = seen
+      seen = outer
+      if isFit, let inner {
+        try spend(inner.size, index)
+        seen?.add(inner)
       }
       return isFit
     }
+  }
+
+  private mutating func allHold(
+    _ tests: [Test],
+    _ value: JSON,
+    _ index: Int
+  ) throws(Stop) -> Bool {
+    var isFit = true
+    for test in tests {
+      try spend(1, index)
+      // What is left over after a fault says nothing.
+      if test.keyword.isUnevaluated, !isFit { continue }
+      guard try !holds(test, value, index) else { continue }
+      guard !isProbing else { return false }
+      isFit = false
+    }
+    return isFit
   }
 
   /// Whether it fits, with no fault noted.
@@ -111,13 +144,6 @@ struct Validation {
     isProbing = true
     let isFit = try fits(index, value)
     isProbing = wasProbing
-    return isFit
-  }
-
-  private mutating func fits(_ index: Int, _ value: JSON, _ step: Step) throws(Stop) -> Bool {
-    path.append(step)
-    let isFit = try fits(index, value)
-    path.removeLast()
     return isFit
   }
 
@@ -132,8 +158,8 @@ struct Validation {
     case .members(let named, let matching, let others):
       return try membersFit(value.object, named, matching, others, index)
     case .names(let part):
-      return try each(value.object) { (key, _, validation) throws(Stop) in
-        try validation.fits(part, .string(key), .key(key))
+      return try each(value.object) { (_, key, _, validation) throws(Stop) in
+        try validation.fits(part, .string(key), .key(key), at: nil)
       }
     case .required(let names): return try require(names, value.object, test, index)
     case .dependentRequired(let needs):
@@ -156,89 +182,20 @@ struct Validation {
       guard let part = try probe(condition, value) ? then : otherwise else { return true }
       return try fits(part, value)
     case .reference(let part): return try fits(part, value)
+    case .dynamicReference(let first, let others):
+      try spend(entered.count, index)
+      return try fits(entered.lazy.compactMap { others[$0] }.first ?? first, value)
+    case .leftElements(let part):
+      return try allHold((value.array ?? []).enumerated()) { (element, validation) throws(Stop) in
+        try validation.fitsUnlessSeen(part, element.element, .index(element.offset), element.offset)
+      }
+    case .leftMembers(let part):
+      return try each(value.object) { (offset, key, member, validation) throws(Stop) in
+        try validation.fitsUnlessSeen(part, member, .key(key), offset)
+      }
     default:
       if try isTrue(test.rule, of: value, index) { return true }
       return try refuse(test, index)
-    }
-  }
-
-  // MARK: Parts of a value
-
-  /// Whether all hold; each is looked at, unless only that is asked.
-  private mutating func allHold<Parts: Sequence>(
-    _ parts: Parts,
-    _ holds: (Parts.Element, inout Validation) throws(Stop) -> Bool
-  ) throws(Stop) -> Bool {
-    var isFit = true
-    for part in parts where try !holds(part, &self) {
-      guard !isProbing else { return false }
-      isFit = false
-    }
-    return isFit
-  }
-
-  private mutating func each(
-    _ object: JSONObject?,
-    _ holds: (String, JSON, inout Validation) throws(Stop) -> Bool
-  ) throws(Stop) -> Bool {
-    guard let object else { return true }
-    return try allHold(object) { (member, validation) throws(Stop) in
-      try holds(member.key, member.value, &validation)
-    }
-  }
-
-  private mutating func elementsFit(
-    _ elements: [JSON],
-    _ first: [Int],
-    _ others: Int?
-  ) throws(Stop) -> Bool {
-    let elements = others == nil ? elements.prefix(first.count) : elements[...]
-    return try allHold(elements.enumerated()) { (element, validation) throws(Stop) in
-      guard let part = element.offset < first.count ? first[element.offset] : others else {
-        return true
-      }
-      return try validation.fits(part, element.element, .index(element.offset))
-    }
-  }
-
-  private mutating func membersFit(
-    _ object: JSONObject?,
-    _ named: [ExactString: Int],
-    _ matching: [(pattern: Pattern, schema: Int)],
-    _ others: Int?,
-    _ index: Int
-  ) throws(Stop) -> Bool {
-    try each(object) { (key, member, validation) throws(Stop) in
-      try validation.spend(1 + key.utf8.count / 32, index)
-      var parts: [Int] = []
-      if let part = named[ExactString(key)] { parts.append(part) }
-      for (pattern, part) in matching {
-        let isMatch = try pattern.matches(key) { (steps) throws(Stop) in
-          try validation.spend(steps, index)
-        }
-        if isMatch { parts.append(part) }
-      }
-      if parts.isEmpty, let others { parts = [others] }
-      return try validation.allHold(parts) { (part, validation) throws(Stop) in
-        try validation.fits(part, member, .key(key))
-      }
-    }
-  }
-
-  private mutating func require(
-    _ names: [String],
-    _ object: JSONObject?,
-    _ test: Test,
-    _ index: Int
-  ) throws(Stop) -> Bool {
-    guard let object else { return true }
-    try spend(names.count, index)
-    return try allHold(names) { (name, validation) throws(Stop) in
-      guard object[name] == nil else { return true }
-      validation.path.append(.key(name))
-      let isFit = try validation.refuse(test, index)
-      validation.path.removeLast()
-      return isFit
     }
   }
 }

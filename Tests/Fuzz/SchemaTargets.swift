@@ -9,10 +9,12 @@ extension FuzzTarget {
     longest: 8_192,
     isJSON: true,
     words: [
-      "$schema", "$id", "$ref", "$anchor", "$defs", "$comment", "#", "#/$defs/a", "#a",
+      "$schema", "$id", "$ref", "$anchor", "$dynamicRef", "$dynamicAnchor", "$defs", "$comment",
+      "#", "#/$defs/a", "#a",
       "#/properties/a", "#/%24defs/a", "allOf", "anyOf", "oneOf", "not", "if", "then", "else",
       "dependentSchemas", "prefixItems", "items", "contains", "minContains", "maxContains",
       "properties", "patternProperties", "additionalProperties", "propertyNames", "type", "enum",
+      "unevaluatedItems", "unevaluatedProperties", "contentSchema", "https://a.example/", "b#a",
       "const", "multipleOf", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum",
       "maxLength", "minLength", "pattern", "maxItems", "minItems", "uniqueItems", "maxProperties",
       "minProperties", "required", "dependentRequired", "format", "null", "boolean", "integer",

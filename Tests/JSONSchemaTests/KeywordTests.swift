@@ -104,6 +104,10 @@ import Testing
     (#"{"if":{"minimum":10},"then":{"multipleOf":10}}"#, ["20", "7.5"], ["21"]),
     (#"{"if":{"minimum":10},"else":{"type":"integer"}}"#, ["20.5", "7"], ["7.5"]),
     (#"{"if":false}"#, ["1"], []),
+    // Without what they belong to, they have no effect.
+    (#"{"then":false,"else":false}"#, ["1"], []),
+    (#"{"minContains":9,"maxContains":0}"#, ["[]", "[1]"], []),
+    (#"{"contentMediaType":"application/json","contentSchema":false}"#, [#""{}""#], []),
     (##"{"$ref":"#/$defs/a%20b~1c","$defs":{"a b/c":{"type":"string"}}}"##, ["\"\""], ["1"]),
     (
       ##"{"$ref":"#word","minLength":1,"$defs":{"x":{"$anchor":"word","type":"string"}}}"##,

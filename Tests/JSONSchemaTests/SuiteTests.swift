@@ -1,0 +1,40 @@
+import FoundationEssentials
+import JSON
+import JSONSchema
+import Testing
+
+/// The cases of the JSON Schema organization for draft 2020-12.
+///
+/// `DOSSIER_SCHEMA_SUITE` names their folder; `deploy/test` fetches them and sets it.
+@Suite struct SuiteTests {
+  private static let folder = ProcessInfo.processInfo.environment["DOSSIER_SCHEMA_SUITE"]
+
+  @Test(.enabled(if: folder != nil, "the suite is fetched by deploy/test"))
+  func `no case is judged wrong, and only what is elsewhere is refused`() throws {
+    let folder = try #require(Self.folder)
+    var agreed = 0
+    for name in try FileManager.default.contentsOfDirectory(atPath: folder)
+    where name.hasSuffix(".json") {
+      let bytes = try #require(FileManager.default.contents(atPath: "\(folder)/\(name)"))
+      // U+0000 is no part of a document here; another character serves the cases that have it.
+      let text = String(decoding: bytes, as: UTF8.self).replacing("\\u0000", with: "\\u0001")
+      for group in try #require(try json(text).array) {
+        let title = "\(name): \(group["description"]?.string ?? "")"
+        do throws(SchemaError) {
+          let schema = try JSONSchema(group["schema"] ?? .null)
+          for one in group["tests"]?.array ?? [] {
+            let isFit = schema.faults(in: one["data"] ?? .null).isEmpty
+            #expect(isFit == one["valid"]?.bool, "\(title): \(one["description"]?.string ?? "")")
+            agreed += 1
+          }
+        } catch {
+          // A reference to another document, or a schema for schemas of one's own.
+          let isElsewhere = error.rule == "reference" || error.pointer == "/$schema"
+          #expect(isElsewhere, "\(title): \(error)")
+        }
+      }
+    }
+    // 53 cases are of what is elsewhere, in the suite that deploy/test fetches.
+    #expect(agreed > 1_000)
+  }
+}
