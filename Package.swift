@@ -169,7 +169,11 @@ let package = Package(
       dependencies: ["JSON", "Operators"],
       swiftSettings: house
     ),
-    .testTarget(name: "FastCGITests", dependencies: ["FastCGI"], swiftSettings: pointers),
+    .testTarget(
+      name: "FastCGITests",
+      dependencies: ["EventLoop", "FastCGI", "TestSupport"],
+      swiftSettings: pointers
+    ),
     .testTarget(name: "HTTPTests", dependencies: ["HTTP"], swiftSettings: house),
     .testTarget(
       name: "WireTests",

@@ -70,6 +70,8 @@ package enum Failure: Error {
   case originForbidden
   /// The secret was guessed at, or mail asked for, too often.
   case tooManyAttempts(retryAfter: Int)
+  /// As much of the user, the program or the network waits already as it may.
+  case tooManyAtOnce(retryAfter: Int)
   /// The stored version is not the one that the caller named.
   case versionMoved(current: Int)
   /// The property has another version than those that the caller named, or is not there.

@@ -24,6 +24,10 @@ import Glibc
 
   private var pool: BlockingPool { peer.pool }
 
+  /// Whether the web server has closed the connection, as it does when its client has gone or it
+  /// has waited long enough: nobody will see the answer.
+  package var isGone: Bool { peer.isGone }
+
   /// A parameter as the web server sent it, `REQUEST_METHOD`, lent until the request is over.
   @_lifetime(borrow self)
   package func bytes(of name: StaticString) -> Span<UInt8>? {

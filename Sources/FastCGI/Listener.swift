@@ -69,11 +69,6 @@ import Glibc
     endIfDrained()
   }
 
-  /// Closes connections on which no request is under way.
-  package func closeIdle() {
-    for peer in kept.values where peer.isIdle { peer.close() }
-  }
-
   private func accept() {
     while kept.count < settings.connections || isDraining {
       let connection = accept4(descriptor, nil, nil, Int32(SOCK_CLOEXEC.rawValue))

@@ -12,6 +12,8 @@ import Glibc
   private var state = State.idle
   /// The socket changed while a request was under way, which the edge will not tell again.
   private var isLookDue = false
+  /// The web server has closed the connection: it waits for no answer.
+  private(set) var isGone = false
   /// Bounds the time from the first byte of a request to its last.
   private var deadline: Timer?
   /// Of the request under way.
@@ -33,7 +35,8 @@ import Glibc
     // Or libfcgi, where it finds a fault and closes, waits for the other side to do so first.
     unsafe request.pointee.detached = 1
     limitWaiting()
-    watch = try Watch(descriptor, for: [.read, .hangUp, .edges]) { [unowned self] _ in
+    watch = try Watch(descriptor, for: [.read, .hangUp, .edges]) { [unowned self] readiness in
+      if readiness.overlaps(.hangUp) { isGone = true }
       if state == .busy { isLookDue = true } else { look() }
     }
     EventLoop.task { [self] in await answerRequests() }
@@ -41,7 +44,6 @@ import Glibc
 
   deinit { unsafe request.deallocate() }
 
-  var isIdle: Bool { state == .idle }
   var pool: BlockingPool { listener.settings.pool }
 
   /// libfcgi's reads and writes block: none may do so for good.

@@ -111,6 +111,9 @@ extension Problem {
     case .tooManyAttempts(let seconds):
       self.init(type: .tooManyAttempts)
       fields = [(.retryAfter, String(seconds))]
+    case .tooManyAtOnce(let seconds):
+      self.init(type: .tooManyRequests)
+      fields = [(.retryAfter, String(seconds))]
     case .emailTaken:
       self.init(type: .emailTaken)
       errors = [Fault("/email", "email_taken", "Another user has confirmed this email address.")]

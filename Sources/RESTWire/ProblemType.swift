@@ -162,7 +162,7 @@ enum ProblemType: String, CaseIterable, Sendable {
     case .notIndexed: (.unprocessable, "The filter has no term on an indexed path.")
     case .updateRefused: (.unprocessable, "The update cannot be carried out.")
     case .tooManyAttempts: (.tooManyRequests, "It was tried too often.")
-    case .tooManyRequests: (.tooManyRequests, "Too many requests come from this network.")
+    case .tooManyRequests: (.tooManyRequests, "Too many requests come from you or your network.")
     case .headerTooLarge: (.headerTooLarge, "The header fields are too large.")
     case .internalError: (.internalError, "Something went wrong in the server.")
     case .overloaded: (.unavailable, "More is asked than can be done soon.")

@@ -57,7 +57,10 @@ import JSON
       if try !identifyAtOnce(call, endpoint.route.access) {
         try await identify(call, endpoint.route.access)
       }
-      if endpoint.route.body != .none { call.body = try await body(of: call, endpoint.route) }
+      if endpoint.route.body != .none {
+        call.store.owner = call
+        call.body = try await body(of: call, endpoint.route)
+      }
       call.preconditions = try Self.preconditions(of: call.request)
       do throws(Failure) {
         response = try await endpoint.route.handler(call)
@@ -68,6 +71,8 @@ import JSON
       response = endpoint.wire.response(to: error, request: call.request.id)
       call.error = error.reason
     }
+    // Each of the two would keep the other.
+    call.store.owner = nil
     response.add(call.store.notedLimits)
     if let app = call.app, let origin = call.request.field(.origin) {
       response.add(.vary, "Origin")

@@ -35,4 +35,6 @@ package enum Refusal: Error {
 @EventLoop package protocol BodySource: AnyObject {
   /// - Throws: `.bodyTooLong`, `.bodyTruncated`, or `.failure(.overloaded)`.
   func body(limit: Int) async throws(Refusal) -> [UInt8]
+  /// Whether nobody waits for the answer any more.
+  var isGone: Bool { get }
 }

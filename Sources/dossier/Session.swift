@@ -98,7 +98,12 @@ struct AppOptions: ParsableArguments {
         decoder: PictureDecoder(program: configuration.pictureProgram, pool: pool),
         shelf: PictureShelf(folder: configuration.pictureFolder, pool: pool)
       ),
-      calculator: pool
+      calculator: FairPool(
+        name: "calculator",
+        threads: 1,
+        waiting: 1,
+        patience: .seconds(60)
+      )
     )
     // For the trail: who it was of those that may use the command line.
     let person = ProcessInfo.processInfo.userName

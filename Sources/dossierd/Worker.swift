@@ -147,7 +147,8 @@ import Wiring
       external: external,
       pictures: pictures,
       // Two, so that one large request does not wait for another.
-      calculator: BlockingPool(name: "calculator", threads: 2, waiting: 32)
+      // nginx waits 15 s for an answer.
+      calculator: FairPool(name: "calculator", threads: 2, waiting: 64, patience: .seconds(8))
     )
     service = Service(wires: wires, tokens: tokens) { store.another() }
   }

@@ -1,6 +1,5 @@
 import EventLoop
 import Glibc
-import Synchronization
 import TestSupport
 import Testing
 
@@ -79,7 +78,7 @@ import Testing
 
   @EventLoop func poolOutcomes() async -> [Bool] {
     let pool = BlockingPool(name: "test", threads: 1, waiting: 1)
-    let gate = Gate()
+    let gate = ThreadGate()
     var outcomes: [Bool] = []
     let callers = (0..<8).map { _ in
       Task { @EventLoop in
@@ -93,12 +92,6 @@ import Testing
     }
     for caller in callers { await caller.value }
     return outcomes
-  }
-
-  final class Gate: Sendable {
-    private let isOpen = Mutex(false)
-    func open() { isOpen.withLock { $0 = true } }
-    func wait() { while !isOpen.withLock({ $0 }) { usleep(1000) } }
   }
 
   @Test func `a turn that holds the loop for long is told with its time`() async {

@@ -17,8 +17,11 @@ import Wiring
   static let shared = EventLoop.task { () -> Result<World, any Error> in
     do { return .success(try await World()) } catch { return .failure(error) }
   }
+  /// Each lasts as long as the process, as that of a worker does.
+  private static var all: [World] = []
   let service: Service
   let mails: String
+  let calculator: FairPool
   private let operatorKey: String
   private let administration: Database
   private var casts = 0
@@ -29,7 +32,9 @@ import Wiring
     atexit { try? FileManager.default.removeItem(atPath: "/tmp/dossier-mails-\(getpid())") }
   }
 
-  private init() async throws {
+  /// - Parameter waiting: how much may wait to be calculated.
+  /// - Throws: when there is no PostgreSQL.
+  init(waiting: Int = 100_000) async throws {
     mails = "/tmp/dossier-mails-\(getpid())"
     mkdir(mails, 0o700)
     World.removeMailsAtExit()
@@ -51,6 +56,13 @@ import Wiring
     database.start()
     let keys = Keyring(master: MasterKey(Array(repeating: 7, count: 32)), database: database)
     let pool = BlockingPool(name: "wire", threads: 2, waiting: 100_000)
+    let calculator = FairPool(
+      name: "calculator",
+      threads: 2,
+      waiting: waiting,
+      patience: .seconds(600)
+    )
+    self.calculator = calculator
     let passwords = PasswordHasher(pool: pool)
     // What a test changes in an app counts from the next request on.
     let apps = Apps(database: database, fallback: "default", age: .zero)
@@ -74,7 +86,7 @@ import Wiring
         mailer: mailer,
         external: external,
         pictures: pictures,
-        calculator: pool
+        calculator: calculator
       )
     }
     operatorKey =
@@ -97,6 +109,7 @@ import Wiring
       },
       store: store
     )
+    World.all.append(self)
   }
 
   /// Makes the audit trail refuse all entries of apps whose mails come from `nobody`.
@@ -194,7 +207,7 @@ import Wiring
       target: question.path,
       fields: FieldDictionary(fields)
     )
-    let source = Memory(bytes: question.body, isTruncated: question.isTruncated)
+    let source = Memory(question)
     let call = service.call(request, source)
     let response = await TokenClock.$ahead.withValue(question.isLate ? 86_400 : 0) {
       await service.answer(call)
@@ -218,6 +231,8 @@ struct Question {
   var body: [UInt8] = []
   /// Whether less comes than was stated.
   var isTruncated = false
+  /// Whether the client has gone.
+  var isGone: @EventLoop () -> Bool = { false }
   /// Whether it comes when access tokens of today have expired.
   var isLate = false
 
@@ -266,19 +281,17 @@ struct Unexpected: Error {
 
 /// A body that is here already.
 @EventLoop private final class Memory: BodySource {
-  private let bytes: [UInt8]
-  private let isTruncated: Bool
+  private let question: Question
   private(set) var wasRead = false
 
-  init(bytes: [UInt8], isTruncated: Bool) {
-    self.bytes = bytes
-    self.isTruncated = isTruncated
-  }
+  init(_ question: Question) { self.question = question }
+
+  var isGone: Bool { question.isGone() }
 
   func body(limit: Int) async throws(Refusal) -> [UInt8] {
     wasRead = true
-    guard bytes.count <= limit else { throw .bodyTooLong(limit: limit) }
-    guard !isTruncated else { throw .bodyTruncated }
-    return bytes
+    guard question.body.count <= limit else { throw .bodyTooLong(limit: limit) }
+    guard !question.isTruncated else { throw .bodyTruncated }
+    return question.body
   }
 }

@@ -116,7 +116,7 @@ package struct Origin: Sendable {
   package var address: String? { ip?.description }
 
   /// What counts as one place, as `IPAddress.network` has it; empty when there is no address.
-  var network: [UInt8] { ip?.network ?? [] }
+  package var network: [UInt8] { ip?.network ?? [] }
 
   /// Whether the caller is on this machine.
   ///

@@ -11,18 +11,24 @@ extension Store {
   /// - Parameters:
   ///   - bytes: of the text that it is about; `.max` for a program of the client's (a patch, an
   ///     update, a schema), whose cost no length tells.
-  ///   - work: touches nothing of the loop.
+  ///   - work: touches nothing of the loop. Not begun when who asked has gone meanwhile.
   /// - Returns: what `work` does.
-  /// - Throws: `.overloaded` when too much waits for a thread.
+  /// - Throws: `.tooManyAtOnce` when too much of the same user, program or network waits for a
+  ///   thread, `.overloaded` when too much does or its turn does not come.
   package func calculate<Value: Sendable>(
     on bytes: Int,
     _ work: @escaping @Sendable () -> Value
   ) async throws(Failure) -> Value {
     guard bytes > Self.small else { return work() }
-    do throws(BlockingPoolError) {
-      return try await calculator.run(work)
+    let latest = calculatesUntil ?? EventLoop.now() &+ calculator.patience.nanoseconds
+    calculatesUntil = latest
+    do throws(FairPoolError) {
+      return try await calculator.run(for: owner, until: latest, work)
     } catch {
-      throw .overloaded(retryAfter: 1)
+      switch error {
+      case .shareTaken: throw .tooManyAtOnce(retryAfter: 1)
+      case .full, .late, .abandoned: throw .overloaded(retryAfter: 1)
+      }
     }
   }
 

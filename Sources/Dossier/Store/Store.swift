@@ -9,6 +9,10 @@ package import Postgres
   /// How long this request was in the database.
   package private(set) var databaseNanoseconds: UInt64 = 0
   private var noted: RateLimits?
+  /// For whom it calculates, while that is under way; nil for the server itself.
+  package var owner: (any JobOwner)?
+  /// When it is too late to begin with more of it; nil before the first.
+  var calculatesUntil: UInt64?
 
   /// What all stores of a process share.
   private final class Means {
@@ -20,7 +24,7 @@ package import Postgres
     let external: ExternalTokens
     let pictures: PictureStudio
     /// Threads for `calculate`.
-    let calculator: BlockingPool
+    let calculator: FairPool
 
     init(
       _ database: Database,
@@ -30,7 +34,7 @@ package import Postgres
       _ mailer: Mailer,
       _ external: ExternalTokens,
       _ pictures: PictureStudio,
-      _ calculator: BlockingPool
+      _ calculator: FairPool
     ) {
       self.database = database
       self.keys = keys
@@ -51,7 +55,7 @@ package import Postgres
     mailer: Mailer,
     external: ExternalTokens,
     pictures: PictureStudio,
-    calculator: BlockingPool
+    calculator: FairPool
   ) {
     means = Means(database, keys, passwords, apps, mailer, external, pictures, calculator)
   }
@@ -78,7 +82,7 @@ package import Postgres
   package var mailer: Mailer { means.mailer }
   package var external: ExternalTokens { means.external }
   package var pictures: PictureStudio { means.pictures }
-  var calculator: BlockingPool { means.calculator }
+  var calculator: FairPool { means.calculator }
 
   /// Runs a read of bounded cost, on the express lane.
   @inline(__always)

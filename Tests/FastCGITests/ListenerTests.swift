@@ -1,0 +1,104 @@
+import EventLoop
+import Glibc
+import TestSupport
+import Testing
+
+@testable import FastCGI
+
+/// What a worker notices of the web server's connections.
+@Suite struct ListenerTests {
+  init() { LoopThread.start() }
+
+  private static let request: [UInt8] =
+    [1, 1, 0, 1, 0, 8, 0, 0] + [0, 1, 1, 0, 0, 0, 0, 0] + [1, 4, 0, 1, 0, 0, 0, 0]
+    + [1, 5, 0, 1, 0, 0, 0, 0]
+
+  /// A listener whose requests are each answered when the test says so.
+  @EventLoop private final class Server {
+    private(set) var listener: Listener?
+    let port: UInt16
+    var exchanges: [Exchange] = []
+    var isAnswering = false
+    private let socket: Int32
+
+    init() throws {
+      let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+      var address = sockaddr_in()
+      address.sin_family = sa_family_t(AF_INET)
+      address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+      var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+      unsafe withUnsafeMutablePointer(to: &address) {
+        let address = unsafe UnsafeMutableRawPointer($0).assumingMemoryBound(to: sockaddr.self)
+        unsafe bind(socket, address, size)
+        listen(socket, 8)
+        unsafe getsockname(socket, address, &size)
+      }
+      self.socket = socket
+      port = UInt16(bigEndian: address.sin_port)
+      let pool = BlockingPool(name: "bodies", threads: 1, waiting: 1)
+      listener = try Listener(socket, FastCGISettings(pool: pool)) { [unowned self] exchange in
+        exchanges.append(exchange)
+        while !isAnswering { await EventLoop.sleep(for: .milliseconds(1)) }
+        _ = exchange.sendAtOnce(Array("Status: 200\r\n\r\n".utf8), [])
+      }
+    }
+
+    func connect() -> Int32 {
+      let client = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+      var address = sockaddr_in()
+      address.sin_family = sa_family_t(AF_INET)
+      address.sin_port = port.bigEndian
+      address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+      let size = socklen_t(MemoryLayout<sockaddr_in>.size)
+      unsafe withUnsafePointer(to: &address) {
+        let address = unsafe UnsafeRawPointer($0).assumingMemoryBound(to: sockaddr.self)
+        #expect(unsafe Glibc.connect(client, address, size) == 0)
+      }
+      return client
+    }
+
+    func end() async {
+      isAnswering = true
+      await withCheckedContinuation { done in listener?.drain { done.resume() } }
+      close(socket)
+    }
+  }
+
+  @Test @EventLoop func `a request whose connection the web server closes is known to be gone`()
+    async throws
+  {
+    let server = try Server()
+    let (left, stays) = (server.connect(), server.connect())
+    for client in [left, stays] {
+      #expect(unsafe send(client, Self.request, Self.request.count, 0) == Self.request.count)
+      let before = server.exchanges.count
+      while server.exchanges.count == before { await EventLoop.sleep(for: .milliseconds(1)) }
+    }
+    let exchanges = server.exchanges
+    #expect(!exchanges[0].isGone && !exchanges[1].isGone)
+    close(left)
+    while !exchanges[0].isGone { await EventLoop.sleep(for: .milliseconds(1)) }
+    #expect(!exchanges[1].isGone)
+    server.isAnswering = true
+    var bytes = [UInt8](repeating: 0, count: 8)
+    let count = bytes.count
+    while unsafe recv(stays, &bytes, count, Int32(MSG_DONTWAIT)) <= 0 {
+      await EventLoop.sleep(for: .milliseconds(1))
+    }
+    close(stays)
+    await server.end()
+  }
+
+  @Test @EventLoop func `one that closes together with its request is known to be gone too`()
+    async throws
+  {
+    let server = try Server()
+    let client = server.connect()
+    #expect(unsafe send(client, Self.request, Self.request.count, 0) == Self.request.count)
+    close(client)
+    while server.exchanges.isEmpty { await EventLoop.sleep(for: .milliseconds(1)) }
+    let exchange = server.exchanges[0]
+    while !exchange.isGone { await EventLoop.sleep(for: .milliseconds(1)) }
+    await server.end()
+  }
+}

@@ -1,0 +1,12 @@
+import Glibc
+import Synchronization
+
+/// Where threads of a pool wait until a test lets them on.
+package final class ThreadGate: Sendable {
+  private let isOpen = Mutex(false)
+
+  package init() {}
+
+  package func open() { isOpen.withLock { $0 = true } }
+  package func wait() { while !isOpen.withLock({ $0 }) { usleep(1_000) } }
+}

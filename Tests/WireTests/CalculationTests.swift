@@ -1,0 +1,108 @@
+import EventLoop
+import HTTP
+import TestSupport
+import Testing
+
+/// What waits to be calculated, and for whom.
+@Suite struct CalculationTests {
+  init() { LoopThread.start() }
+
+  /// Holds the threads of a world.
+  @EventLoop private final class Holder: JobOwner {
+    let group = Array("holder".utf8)
+    let member: [UInt8]?
+    let gate = ThreadGate()
+    let isGone = false
+
+    init(_ name: String) { member = Array(name.utf8) }
+
+    func hold(_ pool: FairPool) -> Task<Void, Never> {
+      EventLoop.task { [self, gate] in
+        try? await pool.run(for: self, until: .max) { gate.wait() }
+      }
+    }
+  }
+
+  @EventLoop private final class Client { var isGone = false }
+
+  @EventLoop private func wait(for load: Int, _ world: World) async {
+    while world.calculator.load != load { await EventLoop.sleep(for: .milliseconds(1)) }
+  }
+
+  @Test @EventLoop func `updates that nobody waits for are not begun, and another's comes next`()
+    async throws
+  {
+    let world = try await World(waiting: 14)
+    let cast = try await world.cast()
+    let holders = [Holder("1"), Holder("2")]
+    let held = holders.map { $0.hold(world.calculator) }
+    let client = Client()
+    var given: [Task<Reply, Never>] = []
+    for _ in 0..<4 {
+      var question = cast.asUser(
+        .post,
+        "/v1/me/custom-data/update",
+        #"{"update":{"$inc":{"n":1}},"upsert":true}"#
+      )
+      question.isGone = { client.isGone }
+      given.append(EventLoop.task { [question] in await world.ask(question) })
+    }
+    await wait(for: 6, world)
+    client.isGone = true
+    var other = cast.question(
+      .post,
+      "/v1/me/custom-data/update",
+      #"{"update":{"$inc":{"n":1}},"upsert":true}"#
+    )
+    other.authorize(cast.stranger.access)
+    let wanted = EventLoop.task { [other] in await world.ask(other) }
+    await wait(for: 7, world)
+    holders[0].gate.open()
+    let reply = await wanted.value
+    #expect(reply.status == 200, "\(reply)")
+    holders[1].gate.open()
+    for task in held { await task.value }
+    for task in given { #expect(await task.value.status == 503) }
+    #expect(await world.ask(cast.asUser(.get, "/v1/me/custom-data")).status == 404)
+  }
+
+  @Test @EventLoop func `of one user no more may wait than its share, and others are served`()
+    async throws
+  {
+    let world = try await World(waiting: 14)
+    let cast = try await world.cast()
+    let holders = [Holder("1"), Holder("2")]
+    let held = holders.map { $0.hold(world.calculator) }
+    let update = cast.asUser(.post, "/v1/me/custom-data/update", #"{"update":{"$inc":{"n":1}}}"#)
+    let taken = (0..<4).map { _ in EventLoop.task { await world.ask(update) } }
+    await wait(for: 6, world)
+    // Whatever else takes long counts too: a patch, and a body that is large.
+    var patch = cast.asUser(.patch, "/v1/me/metadata", "[]")
+    patch.fields[.contentType] = MediaType.jsonPatch.rawValue
+    let large = cast.asUser(
+      .put,
+      "/v1/me/metadata",
+      #"{"a":"\#(String(repeating: "x", count: 20_000))"}"#
+    )
+    for question in [update, patch, large] {
+      let reply = await world.ask(question)
+      #expect(reply.status == 429 && reply.code == "too_many_requests", "\(reply)")
+      #expect(reply[.retryAfter] == "1")
+    }
+    // What takes little is not held up.
+    #expect(await world.ask(cast.asUser(.put, "/v1/me/metadata", "{}")).status == 200)
+    // A program counts for itself.
+    var other = cast.question(
+      .post,
+      "/v1/users/\(cast.stranger.id)/custom-data/update",
+      #"{"update":{"$inc":{"n":1}}}"#
+    )
+    other.authorize(cast.program.key)
+    let served = EventLoop.task { [other] in await world.ask(other) }
+    await wait(for: 7, world)
+    for holder in holders { holder.gate.open() }
+    #expect(await served.value.status == 200)
+    for task in taken { #expect(await task.value.status == 200) }
+    for task in held { await task.value }
+  }
+}
