@@ -655,6 +655,17 @@ CREATE TABLE public.issuers (
 
 
 --
+-- Name: master_keys; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.master_keys (
+    check_value bytea NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT master_keys_check_value_check CHECK ((octet_length(check_value) = 32))
+);
+
+
+--
 -- Name: search_indexes; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -838,6 +849,14 @@ ALTER TABLE ONLY public.issuers
 
 ALTER TABLE ONLY public.mail_tokens
     ADD CONSTRAINT mail_tokens_pkey PRIMARY KEY (user_id, purpose, token_hash);
+
+
+--
+-- Name: master_keys master_keys_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.master_keys
+    ADD CONSTRAINT master_keys_pkey PRIMARY KEY (check_value);
 
 
 --

@@ -6,7 +6,7 @@ package import Outbound
 /// What is in force, read once.
 package struct Configuration: Sendable {
   package let database: String
-  package let masterKey: [UInt8]
+  package let masterKey: MasterKey
   package let issuer: String
   package let app: String
   package let appAge: Duration
@@ -46,11 +46,14 @@ package struct Configuration: Sendable {
     }
 
     database = text(.database)
-    let key = text(.masterKey)
-    masterKey = Data(base64Encoded: key).map(Array.init) ?? []
-    if !key.isEmpty, masterKey.count < 32 {
-      problems.append("master_key must be at least 32 bytes in base64; openssl rand -base64 32")
+    let keys = text(.masterKey).split { $0 == "," || $0.isWhitespace }
+    let secrets = keys.compactMap { Data(base64Encoded: String($0)).map(Array.init) }
+    if secrets.count < keys.count || secrets.contains(where: { $0.count < 32 }) {
+      problems.append(
+        "each master_key must be at least 32 bytes in base64; openssl rand -base64 32"
+      )
     }
+    masterKey = MasterKey(secrets.isEmpty ? [[]] : secrets)
     issuer = text(.issuer)
     app = text(.app)
     appAge = .milliseconds(number(.appAge, 0...60_000))

@@ -68,7 +68,8 @@ package enum Setting: String, CaseIterable {
   package var meaning: String {
     switch self {
     case .database: "connection string of PostgreSQL, as libpq takes it"
-    case .masterKey: "secret of 32 bytes or more, in base64"
+    case .masterKey:
+      "secret of 32 bytes or more, in base64; of several, by commas or lines, the first seals and all open"
     case .issuer: "the deployment's URL, the iss of its tokens"
     case .app: "name of the app of those who ask for none by host name or Dossier-App"
     case .appAge:

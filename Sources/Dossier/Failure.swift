@@ -1,6 +1,6 @@
 package import JSON
 package import Operators
-import Postgres
+package import Postgres
 
 /// Every way in which a call can be refused.
 ///
@@ -100,10 +100,10 @@ package enum Failure: Error {
   case schemaMismatch([Fault])
   /// A stored document would grow over its limit, in bytes.
   case documentTooLarge(limit: Int)
-  /// More is asked than can be done soon.
-  case overloaded(retryAfter: Int)
-  /// PostgreSQL is away.
-  case unavailable(retryAfter: Int)
+  /// More is asked than can be done soon; with what the database said, where it was that.
+  case overloaded(retryAfter: Int, DatabaseError? = nil)
+  /// PostgreSQL cannot do what it should: it is away, read-only, full, or too slow.
+  case unavailable(retryAfter: Int, DatabaseError? = nil)
   /// What nobody foresaw; for the operator's log, never for an answer.
   case unforeseen(String)
 }
@@ -165,10 +165,18 @@ extension Failure {
     case (.undone, "way_in_ended"): self = .wrongCredentials
     // The user was deleted between the reading of the session and the write.
     case (.foreignKeyViolation, _): self = .unauthenticated(.sessionEnded)
-    case (.laneFull, _): self = .overloaded(retryAfter: 1)
-    case (_, _) where error.isTransient: self = .unavailable(retryAfter: 1)
-    case (_, _) where error.state.category == "25": self = .unavailable(retryAfter: 1)
+    case (.laneFull, _): self = .overloaded(retryAfter: 1, error)
+    case (_, _) where error.isTransient: self = .unavailable(retryAfter: 1, error)
+    case (_, _) where error.state.category == "25": self = .unavailable(retryAfter: 1, error)
     default: self = .unforeseen(error.description)
+    }
+  }
+
+  /// What the database said, where that is all there is to say; for the operator.
+  package var cause: DatabaseError? {
+    switch self {
+    case .overloaded(_, let cause), .unavailable(_, let cause): cause
+    default: nil
     }
   }
 }

@@ -40,9 +40,30 @@ package import EventLoop
   }
 
   /// Starts to connect; calls made before it has come to that wait a moment.
-  package func start() {
+  ///
+  /// - Parameter onChange: hears whenever the state is another.
+  package func start(onChange: (@EventLoop (DatabaseState) -> Void)? = nil) {
+    if let onChange {
+      var last = state
+      let tell = { @EventLoop [weak self] in
+        guard let self else { return }
+        let now = state
+        guard now != last else { return }
+        last = now
+        onChange(now)
+      }
+      express.onChange = tell
+      for lane in [exclusive, search, large] { lane.onChange = tell }
+    }
     express.start()
     exclusive.start()
+  }
+
+  /// Waits until reads and writes have a connection, or one could not be made.
+  package func settle() async {
+    while !isReady, express.failure == nil, exclusive.failure == nil {
+      await EventLoop.sleep(for: .milliseconds(2))
+    }
   }
 
   package func stop() {
@@ -55,8 +76,12 @@ package import EventLoop
   /// Whether reads and writes have a connection now.
   package var isReady: Bool { express.connection != nil && exclusive.isConnected }
 
-  /// Why the server cannot be reached, in libpq's words, for an operator.
-  package var lastFailure: DatabaseError? { isReady ? nil : express.lastFailure }
+  /// How far it is connected.
+  package var state: DatabaseState {
+    let failure = express.failure ?? exclusive.failure ?? search.failure ?? large.failure
+    guard isReady else { return failure.map { .away($0.message) } ?? .connecting }
+    return failure.map { .incomplete($0.message) } ?? .connected
+  }
 
   /// What the lanes hold now.
   package var load: DatabaseLoad {
@@ -105,7 +130,7 @@ package import EventLoop
       await EventLoop.sleep(for: .milliseconds(2))
       if let connection = express.connection { return connection }
     }
-    throw DatabaseError(.connectionFailure, "PostgreSQL is away")
+    throw .away(express.failure)
   }
 
   // MARK: Exclusive and search
@@ -180,6 +205,26 @@ package import EventLoop
         attempt += 1
       }
     }
+  }
+}
+
+/// How far a database is connected; reasons are libpq's words, or the server's, for an operator.
+package enum DatabaseState: Equatable, Sendable {
+  /// Nothing has failed yet.
+  case connecting
+  case connected
+  /// Reads and writes have a connection each, and others are missing.
+  case incomplete(String)
+  case away(String)
+}
+
+extension DatabaseError {
+  /// What callers hear while there is no connection.
+  static func away(_ reason: DatabaseError?) -> DatabaseError {
+    DatabaseError(
+      .connectionFailure,
+      reason.map { "PostgreSQL is away: \($0.message)" } ?? "PostgreSQL is away"
+    )
   }
 }
 

@@ -42,6 +42,12 @@ import EventLoop
   var waiters: Int { waiting.count }
   var isConnected: Bool { slots.contains { $0.connection != nil } }
   private var isHopeless: Bool { !isConnected && slots.contains { $0.hasFailed } }
+  /// Why the last connection that is missing could not be made.
+  var failure: DatabaseError? { slots.lazy.compactMap(\.failure).first }
+  /// Called when a connection has come or gone.
+  var onChange: (@EventLoop () -> Void)? {
+    didSet { for slot in slots { slot.onChange = onChange } }
+  }
 
   /// Runs `body` with a connection that is nobody else's meanwhile.
   ///
@@ -78,14 +84,15 @@ import EventLoop
 
   /// Waits for a connection.
   private func borrow() async throws(DatabaseError) -> Connection {
-    guard !isHopeless else {
-      throw DatabaseError(.connectionFailure, "PostgreSQL is away")
-    }
+    guard !isHopeless else { throw .away(failure) }
     slots.first { $0.isIdle }?.start()
     guard waiting.count < waitingRoom else {
       throw DatabaseError(.laneFull, "\(waitingRoom) callers wait already")
     }
-    let waiter = Waiter(patience: patience)
+    let waiter = Waiter(patience: patience) { [weak self] in
+      let reason = self?.failure.map { "; of those missing: \($0.message)" } ?? ""
+      return "no connection came free\(reason)"
+    }
     waiting.append(waiter)
     return try await waiter.wait()
   }
@@ -105,14 +112,21 @@ import EventLoop
   private var continuation: UnsafeContinuation<Outcome, Never>?
   private var timer: Timer?
   private let patience: Duration
+  private let reason: @EventLoop () -> String
 
-  init(patience: Duration) { self.patience = patience }
+  /// - Parameters:
+  ///   - patience: how long it waits.
+  ///   - reason: why it waited for nothing.
+  init(patience: Duration, reason: @escaping @EventLoop () -> String) {
+    self.patience = patience
+    self.reason = reason
+  }
 
   func wait() async throws(DatabaseError) -> Connection {
     try await unsafe withUnsafeContinuation { (continuation: UnsafeContinuation<Outcome, Never>) in
       unsafe self.continuation = continuation
       timer = Timer(after: patience) { [self] in
-        _ = resume(.failure(DatabaseError(.laneFull, "no connection free within \(patience)")))
+        _ = resume(.failure(DatabaseError(.laneFull, "\(reason()), for \(patience)")))
       }
     }.get()
   }
@@ -134,12 +148,13 @@ import EventLoop
   private(set) var connection: Connection?
   private(set) var isIdle = true
   private var isStopped = false
-  /// Whether the last attempt to connect failed.
-  private(set) var hasFailed = false
-  private(set) var lastFailure: DatabaseError?
+  /// Why there is no connection; nil while there is one, and before the first attempt has failed.
+  private(set) var failure: DatabaseError?
+  var hasFailed: Bool { failure != nil }
   private var attempts = 0
   private var retry: Timer?
   var onOpen: (@EventLoop (Connection) -> Void)?
+  var onChange: (@EventLoop () -> Void)?
 
   init(_ settings: ConnectionSettings, silence: Duration) {
     self.settings = settings
@@ -168,10 +183,11 @@ import EventLoop
         // It may have been stopped while it connected.
         guard !isStopped else { return connection.close() }
         self.connection = connection
-        hasFailed = false
+        failure = nil
         attempts = 0
         connection.onFailure = { [weak self] failure in self?.lost(failure) }
         onOpen?(connection)
+        onChange?()
       } catch {
         lost(error)
       }
@@ -182,9 +198,9 @@ import EventLoop
   private func lost(_ failure: DatabaseError) {
     connection = nil
     guard !isStopped else { return }
-    hasFailed = true
-    lastFailure = failure
+    self.failure = failure
     attempts += 1
+    onChange?()
     let ceiling = min(2_000, 25 << min(attempts, 7))
     retry = Timer(after: .milliseconds(Int.random(in: ceiling / 2...ceiling))) { [weak self] in
       self?.connect()

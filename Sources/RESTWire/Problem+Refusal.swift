@@ -167,10 +167,10 @@ extension Problem {
     case .documentTooLarge(let limit):
       self.init(type: .documentTooLarge, detail: "The document may have at most \(limit) bytes.")
       extensions = [("limit", .number(JSONNumber(limit)))]
-    case .overloaded(let seconds):
+    case .overloaded(let seconds, _):
       self.init(type: .overloaded)
       fields = [(.retryAfter, String(seconds))]
-    case .unavailable(let seconds):
+    case .unavailable(let seconds, _):
       self.init(type: .databaseUnavailable)
       fields = [(.retryAfter, String(seconds))]
     case .unforeseen:

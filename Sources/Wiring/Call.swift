@@ -34,8 +34,8 @@ extension Route {
   var device: DeviceProof?
   /// Whether the client holds its device in a cookie, or wants to.
   package internal(set) var usesCookie = false
-  /// Why there is no better answer, for the operator only.
-  package internal(set) var error: String?
+  /// Why there is no better answer; nil when the handler gave it, or nothing leads there.
+  package internal(set) var refusal: Refusal?
 
   init(_ request: Request, _ bodySource: any BodySource, store: Store, tokens: AccessTokens) {
     self.request = request
@@ -45,6 +45,9 @@ extension Route {
   }
 
   package var route: Route? { endpoint?.route }
+
+  /// Why there is no better answer, where that is the server's fault; for the operator only.
+  package var error: String? { refusal?.reason }
 
   /// Whose data the call is about: the user's who calls, or on a program's route that of `{user}`.
   package var caller: Caller {

@@ -69,7 +69,7 @@ import JSON
       }
     } catch {
       response = endpoint.wire.response(to: error, request: call.request.id)
-      call.error = error.reason
+      call.refusal = error
     }
     // Each of the two would keep the other.
     call.store.owner = nil
@@ -153,8 +153,10 @@ extension Body {
 
 extension Refusal {
   /// What only the operator is told.
-  fileprivate var reason: String? {
+  var reason: String? {
     switch self {
+    case .failure(let failure) where failure.cause != nil:
+      failure.cause.map { "database: \($0)" }
     case .failure(.unforeseen(let reason)): reason
     case .failure(.picture(.unforeseen(let reason))): reason
     case .failure(.picture(.hostile(let signal))): "a picture ended its decoder by signal \(signal)"

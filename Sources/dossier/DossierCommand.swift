@@ -1,4 +1,5 @@
 import ArgumentParser
+import Configuration
 
 /// The command line of whoever runs a deployment.
 @main struct DossierCommand: ParsableCommand {
@@ -14,6 +15,7 @@ import ArgumentParser
       Exit codes:
       \(ExitStatus.table)
       """,
+    version: Version.text,
     subcommands: [
       AppCommand.self, ClientCommand.self, IssuerCommand.self, KeyCommand.self, UserCommand.self,
       IndexCommand.self, SchemaCommand.self, AuditCommand.self, Calibrate.self,

@@ -17,6 +17,8 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
   case interrupted = 18
   case inputChanged = 19
   case files = 21
+  case notReady = 22
+  case unconfirmed = 23
   case usage = 64
   case configuration = 78
 
@@ -36,6 +38,8 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
     case .interrupted: "stopped by a signal between two batches; --resume goes on"
     case .inputChanged: "the input is not the one to resume, or another run goes on with it"
     case .files: "a file could not be read or written"
+    case .notReady: "the database is not as this program needs it: schema, rights, read-only"
+    case .unconfirmed: "it cannot be taken back, and was not confirmed: say --yes"
     case .usage: "wrong arguments"
     case .configuration: "the settings are not usable"
     }
@@ -56,12 +60,22 @@ enum CommandFailure: Error {
   case ambiguous([UserID])
   /// What is wrong with a file.
   case file(String, ExitStatus)
+  case notReady(ReadinessCheck.Fault)
+  /// What was asked and not said yes to.
+  case unconfirmed(String)
 
   var status: ExitStatus {
     switch self {
     case .refused(let failure): failure.status
     case .ambiguous: .ambiguous
     case .file(_, let status): status
+    case .unconfirmed: .unconfirmed
+    case .notReady(let fault):
+      switch fault.check {
+      case .database: .cannotConnect
+      case .masterKey: .configuration
+      case .readOnly, .schema, .grants, .app: .notReady
+      }
     }
   }
 
@@ -72,6 +86,10 @@ enum CommandFailure: Error {
       "several users claim this address; name one by its id: "
         + users.map(\.text).joined(separator: ", ")
     case .file(let reason, _): reason
+    case .notReady(let fault) where fault.check == .database:
+      "PostgreSQL cannot be reached: \(fault.reason)"
+    case .notReady(let fault): fault.description
+    case .unconfirmed(let question): "not done: \(question) Say --yes."
     }
   }
 }
@@ -109,7 +127,8 @@ extension Failure {
     case .indexExists: "the app has an index on that path, or one that is being removed"
     case .tooManyIndexes(let limit): "an app has at most \(limit) indexes"
     case .versionMoved(let current): "the version is \(current)"
-    case .unavailable: "PostgreSQL cannot be reached"
+    case .unavailable(_, let cause):
+      "PostgreSQL cannot be reached" + (cause.map { ": \($0)" } ?? "")
     case .overloaded: "the database is busy"
     case .unforeseen(let reason): reason
     default: "\(self)"

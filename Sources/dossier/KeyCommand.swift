@@ -4,8 +4,8 @@ import Dossier
 struct KeyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "key",
-    abstract: "The keys that sign the access tokens of an app.",
-    subcommands: [List.self, Rotate.self]
+    abstract: "The keys that sign the access tokens of an app, and the master key that seals them.",
+    subcommands: [List.self, Rotate.self, Remove.self, Reseal.self]
   )
 
   struct List: ParsableCommand {
@@ -36,6 +36,71 @@ struct KeyCommand: ParsableCommand {
           try await SigningKeys.rotate(of: app, by: administrator)
         }
         return try await session.keys(of: app)
+      }
+    }
+  }
+}
+
+extension KeyCommand {
+  struct Remove: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Removes a key, which somebody else has got or nobody can open.",
+      discussion: """
+        The tokens that it signed are refused within a minute, and clients refresh them. If it was \
+        the current one, the next login makes another.
+        """
+    )
+    @OptionGroup var options: AppOptions
+    @OptionGroup var consent: Consent
+
+    @Argument(help: "Its id, as `dossier key list` shows it.")
+    var key: String
+
+    func run() throws {
+      options.common.run { session async throws(CommandFailure) in
+        try consent.ask("Remove the signing key \(key), and refuse the tokens that it signed?")
+        let app = options.app ?? session.usualApp
+        try await session.doing { administrator async throws(Failure) in
+          try await SigningKeys.remove(key, of: app, by: administrator)
+        }
+        return try await session.keys(of: app)
+      }
+    }
+  }
+
+  struct Reseal: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Seals the secrets in the database anew, with the first of the master keys.",
+      discussion: """
+        To change the master key: add the new one behind the old one wherever dossierd runs, and \
+        reload; then put it in front, and reload; then run this. The old one stays in the list for \
+        as long as credentials count that were issued by it: sessions (60 days, usually), devices, \
+        API keys and keys of clients, of which this prints how many are older. Without it these are \
+        refused.
+
+        When the master key is lost: stop dossierd, give it a new one, and run this with \
+        --discard-lost. Signing keys, secrets of issuers and mail in the queue that nobody can open \
+        are removed. All users log in anew, with the passwords that they have; API keys, clients \
+        and issuers with a secret have to be made again.
+        """
+    )
+    @OptionGroup var options: CommonOptions
+    @OptionGroup var consent: Consent
+
+    @Flag(help: "Removes what none of the master keys opens.")
+    var discardLost = false
+
+    func run() throws {
+      options.settings.run(options.output.output, lacksKey: discardLost) {
+        session async throws(CommandFailure) in
+        if discardLost {
+          try consent.ask("Remove for good what this master key does not open?")
+        }
+        return Outcome(
+          try await session.doing { administrator async throws(Failure) in
+            try await MasterKeys.reseal(discardingLost: discardLost, by: administrator)
+          }
+        )
       }
     }
   }

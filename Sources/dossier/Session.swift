@@ -26,11 +26,13 @@ extension ConfigurationOptions {
   /// - Parameters:
   ///   - format: of the outcome.
   ///   - isLarge: it writes much at once, for which the database has a minute.
+  ///   - lacksKey: secrets may be sealed by another master key than the one that is given.
   ///   - signals: those that it listens to itself.
   ///   - body: what is done.
   func run(
     _ format: OutputFormat,
     isLarge: Bool = false,
+    lacksKey: Bool = false,
     signals: [Int32] = [],
     _ body: @escaping @EventLoop @Sendable (Session) async throws(CommandFailure) -> Outcome
   ) -> Never {
@@ -45,12 +47,13 @@ extension ConfigurationOptions {
       Signals.block(signals)
       let session = Session(configuration, isLarge: isLarge)
       do throws(CommandFailure) {
+        try await session.requireReadiness(lacksKey: lacksKey)
         let outcome = try await body(session)
         write(outcome.text(format), to: 1)
         if let remark = outcome.remark { say(remark) }
         end([], outcome.status)
       } catch {
-        end([error.words, session.connectionFailure].compactMap(\.self), error.status)
+        end([error.words], error.status)
       }
     }
     EventLoop.reactor.run()
@@ -72,6 +75,7 @@ struct AppOptions: ParsableArguments {
   /// The name of the app of those who name none.
   let usualApp: String
   private let database: Database
+  private let readiness: ReadinessCheck
 
   init(_ configuration: Configuration, isLarge: Bool) {
     var settings = DatabaseSettings(
@@ -85,7 +89,7 @@ struct AppOptions: ParsableArguments {
     }
     database = Database(settings)
     database.start()
-    let keys = Keyring(master: MasterKey(configuration.masterKey), database: database)
+    let keys = Keyring(master: configuration.masterKey, database: database)
     let pool = BlockingPool(name: "outbound", threads: 1, waiting: 1)
     let store = Store(
       database: database,
@@ -108,12 +112,22 @@ struct AppOptions: ParsableArguments {
     // For the trail: who it was of those that may use the command line.
     let person = ProcessInfo.processInfo.userName
     let origin = Origin(address: nil, agent: "dossier (\(person))")
+    readiness = ReadinessCheck(database, configuration.masterKey, app: nil)
     administrator = Administrator(.operator, scopes: .everything, store: store, origin: origin)
     usualApp = configuration.app
   }
 
-  /// Why PostgreSQL cannot be reached; nil when it can.
-  var connectionFailure: String? { database.lastFailure?.description }
+  /// Makes sure that what is done here is understood by those who serve.
+  ///
+  /// - Parameter lacksKey: whether secrets may be sealed by another master key.
+  /// - Throws: `.notReady`.
+  func requireReadiness(lacksKey: Bool) async throws(CommandFailure) {
+    await database.settle()
+    guard let fault = await readiness.fault(), !lacksKey || fault.check != .masterKey else {
+      return
+    }
+    throw .notReady(fault)
+  }
 
   /// Does what can be refused.
   func doing<Result>(

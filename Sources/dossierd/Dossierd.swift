@@ -11,6 +11,7 @@ struct Dossierd: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "dossierd",
     abstract: "The server of Dossier: FastCGI workers for nginx.",
+    version: Version.text,
     subcommands: [
       Run.self, WorkerCommand.self, ReloadCommand.self, Config.self, Routes.self, Upstream.self,
       SocketUnit.self,

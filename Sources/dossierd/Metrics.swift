@@ -1,100 +1,128 @@
-import CLinux
+import Configuration
 import EventLoop
-import Glibc
-
-/// Memory that all workers share, in which each counts for itself and any can sum.
-///
-/// A slot is written by one worker at a time and keeps its counts for the next, so that sums never
-/// fall. Words are 64 bits, aligned, and of one writer: a reader sees the one before or the one
-/// after.
-@EventLoop final class MetricsBoard {
-  static let slots = 256
-  static let words = 2_048
-  /// The descriptor under which a worker finds it.
-  static let inherited: Int32 = 3
-  let descriptor: Int32
-  private let memory: UnsafeMutablePointer<UInt64>
-
-  /// Makes it, for a supervisor or for a worker on its own.
-  convenience init() {
-    let descriptor = CLinux_memfd_create("dossier-metrics", 1)
-    ftruncate(descriptor, off_t(Self.slots * Self.words * 8))
-    self.init(descriptor)
-  }
-
-  /// Maps one that is there.
-  init(_ descriptor: Int32) {
-    self.descriptor = descriptor
-    let length = Self.slots * Self.words * 8
-    let address = mmap(nil, length, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0)
-    guard let address, address != MAP_FAILED else {
-      preconditionFailure("no memory for metrics: \(systemMessage(errno))")
-    }
-    memory = address.bindMemory(to: UInt64.self, capacity: Self.slots * Self.words)
-  }
-
-  /// The slot, emptied when it was written by another version of the program.
-  func open(_ slot: Int, layout: UInt64) -> UnsafeMutablePointer<UInt64> {
-    let start = memory + slot * Self.words
-    if start[0] != layout {
-      start.update(repeating: 0, count: Self.words)
-      start[0] = layout
-    }
-    return start
-  }
-
-  /// The greatest of a word over all slots of that layout.
-  func greatest(_ word: Int, layout: UInt64) -> UInt64 {
-    (0..<Self.slots).lazy.filter { self.memory[$0 * Self.words] == layout }
-      .map { self.memory[$0 * Self.words + word] }.max() ?? 0
-  }
-
-  /// The sum of a word over all slots of that layout.
-  func sum(_ word: Int, layout: UInt64) -> UInt64 {
-    var sum: UInt64 = 0
-    for slot in 0..<Self.slots where memory[slot * Self.words] == layout {
-      sum &+= memory[slot * Self.words + word]
-    }
-    return sum
-  }
-}
+import HTTP
+import Postgres
+import Wiring
 
 /// What a worker counts.
 @EventLoop final class Metrics {
   private let board: MetricsBoard
   private let slot: UnsafeMutablePointer<UInt64>
   private let layout: UInt64
-  private let routes: [String]
+  private let names: [String]
+  private let classes: [RouteClass]
   private var countedHashes = 0
+  private let places = Places()
+
+  /// What is true now, at fixed places of a slot.
+  enum Gauge: Int, CaseIterable {
+    case workers = 1
+    case ready
+    case databaseUp
+    case connections
+    case reads
+    case writes
+    case writesWaiting
+    case searches
+    case searchesWaiting
+    case hashing
+    case mailQueue
+    case mailAge
+  }
+
+  /// What only grows, at the places after those.
+  enum Counter: Int, CaseIterable {
+    case workerStarts
+    case databaseMicroseconds
+    case hashes
+    case longTurns
+    case longestTurn
+    case mailsSent
+    case mailsLost
+  }
+
+  /// What routes have in common that take alike long.
+  enum RouteClass: Int, CaseIterable {
+    case read
+    case write
+    /// Those that hash a password, or verify another's token.
+    case login
+    case operation
+
+    init(_ route: Route) {
+      self =
+        switch route.access {
+        case .loopback: .operation
+        case .open where route.method == .post: .login
+        default: route.method == .get ? .read : .write
+        }
+    }
+  }
+
+  /// Why the database did not do what it should, by what operators do about it.
+  enum DatabaseFault: Int, CaseIterable {
+    case connection
+    case timeout
+    case resources
+    case readOnly
+    case laneFull
+    case other
+
+    init(_ error: DatabaseError) {
+      self =
+        if error.isConnectionLost { .connection } else {
+          switch error.state.category {
+          case "57", "55": .timeout
+          case "53": .resources
+          case "25": .readOnly
+          case "XD": .laneFull
+          default: .other
+          }
+        }
+    }
+  }
 
   /// Upper bounds of the buckets, in microseconds: from a cached read to a hashed password, to a
   /// time-out.
-  private static let bounds: [UInt64] = [
+  private nonisolated static let bounds: [UInt64] = [
     100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 1_000_000,
     5_000_000,
   ]
-  private static let classes = 5
-  private var bucketsStart: Int { 1 + routes.count * Self.classes }
-  private var totalsStart: Int { bucketsStart + Self.bounds.count + 1 }
+
+  /// Where what lies in a slot.
+  private nonisolated struct Places {
+    static let statusClasses = 5
+    /// Buckets of one class of routes, one for what is over the last bound, and the sum.
+    static let histogram = Metrics.bounds.count + 2
+    let counters = 1 + MetricsBoard.gauges
+    var faults: Int { counters + Counter.allCases.count }
+    var histograms: Int { faults + DatabaseFault.allCases.count }
+    var routes: Int { histograms + RouteClass.allCases.count * Self.histogram }
+  }
 
   /// - Parameters:
   ///   - board: the supervisor's, or one of our own.
   ///   - slot: of this worker.
-  ///   - routes: every name that is counted under.
-  init(_ board: MetricsBoard, slot: Int, routes: [String]) {
+  ///   - routes: every one that is counted.
+  init(_ board: MetricsBoard, slot: Int, routes: [Route]) {
     self.board = board
-    self.routes = routes + ["none"]
-    // FNV-1a over the names: another program, another layout.
-    layout = self.routes.joined(separator: "\n").utf8.reduce(0xcbf2_9ce4_8422_2325) {
+    names = routes.map(\.name) + ["none"]
+    classes = routes.map(RouteClass.init) + [.read]
+    // FNV-1a over what there is: another program, another layout.
+    let parts = names + Counter.allCases.map { "\($0)" } + DatabaseFault.allCases.map { "\($0)" }
+    layout = parts.joined(separator: "\n").utf8.reduce(0xcbf2_9ce4_8422_2325) {
       ($0 ^ UInt64($1)) &* 0x100_0000_01b3
     }
     precondition(
-      1 + self.routes.count * Self.classes + Self.bounds.count + 8 < MetricsBoard.words,
+      places.routes + names.count * Places.statusClasses <= MetricsBoard.words,
       "more routes than a slot of metrics has room for"
     )
     self.slot = board.open(slot, layout: layout)
-    setConnections(0)
+    self[.workers] = 1
+    add(1, to: .workerStarts)
   }
+
+  // MARK: Counting
 
   /// Counts a request.
   ///
@@ -104,70 +132,97 @@ import Glibc
   ///   - microseconds: from the first byte read to the last written.
   ///   - databaseMicroseconds: how many of these it waited for PostgreSQL.
   func count(route: Int?, status: Int, microseconds: UInt64, databaseMicroseconds: UInt64) {
-    let index = route ?? routes.count - 1
-    slot[1 + index * Self.classes + min(max(status / 100, 1), 5) - 1] &+= 1
+    let index = route ?? names.count - 1
+    slot[places.routes + index * Places.statusClasses + min(max(status / 100, 1), 5) - 1] &+= 1
     var bucket = 0
     while bucket < Self.bounds.count, Self.bounds[bucket] < microseconds { bucket += 1 }
-    slot[bucketsStart + bucket] &+= 1
-    slot[totalsStart] &+= microseconds
-    slot[totalsStart + 1] &+= databaseMicroseconds
+    let histogram = places.histograms + classes[index].rawValue * Places.histogram
+    slot[histogram + bucket] &+= 1
+    slot[histogram + Self.bounds.count + 1] &+= microseconds
+    add(databaseMicroseconds, to: .databaseMicroseconds)
+  }
+
+  func add(_ count: UInt64, to counter: Counter) {
+    slot[places.counters + counter.rawValue] &+= count
   }
 
   /// Counts passwords hashed since it was last called; `total` is of this worker.
   func count(hashes total: Int) {
-    slot[totalsStart + 3] &+= UInt64(total - countedHashes)
+    add(UInt64(total - countedHashes), to: .hashes)
     countedHashes = total
   }
 
   /// Counts a turn of the loop that kept all other requests of the worker waiting.
   func countLongTurn(microseconds: UInt64) {
-    slot[totalsStart + 4] &+= 1
-    slot[totalsStart + 5] = max(slot[totalsStart + 5], microseconds)
+    add(1, to: .longTurns)
+    let place = places.counters + Counter.longestTurn.rawValue
+    slot[place] = max(slot[place], microseconds)
   }
 
-  func setConnections(_ count: Int) { slot[totalsStart + 2] = UInt64(count) }
+  func count(_ error: DatabaseError) { slot[places.faults + DatabaseFault(error).rawValue] &+= 1 }
+
+  subscript(_ gauge: Gauge) -> Int {
+    get { Int(slot[gauge.rawValue]) }
+    set { slot[gauge.rawValue] = UInt64(newValue) }
+  }
+
+  // MARK: Telling
 
   /// In Prometheus's text format, summed over the workers.
   ///
   /// - Source: Prometheus exposition formats, text version 0.0.4.
   var text: String {
-    func sum(_ word: Int) -> UInt64 { board.sum(word, layout: layout) }
-    var text = "# HELP dossier_requests_total Requests by route and class of status.\n"
-    text += "# TYPE dossier_requests_total counter\n"
-    for (index, route) in routes.enumerated() {
-      for statusClass in 1...Self.classes {
-        let count = sum(1 + index * Self.classes + statusClass - 1)
+    var text = MetricsText()
+    text.family("dossier_info", "gauge", "Which program answers, on which host.")
+    text.sample([("version", Version.text), ("host", HostName.own)], "1")
+    text.family("dossier_requests_total", "counter", "Requests by route and class of status.")
+    for (index, route) in names.enumerated() {
+      for status in 1...Places.statusClasses {
+        let count = sum(places.routes + index * Places.statusClasses + status - 1)
         guard count > 0 else { continue }
-        text += "dossier_requests_total{route=\"\(route)\",status=\"\(statusClass)xx\"} \(count)\n"
+        text.sample([("route", route), ("status", "\(status)xx")], count)
       }
     }
-    text += "# HELP dossier_request_seconds From the first byte read to the last written.\n"
-    text += "# TYPE dossier_request_seconds histogram\n"
+    let help = "From the first byte read to the last written."
+    text.family("dossier_request_seconds", "histogram", help)
+    for kind in RouteClass.allCases { tellHistogram(of: kind, in: &text) }
+    text.family(
+      "dossier_database_failures_total",
+      "counter",
+      "Requests that were answered 503 for the database."
+    )
+    for fault in DatabaseFault.allCases {
+      text.sample([("reason", "\(fault)".snakeCased)], sum(places.faults + fault.rawValue))
+    }
+    for gauge in Gauge.allCases {
+      text.family(gauge.name, "gauge", gauge.help)
+      let all =
+        gauge.isOfDatabase
+        ? board.greatest(gauge.rawValue, layout: layout) : sum(gauge.rawValue)
+      text.sample([], all)
+    }
+    for counter in Counter.allCases {
+      let word = places.counters + counter.rawValue
+      text.family(counter.name, counter == .longestTurn ? "gauge" : "counter", counter.help)
+      let count = counter == .longestTurn ? board.greatest(word, layout: layout) : sum(word)
+      text.sample([], counter.isTime ? "\(Double(count) / 1e6)" : "\(count)")
+    }
+    return text.text
+  }
+
+  private func tellHistogram(of kind: RouteClass, in text: inout MetricsText) {
+    let start = places.histograms + kind.rawValue * Places.histogram
+    let label = ("class", "\(kind)")
     var cumulative: UInt64 = 0
     for (index, bound) in Self.bounds.enumerated() {
-      cumulative += sum(bucketsStart + index)
-      text += "dossier_request_seconds_bucket{le=\"\(Double(bound) / 1e6)\"} \(cumulative)\n"
+      cumulative += sum(start + index)
+      text.sample([label, ("le", "\(Double(bound) / 1e6)")], cumulative, suffix: "_bucket")
     }
-    cumulative += sum(bucketsStart + Self.bounds.count)
-    text += "dossier_request_seconds_bucket{le=\"+Inf\"} \(cumulative)\n"
-    text += "dossier_request_seconds_sum \(Double(sum(totalsStart)) / 1e6)\n"
-    text += "dossier_request_seconds_count \(cumulative)\n"
-    text += "# HELP dossier_database_seconds_total Time that requests waited for PostgreSQL.\n"
-    text += "# TYPE dossier_database_seconds_total counter\n"
-    text += "dossier_database_seconds_total \(Double(sum(totalsStart + 1)) / 1e6)\n"
-    text += "# HELP dossier_password_hashes_total Passwords that were hashed.\n"
-    text += "# TYPE dossier_password_hashes_total counter\n"
-    text += "dossier_password_hashes_total \(sum(totalsStart + 3))\n"
-    text += "# HELP dossier_connections Connections of nginx.\n"
-    text += "# TYPE dossier_connections gauge\n"
-    text += "dossier_connections \(sum(totalsStart + 2))\n"
-    text += "# HELP dossier_long_turns_total Turns of a loop of over 50 ms: all else waits.\n"
-    text += "# TYPE dossier_long_turns_total counter\n"
-    text += "dossier_long_turns_total \(sum(totalsStart + 4))\n"
-    let longest = board.greatest(totalsStart + 5, layout: layout)
-    text += "# HELP dossier_longest_turn_seconds The longest of them since the start.\n"
-    text += "# TYPE dossier_longest_turn_seconds gauge\n"
-    text += "dossier_longest_turn_seconds \(Double(longest) / 1e6)\n"
-    return text
+    cumulative += sum(start + Self.bounds.count)
+    text.sample([label, ("le", "+Inf")], cumulative, suffix: "_bucket")
+    text.sample([label], "\(Double(sum(start + Self.bounds.count + 1)) / 1e6)", suffix: "_sum")
+    text.sample([label], cumulative, suffix: "_count")
   }
+
+  private func sum(_ word: Int) -> UInt64 { board.sum(word, layout: layout) }
 }

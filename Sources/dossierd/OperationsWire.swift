@@ -1,13 +1,12 @@
 import Dossier
 import EventLoop
 import HTTP
-import Postgres
 import RESTWire
 import Wiring
 
 /// What operators and their programs ask of a worker.
 struct OperationsWire: Wire {
-  let database: Database
+  let readiness: ReadinessCheck
   let metrics: @EventLoop @Sendable () -> String
 
   func response(to refusal: Refusal, request id: RequestID) -> Response {
@@ -20,10 +19,9 @@ struct OperationsWire: Wire {
         text(.ok, "ok\n")
       },
       Route(.get, "/readyz", access: .loopback, summary: "Whether requests can be served") {
-        [database] _ in
-        guard database.isReady else {
-          let reason = database.lastFailure?.message ?? "connecting"
-          return text(.unavailable, "not ready: \(reason)\n")
+        [readiness] _ in
+        if let fault = await readiness.fault() {
+          return text(.unavailable, "not ready: \(fault)\n")
         }
         return text(.ok, "ready\n")
       },

@@ -26,6 +26,7 @@ import Glibc
   private let manager = ServiceManager()
   private var isStarted = false
   private(set) var isEnding = false
+  private var exitStatus: Int32 = 0
 
   /// One worker's place, and who sits there.
   private struct Seat {
@@ -169,6 +170,7 @@ import Glibc
     while case let process = waitpid(-1, &status, WNOHANG), process > 0 {
       guard let worker = living.removeValue(forKey: process) else { continue }
       worker.forget()
+      board.clear(worker.slot)
       ended(worker, status)
     }
     if isEnding, living.isEmpty { finish() }
@@ -181,6 +183,11 @@ import Glibc
       seats[worker.index].worker = nil
       if isEnding { return }
       let ending = worker.ending(status)
+      // What the database says of the settings: starting again will not help.
+      if !isStarted, WaitStatus(status).code == 78 {
+        Log.write("error", "no worker can start: \(ending)")
+        return end(with: 78)
+      }
       let delay = seatLater(worker.index, after: worker)
       let when = delay == 0 ? "" : " in \(delay) ms"
       Log.write("error", "worker \(worker.id) ended: \(ending); starting another\(when)")
@@ -206,8 +213,9 @@ import Glibc
 
   // MARK: Ending
 
-  private func end() {
+  private func end(with status: Int32 = 0) {
     guard !isEnding else { return }
+    exitStatus = status
     isEnding = true
     Log.write("info", "ending")
     manager.tell("STOPPING=1")
@@ -221,6 +229,6 @@ import Glibc
 
   private func finish() {
     Log.write("info", "ended")
-    exit(0)
+    exit(exitStatus)
   }
 }

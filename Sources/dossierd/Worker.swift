@@ -13,10 +13,11 @@ import Wiring
 /// One process that answers requests, on one thread with one loop.
 @EventLoop final class Worker {
   private let configuration: Configuration
-  private let database: Database
+  let database: Database
+  let readiness: ReadinessCheck
   private let service: Service
-  private let metrics: Metrics
-  private let passwords: PasswordHasher
+  let metrics: Metrics
+  let passwords: PasswordHasher
   private var listener: Listener?
   private var signals: Signals?
   private static let signals = [SIGTERM, SIGINT, SIGHUP]
@@ -40,14 +41,15 @@ import Wiring
     if slot != nil { _ = CLinux_die_with_parent(SIGTERM) }
     let board = slot == nil ? MetricsBoard() : MetricsBoard(MetricsBoard.inherited)
     let worker = Worker(configuration, board, slot: slot ?? 0)
-    worker.database.start()
+    worker.startDatabase()
     EventLoop.task {
-      if whenReady, let reason = await worker.reasonNotToServe() {
+      if let (reason, status) = await worker.reasonNotToStart(whenReady: whenReady) {
         complaint(slot: slot)(reason)
-        exit(69)
+        exit(status)
       }
       do {
         try worker.start()
+        worker.watch()
         if keepsHouse { worker.keepHouse() }
       } catch {
         complaint(slot: slot)("\(error)")
@@ -76,18 +78,6 @@ import Wiring
     }
   }
 
-  /// Waits until a request could be served.
-  ///
-  /// - Returns: nil, or why that is not so after 10 seconds, in which a database that is there
-  ///   lets even a crowd of workers in.
-  private func reasonNotToServe() async -> String? {
-    for _ in 0..<500 {
-      if database.isReady { return nil }
-      await EventLoop.sleep(for: .milliseconds(20))
-    }
-    return "the database lets no worker in: \(database.lastFailure?.message ?? "no answer")"
-  }
-
   private init(_ configuration: Configuration, _ board: MetricsBoard, slot: Int) {
     self.configuration = configuration
     var settings = DatabaseSettings(
@@ -97,7 +87,8 @@ import Wiring
     settings.exclusiveConnections = configuration.exclusiveConnections
     let database = Database(settings)
     self.database = database
-    let keys = Keyring(master: MasterKey(configuration.masterKey), database: database)
+    let keys = Keyring(master: configuration.masterKey, database: database)
+    readiness = ReadinessCheck(database, configuration.masterKey, app: configuration.app)
     let passwords = PasswordHasher(
       pool: BlockingPool(name: "passwords", threads: configuration.hashingThreads, waiting: 32),
       cost: configuration.hashingCost
@@ -124,9 +115,9 @@ import Wiring
     let tokens = AccessTokens(keys: keys, issuer: configuration.issuer)
     let report = MetricsReport()
     let wires: [any Wire] = [
-      RESTWire(), OperationsWire(database: database, metrics: { report.metrics?.text ?? "" }),
+      RESTWire(), OperationsWire(readiness: readiness, metrics: { report.metrics?.text ?? "" }),
     ]
-    metrics = Metrics(board, slot: slot, routes: wires.flatMap(\.routes).map(\.name))
+    metrics = Metrics(board, slot: slot, routes: wires.flatMap(\.routes))
     report.metrics = metrics
     let pictures = PictureStudio(
       decoder: PictureDecoder(
@@ -215,7 +206,10 @@ import Wiring
       microseconds: microseconds,
       databaseMicroseconds: call.store.databaseNanoseconds / 1_000
     )
-    metrics.setConnections(listener?.connections ?? 0)
+    metrics[.connections] = listener?.connections ?? 0
+    if case .failure(let failure)? = call.refusal, let cause = failure.cause {
+      metrics.count(cause)
+    }
     if configuration.logsRequests || call.error != nil {
       Log.request(call, status: status, microseconds: microseconds, bytes: exchange.sent)
     }

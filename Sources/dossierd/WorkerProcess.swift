@@ -132,6 +132,9 @@ struct WaitStatus: CustomStringConvertible {
   private let status: Int32
   init(_ status: Int32) { self.status = status }
 
+  /// What it ended with; nil when a signal ended it.
+  var code: Int32? { status & 0x7f == 0 ? status >> 8 & 0xff : nil }
+
   var description: String {
     let signal = status & 0x7f
     guard signal != 0 else { return "exit \(status >> 8 & 0xff)" }

@@ -1,10 +1,11 @@
 """What the test cases have in common."""
 
 import base64
+import signal
 import threading
 import unittest
 
-from deployment import JSON, Deployment
+from deployment import JSON, Deployment, wait_until
 
 
 class Case(unittest.TestCase):
@@ -19,6 +20,17 @@ class Case(unittest.TestCase):
     @classmethod
     def tearDownClass(cls):
         cls.site.stop()
+
+    def restart(self, ready=True, **settings):
+        """Starts dossierd again with other settings; None takes one away."""
+        self.site.supervisor.send_signal(signal.SIGTERM)
+        self.site.supervisor.wait(120)
+        self.site.environment.update(settings)
+        for name in [name for name, value in settings.items() if value is None]:
+            del self.site.environment[name]
+        self.site.start_dossierd()
+        if ready:
+            wait_until(lambda: self.site.get("/readyz").status == 200, what="readiness")
 
     def expect(self, answer, status, code=None):
         self.assertEqual(answer.status, status, answer.body)

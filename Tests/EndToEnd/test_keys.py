@@ -17,13 +17,6 @@ def key_of(grant):
 
 
 class Costs(Administration):
-    def restart(self, **settings):
-        self.site.supervisor.send_signal(signal.SIGTERM)
-        self.site.supervisor.wait(120)
-        self.site.environment.update(settings)
-        self.site.start_dossierd()
-        wait_until(lambda: self.site.get("/readyz").status == 200, what="readiness")
-
     def test_a_hash_of_another_cost_is_made_anew_at_login(self):
         self.expect(self.register("ada@example.com"), 201)
         self.assertIn("$m=19456,t=2,p=1$", self.site.sql("select hash from passwords"))

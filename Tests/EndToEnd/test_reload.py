@@ -111,7 +111,7 @@ class Reload(unittest.TestCase):
     def test_a_database_that_lets_no_new_worker_in(self):
         # Who is connected stays so.
         self.site.sql("alter role server nologin")
-        self.refused("the database lets no worker in", "not permitted to log in")
+        self.refused("not ready: database: ", "not permitted to log in")
         self.site.sql("alter role server login")
         self.succeeds()
 

@@ -103,7 +103,7 @@ import Wiring
       ).key
     administration = database
     service = Service(
-      wires: World.wires(database),
+      wires: World.wires(ReadinessCheck(database, keys.master, app: "default")),
       tokens: AccessTokens(keys: keys, issuer: "https://test.example") {
         time(nil) + TokenClock.ahead
       },
@@ -182,14 +182,14 @@ import Wiring
     try await administration.write(Queries.entries, app, client).first ?? 0
   }
 
-  nonisolated static func wires(_ database: Database) -> [any Wire] {
-    [RESTWire(), OperationsWire(database: database, metrics: { "" })]
+  nonisolated static func wires(_ readiness: ReadinessCheck) -> [any Wire] {
+    [RESTWire(), OperationsWire(readiness: readiness, metrics: { "" })]
   }
 
   /// Of every wire of a worker: what the tests must know all of.
   @EventLoop static let routes: [Route] = {
     let unused = Database(DatabaseSettings(conninfo: "", applicationName: "unused"))
-    return wires(unused).flatMap(\.routes)
+    return wires(ReadinessCheck(unused, MasterKey([7]), app: nil)).flatMap(\.routes)
   }()
 
   /// The people and programs of one test, in an app of their own.

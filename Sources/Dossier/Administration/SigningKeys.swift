@@ -55,6 +55,31 @@ package enum SigningKeys {
     // The app's first key was made by a worker at that moment.
     guard isMade else { throw .overloaded(retryAfter: 1) }
   }
+
+  /// Removes a key that got into the wrong hands, or that nobody can open.
+  ///
+  /// What it signed is refused within a minute: clients refresh their tokens. Where it was the current
+  /// one, whoever signs next makes another.
+  /// - Throws: `.notFound`, `.unknownApp`, `.unavailable`.
+  @EventLoop package static func remove(
+    _ key: String,
+    of app: String,
+    by administrator: Administrator
+  ) async throws(Failure) {
+    let id = try await Apps.record(of: app, for: administrator).id
+    let isFound = try await administrator.transaction { transaction async throws(DatabaseError) in
+      let removed = try await transaction.run(SigningKeyQueries.remove, id, key)
+      guard !removed.isEmpty else { return false }
+      try await administrator.record(
+        "key_remove",
+        app: id,
+        detail: ["key_id": .string(key)],
+        in: transaction
+      )
+      return true
+    }
+    guard isFound else { throw .notFound }
+  }
 }
 
 package enum SigningKeyQueries {
@@ -81,5 +106,10 @@ package enum SigningKeyQueries {
     """
   )
 
-  package static let all: [any PreparedStatement] = [list, retire]
+  static let remove = Statement<String, AppID, String>(
+    "signing_keys.remove",
+    "delete from signing_keys where app_id = $1 and key_id = $2 returning key_id"
+  )
+
+  package static let all: [any PreparedStatement] = [list, retire, remove]
 }

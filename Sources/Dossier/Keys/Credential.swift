@@ -19,6 +19,8 @@ struct Credential {
   let kind: Kind
   /// All that the mark covers, and what a stored hash is of.
   let payload: [UInt8]
+  /// Which of the master keys it bears the mark of; new ones bear that of the first.
+  private var marker = 0
 
   private static let payloadLength = 12 + 12 + 4 + 16
   private static let markLength = 16
@@ -49,7 +51,12 @@ struct Credential {
     else { return nil }
     self.kind = kind
     payload = Array(bytes.prefix(Self.payloadLength))
-    guard isEqualInConstantTime(mark(key), Array(bytes.suffix(Self.markLength))) else { return nil }
+    let mark = Array(bytes.suffix(Self.markLength))
+    let number = key.number(marking: tagged) {
+      isEqualInConstantTime(Array($0.prefix(Self.markLength)), mark)
+    }
+    guard let number else { return nil }
+    marker = number
   }
 
   func owner<Of>(as type: ID<Of>.Type = ID<Of>.self) -> ID<Of> { ID(bytes: payload[0..<12]) }
@@ -60,12 +67,12 @@ struct Credential {
   func text(_ key: MasterKey) -> String { kind.rawValue + (payload + mark(key)).base64URL }
 
   /// What the database keeps, where it need not make the credential again.
-  func hash(_ key: MasterKey) -> BinaryBytes { BinaryBytes(key.hash(of: tagged)) }
+  func hash(_ key: MasterKey) -> BinaryBytes { BinaryBytes(key.hash(of: tagged, by: marker)) }
 
   static func salt() -> [UInt8] { (0..<16).map { _ in UInt8.random(in: .min ... .max) } }
 
   private func mark(_ key: MasterKey) -> [UInt8] {
-    Array(key.mark(of: tagged).prefix(Self.markLength))
+    Array(key.mark(of: tagged, by: marker).prefix(Self.markLength))
   }
 
   private var tagged: [UInt8] { Array(kind.rawValue.utf8) + payload }

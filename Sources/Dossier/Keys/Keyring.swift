@@ -9,7 +9,7 @@ package import Postgres
 /// The first worker that finds none makes one; all that start together agree on it, because the
 /// database takes one current key only.
 @EventLoop package final class Keyring {
-  let master: MasterKey
+  package let master: MasterKey
   private let database: Database
   private var signers: [AppID: Signer] = [:]
   private var verifiers: [AppID: [String: any JWTAlgorithm]] = [:]
@@ -53,7 +53,7 @@ package import Postgres
         return signer
       }
       try? await load(app)
-      return signers[app] ?? signer
+      if let signer = signers[app] { return signer }
     }
     try await load(app)
     if signers[app] == nil {
@@ -107,15 +107,17 @@ package import Postgres
     } catch {
       throw Failure(error)
     }
-    // What is in no row any more has retired.
+    // What is in no row any more has retired, or was removed.
     var found: [String: any JWTAlgorithm] = [:]
+    var signer: Signer?
     for row in rows {
       let algorithm =
         if let known = verifiers[app]?[row.keyID] { known } else { try await opened(row, app) }
       found[row.keyID] = algorithm
-      if row.signs { signers[app] = Signer(keyID: row.keyID, algorithm: algorithm) }
+      if row.signs { signer = Signer(keyID: row.keyID, algorithm: algorithm) }
     }
     verifiers[app] = found
+    signers[app] = signer
   }
 
   private func opened(_ row: SigningKeyRow, _ app: AppID) async throws(Failure) -> any JWTAlgorithm
@@ -131,7 +133,9 @@ package import Postgres
       // Asked of the collection's actor once; from here on signing and verifying are plain calls.
       return try await collection.getKey(for: kid)
     } catch {
-      throw .unforeseen("signing key \(row.keyID) cannot be opened with this master key")
+      throw .unforeseen(
+        "signing key \(row.keyID) cannot be opened with this master key; `dossier key remove` removes it"
+      )
     }
   }
 

@@ -1,60 +1,99 @@
 internal import Crypto
 import FoundationEssentials
 
-/// The operator's secret, of which every other one is derived or by which it is sealed.
+/// The operator's secrets, of which every other one is derived or by which it is sealed.
 ///
-/// Whoever has the database without it can neither read the signing keys nor make a token.
+/// Whoever has the database without them can neither read the signing keys nor make a token. The
+/// first seals and derives what is new; the others open what they sealed, and know the credentials
+/// that were issued by them.
 package struct MasterKey: Sendable {
-  private let credentialHash: SymmetricKey
-  private let credentialMark: SymmetricKey
-  private let failures: SymmetricKey
-  private let passwordSalts: SymmetricKey
-  private let seal: SymmetricKey
+  private let secrets: [Derived]
 
-  /// - Parameter secret: at least 32 bytes, random.
-  package init(_ secret: [UInt8]) {
-    let master = SymmetricKey(data: secret)
-    func derived(_ purpose: String) -> SymmetricKey {
-      HKDF<SHA256>.deriveKey(
-        inputKeyMaterial: master,
-        info: Data("dossier \(purpose) v1".utf8),
-        outputByteCount: 32
-      )
+  /// What is derived of one secret.
+  private struct Derived {
+    let credentialHash: SymmetricKey
+    let credentialMark: SymmetricKey
+    let failures: SymmetricKey
+    let passwordSalts: SymmetricKey
+    let seal: SymmetricKey
+    let check: [UInt8]
+
+    init(_ secret: [UInt8]) {
+      let master = SymmetricKey(data: secret)
+      func derived(_ purpose: String) -> SymmetricKey {
+        HKDF<SHA256>.deriveKey(
+          inputKeyMaterial: master,
+          info: Data("dossier \(purpose) v1".utf8),
+          outputByteCount: 32
+        )
+      }
+      credentialHash = derived("credential hash")
+      credentialMark = derived("credential mark")
+      failures = derived("failures")
+      passwordSalts = derived("password salts")
+      seal = derived("seal")
+      check = derived("check").withUnsafeBytes { Array($0) }
     }
-    credentialHash = derived("credential hash")
-    credentialMark = derived("credential mark")
-    failures = derived("failures")
-    passwordSalts = derived("password salts")
-    seal = derived("seal")
   }
 
-  /// What the database keeps of a credential.
-  func hash(of credential: [UInt8]) -> [UInt8] { mac(credential, credentialHash) }
+  /// - Parameter secrets: at least one, each of at least 32 bytes, random.
+  package init(_ secrets: [[UInt8]]) {
+    precondition(!secrets.isEmpty, "no master key")
+    self.secrets = secrets.map(Derived.init)
+  }
 
-  /// Tells a credential that was once issued from one made up, without the database.
-  func mark(of credential: [UInt8]) -> [UInt8] { mac(credential, credentialMark) }
+  /// A single one.
+  package init(_ secret: [UInt8]) { self.init([secret]) }
+
+  /// What tells each from others and nothing of it; the database keeps it.
+  var checks: [[UInt8]] { secrets.map(\.check) }
+
+  /// What the database keeps of a credential that bears the mark of a secret, by its number.
+  func hash(of credential: [UInt8], by number: Int) -> [UInt8] {
+    Self.mac(credential, secrets[number].credentialHash)
+  }
+
+  /// Tells a credential that was once issued by a secret from one made up, without the database.
+  func mark(of credential: [UInt8], by number: Int) -> [UInt8] {
+    Self.mac(credential, secrets[number].credentialMark)
+  }
+
+  /// Finds the secret whose mark of a credential `isMark` takes for it.
+  func number(marking credential: [UInt8], _ isMark: ([UInt8]) -> Bool) -> Int? {
+    secrets.indices.first { isMark(mark(of: credential, by: $0)) }
+  }
 
   /// The name under which attempts are counted: their table is not to be a list of who tried to log
   /// in.
-  func attemptSubject(_ text: String) -> [UInt8] { mac(Array(text.utf8), failures) }
+  func attemptSubject(_ text: String) -> [UInt8] { Self.mac(Array(text.utf8), secrets[0].failures) }
 
   /// Bytes that go with one name and cannot be foretold by others.
-  func passwordSalt(_ name: String) -> [UInt8] { mac(Array(name.utf8), passwordSalts) }
+  func passwordSalt(_ name: String) -> [UInt8] {
+    Self.mac(Array(name.utf8), secrets[0].passwordSalts)
+  }
 
-  private func mac(_ bytes: [UInt8], _ key: SymmetricKey) -> [UInt8] {
+  private static func mac(_ bytes: [UInt8], _ key: SymmetricKey) -> [UInt8] {
     Array(HMAC<SHA256>.authenticationCode(for: bytes, using: key))
   }
 
   /// Encrypts what rests in the database, bound to the name it rests under.
   func sealed(_ secret: [UInt8], as name: String) throws -> [UInt8] {
-    let box = try AES.GCM.seal(secret, using: seal, authenticating: Data(name.utf8))
+    let box = try AES.GCM.seal(secret, using: secrets[0].seal, authenticating: Data(name.utf8))
     return Array(box.combined ?? Data())
   }
 
   /// - Throws: when it was sealed with another master key, or under another name.
   func opened(_ sealed: [UInt8], as name: String) throws -> [UInt8] {
     let box = try AES.GCM.SealedBox(combined: sealed)
-    return Array(try AES.GCM.open(box, using: seal, authenticating: Data(name.utf8)))
+    let name = Data(name.utf8)
+    for secret in secrets.dropLast() {
+      if let opened = try? AES.GCM.open(box, using: secret.seal, authenticating: name) {
+        return Array(opened)
+      }
+    }
+    return Array(
+      try AES.GCM.open(box, using: secrets[secrets.count - 1].seal, authenticating: name)
+    )
   }
 }
 

@@ -138,5 +138,6 @@ package enum AllQueries {
     SigningKeyQueries.all, UsersAdministrationQueries.all, TrailQueries.all, ImportQueries.all,
     UserExportQueries.all,
     SearchIndexQueries.all, SchemaQueries.statements,
+    MasterKeysQueries.all, ResealingQueries.all, ReadinessQueries.all,
   ].flatMap(\.self)
 }

@@ -1,0 +1,167 @@
+import EventLoop
+package import JSON
+package import Postgres
+
+extension MasterKeys {
+  /// Seals everything anew with the first of the master keys; the others are needed from then on
+  /// for credentials alone that were issued by them.
+  ///
+  /// - Parameters:
+  ///   - discardsLost: what no key opens is removed instead of refused: the master key that sealed it
+  ///     is lost.
+  ///   - administrator: who does it, by the master key of its store.
+  /// - Returns: `resealed`, how many; `discarded`, their names; `api_keys` and `clients`, how many are
+  ///   older than the key and need those before it.
+  /// - Throws: `.unforeseen` for a secret that cannot be opened, `.unavailable`.
+  @EventLoop package static func reseal(
+    discardingLost discardsLost: Bool,
+    by administrator: Administrator
+  ) async throws(Failure) -> JSON {
+    let master = administrator.store.keys.master
+    var lost: [String] = []
+    var count = 0
+    do throws(Failure) {
+      try await administrator.transaction { transaction async throws(DatabaseError) in
+        (lost, count) = ([], 0)
+        _ = try await transaction.run(ResealingQueries.lock)
+        for secret in try await transaction.run(ResealingQueries.secrets) {
+          guard let opened = try? master.opened(secret.sealed, as: secret.name) else {
+            lost.append("\(secret.kind.rawValue) \(secret.name)")
+            if discardsLost { _ = try await transaction.run(secret.kind.removal, secret.name) }
+            continue
+          }
+          guard let sealed = try? master.sealed(opened, as: secret.name) else { continue }
+          _ = try await transaction.run(secret.kind.change, secret.name, BinaryBytes(sealed))
+          count += 1
+        }
+        guard discardsLost || lost.isEmpty else { throw DatabaseError(.undone, "a lost key") }
+        _ = try await transaction.run(MasterKeysQueries.add, BinaryBytes(master.checks[0]))
+        _ = try await transaction.run(ResealingQueries.forgetOthers, BinaryBytes(master.checks[0]))
+        try await administrator.record(
+          "master_key_reseal",
+          app: .deployment,
+          detail: [
+            "resealed": .number(JSONNumber(count)), "discarded": .number(JSONNumber(lost.count)),
+          ],
+          in: transaction
+        )
+      }
+    } catch {
+      guard !discardsLost, !lost.isEmpty else { throw error }
+      throw .unforeseen(
+        "sealed with a master key that is not given here: \(lost.joined(separator: ", "))"
+      )
+    }
+    let older = try await administrator.store.search(ResealingQueries.older).first
+    return [
+      "resealed": .number(JSONNumber(count)), "discarded": .array(lost.map(JSON.string)),
+      "api_keys": .number(JSONNumber(older?.keys ?? 0)),
+      "clients": .number(JSONNumber(older?.clients ?? 0)),
+    ]
+  }
+}
+
+/// Something that is sealed, of one kind.
+private struct KindedSecret: RowDecodable {
+  let kind: Kind
+  let name: String
+  let sealed: [UInt8]
+
+  enum Kind: String {
+    case signingKey = "signing_key"
+    case issuer
+  }
+
+  init(from row: Row) throws(DatabaseError) {
+    guard let kind = Kind(rawValue: try row.text(0)) else {
+      throw DatabaseError(.unexpectedColumn, "a kind of secret that nobody knows")
+    }
+    self.kind = kind
+    name = try row.text(1)
+    sealed = try row.binary(2)
+  }
+}
+
+extension KindedSecret.Kind {
+  fileprivate var change: Statement<NoRow, String, BinaryBytes> {
+    switch self {
+    case .signingKey: ResealingQueries.changeKey
+    case .issuer: ResealingQueries.changeIssuer
+    }
+  }
+
+  fileprivate var removal: Statement<NoRow, String> {
+    switch self {
+    case .signingKey: ResealingQueries.removeKey
+    case .issuer: ResealingQueries.removeIssuer
+    }
+  }
+}
+
+private struct OlderCredentials: RowDecodable {
+  let keys: Int
+  let clients: Int
+
+  init(from row: Row) throws(DatabaseError) {
+    keys = try row.int(0)
+    clients = try row.int(1)
+  }
+}
+
+package enum ResealingQueries {
+  /// Nothing is sealed meanwhile.
+  static let lock = Statement<NoRow>(
+    "resealing.lock",
+    "lock table signing_keys, issuers, master_keys in exclusive mode"
+  )
+
+  /// By the names that they are bound to.
+  fileprivate static let secrets = Statement<KindedSecret>(
+    "resealing.secrets",
+    """
+    select 'signing_key', app_id || ' ' || key_id, private_key from signing_keys
+    union all
+    select 'issuer', 'issuer ' || app_id || ' ' || name, secret from issuers
+    where secret is not null
+    """
+  )
+
+  static let changeKey = Statement<NoRow, String, BinaryBytes>(
+    "resealing.change_key",
+    "update signing_keys set private_key = $2 where app_id || ' ' || key_id = $1"
+  )
+
+  static let changeIssuer = Statement<NoRow, String, BinaryBytes>(
+    "resealing.change_issuer",
+    "update issuers set secret = $2 where 'issuer ' || app_id || ' ' || name = $1"
+  )
+
+  static let removeKey = Statement<NoRow, String>(
+    "resealing.remove_key",
+    "delete from signing_keys where app_id || ' ' || key_id = $1"
+  )
+
+  static let removeIssuer = Statement<NoRow, String>(
+    "resealing.remove_issuer",
+    "delete from issuers where 'issuer ' || app_id || ' ' || name = $1"
+  )
+
+  static let forgetOthers = Statement<NoRow, BinaryBytes>(
+    "resealing.forget_others",
+    "delete from master_keys where check_value <> $1"
+  )
+
+  /// What was issued before the master key that is left sealed first.
+  fileprivate static let older = Statement<OlderCredentials>(
+    "resealing.older",
+    """
+    select (select count(*) from api_keys k where k.created_at < m.created_at),
+      (select count(*) from clients c where c.created_at < m.created_at)
+    from master_keys m
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [
+    lock, secrets, changeKey, changeIssuer, removeKey, removeIssuer, forgetOthers, older,
+  ]
+}

@@ -1,0 +1,49 @@
+package import Postgres
+
+/// What the server says of itself and of the role that asks.
+struct ServerState: RowDecodable {
+  let isReadOnly: Bool
+  let hasLedger: Bool
+  let role: String
+  /// One that the role may not read and change; nil when there is none.
+  let forbiddenTable: String?
+
+  init(from row: Row) throws(DatabaseError) {
+    isReadOnly = try row.bool(0)
+    hasLedger = try row.bool(1)
+    role = try row.text(2)
+    forbiddenTable = row.text(ifAny: 3)
+  }
+}
+
+package enum ReadinessQueries {
+  /// Also of a database without tables.
+  static let server = Statement<ServerState>(
+    "readiness.server",
+    """
+    select current_setting('transaction_read_only')::boolean,
+      coalesce(has_table_privilege(to_regclass('schema_migrations'), 'select'), false),
+      current_user::text,
+      (select min(c.relname)::text from pg_class c
+        where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p')
+          and c.relname not in ('schema_migrations', 'schema_migration_progress')
+          and not (has_table_privilege(c.oid, 'select') and has_table_privilege(c.oid, 'insert')
+            and has_table_privilege(c.oid, 'update') and has_table_privilege(c.oid, 'delete')))
+    """
+  )
+
+  /// The newest migration before which none is missing or under way.
+  static let version = Statement<Int>(
+    "readiness.version",
+    """
+    select coalesce(max(version), 0)::bigint from schema_migrations
+    """
+  )
+
+  static let app = Statement<String, String>(
+    "readiness.app",
+    "select name from apps where name = $1"
+  )
+
+  package static let all: [any PreparedStatement] = [server, version, app]
+}

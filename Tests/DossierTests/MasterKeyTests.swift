@@ -1,0 +1,42 @@
+import FoundationEssentials
+import Testing
+
+@testable import Dossier
+
+@Suite struct MasterKeyTests {
+  private let old = [UInt8](repeating: 1, count: 32)
+  private let new = [UInt8](repeating: 2, count: 32)
+
+  @Test func `the first of several seals, and all open`() throws {
+    let both = MasterKey([new, old])
+    let sealed = try MasterKey(old).sealed([5], as: "x")
+    #expect(try both.opened(sealed, as: "x") == [5])
+    #expect(try MasterKey(new).opened(try both.sealed([6], as: "x"), as: "x") == [6])
+    #expect(throws: (any Error).self) { try MasterKey(new).opened(sealed, as: "x") }
+    #expect(throws: (any Error).self) { try both.opened(sealed, as: "y") }
+  }
+
+  @Test func `a credential is known by the key that issued it, with the hash of that time`() throws
+  {
+    let issued = Credential(.apiKey, of: UserID())
+    let text = issued.text(MasterKey(old))
+    let both = MasterKey([new, old])
+    let read = try #require(Credential(.apiKey, text, both))
+    #expect(read.hash(both) == issued.hash(MasterKey(old)))
+    #expect(Credential(.apiKey, text, MasterKey(new)) == nil)
+    #expect(Credential(.apiKey, issued.text(both), MasterKey(new)) != nil)
+  }
+
+  @Test func `check values differ by key and are not the key`() {
+    let both = MasterKey([new, old])
+    #expect(Set(both.checks).count == 2)
+    #expect(!both.checks.contains(new))
+    #expect(both.checks == MasterKey(new).checks + MasterKey(old).checks)
+  }
+
+  @Test func `the program knows the newest migration`() throws {
+    let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+    let files = try FileManager.default.contentsOfDirectory(atPath: "\(root)/migrations")
+    #expect(files.compactMap { Int($0.prefix(4)) }.max() == ReadinessCheck.schemaVersion)
+  }
+}

@@ -1,0 +1,160 @@
+"""Whether requests can be served, and what operators are told when they cannot."""
+
+import re
+import subprocess
+import unittest
+
+from cases import Case
+from deployment import BUILD, TOOLS, wait_until
+
+
+class Readiness(Case):
+    def setUp(self):
+        self.begun = len(self.site.log_lines())
+
+    def said(self, *words):
+        """Lines of the log since the test began that have all of the words."""
+        return [line for line in self.site.log_lines()[self.begun:]
+                if all(word in str(line) for word in words)]
+
+    def reconnect(self):
+        self.site.sql("select pg_terminate_backend(pid) from pg_stat_activity where usename = 'server'")
+
+    def not_ready(self, *words):
+        def answers():
+            answer = self.site.get("/readyz")
+            return answer.status == 503 and all(word in answer.body.decode() for word in words)
+
+        wait_until(answers, what=f"not ready: {words}")
+
+    def ready(self):
+        # Of both workers, whichever answers.
+        wait_until(lambda: all(self.site.get("/readyz").status == 200 for _ in range(8)),
+                   what="readiness")
+
+    def metric(self, name):
+        text = self.site.get("/metrics").body.decode()
+        return int(re.search(rf"^{re.escape(name)} (\d+)$", text, re.M)[1])
+
+    def failed_anonymous_login(self, *words):
+        """A request that writes is refused, and its line says why."""
+        def failed():
+            answer = self.post("/v1/login/anonymous", {})
+            return answer.status != 200
+
+        wait_until(failed, what="a refused write")
+        wait_until(lambda: self.said("POST /v1/login/anonymous", *words), what=f"a line with {words}")
+
+    def test_a_database_that_is_away_is_told_with_its_reason_when_that_changes(self):
+        wait_until(lambda: self.metric("dossier_database_up") == 2, what="both connected")
+        self.site.stop_postgres()
+        self.failed_anonymous_login("database: 08", "'status': 503")
+        self.not_ready("not ready: database: ", "No such file")
+        self.assertEqual(self.metric("dossier_database_up"), 0)
+        self.assertGreater(self.metric('dossier_database_failures_total{reason="connection"}'), 0)
+        wait_until(lambda: len(self.said("the database is away", "No such file")) == 2,
+                   what="a line of each worker")
+        # Each tries again and again, and tells it once.
+        for _ in range(20):
+            self.post("/v1/login/anonymous", {})
+        self.assertEqual(len(self.said("the database is away", "No such file")), 2)
+        self.site.start_postgres()
+        self.ready()
+        wait_until(lambda: len(self.said("the database is connected")) >= 2, what="both connected")
+
+    def test_a_role_that_is_let_in_no_more_is_told(self):
+        self.site.sql("alter role server nologin")
+        self.addCleanup(self.site.sql, "alter role server login")
+        self.reconnect()
+        self.not_ready("database: ", "is not permitted to log in")
+        wait_until(lambda: self.said("the database is away", "is not permitted to log in"),
+                   what="the reason in the log")
+        self.failed_anonymous_login("is not permitted to log in")
+        self.site.sql("alter role server login")
+        self.ready()
+
+    def test_too_many_connections_are_told(self):
+        self.site.sql("alter role server connection limit 1")
+        self.addCleanup(self.site.sql, "alter role server connection limit -1")
+        self.reconnect()
+        wait_until(lambda: self.said("too many connections for role"), what="the reason in the log")
+        self.failed_anonymous_login("too many connections")
+        self.site.sql("alter role server connection limit -1")
+        self.ready()
+
+    def test_a_server_that_takes_no_writes_is_told(self):
+        self.site.sql("alter role server set default_transaction_read_only = on")
+        self.addCleanup(self.site.sql, "alter role server reset default_transaction_read_only")
+        self.reconnect()
+        self.not_ready("read_only: the server takes no writes")
+        self.failed_anonymous_login("database: 25006", "read-only transaction")
+        self.assertGreater(self.metric('dossier_database_failures_total{reason="read_only"}'), 0)
+        wait_until(lambda: self.said("not ready: read_only"), what="the reason in the log")
+        self.site.sql("alter role server reset default_transaction_read_only")
+        self.reconnect()
+        self.ready()
+
+    def test_an_older_schema_is_told_and_no_worker_is_replaced_by_one_that_needs_a_newer(self):
+        newest = self.site.sql("select max(version) from schema_migrations")
+        self.site.sql("create table kept as select * from schema_migrations")
+        self.site.sql("grant all on kept to server")
+        self.site.sql(f"delete from schema_migrations where version = {newest}")
+        self.not_ready("schema: it has migration", f"needs {newest}; run dossier-migrate up")
+        reload = subprocess.run(
+            [BUILD / "dossierd", "reload", str(self.site.supervisor.pid)],
+            capture_output=True, text=True, timeout=120)
+        self.assertEqual(reload.returncode, 1)
+        self.assertIn("not ready: schema: ", reload.stderr)
+        self.site.sql(f"insert into schema_migrations select * from kept where version = {newest}")
+        self.site.sql("drop table kept")
+        self.ready()
+
+    def test_missing_rights_are_told(self):
+        self.site.sql("revoke insert on users from server")
+        self.addCleanup(self.site.sql, "grant insert on users to server")
+        self.not_ready("grants: the role server may not read and change table users",
+                       "--grant-to server")
+        self.failed_anonymous_login("42501")
+        self.site.sql("grant insert on users to server")
+        self.ready()
+
+    def test_what_a_program_of_the_command_line_misses_is_told_too(self):
+        for sql, back, status, words in [
+            ("revoke insert on users from server", "grant insert on users to server", 22, "grants: "),
+            ("alter role server nologin", "alter role server login", 15, "is not permitted to log in"),
+        ]:
+            self.site.sql(sql)
+            refused = self.site.dossier("app", "list", check=False)
+            self.site.sql(back)
+            self.assertEqual(refused.returncode, status, refused.stderr)
+            self.assertIn(words, refused.stderr)
+
+
+class AtTheStart(Case):
+    def test_a_database_without_tables_and_an_unknown_app_are_told(self):
+        subprocess.run([TOOLS / "createdb", "-h", self.site.folder, "-U", "owner", "empty"],
+                       check=True)
+        for setting, value, words in [
+            ("DOSSIER_DATABASE", self.site.conninfo("server").replace("dbname=dossier", "dbname=empty"),
+             "not ready: schema: there are no tables"),
+            ("DOSSIER_APP", "nobody", "not ready: app: there is no app nobody"),
+        ]:
+            with self.subTest(setting):
+                before = self.site.environment.get(setting)
+                self.restart(ready=False, **{setting: value})
+                wait_until(lambda: words in self.site.get("/readyz").body.decode(), what=words)
+                wait_until(lambda: any(words in line for line in self.site.messages()), what=words)
+                self.restart(**{setting: before})
+
+    def test_a_database_that_is_down_is_told_and_waited_for(self):
+        count = len(self.site.messages())
+        self.site.stop_postgres()
+        self.restart(ready=False)
+        wait_until(lambda: any("the database is away: " in line
+                               for line in self.site.messages()[count:]), what="the reason")
+        self.site.start_postgres()
+        wait_until(lambda: self.site.get("/readyz").status == 200, what="readiness")
+
+
+if __name__ == "__main__":
+    unittest.main()
