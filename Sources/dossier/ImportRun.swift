@@ -37,11 +37,6 @@ struct ImportRequest: Sendable {
   /// - Throws: `.file`, `.refused`.
   init(_ request: ImportRequest, _ session: Session) async throws(CommandFailure) {
     self.request = request
-    do throws(ReferenceListError) {
-      try ReferenceLists.load()
-    } catch {
-      throw .file(error.description, .configuration)
-    }
     let isInput = request.source == "-"
     let descriptor = isInput ? 0 : open(request.source, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else {

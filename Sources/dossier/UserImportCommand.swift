@@ -77,6 +77,11 @@ struct UserImportCommand: ParsableCommand {
       results: results,
       isResumed: resume
     )
+    do throws(ReferenceListError) {
+      try ReferenceLists.load()
+    } catch {
+      end([error.description], .configuration)
+    }
     let settings = options.common.settings
     let format = options.common.output.output
     settings.run(format, isLarge: true, signals: ImportRun.signals) {

@@ -111,7 +111,7 @@ class Settings(unittest.TestCase):
                 "worker", "--slot", "0", "--when-ready", DOSSIER_DATABASE="host=/nowhere",
                 DOSSIER_MASTER_KEY=KEY, stdin=listener, board=True)
         self.assertEqual(refused.returncode, 69, refused.stderr)
-        self.assertIn("the database lets no worker in", refused.stderr)
+        self.assertIn("not ready: database: ", refused.stderr)
         self.assertNotIn("descriptor", refused.stderr)
 
     def test_a_secret_said_twice_is_an_error_that_goes_to_standard_error(self):

@@ -23,7 +23,6 @@ extension MasterKeys {
     do throws(Failure) {
       try await administrator.transaction { transaction async throws(DatabaseError) in
         (lost, count) = ([], 0)
-        _ = try await transaction.run(ResealingQueries.lock)
         for secret in try await transaction.run(ResealingQueries.secrets) {
           guard let opened = try? master.opened(secret.sealed, as: secret.name) else {
             lost.append("\(secret.kind.rawValue) \(secret.name)")
@@ -109,12 +108,6 @@ private struct OlderCredentials: RowDecodable {
 }
 
 package enum ResealingQueries {
-  /// Nothing is sealed meanwhile.
-  static let lock = Statement<NoRow>(
-    "resealing.lock",
-    "lock table signing_keys, issuers, master_keys in exclusive mode"
-  )
-
   /// By the names that they are bound to.
   fileprivate static let secrets = Statement<KindedSecret>(
     "resealing.secrets",
@@ -162,6 +155,6 @@ package enum ResealingQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    lock, secrets, changeKey, changeIssuer, removeKey, removeIssuer, forgetOthers, older,
+    secrets, changeKey, changeIssuer, removeKey, removeIssuer, forgetOthers, older,
   ]
 }
