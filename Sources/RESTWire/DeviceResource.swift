@@ -25,7 +25,7 @@ import Wiring
       summary: "Switch to another user of the device"
     ) { (call) async throws(Failure) in
       guard let user = UserID(try call.strings("user_id")[0]) else {
-        throw .invalid([Fault("/user_id", "id", "An id has 24 hexadecimal characters.")])
+        throw .invalid([notAnID])
       }
       return try LoginResource.response(.ok, await Devices.activate(user, call.context), call)
     },
@@ -50,6 +50,8 @@ import Wiring
       return try await list(call)
     },
   ]
+
+  static let notAnID = Fault("/user_id", "id", "An id has 24 hexadecimal characters.")
 
   private static func list(_ call: Call) async throws(Failure) -> Response {
     Response(.ok, json: try await Devices.list(call.context))

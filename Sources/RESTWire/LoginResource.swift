@@ -72,18 +72,15 @@ import Wiring
     open(
       "/v1/token/refresh",
       1_024,
-      takes: .body(optional: ["refresh_token": .text.saying("absent where a cookie is sent")]),
+      takes: .body(optional: [
+        "refresh_token": .text.saying("absent where a cookie is sent"),
+        "user_id": .id.saying("beside a cookie: whose tokens; without, those of the active user"),
+      ]),
       gives: .ok(.grant),
-      refuses: [.refreshTokenInvalid, .notLoggedIn],
-      "Exchange a refresh token, or the cookie of a device, for new tokens"
-    ) { (call) async throws(Failure) in
-      if call.usesCookie {
-        _ = try call.strings()
-        return try response(.ok, await Devices.refresh(call.context), call)
-      }
-      let token = try call.strings("refresh_token")[0]
-      return try response(.ok, await Sessions.refresh(token, call.context), call)
-    },
+      refuses: [.refreshTokenInvalid, .sessionEnded],
+      "Exchange a refresh token, or the cookie of a device, for new tokens",
+      refresh
+    ),
     Operation(
       .post,
       reauthentication,
@@ -111,6 +108,26 @@ import Wiring
       return Response(.noContent)
     },
   ]
+
+  /// By a cookie also for a user that is named. Who shows neither is to log in, as whoever shows what
+  /// is of no more use: to a page these are one thing.
+  private static func refresh(_ call: Call) async throws(Failure) -> Response {
+    var members = try Members(
+      call.json,
+      known: [call.usesCookie ? "user_id" : "refresh_token"]
+    )
+    if call.usesCookie {
+      let user = members.has("user_id") ? members.string("user_id") : nil
+      try members.check()
+      let id = user.flatMap { UserID($0) }
+      guard user == nil || id != nil else { throw .invalid([DeviceResource.notAnID]) }
+      return try response(.ok, await Devices.refresh(of: id, call.context), call)
+    }
+    let token = members.has("refresh_token") ? members.string("refresh_token") : nil
+    try members.check()
+    guard let token else { throw .invalidRefreshToken }
+    return try response(.ok, await Sessions.refresh(token, call.context), call)
+  }
 
   nonisolated static let reauthentication = "/v1/reauthenticate"
 

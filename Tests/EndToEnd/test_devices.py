@@ -244,6 +244,36 @@ class Devices(Case):
                 self.expect(refused, 403, "origin_forbidden")
                 self.assertNotIn("Access-Control-Allow-Origin", refused.headers)
 
+    def test_two_pages_of_a_browser_stay_two_users(self):
+        origin = {"Origin": "https://app.example.com"}
+        wish = {"Dossier-Device": "cookie", **origin}
+        first = self.expect(self.post("/v1/login/anonymous", {}, headers=wish), 200)
+        headers = {**self.cookie(first), **origin}
+        second = self.expect(self.post("/v1/login/anonymous", {}, headers=headers), 200)
+        headers = {**self.cookie(second), **origin}
+        one, two = first.json["user_id"], second.json["user_id"]
+
+        def refresh(body):
+            return self.post("/v1/token/refresh", body, headers=headers)
+
+        for body, user in [({"user_id": one}, one), ({"user_id": two}, two), ({}, two)]:
+            token = self.expect(refresh(body), 200).json
+            self.assertEqual((token["user_id"], self.me(token).json["id"]), (user, user))
+        # Nobody was switched to by that.
+        users = self.expect(self.site.get("/v1/device", headers=headers), 200).json["users"]
+        self.assertEqual([(user["user_id"], user["state"]) for user in users],
+                         [(two, "active"), (one, "inactive")])
+        stranger = self.site.login()["user_id"]
+        self.expect(refresh({"user_id": stranger}), 401, "session_ended")
+        self.expect(refresh({"user_id": "x"}), 422, "invalid")
+        # Where users log in to change, a name is no way around that.
+        self.site.set_app(switching="reauthenticate")
+        self.addCleanup(self.site.set_app, switching="allow")
+        self.expect(refresh({"user_id": one}), 401, "session_ended")
+        self.expect(refresh({"user_id": two}), 200)
+        # Who shows nothing is to log in, as everybody who shows what is of no more use.
+        self.expect(self.post("/v1/token/refresh", {}), 401, "refresh_token_invalid")
+
     @staticmethod
     def cookie(answer):
         return {"Cookie": "x=1; " + answer.headers["Set-Cookie"].split(";")[0]}
@@ -290,7 +320,7 @@ class Devices(Case):
         self.expect(self.shown(copied, "DELETE", path), 404, "not_found")
         cookie = {"Cookie": f"__Host-dossier-device={copied}",
                   "Origin": "https://app.example.com"}
-        self.expect(self.post("/v1/token/refresh", {}, headers=cookie), 409, "not_logged_in")
+        self.expect(self.post("/v1/token/refresh", {}, headers=cookie), 401, "session_ended")
         # A login by it is none by which it could outlive that moment.
         second = self.post("/v1/login/anonymous", {}, headers={"Dossier-Device": copied})
         self.assertNotIn("device_secret", self.expect(second, 200).json)

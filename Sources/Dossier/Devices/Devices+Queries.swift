@@ -94,11 +94,15 @@ package enum DevicesQueries {
     """
   )
 
-  /// One row when the proof is right, with nulls when nobody is active.
+  /// One row when the proof is right, with nulls when nobody is active, or the user is not logged in.
   ///
+  /// Where users do not switch, only who is active goes on without logging in.
   /// It is a use of the session, as the exchange of a refresh token is: without, the limit of
   /// sessions would end it, and housekeeping remove an anonymous user, as if nobody came any more.
-  static let refresh = Statement<DevicePlaceRow, DeviceID, AppID, BinaryBytes, Int, Bool>(
+  /// - Parameter 6: the user; null for who is active.
+  static let refresh = Statement<
+    DevicePlaceRow, DeviceID, AppID, BinaryBytes, Int, Bool, String?
+  >(
     "devices.refresh",
     """
     with device as (
@@ -107,7 +111,8 @@ package enum DevicesQueries {
     ), session as (
       update sessions s set refreshed_at = now(), expires_at = now() + $4::bigint * interval '1 second'
       from device d cross join lateral device_places(d.device_id, $5::boolean) p
-      where p.is_active and p.chosen_at < d.until and s.user_id = p.user_id
+      where coalesce(p.user_id = $6::text, true) and (p.is_active or $5 and $6::text is not null)
+        and p.chosen_at < d.until and s.user_id = p.user_id
         and s.session_id = p.session_id and s.ended_at is null
       returning s.*
     )

@@ -70,11 +70,19 @@ package enum Devices {
     return try await Sessions.grant(live, of: user, context)
   }
 
-  /// New tokens for the active user, for a browser that holds its device in a cookie.
+  /// New tokens for a browser that holds its device in a cookie.
   ///
-  /// - Throws: `.deviceUnknown`, `.notLoggedIn` when nobody is active, `.unavailable`.
-  @EventLoop package static func refresh(_ context: Context) async throws(Failure) -> Sessions.Grant
-  {
+  /// - Parameters:
+  ///   - user: whose; nil for the active user's. Naming the user keeps a page with whom it began,
+  ///     whoever another page makes active.
+  ///   - context: of the request.
+  /// - Returns: the tokens.
+  /// - Throws: `.deviceUnknown`, `.unauthenticated` when the user is not logged in or nobody is
+  ///   active, `.unavailable`.
+  @EventLoop package static func refresh(
+    of user: UserID?,
+    _ context: Context
+  ) async throws(Failure) -> Sessions.Grant {
     let proof = try known(context)
     let rows = try await context.store.write(
       DevicesQueries.refresh,
@@ -82,10 +90,11 @@ package enum Devices {
       context.app.id,
       proof.secret.hash(context.store.keys.master),
       Int(context.app.sessionLifetime.components.seconds),
-      context.app.settings.allowsSwitching
+      context.app.settings.allowsSwitching,
+      user?.text
     )
     guard let row = rows.first else { throw .deviceUnknown }
-    guard let user = row.user, let live = row.live else { throw .notLoggedIn }
+    guard let user = row.user, let live = row.live else { throw .unauthenticated(.sessionEnded) }
     return try await Sessions.grant(live, of: user, context)
   }
 
