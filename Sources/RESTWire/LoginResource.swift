@@ -109,8 +109,10 @@ import Wiring
     },
   ]
 
-  /// By a cookie also for a user that is named. Who shows neither is to log in, as whoever shows what
-  /// is of no more use: to a page these are one thing.
+  /// By a cookie also for a user that is named.
+  ///
+  /// Who shows neither is to log in, as whoever shows what is of no more use: to a page these are one
+  /// thing.
   private static func refresh(_ call: Call) async throws(Failure) -> Response {
     var members = try Members(
       call.json,

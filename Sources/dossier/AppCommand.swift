@@ -70,7 +70,7 @@ struct AppCommand: ParsableCommand {
         A value is JSON where it is JSON of the setting's type, else text. null puts a setting back \
         to its default. Either all are changed or none. Workers go by them within some 10 seconds.
 
-          dossier app set default session_days=30 allowed_origins='["https://a.example"]'
+          dossier app set default session_days=30 allowed_origins=https://a.example
 
         Settings:
         \(AppSetting.table)

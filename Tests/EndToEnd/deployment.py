@@ -286,6 +286,7 @@ class Deployment:
         (self.folder / "upstream.conf").write_text(upstream)
         shutil.copy(ROOT / "deploy/nginx/dossier.fastcgi_params", self.folder)
         server = (ROOT / "deploy/nginx/dossier.conf").read_text()
+        server = server.replace("/usr/share/dossier/web", str(ROOT / "deploy/web"))
         for before, after in self.nginx_changes:
             assert before in server, before
             server = server.replace(before, after)

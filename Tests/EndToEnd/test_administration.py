@@ -45,7 +45,7 @@ class Commands(Administration):
         self.site.dossier("app", "create", "strict")
         run = self.site.dossier(
             "app", "set", "strict", "session_days=many", "session_days2=1", "anonymous=yes",
-            "switching=sometimes", "allowed_origins=https://a.example", "mail_from=nobody",
+            "switching=sometimes", "allowed_origins=https://a.example/", "mail_from=nobody",
             "password_min_length=7", "confirm_subject=", "jwt=false", check=False)
         self.assertEqual(run.returncode, 12)
         for words in ["/settings/session_days: This setting is a whole number in 1...3650. (range)",
@@ -59,6 +59,30 @@ class Commands(Administration):
         self.refused(13, "app", "set", "strict", "jwt=false", "--if-version", "2",
                      words="the version is 1")
         self.site.dossier("app", "set", "strict", "jwt=false", "--if-version", "1")
+
+    def test_origins_are_taken_one_or_several_and_their_faults_explained(self):
+        self.site.dossier("app", "create", "pages")
+
+        def origins(text):
+            self.site.dossier("app", "set", "pages", f"allowed_origins={text}")
+            return self.site.dossier("app", "show", "pages")["settings"]["allowed_origins"]
+
+        one, other = "http://127.0.0.1:9000", "https://app.example.com"
+        for text in [one, f'["{one}"]']:
+            self.assertEqual(origins(text), [one])
+        for text in [f"{one},{other}", f"{one} {other}", f"{one}, {other}"]:
+            self.assertEqual(origins(text), [one, other])
+        self.assertEqual(origins("null"), [])
+        for text, words in [
+            (f"{other}/", "Origin 1: an origin has no path, and no slash at its end"),
+            (f"{one},{other}/a", "Origin 2: an origin has no path"),
+            ("*", "* is refused"), ("https://*.example.com", "* is refused"),
+            ("app.example.com", "it begins with http://"), ("ftp://a.example", "it begins with http"),
+            ("https://App.example.com", "lower case"), (f"{other}:443", "leave :443 out"),
+            ("http://a.example:80", "leave :80 out"), ("https://", "no host"), ("[1]", "no text"),
+        ]:
+            self.refused(12, "app", "set", "pages", f"allowed_origins={text}", words=words)
+        self.assertEqual(origins("https://app.example.com:4430"), ["https://app.example.com:4430"])
 
     def test_hosts_are_set_added_and_removed(self):
         for name in ["one", "two"]:

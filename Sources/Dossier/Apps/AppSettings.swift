@@ -226,9 +226,12 @@ package struct AppSettings: Sendable {
 
 extension AppSetting {
   /// Reads a value as somebody types it: `null` for the default, JSON where it is JSON of the
-  /// setting's type, any other text as it is.
+  /// setting's type, any other text as it is; origins one beside the other.
   package func value(of text: String) -> JSON {
-    guard let json = try? JSON.parse(Array(text.utf8)) else { return .string(text) }
+    guard let json = try? JSON.parse(Array(text.utf8)) else {
+      if case .origins = rule { return AllowedOrigin.list(typed: text) }
+      return .string(text)
+    }
     let isFit =
       switch rule {
       case .flag: json.bool != nil
@@ -256,19 +259,7 @@ extension AppSetting {
       value.string.map { MailAddress.fault(in: $0) == nil } == true
         ? nil : ("email", "This setting is an address of mail.")
     case .origins:
-      value.array.map { $0.count <= 100 && $0.allSatisfy(Self.isOrigin) } == true
-        ? nil : ("origin", "This setting is a list of up to 100 origins: scheme://host[:port].")
+      AllowedOrigin.fault(in: value).map { ("origin", $0) }
     }
-  }
-
-  /// - Source: RFC 6454 section 7.
-  private static func isOrigin(_ value: JSON) -> Bool {
-    guard let text = value.string, let colon = text.firstRange(of: "://") else { return false }
-    let rest = text[colon.upperBound...]
-    return ["http", "https", "capacitor", "ionic"].contains(text[..<colon.lowerBound])
-      && !rest.isEmpty
-      && rest.utf8.allSatisfy { byte in
-        byte > 0x20 && byte < 0x7f && !"/?#@\"<>\\*".utf8.contains(byte)
-      } && text == text.lowercased()
   }
 }

@@ -41,7 +41,7 @@ extension Shape {
       case .choice(let choices, _): .choice(choices)
       case .text(let limit, _): .text(1...limit)
       case .address: .text
-      case .origins: .list(of: .text, atMost: 100)
+      case .origins: .list(of: .text, atMost: 100).like(["https://app.example.com"])
       }
     return shape.saying(setting.meaning)
   }

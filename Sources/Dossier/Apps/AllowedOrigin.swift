@@ -1,0 +1,54 @@
+import JSON
+
+/// The origin of web pages that may call, as browsers write it.
+///
+/// - Source: RFC 6454 section 7.
+enum AllowedOrigin {
+  static let most = 100
+
+  /// What is wrong with a list of them; nil when nothing is.
+  static func fault(in value: JSON) -> String? {
+    guard let list = value.array, list.count <= most else {
+      return "This setting is a list of up to \(most) origins, \(form)."
+    }
+    for (index, entry) in list.enumerated() {
+      guard let text = entry.string else { return "Origin \(index + 1) is no text; \(form)." }
+      if let reason = reason(against: text) { return "Origin \(index + 1): \(reason)" }
+    }
+    return nil
+  }
+
+  /// Reads one or several as somebody types them, with commas or spaces between.
+  static func list(typed text: String) -> JSON {
+    .array(text.split { $0 == "," || $0 == " " }.map { .string(String($0)) })
+  }
+
+  private static let form =
+    "each written as browsers do: scheme://host, and :port where it is not the usual one, such as "
+    + "https://app.example.com or http://127.0.0.1:9000"
+
+  private static func reason(against text: String) -> String? {
+    if text.utf8.contains(UInt8(ascii: "*")) {
+      return "* is refused, as the pages that may act for users are named one by one; \(form)."
+    }
+    guard let colon = text.firstRange(of: "://"),
+      let port = usualPorts[String(text[..<colon.lowerBound])]
+    else { return "it begins with http://, https://, capacitor:// or ionic://; \(form)." }
+    let rest = text[colon.upperBound...].utf8
+    if rest.contains(UInt8(ascii: "/")) {
+      return "an origin has no path, and no slash at its end, as browsers send none; \(form)."
+    }
+    if text != text.lowercased() { return "browsers write it in lower case." }
+    if !port.isEmpty, rest.reversed().starts(with: port.utf8.reversed()) {
+      return "browsers leave \(port) out, as it is the usual port."
+    }
+    let isHost =
+      !rest.isEmpty
+      && rest.allSatisfy { byte in
+        byte > 0x20 && byte < 0x7f && !"?#@\"<>\\".utf8.contains(byte)
+      }
+    return isHost ? nil : "no host follows its scheme; \(form)."
+  }
+
+  private static let usualPorts = ["http": ":80", "https": ":443", "capacitor": "", "ionic": ""]
+}

@@ -1,0 +1,96 @@
+"""Chromium without a window, and pages of another origin than the server's."""
+
+import functools
+import http.server
+import threading
+
+from selenium import webdriver
+from selenium.webdriver.chrome.options import Options
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import Select, WebDriverWait
+
+from deployment import ROOT
+
+# A last resort against hanging, not what is tested.
+PATIENCE = 120
+
+
+class Pages:
+    """Serves a folder; `origin` is where."""
+
+    def __init__(self, folder=ROOT / "deploy/web"):
+        class Quiet(http.server.SimpleHTTPRequestHandler):
+            def log_message(self, *_):
+                pass
+
+            def send_error(self, code, *_):
+                # Browsers ask for an icon by themselves.
+                super().send_error(204 if self.path == "/favicon.ico" else code)
+
+        handler = functools.partial(Quiet, directory=str(folder))
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self.origin = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def stop(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+class Browser:
+    """One browser with a profile of its own, that nobody has used."""
+
+    def __init__(self, width=1200, height=900):
+        options = Options()
+        options.binary_location = "/usr/bin/chromium"
+        # Tests may be run by root, where /dev/shm is small, and beside others.
+        for argument in ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage",
+                         "--disable-gpu", f"--window-size={width},{height}"]:
+            options.add_argument(argument)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        self.driver = webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=options)
+        self.driver.set_script_timeout(PATIENCE)
+
+    def stop(self):
+        self.driver.quit()
+
+    def open(self, url):
+        self.driver.get(url)
+
+    def complaints(self):
+        """What the console has got since it was asked last, and is worse than a notice."""
+        return [entry["message"] for entry in self.driver.get_log("browser")
+                if entry["level"] in ["WARNING", "SEVERE"]]
+
+    def wait(self, condition, what):
+        return WebDriverWait(self.driver, PATIENCE, 0.05).until(
+            lambda _: condition(), f"{what} did not come true")
+
+    def find(self, selector):
+        return self.driver.find_element(By.CSS_SELECTOR, selector)
+
+    def all(self, selector):
+        return self.driver.find_elements(By.CSS_SELECTOR, selector)
+
+    def type(self, selector, text):
+        field = self.find(selector)
+        # As `clear` does, without leaving the field in between.
+        self.driver.execute_script("arguments[0].value = ''", field)
+        field.send_keys(text)
+
+    def choose(self, selector, value):
+        Select(self.find(selector)).select_by_value(value)
+
+    def script(self, text, *arguments):
+        return self.driver.execute_script(text, *arguments)
+
+    def evaluate(self, text, *arguments):
+        """Runs the body of an async function; what it returns, or that it failed."""
+        value, error = self.driver.execute_async_script(
+            "const give = arguments[arguments.length - 1], given = [...arguments].slice(0, -1);"
+            f"(async (...given) => {{ {text} }})(...given)"
+            ".then((value) => give([value, null]), (error) => give([null, String(error)]));",
+            *arguments)
+        assert error is None, error
+        return value

@@ -1,0 +1,195 @@
+/**
+ * The client of Dossier for web pages: logs users in, keeps their tokens fresh, and reads and writes
+ * what belongs to them. Whatever goes wrong is a DossierError.
+ */
+
+/** What went wrong. */
+export class DossierError extends Error {
+  constructor(problem: Problem, more?: { retryAfter?: number; cause?: unknown });
+  /** Stable, as the reference lists them; "unreachable" when there was no answer. */
+  code: string;
+  /** Of HTTP; 0 when there was no answer. */
+  status: number;
+  /** The places of the input that broke a rule. */
+  errors: { pointer: string; code: string; detail: string }[];
+  /** All that the server said, such as `value` and `current_version` of a conflict. */
+  problem: Problem;
+  /** After how many seconds it may be tried again. */
+  retryAfter: number | undefined;
+}
+
+/** The users of one app in this browser, one of whom is the user of this page. */
+export class Dossier {
+  /**
+   * @param url where Dossier answers
+   * @param options `app` where the host name does not tell it. `device` "secret" keeps what lets users
+   *   in in localStorage; "cookie" keeps it in a cookie that no script can read, for pages of the
+   *   server's own site, and access tokens in the page alone.
+   */
+  constructor(url: string, options?: { app?: string; device?: "secret" | "cookie" });
+
+  /** The id of the user of this page, which other pages do not change; null for nobody. */
+  readonly user: string | null;
+
+  // Each way to log in answers the id of the user, who is active on the device from then on.
+
+  /** Makes a user who has nothing to log in with until something is linked. */
+  loginAnonymously(): Promise<string>;
+  /** Answers null where the address must be confirmed before it can log in. */
+  register(email: string, password: string): Promise<string | null>;
+  login(email: string, password: string): Promise<string>;
+  /** By a token of one of the app's issuers. */
+  loginWithToken(token: string): Promise<string>;
+  /** By an API key of the user. */
+  loginWithKey(key: string): Promise<string>;
+
+  /** Has a mail sent with a token that confirms the address. */
+  requestConfirmation(email: string): Promise<void>;
+  /** Confirms an address by the token of a mail; without a password the user is that of this page. */
+  confirm(token: string, password?: string): Promise<void>;
+  /** Has a mail sent with a token that resets the password. */
+  requestReset(email: string): Promise<void>;
+  resetPassword(token: string, password: string): Promise<void>;
+  /** Ends all other sessions of the user, and its API keys. */
+  changePassword(current: string, chosen: string): Promise<void>;
+  /** Shows anew who calls, after an error with the code "reauthentication_required". */
+  reauthenticate(evidence: Evidence): Promise<void>;
+
+  /** By what the user is known. */
+  identities(): Promise<Identity[]>;
+  /**
+   * Links a way to log in: a user who was anonymous keeps its id and its data. Answers all identities;
+   * for an API key its `key`, which is shown this once.
+   */
+  link(identity: NewIdentity): Promise<any>;
+  /** Never the last one. */
+  unlink(id: string): Promise<void>;
+
+  /** Everybody who is known on the device, the active user first. */
+  users(): Promise<DeviceUser[]>;
+  /** Makes another user who is logged in on the device that of this page. */
+  switchTo(user: string): Promise<string>;
+  /** Logs a user out, this page's unless told: who was active before goes on. Answers who is left. */
+  logout(user?: string): Promise<DeviceUser[]>;
+  /** Logs a user out and makes the device forget it; the user itself stays. */
+  forget(user: string): Promise<DeviceUser[]>;
+
+  profile(): Promise<Profile>;
+  /** Null removes a member. */
+  changeProfile(changes: Partial<Profile>, options?: { version?: number }): Promise<Profile>;
+  /** JPEG, PNG, WebP or HEIF, by the type of the Blob. */
+  setPicture(file: Blob): Promise<Profile>;
+  removePicture(): Promise<void>;
+  /** Where the picture of a profile, or of a user of the device, is shown. */
+  pictureURL(profile: { picture: string | null }): string | null;
+  /** Deletes the user of this page and all its data. */
+  deleteUser(): Promise<void>;
+
+  metadata: Metadata;
+  customData: CustomData;
+  properties: Properties;
+
+  /** Any route that asks for an access token, such as GET /v1/me/sessions. */
+  request(method: string, path: string, options?: RequestOptions): Promise<Answer>;
+}
+
+/** A JSON object of the user. A write with a `version` wants that to be the stored one. */
+interface Metadata {
+  read(): Promise<Answer>;
+  replace(body: object, options?: { version?: number }): Promise<Answer>;
+  /** By a merge patch (RFC 7396): null removes a member. */
+  patch(changes: object, options?: { version?: number }): Promise<Answer>;
+}
+
+/** As metadata, but not there until it is written. */
+interface CustomData extends Metadata {
+  delete(options?: { version?: number }): Promise<void>;
+  /** By MongoDB's update operators, such as { $inc: { level: 1 } }. */
+  update(
+    update: object,
+    more?: { array_filters?: object[]; filter?: object; upsert?: boolean },
+  ): Promise<{ matched_count: number; modified_count: number; upserted: boolean; version: number }>;
+}
+
+/**
+ * Small values by key. With a `version`, a write that finds another one is an error with the code
+ * "property_moved", whose `problem` has the stored `value` and `current_version`; or `keep` says
+ * whose value stays.
+ */
+interface Properties {
+  all(): Promise<Record<string, PropertyValue>>;
+  get(key: string): Promise<Property>;
+  set(key: string, value: PropertyValue, options?: PropertyOptions): Promise<Property>;
+  remove(key: string, options?: PropertyOptions): Promise<void>;
+  /** Null removes a property. Answers all of them. */
+  merge(changes: Record<string, PropertyValue | null>): Promise<Record<string, PropertyValue>>;
+}
+
+export type PropertyValue = string | number | boolean;
+export type Property = { key: string; value: PropertyValue; version: number };
+export type PropertyOptions = { version?: number; keep?: "new" | "old" };
+
+/** `body` is sent as JSON unless it is a Blob; `version` 0 stands for "there is none yet". */
+export type RequestOptions = { body?: any; type?: string; version?: number };
+
+/** The JSON of an answer, its version (0 without an `ETag`), and the path of a list's next page. */
+export type Answer = { body: any; version: number; next: string | null };
+
+/** What the server says when it refuses (RFC 9457). */
+export type Problem = {
+  type: string;
+  title: string;
+  status: number;
+  code: string;
+  detail?: string;
+  errors?: { pointer: string; code: string; detail: string }[];
+  [member: string]: any;
+};
+
+export type Profile = {
+  id: string;
+  version: number;
+  created_at: string;
+  updated_at: string;
+  anonymous: boolean;
+  blocked: boolean;
+  email: string | null;
+  email_verified: boolean;
+  name: string | null;
+  given_name: string | null;
+  family_name: string | null;
+  nickname: string | null;
+  phone: string | null;
+  locale: string | null;
+  zone: string | null;
+  picture: string | null;
+};
+
+export type DeviceUser = {
+  user_id: string;
+  state: "active" | "inactive" | "logged_out";
+  chosen_at: string;
+  anonymous: boolean;
+  name: string | null;
+  nickname: string | null;
+  email: string | null;
+  picture: string | null;
+};
+
+export type Identity = {
+  id: string;
+  provider: string;
+  subject: string;
+  confirmed: boolean;
+  created_at: string;
+};
+
+export type NewIdentity =
+  | { provider: "password"; email: string; password: string }
+  | { provider: "jwt"; token: string }
+  | { provider: "api-key"; name: string };
+
+export type Evidence =
+  | { provider: "password"; password: string }
+  | { provider: "jwt"; token: string }
+  | { provider: "api-key"; key: string };
