@@ -35,6 +35,13 @@ import Glibc
     return unsafe _overrideLifetime(Span(_unsafeElements: value), borrowing: self)
   }
 
+  /// A header field of the request, `If-Match`, lent until the request is over.
+  @_lifetime(borrow self)
+  package func bytes(ofField name: StaticString) -> Span<UInt8>? {
+    guard !isOver, let value = unsafe parameters.value(ofField: name) else { return nil }
+    return unsafe _overrideLifetime(Span(_unsafeElements: value), borrowing: self)
+  }
+
   /// A parameter as text; invalid UTF-8 is repaired.
   package func parameter(_ name: StaticString) -> String? {
     guard !isOver, let value = unsafe parameters.value(of: name) else { return nil }

@@ -16,6 +16,14 @@ import Glibc
     let start: UnsafePointer<CChar>
     let nameCount: Int
     let count: Int
+
+    var value: UnsafeBufferPointer<UInt8> {
+      let first = unsafe UnsafeRawPointer(start + nameCount + 1)
+      return unsafe UnsafeBufferPointer(
+        start: first.assumingMemoryBound(to: UInt8.self),
+        count: count - nameCount - 1
+      )
+    }
   }
 
   deinit { unsafe entries.deallocate() }
@@ -49,12 +57,46 @@ import Glibc
       let entry = unsafe entries[index]
       guard entry.nameCount == wanted, unsafe memcmp(entry.start, name.utf8Start, wanted) == 0
       else { continue }
-      let value = unsafe UnsafeRawPointer(entry.start + wanted + 1)
-      return unsafe UnsafeBufferPointer(
-        start: value.assumingMemoryBound(to: UInt8.self),
-        count: entry.count - wanted - 1
-      )
+      return unsafe entry.value
     }
     return nil
+  }
+
+  /// The value of a header field by its name, `If-Match`, whose parameter is `HTTP_IF_MATCH`.
+  ///
+  /// The type of the body is by itself, as its length is.
+  /// - Source: RFC 3875 section 4.1.
+  @unsafe func value(ofField name: StaticString) -> UnsafeBufferPointer<UInt8>? {
+    let prefix = Self.fieldPrefix.utf8CodeUnitCount
+    let wanted = prefix + name.utf8CodeUnitCount
+    for index in 0..<count {
+      let entry = unsafe entries[index]
+      guard entry.nameCount == wanted, unsafe Self.isField(entry.start + prefix, name),
+        unsafe memcmp(entry.start, Self.fieldPrefix.utf8Start, prefix) == 0
+      else { continue }
+      return unsafe entry.value
+    }
+    return unsafe isBodyType(name) ? value(of: "CONTENT_TYPE") : nil
+  }
+
+  private static let fieldPrefix: StaticString = "HTTP_"
+
+  /// Whether a parameter has the letters of a field's name in upper case, and `_` for `-`.
+  private static func isField(_ parameter: UnsafePointer<CChar>, _ name: StaticString) -> Bool {
+    for index in 0..<name.utf8CodeUnitCount {
+      let sent = unsafe UInt8(bitPattern: parameter[index])
+      let own = unsafe name.utf8Start[index]
+      // Case is one bit, by which a letter becomes no other.
+      if (sent ^ own) & 0xdf == 0 { continue }
+      guard own == UInt8(ascii: "-"), sent == UInt8(ascii: "_") else { return false }
+    }
+    return true
+  }
+
+  private func isBodyType(_ name: StaticString) -> Bool {
+    let type: StaticString = "Content-Type"
+    let count = type.utf8CodeUnitCount
+    return unsafe name.utf8CodeUnitCount == count
+      && memcmp(name.utf8Start, type.utf8Start, count) == 0
   }
 }

@@ -7,6 +7,8 @@ package struct MediaType: RawRepresentable, Hashable, Sendable {
 
   package static let json = MediaType(rawValue: "application/json")
   package static let mergePatch = MediaType(rawValue: "application/merge-patch+json")
+  package static let form = MediaType(rawValue: "application/x-www-form-urlencoded")
+  package static let multipart = MediaType(rawValue: "multipart/form-data")
   package static let html = MediaType(rawValue: "text/html")
   package static let jpeg = MediaType(rawValue: "image/jpeg")
   package static let png = MediaType(rawValue: "image/png")

@@ -28,7 +28,7 @@ package struct Request {
   package var query: Substring { target[pathEnd...].dropFirst() }
 
   /// The client's, as the web server gave it.
-  package var address: String? { fields.field(.clientAddress) }
+  package var address: String? { fields.clientAddress }
 
   package func field(_ name: FieldName) -> String? { fields.field(name) }
 

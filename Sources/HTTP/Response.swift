@@ -46,6 +46,14 @@ package struct Response: Sendable {
     append("\r\n")
   }
 
+  /// Adds a field whose value is known beforehand.
+  package mutating func add(_ name: FieldName, literal value: StaticString) {
+    append(name.literal)
+    append(": ")
+    append(value)
+    append("\r\n")
+  }
+
   /// The value of the first field of that name.
   package subscript(_ name: FieldName) -> String? {
     let start = Array("\(name.literal): ".utf8)

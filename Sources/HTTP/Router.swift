@@ -1,6 +1,6 @@
 /// Finds what a method and a path lead to: the number of a route.
 ///
-/// A tree of path segments; a literal is preferred to a capture.
+/// A tree of path segments; a literal is preferred to a capture, where both lead to a route.
 package struct Router {
   private let root = PathNode()
 
@@ -28,21 +28,25 @@ package struct Router {
 
   package func match(_ method: Method, _ path: Substring) -> Match {
     var path = path
-    return path.withUTF8 { root.find(method, $0) }
+    return path.withUTF8 { path in
+      guard path.first == UInt8(ascii: "/") else { return .nowhere }
+      // The path of the root has no segment.
+      var values: [String] = []
+      return root.find(method, path, from: path.count == 1 ? 2 : 1, &values)
+    }
   }
 }
 
 /// What a pattern captured of a path, decoded, in the order of the pattern.
 package struct Captures: Sendable {
-  private var members: [(name: String, value: String)] = []
+  private let names: [String]
+  package let values: [String]
 
-  package init() {}
+  package init() { (names, values) = ([], []) }
 
-  package subscript(_ name: String) -> String? { members.first { $0.name == name }?.value }
+  init(_ names: [String], _ values: [String]) { (self.names, self.values) = (names, values) }
 
-  package var values: [String] { members.map(\.value) }
-
-  mutating func append(_ name: String, _ value: String) { members.append((name, value)) }
+  package subscript(_ name: String) -> String? { names.firstIndex(of: name).map { values[$0] } }
 }
 
 /// One place in the tree of a router.
@@ -50,59 +54,71 @@ package struct Captures: Sendable {
 /// Looked through in order: a place has a dozen children at most, told apart by their lengths.
 private final class PathNode {
   private var literals: [(segment: [UInt8], node: PathNode)] = []
-  private var capture: (name: String, node: PathNode)?
-  private var routes: [(method: Method, index: Int)] = []
+  private var capture: PathNode?
+  /// Each with its names for what was captured: routes of two wires may have different ones.
+  private var routes: [(method: Method, number: Int, names: [String])] = []
 
   init() {}
 
-  func add(_ method: Method, _ pattern: String, _ index: Int) {
+  func add(_ method: Method, _ pattern: String, _ number: Int) {
     var node = self
-    for segment in pattern.split(separator: "/") { node = node.child(segment, of: pattern) }
+    var names: [String] = []
+    for segment in pattern.split(separator: "/") {
+      if segment.hasPrefix("{"), segment.hasSuffix("}") {
+        names.append(String(segment.dropFirst().dropLast()))
+        node = node.captured()
+      } else {
+        node = node.child(Array(segment.utf8))
+      }
+    }
     precondition(!node.routes.contains { $0.method == method }, "\(method) \(pattern) twice")
-    node.routes.append((method, index))
+    node.routes.append((method, number, names))
   }
 
-  private func child(_ segment: Substring, of pattern: String) -> PathNode {
-    guard segment.hasPrefix("{"), segment.hasSuffix("}") else {
-      let bytes = Array(segment.utf8)
-      if let (_, node) = literals.first(where: { $0.segment == bytes }) { return node }
-      let node = PathNode()
-      literals.append((bytes, node))
-      return node
-    }
-    let name = String(segment.dropFirst().dropLast())
-    precondition(capture.map { $0.name == name } ?? true, "two names in \(pattern)")
-    let node = capture?.node ?? PathNode()
-    capture = (name, node)
+  private func child(_ segment: [UInt8]) -> PathNode {
+    if let (_, node) = literals.first(where: { $0.segment == segment }) { return node }
+    let node = PathNode()
+    literals.append((segment, node))
     return node
   }
 
-  func find(_ method: Method, _ path: UnsafeBufferPointer<UInt8>) -> Router.Match {
-    let slash = UInt8(ascii: "/")
-    guard path.first == slash else { return .nowhere }
-    var node = self
-    var captures = Captures()
-    var start = 1
-    // The path of the root has no segment.
-    while path.count > 1, start <= path.count {
-      var end = start
-      while end < path.count, path[end] != slash { end += 1 }
-      let segment = UnsafeBufferPointer(rebasing: path[start..<end])
-      if let next = node.literal(segment) {
-        node = next
-      } else if let (name, next) = node.capture {
-        guard let value = PercentCoding.decode(Substring(decoding: segment, as: UTF8.self)) else {
-          return .badPath
-        }
-        guard !value.isEmpty else { return .nowhere }
-        captures.append(name, value)
-        node = next
-      } else {
-        return .nowhere
-      }
-      start = end + 1
+  private func captured() -> PathNode {
+    let node = capture ?? PathNode()
+    capture = node
+    return node
+  }
+
+  /// - Parameters:
+  ///   - method: of the request.
+  ///   - path: all of it.
+  ///   - start: of the segment that this place's children are told apart by; past the end of the
+  ///     path and its slash when there is none.
+  ///   - values: what was captured on the way here.
+  /// - Returns: the best that the places below have.
+  func find(
+    _ method: Method,
+    _ path: UnsafeBufferPointer<UInt8>,
+    from start: Int,
+    _ values: inout [String]
+  ) -> Router.Match {
+    guard start <= path.count else { return route(method, values) }
+    var end = start
+    while end < path.count, path[end] != UInt8(ascii: "/") { end += 1 }
+    let segment = UnsafeBufferPointer(rebasing: path[start..<end])
+    guard let capture else {
+      return literal(segment)?.find(method, path, from: end + 1, &values) ?? .nowhere
     }
-    return node.route(method, captures)
+    let match = literal(segment)?.find(method, path, from: end + 1, &values) ?? .nowhere
+    if case .found = match { return match }
+    guard let value = PercentCoding.decode(Substring(decoding: segment, as: UTF8.self)) else {
+      return match.or(.badPath)
+    }
+    guard !value.isEmpty else { return match }
+    values.append(value)
+    let other = capture.find(method, path, from: end + 1, &values)
+    if case .found = other { return other }
+    values.removeLast()
+    return match.or(other)
   }
 
   private func literal(_ segment: UnsafeBufferPointer<UInt8>) -> PathNode? {
@@ -111,10 +127,10 @@ private final class PathNode {
     return nil
   }
 
-  private func route(_ method: Method, _ captures: Captures) -> Router.Match {
+  private func route(_ method: Method, _ values: [String]) -> Router.Match {
     guard !routes.isEmpty else { return .nowhere }
     if let index = index(of: method) ?? (method == .head ? index(of: .get) : nil) {
-      return .found(index, captures)
+      return .found(routes[index].number, Captures(routes[index].names, values))
     }
     var methods = routes.map(\.method)
     if methods.contains(.get) { methods.append(.head) }
@@ -122,6 +138,19 @@ private final class PathNode {
   }
 
   private func index(of method: Method) -> Int? {
-    routes.first { $0.method == method }?.index
+    routes.firstIndex { $0.method == method }
+  }
+}
+
+extension Router.Match {
+  /// What a path leads to that fits a literal, with this outcome, and a capture, with the other.
+  fileprivate func or(_ other: Router.Match) -> Router.Match {
+    switch (self, other) {
+    case (.found, _), (_, .nowhere): self
+    case (.otherMethods(let some), .otherMethods(let others)):
+      .otherMethods(Set(some + others).sorted { $0.rawValue < $1.rawValue })
+    case (_, .found), (.nowhere, _), (.badPath, _): other
+    case (.otherMethods, .badPath): self
+    }
   }
 }

@@ -137,7 +137,7 @@ struct DocumentResource: Sendable {
       guard json.object != nil else { throw Self.notAnObject }
       change = .merge(json, size: bytes.count)
     case .jsonPatch(let patch): change = .patch(patch)
-    case .none, .bytes: throw .unforeseen("a write without a body")
+    case .none, .form, .multipart, .bytes: throw .unforeseen("a write without a body")
     }
     let (written, isNew) = try await Documents.write(
       document,

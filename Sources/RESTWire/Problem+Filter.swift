@@ -1,13 +1,11 @@
 import Dossier
-import HTTP
 import JSON
 
 extension Problem {
   /// What is wrong with a filter, and where.
-  init(_ error: FilterError) {
-    self.init(type: .filterInvalid, detail: "At byte \(error.position): \(error.detail)")
-    extensions = [
-      ("position", .number(JSONNumber(error.position))), ("rule", .string(error.rule.rawValue)),
-    ]
+  init(of error: FilterError) {
+    self = Problem(.filterInvalid, "At byte \(error.position): \(error.detail)")
+      .with("position", error.position)
+      .with("rule", .string(error.rule.rawValue))
   }
 }

@@ -7,34 +7,70 @@ import JSON
 /// - Source: RFC 9457.
 struct Problem {
   let type: ProblemType
-  var detail: String?
+  private let detail: String?
   /// The places of the input that broke a rule.
-  var errors: [Fault] = []
+  private var errors: [Fault] = []
   /// Members of this problem only, such as the current version.
-  var extensions: [(String, JSON)] = []
-  var fields: [(FieldName, String)] = []
+  private var extensions: [(String, JSON)] = []
+  private var fields: [(FieldName, String)] = []
 
-  init(type: ProblemType, detail: String? = nil) {
+  static let mediaType = MediaType(rawValue: "application/problem+json")
+
+  init(_ type: ProblemType, _ detail: String? = nil) {
     self.type = type
-    self.detail = detail
+    self.detail = detail ?? type.advice
   }
 
-  func response(_ id: RequestID) -> Response {
+  func at(_ faults: [Fault]) -> Problem {
+    var problem = self
+    problem.errors = faults
+    return problem
+  }
+
+  /// At one place of the input, with the code of the problem itself.
+  func at(_ pointer: String, _ detail: String) -> Problem {
+    at([Fault(pointer, type.rawValue, detail)])
+  }
+
+  func with(_ name: String, _ value: JSON) -> Problem {
+    var problem = self
+    problem.extensions.append((name, value))
+    return problem
+  }
+
+  func with(_ name: String, _ value: Int) -> Problem { with(name, .number(JSONNumber(value))) }
+
+  func with(_ field: FieldName, _ value: String) -> Problem {
+    var problem = self
+    problem.fields.append((field, value))
+    return problem
+  }
+
+  func retry(after seconds: Int) -> Problem { with(.retryAfter, String(seconds)) }
+
+  /// The body; `id` is of the request, nil where the web server answers by itself.
+  func json(of id: RequestID?) -> JSON {
     var body = JSONObject()
     body["type"] = .string("/problems/\(type.rawValue)")
     body["title"] = .string(type.title)
     body["status"] = .number(JSONNumber(type.status.code))
     if let detail { body["detail"] = .string(detail) }
-    body["instance"] = .string("urn:dossier:request:\(id)")
+    if let id { body["instance"] = .string("urn:dossier:request:\(id)") }
     body["code"] = .string(type.rawValue)
-    if !errors.isEmpty {
-      body["errors"] = Fault.told(errors)
-    }
+    if !errors.isEmpty { body["errors"] = Fault.told(errors) }
     for (name, value) in extensions { body[name] = value }
+    return .object(body)
+  }
+
+  func response(_ id: RequestID) -> Response {
     var response = Response(type.status)
-    response.body = JSON.object(body).serialized()
-    response.add(.contentType, "application/problem+json")
+    response.body = json(of: id).serialized()
+    response.add(.contentType, Self.mediaType.rawValue)
     response.add(.cacheControl, "no-store")
+    // RFC 9110 section 15.5.2 wants one in every 401.
+    if type.status == .unauthorized, !fields.contains(where: { $0.0 == .authenticate }) {
+      response.add(.authenticate, type.challenge)
+    }
     for (name, value) in fields { response.add(name, value) }
     return response
   }

@@ -91,86 +91,136 @@ enum ProblemType: String, CaseIterable, Sendable {
   private var facts: (Status, String) {
     switch self {
     case .pathMalformed: (.badRequest, "The path is not percent-encoded UTF-8.")
-    case .bodyTruncated: (.badRequest, "The body is shorter than stated.")
+    case .bodyTruncated: (.badRequest, "The body is shorter than its stated length.")
     case .patchMalformed: (.badRequest, "The body is not a JSON Patch.")
-    case .conditionMalformed: (.badRequest, "A precondition is malformed.")
-    case .mailTokenInvalid: (.badRequest, "The token of the mail is of no more use.")
+    case .conditionMalformed: (.badRequest, "If-Match or If-None-Match is malformed.")
+    case .mailTokenInvalid: (.badRequest, "The token from the mail is not valid, or not any more.")
     case .jsonEmpty: (.badRequest, "The body is empty.")
     case .jsonSyntax: (.badRequest, "The body is not JSON.")
-    case .jsonTrailing: (.badRequest, "Something follows the JSON of the body.")
+    case .jsonTrailing: (.badRequest, "More text follows the JSON value of the body.")
     case .jsonUTF8: (.badRequest, "The body is not UTF-8.")
-    case .jsonSurrogate: (.badRequest, "A string holds half a surrogate pair.")
-    case .jsonNul: (.badRequest, "A string holds U+0000.")
-    case .jsonDuplicateKey: (.badRequest, "An object has a key twice.")
+    case .jsonSurrogate: (.badRequest, "A string of the body holds one half of a surrogate pair.")
+    case .jsonNul: (.badRequest, "A string of the body holds the character U+0000.")
+    case .jsonDuplicateKey: (.badRequest, "An object of the body has the same key twice.")
     case .jsonDepth: (.badRequest, "The body is nested too deep.")
     case .jsonNumber: (.badRequest, "A number is too long or too large.")
     case .requestMalformed: (.badRequest, "The request is malformed.")
-    case .clientUnknown: (.unauthorized, "The route asks for the key of a client.")
-    case .externalTokenInvalid: (.unauthorized, "The token is not one this app takes.")
-    case .deviceUnknown: (.unauthorized, "The route asks for the proof of a device.")
+    case .clientUnknown:
+      (.unauthorized, "The key of a client is missing, or is not one that this route accepts.")
+    case .externalTokenInvalid: (.unauthorized, "The app does not accept this token.")
+    case .deviceUnknown: (.unauthorized, "The secret of the device is missing or not valid.")
     case .wrongCredentials: (.unauthorized, "The email address or the password is wrong.")
-    case .refreshTokenInvalid: (.unauthorized, "The refresh token is of no more use.")
+    case .refreshTokenInvalid: (.unauthorized, "The refresh token is not valid, or not any more.")
     case .claimantUnproved:
-      (.unauthorized, "It is not shown that the address was registered by the one who confirms it.")
-    case .tokenMissing: (.unauthorized, "The route asks for an access token.")
-    case .tokenInvalid: (.unauthorized, "The access token is not one of ours.")
+      (
+        .unauthorized,
+        "It is not proved that the address was registered by the one who confirms it."
+      )
+    case .tokenMissing: (.unauthorized, "The access token is missing.")
+    case .tokenInvalid: (.unauthorized, "The access token is not valid.")
     case .tokenExpired: (.unauthorized, "The access token has expired.")
     case .sessionEnded: (.unauthorized, "The session has ended.")
     case .reauthenticationRequired:
-      (.unauthorized, "The route asks for a fresh proof that it is the user who calls.")
+      (.unauthorized, "This needs a recent proof that it is the user who calls.")
     case .notLoopback: (.forbidden, "This route is for programs on the server itself.")
-    case .insufficientScope: (.forbidden, "The token or the client does not allow this.")
-    case .wayInClosed: (.forbidden, "The app does not let users come this way.")
+    case .insufficientScope:
+      (.forbidden, "The access token or the client does not have the scope for this.")
+    case .wayInClosed: (.forbidden, "The app does not allow this way of logging in.")
     case .emailUnconfirmed: (.forbidden, "The email address must be confirmed first.")
-    case .switchingForbidden: (.forbidden, "Users of this app log in to change places.")
-    case .originForbidden: (.forbidden, "Pages of this origin may not use the cookie.")
-    case .routeNotFound: (.notFound, "There is no such route.")
-    case .notFound: (.notFound, "There is no such thing.")
-    case .appNotFound: (.notFound, "There is no such app.")
-    case .methodNotAllowed: (.methodNotAllowed, "The route has other methods.")
-    case .appExists: (.conflict, "There is an app of that name.")
-    case .hostTaken: (.conflict, "A host belongs to another app.")
-    case .issuerExists: (.conflict, "The app has an issuer of that name.")
-    case .userExists: (.conflict, "Something of the user belongs to another.")
+    case .switchingForbidden: (.forbidden, "In this app, users switch by logging in again.")
+    case .originForbidden:
+      (.forbidden, "Pages of this origin may not use the cookie of the device.")
+    case .routeNotFound: (.notFound, "There is no route of that path.")
+    case .notFound: (.notFound, "What the path names does not exist.")
+    case .appNotFound: (.notFound, "There is no app of that name.")
+    case .methodNotAllowed: (.methodNotAllowed, "The path does not have this method.")
+    case .appExists: (.conflict, "An app of that name exists already.")
+    case .hostTaken: (.conflict, "One of the host names belongs to another app.")
+    case .issuerExists: (.conflict, "The app has an issuer of that name already.")
+    case .userExists: (.conflict, "Another user has the id or the email address already.")
     case .identityTaken: (.conflict, "The identity belongs to another user.")
-    case .identityExists: (.conflict, "The user has an identity of that kind already.")
-    case .lastIdentity: (.conflict, "There would be no way left to log in.")
-    case .apiKeyLimit: (.conflict, "The user has as many API keys as it may.")
-    case .deviceFull: (.conflict, "The device knows as many users as it may.")
+    case .identityExists: (.conflict, "The user has an identity of this kind already.")
+    case .lastIdentity: (.conflict, "This is the last way for the user to log in.")
+    case .apiKeyLimit: (.conflict, "The user has as many API keys as are allowed.")
+    case .deviceFull: (.conflict, "The device holds as many users as are allowed.")
     case .notLoggedIn: (.conflict, "The user is not logged in on the device.")
     case .emailTaken: (.conflict, "Another user has confirmed this email address.")
-    case .propertyMoved: (.conflict, "The property has another version.")
-    case .propertyLimit: (.conflict, "A user has no more properties than that.")
-    case .patchTestFailed: (.conflict, "A test of the patch did not hold.")
-    case .indexExists: (.conflict, "The app has an index on that path.")
-    case .indexLimit: (.conflict, "The app has as many indexes as it may.")
-    case .versionMoved: (.preconditionFailed, "The stored version is another.")
+    case .propertyMoved: (.conflict, "The property has another version than the one expected.")
+    case .propertyLimit: (.conflict, "The user would have more properties than are allowed.")
+    case .patchTestFailed: (.conflict, "A test operation of the patch failed.")
+    case .indexExists: (.conflict, "The app has an index on that path already.")
+    case .indexLimit: (.conflict, "The app has as many indexes as are allowed.")
+    case .versionMoved:
+      (
+        .preconditionFailed,
+        "The version that is stored does not meet the preconditions of the request."
+      )
     case .bodyTooLarge: (.contentTooLarge, "The body is too large.")
-    case .documentTooLarge: (.contentTooLarge, "The document would grow over its limit.")
+    case .documentTooLarge: (.contentTooLarge, "The document would become larger than is allowed.")
     case .uriTooLong: (.uriTooLong, "The request target is too long.")
     case .pictureType: (.unsupportedMediaType, "The file is not a picture of an accepted kind.")
-    case .mediaType: (.unsupportedMediaType, "The body has a media type the route does not read.")
-    case .filterInvalid: (.unprocessable, "The filter is not one that this API reads.")
-    case .pictureTruncated: (.unprocessable, "The file ends before its picture does.")
-    case .pictureDamaged: (.unprocessable, "The file breaks the rules of its format.")
+    case .mediaType:
+      (.unsupportedMediaType, "The Content-Type is missing, or is not one that the route reads.")
+    case .filterInvalid: (.unprocessable, "The filter cannot be read.")
+    case .pictureTruncated: (.unprocessable, "The file of the picture is not complete.")
+    case .pictureDamaged: (.unprocessable, "The file of the picture is damaged.")
     case .picturePixels: (.unprocessable, "The picture has too many pixels.")
-    case .pictureCost: (.unprocessable, "The picture takes too much to decode.")
-    case .invalid: (.unprocessable, "The input breaks a rule.")
+    case .pictureCost: (.unprocessable, "The picture takes too much time or memory to decode.")
+    case .invalid: (.unprocessable, "The input breaks one or more rules.")
     case .schemaMismatch:
-      (.unprocessable, "The document would not fit the schema that the app has for it.")
-    case .patchNotApplicable: (.unprocessable, "The patch does not fit the document.")
+      (.unprocessable, "The document would not match the schema that the app has for it.")
+    case .patchNotApplicable: (.unprocessable, "The patch cannot be applied to the document.")
     case .notIndexed: (.unprocessable, "The filter has no term on an indexed path.")
     case .updateRefused: (.unprocessable, "The update cannot be carried out.")
-    case .tooManyAttempts: (.tooManyRequests, "It was tried too often.")
+    case .tooManyAttempts: (.tooManyRequests, "There were too many attempts.")
     case .tooManyRequests: (.tooManyRequests, "Too many requests come from you or your network.")
     case .headerTooLarge: (.headerTooLarge, "The header fields are too large.")
     case .internalError: (.internalError, "Something went wrong in the server.")
-    case .overloaded: (.unavailable, "More is asked than can be done soon.")
+    case .overloaded: (.unavailable, "The server is too busy at the moment.")
     case .mailNotConfigured: (.unavailable, "This deployment does not send mail.")
-    case .issuerUnavailable: (.unavailable, "The keys of the issuer cannot be fetched.")
+    case .issuerUnavailable:
+      (.unavailable, "The keys of the issuer cannot be fetched at the moment.")
     case .searchTooSlow: (.unavailable, "The search took too long.")
-    case .databaseUnavailable: (.unavailable, "The database cannot be reached.")
-    case .serverUnavailable: (.unavailable, "No worker can be reached.")
+    case .databaseUnavailable: (.unavailable, "The database cannot be reached at the moment.")
+    case .serverUnavailable: (.unavailable, "No worker of the server can be reached at the moment.")
+    }
+  }
+}
+
+/// What is the same in every problem of a kind, beside its title.
+extension ProblemType {
+  /// What to do, or more about what is wrong, where nothing more particular is said.
+  var advice: String? {
+    switch self {
+    case .clientUnknown:
+      "Send the key of a client of this app, or of the operator, as Bearer. It begins with dck_, and "
+        + "the client must not be disabled."
+    case .claimantUnproved:
+      "Send the access token of the user, or its password as the member password, beside the token "
+        + "of the mail; or choose a new password with that token at POST /v1/password/reset. The "
+        + "token can still be used."
+    case .conditionMalformed: "If-Match and If-None-Match take entity tags in quotes, or *."
+    case .deviceUnknown:
+      "It is the device_secret of the last login on the device, in the field Dossier-Device."
+    case .originForbidden: "The operator can add the origin to the app's setting allowed_origins."
+    case .notIndexed:
+      "One of the terms that are joined by and must be on an indexed path, in each branch of an or. "
+        + "Terms with != or under not do not count."
+    case .pictureType: "JPEG, PNG, WebP and HEIF are accepted; the bytes of the file decide."
+    case .searchTooSlow: "Add a term on an indexed path that few users match."
+    case .switchingForbidden: "The app's setting switching is reauthenticate."
+    case .internalError: "The operator finds the cause in the log by the id of this request."
+    default: nil
+    }
+  }
+
+  /// What a 401 tells of how to come in, where nothing more particular is said.
+  ///
+  /// - Source: RFC 6750 section 3.1.
+  var challenge: String {
+    switch self {
+    case .tokenInvalid, .tokenExpired, .sessionEnded: "Bearer error=\"invalid_token\""
+    default: "Bearer"
     }
   }
 }

@@ -65,7 +65,7 @@ import Wiring
       profile = try await Profile.apply(patch, if: condition, of: call.caller, call.context)
     case .mergePatch(let patch, _), .json(let patch, _):
       profile = try await Profile.merge(patch, if: condition, of: call.caller, call.context)
-    case .none, .bytes: throw .unforeseen("a patch without a body")
+    case .none, .form, .multipart, .bytes: throw .unforeseen("a patch without a body")
     }
     return Response(.ok, json: profile.body, tag: EntityTag(profile.version))
   }

@@ -1,4 +1,6 @@
+import EventLoop
 package import HTTP
+import JSON
 package import Wiring
 
 /// Dossier's own REST API, `/v1`.
@@ -6,8 +8,37 @@ package struct RESTWire: Wire {
   package init() {}
 
   package var routes: [Route] { Self.chapters.flatMap(\.operations).map(\.route) }
+  package var prefixes: [String] { ["/v1"] }
+  package var fields: [FieldName] { [.app, .device] }
+  package var deviceField: FieldName? { .device }
 
-  package func response(to refusal: Refusal, request id: RequestID) -> Response {
-    Problem(refusal).response(id)
+  package var crossOrigin: CrossOriginFields {
+    CrossOriginFields(
+      sent: [.authorization, .contentType, .app, .device, .ifMatch, .ifNoneMatch, .requestID],
+      exposed: [
+        .entityTag, .link, .location, .rateLimit, .rateLimitPolicy, .retryAfter, .authenticate,
+        .requestID,
+      ]
+    )
   }
+
+  @EventLoop package func app(of call: Call) -> AppReference {
+    call.request.field(.app).map(AppReference.named) ?? .host
+  }
+
+  @EventLoop package func response(to refusal: Refusal, of call: Call) -> Response {
+    Problem(of: refusal).response(call.request.id)
+  }
+
+  package func page(for refusal: WebServerRefusal) -> WebServerPage {
+    let problem = Problem(of: refusal)
+    return WebServerPage(Problem.mediaType, problem.json(of: nil).text)
+  }
+}
+
+extension FieldName {
+  /// Names the app that is asked, where neither the host name nor the deployment tells.
+  package static let app = FieldName("Dossier-App")
+  /// The secret of the device, or the wish to hold it in a cookie.
+  package static let device = FieldName("Dossier-Device")
 }

@@ -49,6 +49,15 @@ extension Route {
   /// Why there is no better answer, where that is the server's fault; for the operator only.
   package var error: String? { refusal?.reason }
 
+  /// What the path captures, as it is; empty for a name that the route does not have.
+  package func text(_ name: String) -> String { captures[name] ?? "" }
+
+  /// An id that the path names; what is no id names nothing.
+  package func captured<Of>(_ name: String) throws(Failure) -> ID<Of> {
+    guard let id = captures[name].flatMap({ ID<Of>($0) }) else { throw .notFound }
+    return id
+  }
+
   /// Whose data the call is about: the user's who calls, or on a program's route that of `{user}`.
   package var caller: Caller {
     get throws(Failure) {
@@ -97,23 +106,7 @@ extension Route {
   package var json: JSON {
     switch body {
     case .json(let json, _), .mergePatch(let json, _): json
-    case .none, .jsonPatch, .bytes: .null
+    case .none, .jsonPatch, .form, .multipart, .bytes: .null
     }
-  }
-}
-
-/// A route among all of a service.
-package final class Endpoint: Sendable {
-  package let route: Route
-  let wire: any Wire
-  /// Its number among the routes of all wires, in their order.
-  package let number: Int
-  package let name: String
-
-  init(_ route: Route, of wire: any Wire, number: Int) {
-    self.route = route
-    self.wire = wire
-    self.number = number
-    name = route.name
   }
 }

@@ -4,13 +4,13 @@ package import HTTP
 
 /// The query of a list that comes in pages: `cursor`, `limit` and what the list has of its own.
 package struct ListQuery {
-  private let parameters: QueryParameters
+  private let parameters: FormValues
   /// How many a page has at most.
   package let limit: Int
 
   /// - Throws: `.invalid` with all that is wrong, by the names of the query.
   package init(_ query: Substring, known: [String] = []) throws(Failure) {
-    guard let parameters = QueryParameters(query) else {
+    guard let parameters = FormValues(query) else {
       throw .invalid([
         Fault("", "query", "The query must be percent-encoded UTF-8 that names nothing twice.")
       ])

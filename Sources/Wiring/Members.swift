@@ -93,13 +93,4 @@ extension Call {
     try members.check()
     return values
   }
-
-  /// What the path captures, as it is.
-  package func text(_ name: String) -> String { captures[name] ?? "" }
-
-  /// An id that the path names; what is no id names nothing.
-  package func captured<Of>(_ name: String) throws(Failure) -> ID<Of> {
-    guard let id = captures[name].flatMap({ ID<Of>($0) }) else { throw .notFound }
-    return id
-  }
 }

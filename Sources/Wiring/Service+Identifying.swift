@@ -7,53 +7,70 @@ extension Service {
   ///
   /// Before the body is read: who may not call need not be listened to. What was found stays in
   /// `call` also when the rest was not.
-  func identify(_ call: Call, _ access: Access) async throws(Refusal) {
+  func identify(_ call: Call, _ endpoint: Endpoint) async throws(Refusal) {
+    let access = endpoint.route.access.chosen(by: call, endpoint.served)
     do throws(Failure) {
-      switch access {
-      case .open:
-        call.app = try await app(of: call)
-        try findDevice(call)
-      case .device:
-        call.app = try await app(of: call)
-        try findDevice(call)
-        guard call.device != nil else { throw .deviceUnknown }
-      case .user(let scope, let proof):
-        let app = try await app(of: call)
-        call.app = app
-        let user = try await tokens.caller(of: call.request.bearerToken, app: app.id)
-        guard user.scopes.contains(scope) else { throw .forbidden(scope: scope) }
-        if proof == .fresh {
-          try await Sessions.requireFreshProof(of: user, call.context(of: app))
-        }
-        call.user = user
-      case .client(let scope):
-        let client = try await client(of: call)
-        call.client = client
-        let app = try await app(of: call)
-        guard client.belongs(to: app.id) else { throw .unknownClient }
-        call.app = app
-        guard client.scopes.contains(scope) else { throw .forbidden(scope: scope) }
-      case .operator:
-        let client = try await client(of: call)
-        call.client = client
-        guard client.isOperator else { throw .forbidden(scope: "operator") }
-        // Not every route of the operator is about an app, and those make the first one.
-        call.app = try? await app(of: call)
-      // The server's own routes work while the database is away.
-      case .loopback: break
-      }
+      try await identify(call, access, endpoint.served)
     } catch {
       throw .failure(error)
     }
-    if case .loopback = access, !call.request.origin.isLocal { throw .notLoopback }
+    if access == .loopback, !call.request.origin.isLocal { throw .notLoopback }
+  }
+
+  private func identify(
+    _ call: Call,
+    _ access: Access,
+    _ served: ServedWire
+  ) async throws(Failure) {
+    switch access {
+    case .open:
+      call.app = try await app(of: call, served)
+      try findDevice(call, served)
+    case .device:
+      call.app = try await app(of: call, served)
+      try findDevice(call, served)
+      guard call.device != nil else { throw .deviceUnknown }
+    case .user(let scope, let proof):
+      let app = try await app(of: call, served)
+      call.app = app
+      let user = try await tokens.caller(of: call.request.bearerToken, app: app.id)
+      guard user.scopes.contains(scope) else { throw .forbidden(scope: scope) }
+      if proof == .fresh { try await Sessions.requireFreshProof(of: user, call.context(of: app)) }
+      call.user = user
+    case .client(let scope):
+      let client = try await client(of: call)
+      call.client = client
+      let app = try await app(of: call, served)
+      guard client.belongs(to: app.id) else { throw .unknownClient }
+      call.app = app
+      guard client.scopes.contains(scope) else { throw .forbidden(scope: scope) }
+    case .operator:
+      let client = try await client(of: call)
+      call.client = client
+      guard client.isOperator else { throw .forbidden(scope: "operator") }
+      // Not every route of the operator is about an app, and those make the first one.
+      call.app = try? await app(of: call, served)
+    case .bearer(let kind):
+      call.app = try await app(of: call, served)
+      let token = try call.request.bearerToken
+      guard kind.isOfForm(token) else { throw .unauthenticated(.malformed) }
+      switch try await kind.identify(token, call) {
+      case .user(let user): call.user = user
+      case .client(let client): call.client = client
+      }
+    // The server's own routes work while the database is away.
+    case .loopback: break
+    case .anyOf: throw .unforeseen("one of several kinds of access was not chosen")
+    }
   }
 
   /// Does the same for the route of a user whose session is enough, when nothing has to be waited
   /// for; returns whether it did.
   ///
   /// Apps and tokens are known, as a rule.
-  func identifyAtOnce(_ call: Call, _ access: Access) throws(Refusal) -> Bool {
-    guard case .user(let scope, let proof) = access, proof != .fresh, let app = knownApp(of: call)
+  func identifyAtOnce(_ call: Call, _ endpoint: Endpoint) throws(Refusal) -> Bool {
+    guard case .user(let scope, let proof) = endpoint.route.access, proof != .fresh,
+      let app = knownApp(of: call, endpoint.served)
     else { return false }
     do throws(Failure) {
       let request = call.request
@@ -71,16 +88,25 @@ extension Service {
     }
   }
 
-  private func knownApp(of call: Call) -> App? {
-    call.store.apps.known(named: call.request.field(.app), host: call.request.field(.host))
+  private func knownApp(of call: Call, _ served: ServedWire) -> App? {
+    guard let reference = try? served.wire.app(of: call) else { return nil }
+    let apps = call.store.apps
+    return switch reference {
+    case .named(let name): apps.known(named: name, host: nil)
+    case .host: apps.known(named: nil, host: call.request.field(.host))
+    case .id: nil
+    }
   }
 
-  private func app(of call: Call) async throws(Failure) -> App {
-    if let app = knownApp(of: call) { return app }
-    return try await call.store.apps.app(
-      named: call.request.field(.app),
-      host: call.request.field(.host)
-    )
+  /// The app that a request is for, as its wire reads it.
+  func app(of call: Call, _ served: ServedWire) async throws(Failure) -> App {
+    if let app = knownApp(of: call, served) { return app }
+    let apps = call.store.apps
+    return switch try served.wire.app(of: call) {
+    case .named(let name): try await apps.app(named: name, host: nil)
+    case .host: try await apps.app(named: nil, host: call.request.field(.host))
+    case .id(let id): try await apps.app(id)
+    }
   }
 
   /// The program whose key came with the request.
@@ -92,37 +118,30 @@ extension Service {
     }
     return try await Clients.client(by: key, in: call.store)
   }
-
-  /// Finds the proof of a device, and whether it is, or is to be, in a cookie.
-  ///
-  /// A browser sends a cookie whoever made it ask, so the page must be of an origin that may.
-  private func findDevice(_ call: Call) throws(Failure) {
-    let request = call.request
-    let shown = request.field(.device)
-    if let shown, shown != DeviceCookie.wish {
-      guard let proof = DeviceProof(shown, call.store) else { throw .deviceUnknown }
-      call.device = proof
-      return
-    }
-    // A cookie that is of no use any more is replaced at the next login.
-    let device = Cookie.value(of: DeviceCookie.name, in: request.field(.cookie)).flatMap {
-      DeviceProof($0, isCookie: true, call.store)
-    }
-    guard shown != nil || device != nil else { return }
-    let changes = request.method != .get && request.method != .head
-    if changes, request.field(.origin).flatMap({ call.app?.settings.allows(origin: $0) }) != true {
-      throw .originForbidden
-    }
-    call.device = device
-    call.usesCookie = true
-  }
 }
 
-/// How a browser holds its device.
-package enum DeviceCookie {
-  package static let name = "__Host-dossier-device"
-  /// The value of `Dossier-Device` by which a login asks for it.
-  package static let wish = "cookie"
+extension Access {
+  /// Of several kinds, the one whose credentials came with the request.
+  ///
+  /// They are told apart by their forms alone; whether they are good is found out by the one chosen.
+  @EventLoop fileprivate func chosen(by call: Call, _ served: ServedWire) -> Access {
+    guard case .anyOf(let all) = self else { return self }
+    return all.first { $0.isShown(by: call, served) }?.chosen(by: call, served)
+      ?? all.first?.chosen(by: call, served) ?? .operator
+  }
+
+  @EventLoop private func isShown(by call: Call, _ served: ServedWire) -> Bool {
+    let token = try? call.request.bearerToken
+    return switch self {
+    case .open: true
+    case .user: token.map(AccessTokens.isOfForm) ?? false
+    case .client, .operator: token.map(Clients.isKey) ?? false
+    case .bearer(let kind): token.map(kind.isOfForm) ?? false
+    case .device: call.showsDevice(served)
+    case .loopback: call.request.origin.isLocal
+    case .anyOf(let all): all.contains { $0.isShown(by: call, served) }
+    }
+  }
 }
 
 extension Request {

@@ -1,7 +1,6 @@
 package import Dossier
 package import EventLoop
 package import HTTP
-import JSON
 
 /// The way of every request: router, access, body, handler, answer.
 @EventLoop package final class Service {
@@ -9,10 +8,10 @@ import JSON
   let tokens: AccessTokens
   private let router = Router()
   private var endpoints: [Endpoint] = []
-  private let fallback: any Wire
+  private let wires: [ServedWire]
 
   /// - Parameters:
-  ///   - wires: of which the first speaks to those who ask for no route of any.
+  ///   - wires: of which the first speaks to those whose path is no wire's.
   ///   - tokens: who reads and issues access tokens.
   ///   - store: makes the store of one request.
   package init(
@@ -21,13 +20,13 @@ import JSON
     store: @escaping @EventLoop () -> Store
   ) {
     precondition(!wires.isEmpty, "a service without a wire")
-    fallback = wires[0]
+    self.wires = wires.map(ServedWire.init)
     self.tokens = tokens
     makeStore = store
-    for wire in wires {
-      for route in wire.routes {
+    for served in self.wires {
+      for route in served.wire.routes {
         router.add(route.method, route.pattern, endpoints.count)
-        endpoints.append(Endpoint(route, of: wire, number: endpoints.count))
+        endpoints.append(Endpoint(route, of: served, number: endpoints.count))
       }
     }
   }
@@ -44,22 +43,18 @@ import JSON
     case .found(let number, let captures):
       endpoint = endpoints[number]
       call.captures = captures
-    case .otherMethods(let methods) where call.request.method == .options:
-      return await options(call, methods)
-    case .otherMethods(let methods): return refused(call, .method(allowed: methods))
-    case .nowhere: return refused(call, .noSuchPath)
-    case .badPath: return refused(call, .badPath)
+    case .otherMethods(let methods): return await refused(call, .method(allowed: methods))
+    case .nowhere: return await refused(call, .noSuchPath)
+    case .badPath: return await refused(call, .badPath)
     }
     call.endpoint = endpoint
     var response: Response
     do throws(Refusal) {
       // Each function that may wait costs as much as all that a known app and token take.
-      if try !identifyAtOnce(call, endpoint.route.access) {
-        try await identify(call, endpoint.route.access)
-      }
+      if try !identifyAtOnce(call, endpoint) { try await identify(call, endpoint) }
       if endpoint.route.body != .none {
         call.store.owner = call
-        call.body = try await body(of: call, endpoint.route)
+        call.body = try await body(of: call, endpoint.route.body)
       }
       call.preconditions = try Self.preconditions(of: call.request)
       do throws(Failure) {
@@ -68,51 +63,66 @@ import JSON
         throw .failure(error)
       }
     } catch {
-      response = endpoint.wire.response(to: error, request: call.request.id)
+      response = endpoint.served.wire.response(to: error, of: call)
       call.refusal = error
     }
     // Each of the two would keep the other.
     call.store.owner = nil
     response.add(call.store.notedLimits)
-    if let app = call.app, let origin = call.request.field(.origin) {
-      response.add(.vary, "Origin")
-      if app.settings.allows(origin: origin) { CrossOrigin.permit(origin, in: &response) }
+    response.add(.vary, literal: "Origin")
+    if let origin = call.request.field(.origin), call.app?.settings.allows(origin: origin) == true {
+      endpoint.served.crossOrigin.permit(origin, in: &response)
     }
     return response
   }
 
-  private func refused(_ call: Call, _ refusal: Refusal) -> Response {
-    fallback.response(to: refusal, request: call.request.id)
+  // MARK: What no route answers
+
+  /// Says what a path has, or that it has nothing, in the words of the wire whose path it is.
+  ///
+  /// A page of another origin is to see that too: else a wrong path looks like a missing permission.
+  private func refused(_ call: Call, _ refusal: Refusal) async -> Response {
+    let served = wire(of: call.request.path)
+    let origin = call.request.field(.origin)
+    if case .method(let methods) = refusal, call.request.method == .options {
+      return await options(call, methods, served, origin)
+    }
+    if origin != nil { call.app = try? await app(of: call, served) }
+    var response = served.wire.response(to: refusal, of: call)
+    response.add(.vary, literal: "Origin")
+    if let origin, call.app?.settings.allows(origin: origin) == true {
+      served.crossOrigin.permit(origin, in: &response)
+    }
+    return response
   }
 
   /// Tells the methods of a path, and a browser whether a page may use them.
-  private func options(_ call: Call, _ methods: [Method]) async -> Response {
+  private func options(
+    _ call: Call,
+    _ methods: [Method],
+    _ served: ServedWire,
+    _ origin: String?
+  ) async -> Response {
     var response = Response(.noContent)
     let all = (methods + [.options]).map(\.rawValue).joined(separator: ", ")
     response.add(.allow, all)
-    response.add(.vary, "Origin")
+    response.add(.vary, literal: "Origin")
     // The app is named in the request proper, where its own origins are looked at.
-    if let origin = call.request.field(.origin), await call.store.apps.allows(origin: origin) {
-      CrossOrigin.permit(origin, methods: all, in: &response)
+    if let origin, await call.store.apps.allows(origin: origin) {
+      served.crossOrigin.permit(origin, methods: all, in: &response)
     }
     return response
   }
 
-  // MARK: What must hold before the handler runs
-
-  private func body(of call: Call, _ route: Route) async throws(Refusal) -> Body {
-    guard let type = call.request.field(.contentType).flatMap(MediaType.init),
-      route.body.mediaTypes.contains(type)
-    else { throw .mediaType(accepted: route.body.mediaTypes) }
-    let bytes = try await call.bodySource.body(limit: route.body.limit)
-    if case .bytes = route.body { return .bytes(bytes) }
-    let outcome: Result<Body, Refusal>
-    do throws(Failure) {
-      outcome = try await call.store.calculate(on: bytes.count) { Body.read(bytes, as: type) }
-    } catch {
-      throw .failure(error)
+  /// The wire that has the most of a path, or else the first.
+  private func wire(of path: Substring) -> ServedWire {
+    var (best, most) = (wires[0], 0)
+    for served in wires {
+      if let length = served.ownedLength(of: path), length > most {
+        (best, most) = (served, length)
+      }
     }
-    return try outcome.get()
+    return best
   }
 
   private static func preconditions(of request: Request) throws(Refusal) -> Preconditions {
@@ -120,48 +130,7 @@ import JSON
     do throws(TagSyntaxError) {
       return try Preconditions(request)
     } catch {
-      throw .condition(reason: "If-Match and If-None-Match take entity tags in quotes, or *.")
-    }
-  }
-}
-
-extension Body {
-  /// What passes the JSON gate.
-  fileprivate static func read(_ bytes: [UInt8], as type: MediaType) -> Result<Body, Refusal> {
-    let json: JSON
-    do throws(JSONError) {
-      json = try JSON.parse(bytes)
-    } catch {
-      return .failure(.json(error))
-    }
-    switch type {
-    case .mergePatch: return .success(.mergePatch(json, bytes: bytes))
-    case .jsonPatch:
-      do throws(JSONPatchError) {
-        return .success(.jsonPatch(try JSONPatch(json)))
-      } catch {
-        switch error {
-        case .malformed(let pointer, let reason), .notApplicable(let pointer, let reason):
-          return .failure(.patch(pointer: pointer, reason: reason))
-        case .testFailed(let pointer): return .failure(.patch(pointer: pointer, reason: ""))
-        }
-      }
-    default: return .success(.json(json, bytes: bytes))
-    }
-  }
-}
-
-extension Refusal {
-  /// What only the operator is told.
-  var reason: String? {
-    switch self {
-    case .failure(let failure) where failure.cause != nil:
-      failure.cause.map { "database: \($0)" }
-    case .failure(.unforeseen(let reason)): reason
-    case .failure(.picture(.unforeseen(let reason))): reason
-    case .failure(.picture(.hostile(let signal))): "a picture ended its decoder by signal \(signal)"
-    case .failure(.issuerUnavailable(let issuer, let reason, _)): "issuer \(issuer): \(reason)"
-    default: nil
+      throw .condition
     }
   }
 }

@@ -14,7 +14,7 @@ struct Dossierd: ParsableCommand {
     version: Version.text,
     subcommands: [
       Run.self, WorkerCommand.self, ReloadCommand.self, Config.self, Routes.self, Upstream.self,
-      SocketUnit.self,
+      SocketUnit.self, FastCGIParameters.self, ErrorPages.self,
     ],
     defaultSubcommand: Run.self
   )

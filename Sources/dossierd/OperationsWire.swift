@@ -9,9 +9,15 @@ struct OperationsWire: Wire {
   let readiness: ReadinessCheck
   let metrics: @EventLoop @Sendable () -> String
 
-  func response(to refusal: Refusal, request id: RequestID) -> Response {
-    RESTWire().response(to: refusal, request: id)
+  private var words: RESTWire { RESTWire() }
+
+  @EventLoop func app(of call: Call) -> AppReference { words.app(of: call) }
+
+  @EventLoop func response(to refusal: Refusal, of call: Call) -> Response {
+    words.response(to: refusal, of: call)
   }
+
+  func page(for refusal: WebServerRefusal) -> WebServerPage { words.page(for: refusal) }
 
   var routes: [Route] {
     [

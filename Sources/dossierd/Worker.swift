@@ -246,10 +246,11 @@ extension Request {
   }
 }
 
-/// The parameters of an exchange are header fields by other names.
 extension Exchange: @EventLoop FieldSource {
   @_lifetime(borrow self)
-  func bytes(of name: FieldName) -> Span<UInt8>? { bytes(of: name.parameter) }
+  func bytes(of name: FieldName) -> Span<UInt8>? { bytes(ofField: name.literal) }
+
+  var clientAddress: String? { parameter("REMOTE_ADDR") }
 }
 
 extension Exchange: BodySource {

@@ -284,7 +284,8 @@ class Deployment:
             [BUILD / "dossierd", "upstream"], env=self.environment, check=True,
             capture_output=True, text=True).stdout
         (self.folder / "upstream.conf").write_text(upstream)
-        shutil.copy(ROOT / "deploy/nginx/dossier.fastcgi_params", self.folder)
+        for name in ["dossier.fastcgi_params", "dossier.error_pages"]:
+            shutil.copy(ROOT / "deploy/nginx" / name, self.folder)
         server = (ROOT / "deploy/nginx/dossier.conf").read_text()
         server = server.replace("/usr/share/dossier/web", str(ROOT / "deploy/web"))
         for before, after in self.nginx_changes:

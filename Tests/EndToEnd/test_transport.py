@@ -34,7 +34,9 @@ class Transport(unittest.TestCase):
 
     def test_where_fields_are_added_these_are_too(self):
         # nginx forgets those of the server in a location that has some of its own.
-        conf = (ROOT / "deploy/nginx/dossier.conf").read_text()
+        conf = "".join(
+            (ROOT / "deploy/nginx" / name).read_text()
+            for name in ["dossier.conf", "dossier.error_pages"])
         places = [place for place in re.split(r"^ *(?:# )?(?:server|location) ", conf, flags=re.M)
                   if "add_header" in place]
         self.assertGreater(len(places), 3)
@@ -60,7 +62,8 @@ class Transport(unittest.TestCase):
         conf, count = re.subn(r"^  listen .*;$", lines, conf, flags=re.M)
         self.assertEqual(count, 1)
         (folder / "dossier.conf").write_text(conf)
-        shutil.copy(self.site.folder / "dossier.fastcgi_params", folder)
+        for name in ["dossier.fastcgi_params", "dossier.error_pages"]:
+            shutil.copy(self.site.folder / name, folder)
         main = (self.site.folder / "nginx.conf").read_text()
         for name in ["dossier.conf", "nginx.pid"]:
             main = main.replace(f"{self.site.folder}/{name}", f"{folder}/{name}")

@@ -97,7 +97,7 @@ extension FuzzTarget {
         )
       }
     }
-    guard let parameters = QueryParameters(request.query) else { return }
+    guard let parameters = FormValues(request.query) else { return }
     let names = parameters.names.map { Array($0.utf8) }
     expect(Set(names).count == names.count, "a parameter is there twice")
     for name in parameters.names {

@@ -115,13 +115,13 @@ extension Response {
   }
 
   @Test func `names in a query are told apart by their bytes, however many they are`() throws {
-    let composed = try #require(QueryParameters("%C3%A9=1&e%CC%81=2&a+b=%2B"))
+    let composed = try #require(FormValues("%C3%A9=1&e%CC%81=2&a+b=%2B"))
     #expect(composed["\u{e9}"] == "1")
     #expect(composed["e\u{301}"] == "2")
     #expect(composed["a b"] == "+")
     #expect(composed["e"] == nil)
     for refused in ["a=1&a=2", "%61=1&a=2", "a=%", "%ff=1", "a=%00", "a=\0", "\0=1"] {
-      #expect(QueryParameters(refused[...]) == nil)
+      #expect(FormValues(refused[...]) == nil)
     }
   }
 

@@ -1,8 +1,9 @@
 import EventLoop
 import HTTP
 import JSON
-import TestSupport
+import RESTWire
 import Testing
+import TestSupport
 import Wiring
 
 /// That what programs do to users leaves its entry in the audit trail, and is not done without it.

@@ -2,6 +2,7 @@ import EventLoop
 import FoundationEssentials
 import HTTP
 import JSON
+import RESTWire
 import Wiring
 
 /// An app of its own with a user, another user of the same device, a stranger, and programs.

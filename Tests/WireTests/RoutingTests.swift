@@ -2,8 +2,9 @@ import Dossier
 import EventLoop
 import HTTP
 import JSON
-import TestSupport
+import RESTWire
 import Testing
+import TestSupport
 import Wiring
 
 /// The way to a route, and what browsers are told about pages of other origins.

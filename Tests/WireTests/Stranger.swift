@@ -1,5 +1,6 @@
 import EventLoop
 import HTTP
+import RESTWire
 import Wiring
 
 /// Somebody who may not: each kind of caller that some route must refuse.
@@ -28,6 +29,9 @@ enum Stranger: String, CaseIterable, Sendable {
   /// Without a default: a new kind of access, and a new kind of caller, must be thought of here.
   func refusal(at access: Access) -> (status: Int, code: String)? {
     switch (access, self) {
+    case (.anyOf(let all), _): all.first.flatMap(refusal)
+    // No route of these wires asks for another kind of token.
+    case (.bearer, _): nil
     case (.user(_, .fresh), .withoutAFreshProof): (401, "reauthentication_required")
     case (.user, .withoutAFreshProof), (.open, .withoutAFreshProof),
       (.device, .withoutAFreshProof), (.client, .withoutAFreshProof),
@@ -98,6 +102,9 @@ enum Stranger: String, CaseIterable, Sendable {
     case .client(let scope): try await disguiseProgram(&question, without: scope, cast)
     case .operator: try await disguiseProgram(&question, without: nil, cast)
     case .loopback: question.address = "192.0.2.1"
+    case .anyOf(let all):
+      if let first = all.first { try await disguise(&question, at: first, cast) }
+    case .bearer: break
     }
   }
 

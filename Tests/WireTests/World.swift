@@ -20,6 +20,8 @@ import Wiring
   /// Each lasts as long as the process, as that of a worker does.
   private static var all: [World] = []
   let service: Service
+  private let tokens: AccessTokens
+  private let store: @EventLoop () -> Store
   let mails: String
   let calculator: FairPool
   private let operatorKey: String
@@ -102,14 +104,18 @@ import Wiring
         )
       ).key
     administration = database
-    service = Service(
-      wires: World.wires(ReadinessCheck(database, keys.master, app: "default")),
-      tokens: AccessTokens(keys: keys, issuer: "https://test.example") {
-        time(nil) + TokenClock.ahead
-      },
-      store: store
-    )
+    self.store = store
+    tokens = AccessTokens(keys: keys, issuer: "https://test.example") {
+      time(nil) + TokenClock.ahead
+    }
+    let readiness = ReadinessCheck(database, keys.master, app: "default")
+    service = Service(wires: World.wires(readiness), tokens: tokens, store: store)
     World.all.append(self)
+  }
+
+  /// A service that speaks other wires, of the same users.
+  func service(of wires: [any Wire]) -> Service {
+    Service(wires: wires, tokens: tokens, store: store)
   }
 
   /// Makes the audit trail refuse all entries of apps whose mails come from `nobody`.
@@ -199,13 +205,12 @@ import Wiring
   }
 
   /// Asks as a web server would pass it on.
-  func ask(_ question: Question) async -> Reply {
-    var fields = question.fields
-    fields[.clientAddress] = question.address
+  func ask(_ question: Question, of other: Service? = nil) async -> Reply {
+    let service = other ?? service
     let request = Request(
       method: question.method,
       target: question.path,
-      fields: FieldDictionary(fields)
+      fields: FieldDictionary(question.fields, clientAddress: question.address)
     )
     let source = Memory(question)
     let call = service.call(request, source)

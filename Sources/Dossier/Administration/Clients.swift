@@ -46,6 +46,11 @@ package enum Clients {
     package let key: String
   }
 
+  /// Whether a text has the form of a client's key, be it one or not.
+  package nonisolated static func isKey(_ text: String) -> Bool {
+    text.utf8.starts(with: Credential.Kind.clientKey.rawValue.utf8)
+  }
+
   /// Whose key that is, as the database has it now.
   ///
   /// - Throws: `.unknownClient` when it was made up, deleted or disabled, `.unavailable`.

@@ -69,6 +69,15 @@ package import Postgres
     return app
   }
 
+  /// The app of that id.
+  ///
+  /// - Throws: `.unknownApp`, `.unavailable`.
+  package func app(_ id: AppID) async throws(Failure) -> App {
+    try await freshen(EventLoop.now())
+    guard let app = known(id) else { throw .unknownApp }
+    return app
+  }
+
   /// The app of that id, if the apps have been read.
   package func known(_ id: AppID) -> App? { byName.values.first { $0.id == id } }
 

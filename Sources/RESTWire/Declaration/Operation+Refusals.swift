@@ -65,17 +65,20 @@ extension Access {
     case .device: [.deviceUnknown, .originForbidden]
     case .client, .operator: [.clientUnknown, .insufficientScope]
     case .loopback: [.notLoopback]
+    case .bearer: [.tokenMissing, .tokenInvalid, .tokenExpired, .insufficientScope]
+    case .anyOf(let all): all.flatMap(\.problems)
     }
   }
 }
 
 extension BodyRule {
   fileprivate var problems: [ProblemType] {
-    switch self {
-    case .none: []
-    case .json, .mergePatch: ProblemType.body + ProblemType.json
-    case .patch: ProblemType.body + ProblemType.json + [.patchMalformed]
-    case .bytes: ProblemType.body
+    formats.flatMap { format in
+      switch format {
+      case .json, .mergePatch: ProblemType.body + ProblemType.json
+      case .jsonPatch: ProblemType.body + ProblemType.json + [.patchMalformed]
+      case .form, .multipart, .bytes: ProblemType.body
+      }
     }
   }
 }

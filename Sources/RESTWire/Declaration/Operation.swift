@@ -27,7 +27,15 @@ struct Operation: Sendable {
     summary: String,
     _ handler: @escaping Route.Handler
   ) {
-    route = Route(method, pattern, access: access, body: body, summary: summary, handler)
+    route = Route(
+      method,
+      pattern,
+      access: access,
+      body: body,
+      isVersioned: versions.areConditionsOfWrites,
+      summary: summary,
+      handler
+    )
     self.takes = takes
     self.query = query
     self.versions = versions
@@ -47,6 +55,8 @@ enum Versions: Sendable {
   case write
   /// As `write`, but with 409 and the stored value.
   case conflict
+
+  fileprivate var areConditionsOfWrites: Bool { self == .write || self == .conflict }
 }
 
 /// One way in which a route answers when nothing is wrong.

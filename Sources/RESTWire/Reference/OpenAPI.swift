@@ -75,7 +75,7 @@ enum OpenAPI {
     }
     if operation.route.access == .open, operation.route.body != .none {
       let words = "the secret of the device, or cookie"
-      all.append(parameter("header", "Dossier-Device", .text.saying(words)))
+      all.append(parameter("header", FieldName.device.text, .text.saying(words)))
     }
     return all
   }
@@ -151,7 +151,7 @@ enum OpenAPI {
     guard !fields.isEmpty else { return nil }
     var headers = JSONObject()
     for field in fields {
-      headers[field.wire] = ["required": .bool(areSure(field)), "schema": ["type": "string"]]
+      headers[field.text] = ["required": .bool(areSure(field)), "schema": ["type": "string"]]
     }
     return .object(headers)
   }
@@ -211,7 +211,7 @@ enum OpenAPI {
       "type": "http", "scheme": "bearer", "description": "The key of a client of the operator's.",
     ],
     "device": [
-      "type": "apiKey", "in": "header", "name": "Dossier-Device",
+      "type": "apiKey", "in": "header", "name": .string(FieldName.device.text),
       "description": "The secret of a device.",
     ],
     "deviceCookie": [
@@ -229,6 +229,8 @@ extension Access {
     case .client(let scope): [["client": [.string(scope)]]]
     case .operator: [["operator": []]]
     case .device: [["device": []], ["deviceCookie": []]]
+    case .bearer(let kind): [[kind.name: []]]
+    case .anyOf(let all): all.flatMap(\.requirements)
     }
   }
 }

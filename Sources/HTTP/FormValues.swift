@@ -1,7 +1,7 @@
-/// The named values of a query, as forms and links write them.
+/// The named values of a query or of the body of a form.
 ///
 /// - Source: URL Standard, section 5.1 (`application/x-www-form-urlencoded`): a plus is a space.
-package struct QueryParameters {
+package struct FormValues: Sendable {
   private var values: [(name: String, value: String)] = []
 
   /// Reads a query; nil when a name occurs twice, or text is not percent-encoded UTF-8.
@@ -18,6 +18,12 @@ package struct QueryParameters {
       else { return nil }
       values.append((name, value))
     }
+  }
+
+  /// Reads a body, by the same rules.
+  package init?(_ body: [UInt8]) {
+    guard let text = String(validating: body, as: UTF8.self) else { return nil }
+    self.init(text[...])
   }
 
   package subscript(_ name: String) -> String? {

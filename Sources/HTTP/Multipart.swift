@@ -1,0 +1,194 @@
+/// The parts of a body as forms with files send them.
+///
+/// - Source: RFC 7578; RFC 2046 section 5.1.
+package struct Multipart: Sendable {
+  package let parts: [Part]
+
+  package struct Part: Sendable {
+    package let name: String
+    /// Nil for a value that was typed; as it was sent, and so no path to be trusted.
+    package let fileName: String?
+    /// Nil when the part has none, or one that cannot be read.
+    package let type: MediaType?
+    package let content: ArraySlice<UInt8>
+  }
+
+  /// How much a body may have beside its own limit.
+  package struct Limits: Sendable, Equatable {
+    package let parts: Int
+    /// Bytes of one part's content.
+    package let content: Int
+
+    package init(parts: Int, content: Int) { (self.parts, self.content) = (parts, content) }
+
+    /// Of a part's header: a name, a file's name and a media type.
+    fileprivate static let header = 4_096
+  }
+
+  /// The part of a name, of which there is one at most; see `init`.
+  package subscript(_ name: String) -> Part? {
+    parts.first { $0.name.utf8.elementsEqual(name.utf8) }
+  }
+
+  /// Reads a body.
+  ///
+  /// What stands before the first boundary and behind the last is left out.
+  /// - Parameters:
+  ///   - bytes: all of it.
+  ///   - boundary: as `boundary(in:)` has it.
+  ///   - limits: that it must keep to.
+  /// - Throws: `MultipartError` also when a name occurs twice, or is missing.
+  /// - Complexity: O(*n*) for *n* bytes.
+  package init(
+    _ bytes: [UInt8],
+    boundary: String,
+    limits: Limits
+  ) throws(MultipartError) {
+    var scan = DelimiterScan(bytes, boundary)
+    guard var start = scan.next()?.end else { throw .noBoundary }
+    var parts: [Part] = []
+    var names: Set<[UInt8]> = []
+    while !scan.isLast {
+      guard let next = scan.next() else { throw .unfinished }
+      guard parts.count < limits.parts else { throw .tooManyParts(limit: limits.parts) }
+      let part = try Self.part(bytes[start..<next.start], limits)
+      guard names.insert(Array(part.name.utf8)).inserted else { throw .nameTwice }
+      parts.append(part)
+      start = next.end
+    }
+    self.parts = parts
+  }
+
+  private static func part(
+    _ bytes: ArraySlice<UInt8>,
+    _ limits: Limits
+  ) throws(MultipartError) -> Part {
+    var rest = bytes
+    var (name, fileName, type) = (String?.none, String?.none, MediaType?.none)
+    while true {
+      guard let line = takeLine(&rest, in: bytes),
+        let text = String(validating: line, as: UTF8.self)
+      else { throw .malformedHeader }
+      if text.isEmpty { break }
+      guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { throw .malformedHeader }
+      let value = String(text[text.utf8.index(after: colon)...])
+      switch text[..<colon].lowercased() {
+      case "content-disposition":
+        guard let parameters = FieldParameters(value), parameters.value == "form-data" else {
+          throw .malformedHeader
+        }
+        (name, fileName) = (parameters["name"], parameters["filename"])
+      case "content-type": type = MediaType(value)
+      default: break
+      }
+    }
+    guard let name else { throw .nameless }
+    guard rest.count <= limits.content else { throw .partTooLong(limit: limits.content) }
+    return Part(name: name, fileName: fileName, type: type, content: rest)
+  }
+
+  /// The next line of a part's header, without its end; nil when there is no end of it where a header
+  /// may end.
+  private static func takeLine(
+    _ rest: inout ArraySlice<UInt8>,
+    in part: ArraySlice<UInt8>
+  ) -> ArraySlice<UInt8>? {
+    let most = min(part.endIndex, part.startIndex + Limits.header)
+    guard rest.startIndex < most,
+      let end = rest[..<most].firstIndex(of: UInt8(ascii: "\r")), end + 1 < most,
+      rest[end + 1] == UInt8(ascii: "\n")
+    else { return nil }
+    defer { rest = rest[(end + 2)...] }
+    return rest[rest.startIndex..<end]
+  }
+
+  /// The boundary that the type of a body names; nil when it names none that may be one.
+  package static func boundary(in field: String) -> String? {
+    guard let boundary = FieldParameters(field)?["boundary"],
+      (1...70).contains(boundary.utf8.count), boundary.utf8.last != UInt8(ascii: " "),
+      boundary.utf8.allSatisfy(isOfBoundary)
+    else { return nil }
+    return boundary
+  }
+
+  private static func isOfBoundary(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"):
+      true
+    default: "'()+_,-./:=? ".utf8.contains(byte)
+    }
+  }
+}
+
+/// Why a body has no parts that can be read.
+package enum MultipartError: Error, Equatable {
+  case noBoundary
+  /// It ends before its last boundary.
+  case unfinished
+  case malformedHeader
+  case nameless
+  case nameTwice
+  case tooManyParts(limit: Int)
+  case partTooLong(limit: Int)
+}
+
+/// Finds the lines that stand between parts.
+private struct DelimiterScan {
+  private let bytes: [UInt8]
+  private let delimiter: [UInt8]
+  private var place = 0
+  private var hasBegun = false
+  /// Whether the one found last ends the body.
+  private(set) var isLast = false
+
+  init(_ bytes: [UInt8], _ boundary: String) {
+    self.bytes = bytes
+    delimiter = Array("\r\n--\(boundary)".utf8)
+  }
+
+  /// The next delimiter, with the end of line before it and what is behind it on its line.
+  ///
+  /// A boundary has no end of line in it. So what was compared in vain holds no other beginning, and
+  /// no byte is compared twice.
+  mutating func next() -> (start: Int, end: Int)? {
+    // The first may be where the body begins.
+    if !hasBegun {
+      hasBegun = true
+      if let end = end(of: 0, matching: delimiter[2...]) { return (0, end) }
+      place = 0
+    }
+    while place < bytes.count {
+      guard let start = bytes[place...].firstIndex(of: delimiter[0]) else { break }
+      if let end = end(of: start, matching: delimiter[...]) { return (start, end) }
+    }
+    place = bytes.count
+    return nil
+  }
+
+  private mutating func end(of start: Int, matching text: ArraySlice<UInt8>) -> Int? {
+    var index = start
+    for byte in text {
+      guard index < bytes.count, bytes[index] == byte else {
+        place = max(start + 1, index)
+        return nil
+      }
+      index += 1
+    }
+    place = max(start + 1, index)
+    if bytes[index...].starts(with: "--".utf8) {
+      isLast = true
+      place = bytes.count
+      return bytes.count
+    }
+    while index < bytes.count,
+      bytes[index] == UInt8(ascii: " ") || bytes[index] == UInt8(ascii: "\t")
+    { index += 1 }
+    guard bytes[index...].starts(with: "\r\n".utf8) else {
+      place = max(place, index)
+      return nil
+    }
+    place = index + 2
+    return place
+  }
+}

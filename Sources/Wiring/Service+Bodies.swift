@@ -1,0 +1,33 @@
+import Dossier
+import EventLoop
+import HTTP
+
+extension Service {
+  /// Reads the body by the rule of its route.
+  func body(of call: Call, _ rule: BodyRule) async throws(Refusal) -> Body {
+    let field = call.request.field(.contentType)
+    guard
+      let format = field == nil ? rule.assumed : field.flatMap(MediaType.init).flatMap(rule.format)
+    else {
+      // Without a type there may be no body.
+      guard field == nil, rule.isOptional else { throw .mediaType(accepted: rule.mediaTypes) }
+      guard try await call.bodySource.body(limit: rule.limit).isEmpty else {
+        throw .mediaType(accepted: rule.mediaTypes)
+      }
+      return .none
+    }
+    let bytes = try await call.bodySource.body(limit: rule.limit)
+    if rule.isOptional, bytes.isEmpty { return .none }
+    if case .bytes = format { return .bytes(bytes) }
+    let boundary = format == .form ? nil : field.flatMap(Multipart.boundary)
+    let outcome: Result<Body, Refusal>
+    do throws(Failure) {
+      outcome = try await call.store.calculate(on: bytes.count) {
+        Body.read(bytes, as: format, boundary: boundary)
+      }
+    } catch {
+      throw .failure(error)
+    }
+    return try outcome.get()
+  }
+}

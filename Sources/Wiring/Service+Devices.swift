@@ -1,0 +1,49 @@
+import Dossier
+import EventLoop
+import HTTP
+
+extension Service {
+  /// Finds the proof of a device, and whether it is, or is to be, in a cookie.
+  ///
+  /// A browser sends a cookie whoever made it ask, so the page must be of an origin that may.
+  func findDevice(_ call: Call, _ served: ServedWire) throws(Failure) {
+    guard let field = served.deviceField else { return }
+    let request = call.request
+    let shown = request.field(field)
+    if let shown, shown != DeviceCookie.wish {
+      guard let proof = DeviceProof(shown, call.store) else { throw .deviceUnknown }
+      call.device = proof
+      return
+    }
+    // A cookie that is of no use any more is replaced at the next login.
+    let device = DeviceCookie.value(in: request).flatMap {
+      DeviceProof($0, isCookie: true, call.store)
+    }
+    guard shown != nil || device != nil else { return }
+    let changes = request.method != .get && request.method != .head
+    if changes, request.field(.origin).flatMap({ call.app?.settings.allows(origin: $0) }) != true {
+      throw .originForbidden
+    }
+    call.device = device
+    call.usesCookie = true
+  }
+}
+
+extension Call {
+  /// Whether a request says something of a device, be it true or not.
+  func showsDevice(_ served: ServedWire) -> Bool {
+    guard let field = served.deviceField else { return false }
+    return request.has(field) || DeviceCookie.value(in: request) != nil
+  }
+}
+
+/// How a browser holds its device.
+package enum DeviceCookie {
+  package static let name = "__Host-dossier-device"
+  /// The value of a wire's `deviceField` by which a login asks for it.
+  package static let wish = "cookie"
+
+  static func value(in request: Request) -> String? {
+    Cookie.value(of: name, in: request.field(.cookie))
+  }
+}

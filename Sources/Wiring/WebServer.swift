@@ -1,0 +1,185 @@
+package import HTTP
+
+/// What the web server in front of the workers is told, made from what the wires declare.
+package enum WebServer {
+  /// What is read of every request, in the order in which nginx is to send it.
+  private static let first: [FieldName] = [.requestID, .authorization]
+  private static let others: [FieldName] = [.origin, .ifNoneMatch, .ifMatch, .cookie]
+
+  /// nginx's list of what a worker is told of a request.
+  package static func parameters(of wires: [any Wire]) -> String {
+    var seen = Set(first + others)
+    let own = wires.flatMap(\.fields).filter { seen.insert($0).inserted }
+    return """
+      # Made by `dossierd fastcgi-params` from what the wires declare; a test compares.
+      #
+      # What a worker is told of a request: this list and nothing else. No header arrives that is not
+      # named here, so none that pretends to be a proxy (X-Forwarded-For, Forwarded), none that becomes
+      # a setting of a program (Proxy, which is HTTP_PROXY), and no name that is ours between nginx and
+      # the workers. Empty ones are not sent.
+      fastcgi_pass_request_headers off;
+
+      # Workers look parameters up one by one from the first: those of every request lead.
+      fastcgi_param REQUEST_METHOD $request_method;
+      fastcgi_param REQUEST_URI $request_uri;
+      fastcgi_param REMOTE_ADDR $remote_addr;
+      \(lines(first))
+      # Of several apps, the one that is asked. In lower case and without a port.
+      fastcgi_param HTTP_HOST $host;
+      # Of one wire or another.
+      \(lines(own))
+      # Of browsers, and of whoever asks for a version.
+      \(lines(others))
+      fastcgi_param CONTENT_TYPE $content_type if_not_empty;
+      # Also of a chunked body, which has been read to its end by then.
+      fastcgi_param CONTENT_LENGTH $content_length if_not_empty;
+      # For the log, when all else is done.
+      \(lines([.userAgent]))
+
+      """
+  }
+
+  private static func lines(_ fields: [FieldName]) -> String {
+    fields.map { field in
+      let name = field.text.replacing("-", with: "_")
+      return "fastcgi_param HTTP_\(name.uppercased()) $http_\(name.lowercased()) if_not_empty;"
+    }.joined(separator: "\n")
+  }
+}
+
+/// What the web server refuses without asking a worker.
+package enum WebServerRefusal: String, CaseIterable, Sendable {
+  case requestMalformed = "request_malformed"
+  case notLoopback = "not_loopback"
+  case notFound = "not_found"
+  case methodNotAllowed = "method_not_allowed"
+  case bodyTooLarge = "body_too_large"
+  case pictureTooLarge = "picture_too_large"
+  case uriTooLong = "uri_too_long"
+  case tooManyRequests = "too_many_requests"
+  case headerTooLarge = "header_too_large"
+  /// No worker was reached, or one ended over the request.
+  case serverUnavailable = "server_unavailable"
+
+  package var status: Status {
+    switch self {
+    case .requestMalformed: .badRequest
+    case .notLoopback: .forbidden
+    case .notFound: .notFound
+    case .methodNotAllowed: .methodNotAllowed
+    case .bodyTooLarge, .pictureTooLarge: .contentTooLarge
+    case .uriTooLong: .uriTooLong
+    case .tooManyRequests: .tooManyRequests
+    case .headerTooLarge: .headerTooLarge
+    case .serverUnavailable: .unavailable
+    }
+  }
+
+  /// Bytes that a body may have, where that is what it is about; as the configuration of nginx says.
+  package var limit: Int? {
+    switch self {
+    case .bodyTooLarge: 1_048_576
+    case .pictureTooLarge: 10_485_760
+    default: nil
+    }
+  }
+
+  /// The status by which nginx calls it, where nothing more particular is configured.
+  fileprivate var cause: String? {
+    switch self {
+    // TRACE, which nginx never passes on, is 405; 494 is nginx's own number for long header fields.
+    case .headerTooLarge: "494 =431"
+    case .pictureTooLarge, .serverUnavailable: nil
+    default: String(status.code)
+    }
+  }
+
+  /// Fields that HTTP asks for, whatever the words are.
+  fileprivate var fields: [(FieldName, String)] {
+    switch self {
+    case .methodNotAllowed: [(.allow, "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT")]
+    case .tooManyRequests, .serverUnavailable: [(.retryAfter, "1")]
+    default: []
+    }
+  }
+}
+
+/// A body that the web server keeps at hand.
+package struct WebServerPage: Sendable {
+  package let type: MediaType
+  /// Without apostrophes and dollar signs, which nginx would take for its own.
+  package let body: String
+
+  package init(_ type: MediaType, _ body: String) {
+    precondition(!body.utf8.contains { "'$\\".utf8.contains($0) }, "nginx cannot say \(body)")
+    self.type = type
+    self.body = body
+  }
+}
+
+extension WebServer {
+  /// What nginx refuses by itself, in the words of the wire whose path was asked.
+  ///
+  /// Not named locations: nginx answers 500 when it is to enter one before it has a path, as after a
+  /// request line that is too long. The path that was asked follows the name of the page, so that the
+  /// longest prefix of a location finds the wire.
+  package static func errorPages(of wires: [any Wire]) -> String {
+    let causes = WebServerRefusal.allCases.compactMap { refusal in
+      refusal.cause.map { "error_page \($0) \(path(of: refusal))$uri;" }
+    }
+    let pages = WebServerRefusal.allCases.flatMap { refusal in
+      locations(refusal, of: wires)
+    }
+    return """
+      # Made by `dossierd error-pages` from what the wires declare; a test compares.
+      #
+      # What nginx refuses by itself is told in the words of the wire whose path was asked. Pages of any
+      # origin may read it: it is the same for everybody.
+      \(causes.joined(separator: "\n"))
+
+      \(pages.joined(separator: "\n"))
+
+      """
+  }
+
+  private static func path(of refusal: WebServerRefusal) -> String { "/-/\(refusal.rawValue)" }
+
+  private static func locations(
+    _ refusal: WebServerRefusal,
+    of wires: [any Wire]
+  ) -> [String] {
+    wires.enumerated().flatMap { index, wire in
+      (index == 0 ? [""] : wire.prefixes).map { prefix in
+        location("\(path(of: refusal))\(prefix)", refusal, wire)
+      }
+    }
+  }
+
+  private static func location(
+    _ path: String,
+    _ refusal: WebServerRefusal,
+    _ wire: any Wire
+  ) -> String {
+    let page = wire.page(for: refusal)
+    let exposed = wire.crossOrigin.exposed.map(\.text).joined(separator: ", ")
+    let fields =
+      refusal.fields.map { ($0.0.text, "\"\($0.1)\"") } + [
+        ("X-Content-Type-Options", "nosniff"),
+        ("Strict-Transport-Security", "$dossier_transport"),
+        // Left out where there is no origin.
+        ("Access-Control-Allow-Origin", "$http_origin"),
+        ("Access-Control-Allow-Credentials", "true"),
+        ("Access-Control-Expose-Headers", "\"\(exposed)\""),
+        ("Vary", "Origin"),
+      ]
+    let lines = fields.map { "  add_header \($0.0) \($0.1) always;" }.joined(separator: "\n")
+    return """
+      location ^~ \(path) {
+        internal;
+        default_type \(page.type.rawValue);
+      \(lines)
+        return \(refusal.status.code) '\(page.body)';
+      }
+      """
+  }
+}

@@ -1,0 +1,22 @@
+import ArgumentParser
+import RESTWire
+import Wiring
+
+/// The files for nginx that follow from what the wires declare; `deploy/nginx` ships them.
+struct FastCGIParameters: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "fastcgi-params",
+    abstract: "Print nginx's list of what a worker is told of a request."
+  )
+
+  func run() { print(WebServer.parameters(of: [RESTWire()]), terminator: "") }
+}
+
+struct ErrorPages: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "error-pages",
+    abstract: "Print nginx's answers to what it refuses by itself."
+  )
+
+  func run() { print(WebServer.errorPages(of: [RESTWire()]), terminator: "") }
+}

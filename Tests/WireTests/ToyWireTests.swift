@@ -1,0 +1,137 @@
+import EventLoop
+import HTTP
+import RESTWire
+import TestSupport
+import Testing
+import Wiring
+
+/// That a wire is served by what it declares, beside others.
+@Suite struct ToyWireTests {
+  init() { LoopThread.start() }
+
+  @EventLoop private func ask(
+    _ method: HTTP.Method,
+    _ path: String,
+    _ cast: Cast,
+    _ change: (inout Question) -> Void = { _ in }
+  ) async throws -> Reply {
+    var question = Question(method, path)
+    change(&question)
+    let wires: [any Wire] = [RESTWire(), ToyWire()]
+    return await cast.world.ask(question, of: cast.world.service(of: wires))
+  }
+
+  @Test @EventLoop func `the app is found in the path, and a form is read`() async throws {
+    let cast = try await World.shared.value.get().cast()
+    let reply = try await ask(.post, "/toy/\(cast.app)/echo", cast) {
+      $0.send("b=1&a=x+%C3%A9", as: .form)
+    }
+    #expect(reply.status == 200 && reply.text == "\(cast.app) x é", "\(reply)")
+    for body in ["a=1&a=2", "a=%ff", "a=%"] {
+      let refused = try await ask(.post, "/toy/\(cast.app)/echo", cast) {
+        $0.send(body, as: .form)
+      }
+      #expect(refused.text == "toy: bad_form (\(cast.app))", "\(body): \(refused)")
+    }
+    let other = try await ask(.post, "/toy/nowhere/echo", cast) { $0.send("a=1", as: .form) }
+    #expect(other.text == "toy: no (no app)", "\(other)")
+  }
+
+  @Test @EventLoop func `a form with files is read within its bounds`() async throws {
+    let cast = try await World.shared.value.get().cast()
+    func send(_ parts: [String], type: String) async throws -> Reply {
+      let lines = parts.map { "--x\r\nContent-Disposition: form-data; \($0)\r\n" }
+      return try await ask(.post, "/toy/\(cast.app)/echo", cast) {
+        $0.body = Array("\r\n\(lines.joined())--x--\r\n".utf8)
+        $0.fields[.contentType] = type
+      }
+    }
+    let type = "multipart/form-data; boundary=x"
+    let file = "name=\"a\"; filename=\"a.png\"\r\nContent-Type: image/png\r\n\r\n1234"
+    #expect(try await send([file], type: type).text == "4 bytes")
+    #expect(try await send([file, "name=b\r\n\r\n"], type: type).text == "4 bytes")
+    for (parts, type) in [
+      ([file, "name=b\r\n\r\n", "name=c\r\n\r\n"], type), (["name=a\r\n\r\n123456789"], type),
+      (["name=a\r\n\r\n1", "name=a\r\n\r\n2"], type), (["name=a"], type),
+      (["filename=a\r\n\r\n"], type), ([file], "multipart/form-data"),
+      ([file], "multipart/form-data; boundary=y"),
+    ] {
+      let reply = try await send(parts, type: type)
+      #expect(reply.text == "toy: bad_form (\(cast.app))", "\(parts): \(reply)")
+    }
+  }
+
+  @Test @EventLoop func `a body may lack its type, or be missing`() async throws {
+    let cast = try await World.shared.value.get().cast()
+    let path = "/toy/\(cast.app)/lenient"
+    #expect(try await ask(.post, path, cast).text == "nothing")
+    #expect(try await ask(.post, path, cast) { $0.body = Array("[1]".utf8) }.text == "[1]")
+    let other = try await ask(.post, path, cast) { $0.send("[1]", as: .form) }
+    #expect(other.text == "toy: bad_type (\(cast.app))", "\(other)")
+  }
+
+  @Test @EventLoop func `one of several kinds of callers is let in, by its own credentials`()
+    async throws
+  {
+    let cast = try await World.shared.value.get().cast()
+    let path = "/toy/\(cast.app)/me"
+    for (token, answer) in [
+      (cast.user.access, "user \(cast.user.id)"), (cast.program.key, "program"),
+      ("ticket-7", "user no one"),
+    ] {
+      #expect(try await ask(.get, path, cast) { $0.authorize(token) }.text == answer)
+    }
+    let foreigners = try await cast.world.foreigners()
+    for token in [nil, "x", "ticket-8", foreigners.user.access, foreigners.program.key] {
+      let reply = try await ask(.get, path, cast) {
+        $0.fields[.authorization] = token.map { "Bearer \($0)" }
+      }
+      #expect(reply.status == 401 && reply.text.hasPrefix("toy: who_are_you"), "\(reply)")
+    }
+  }
+
+  @Test @EventLoop func `only the token may tell the app`() async throws {
+    let cast = try await World.shared.value.get().cast()
+    let reply = try await ask(.get, "/toy/whose", cast) { $0.authorize(cast.user.access) }
+    #expect(reply.text == cast.app, "\(reply)")
+    #expect(try await ask(.get, "/toy/whose", cast).text == "toy: who_are_you (no app)")
+  }
+
+  @Test @EventLoop func `what is refused is told by route, and a path in the words of its wire`()
+    async throws
+  {
+    let cast = try await World.shared.value.get().cast()
+    let led = try await ask(.get, "/toy/\(cast.app)/authorize", cast)
+    #expect(led.status == 303)
+    #expect(led[.location] == "https://app.example/?error=who_are_you")
+    let nowhere = try await ask(.get, "/toy/\(cast.app)/x", cast)
+    #expect(nowhere.status == 404 && nowhere.text == "toy: nowhere (no app)", "\(nowhere)")
+    let method = try await ask(.delete, "/toy/\(cast.app)/me", cast)
+    #expect(method.text == "toy: other_methods (no app)", "\(method)")
+    for path in ["/toys/x", "/v1/x", "/"] {
+      #expect(try await ask(.get, path, cast).code == "route_not_found")
+    }
+  }
+
+  @Test @EventLoop func `pages of other origins are told the fields of the wire`() async throws {
+    let cast = try await World.shared.value.get().cast()
+    for (method, path) in [(HTTP.Method.get, "me"), (.get, "x"), (.put, "me"), (.options, "me")] {
+      let reply = try await ask(method, "/toy/\(cast.app)/\(path)", cast) {
+        $0.fields[.origin] = "https://app.example"
+      }
+      #expect(reply[.accessAllowOrigin] == "https://app.example", "\(method) \(reply)")
+      #expect(reply[.accessExposeHeaders] == "Toy-Field")
+      if method == .options { #expect(reply[.accessAllowHeaders] == "Toy-Field") }
+    }
+  }
+
+  @Test func `nginx passes on its fields, and has its words`() {
+    let parameters = WebServer.parameters(of: [RESTWire(), ToyWire()])
+    #expect(
+      parameters.contains("\nfastcgi_param HTTP_TOY_FIELD $http_toy_field if_not_empty;\n")
+    )
+    let pages = WebServer.errorPages(of: [RESTWire(), ToyWire()])
+    #expect(pages.contains("location ^~ /-/body_too_large/toy {"))
+    #expect(pages.contains("return 413 'toy: body_too_large';"))
+  }
+}

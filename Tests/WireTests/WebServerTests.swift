@@ -1,0 +1,22 @@
+import FoundationEssentials
+import RESTWire
+import Testing
+import Wiring
+
+/// That the files for nginx are what the wires declare.
+@Suite struct WebServerTests {
+  private static let folder =
+    #filePath.split(separator: "/").dropLast(3).map { "/\($0)" }.joined()
+    + "/deploy/nginx"
+
+  @Test func `the shipped files are those that dossierd prints`() throws {
+    let wires: [any Wire] = [RESTWire()]
+    for (name, text) in [
+      ("dossier.fastcgi_params", WebServer.parameters(of: wires)),
+      ("dossier.error_pages", WebServer.errorPages(of: wires)),
+    ] {
+      let shipped = try String(contentsOfFile: "\(Self.folder)/\(name)", encoding: .utf8)
+      #expect(shipped == text, "\(name)")
+    }
+  }
+}
