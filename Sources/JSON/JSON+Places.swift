@@ -35,7 +35,7 @@ extension JSON {
         let index = token == "-" ? array.count : try Self.index(token, below: array.count + 1)
         try budget.shift(array.count - index)
         array.insert(value, at: index)
-        parent = .array(array)
+        parent = .array(JSONArray(array))
       case .other: throw Self.absent(token)
       }
     }
@@ -58,7 +58,7 @@ extension JSON {
         let index = try Self.index(token, below: array.count)
         try budget.shift(array.count - index)
         removed = array.remove(at: index)
-        parent = .array(array)
+        parent = .array(JSONArray(array))
       case .other: throw Self.absent(token)
       }
     }
@@ -81,7 +81,7 @@ extension JSON {
         parent = .object(object)
       case .array(var array):
         array[try Self.index(token, below: array.count)] = value
-        parent = .array(array)
+        parent = .array(JSONArray(array))
       case .other: throw Self.absent(token)
       }
     }
@@ -102,7 +102,7 @@ extension JSON {
       self = .object(object)
     case .array(var array):
       try array[try Self.index(token, below: array.count)].change(tokens.dropFirst(), last)
-      self = .array(array)
+      self = .array(JSONArray(array))
     case .other: throw Self.absent(token)
     }
   }
@@ -121,7 +121,7 @@ extension JSON {
       return .object(object)
     case .array(let array):
       self = .null
-      return .array(array)
+      return .array(array.list())
     case let other:
       self = other
       return .other
@@ -139,24 +139,6 @@ extension JSON {
 
   private static func absent(_ token: String) -> PatchFault {
     .place("There is nothing at \(token).")
-  }
-
-  /// Arrays and objects within each other.
-  var depth: Int {
-    switch self {
-    case .array(let elements): 1 + (elements.map(\.depth).max() ?? 0)
-    case .object(let object): 1 + (object.map(\.value.depth).max() ?? 0)
-    default: 0
-    }
-  }
-
-  /// Values in this one, itself among them.
-  var count: Int {
-    switch self {
-    case .array(let elements): elements.reduce(1) { $0 + $1.count }
-    case .object(let object): object.reduce(1) { $0 + $1.value.count }
-    default: 1
-    }
   }
 }
 

@@ -1,5 +1,7 @@
 /// A JSON value, with objects in the order of the text and numbers as they were spelled.
 ///
+/// Of a text that was read, arrays and objects are places, whose parts are made when they are asked
+/// for.
 /// Two are equal when strings have the same bytes and numbers one value.
 /// - Source: RFC 8259.
 package enum JSON: Sendable {
@@ -7,8 +9,10 @@ package enum JSON: Sendable {
   case bool(Bool)
   case number(JSONNumber)
   case string(String)
-  case array([JSON])
+  case array(JSONArray)
   case object(JSONObject)
+
+  package static func array(_ elements: [JSON]) -> JSON { .array(JSONArray(elements)) }
 
   package var string: String? {
     if case .string(let value) = self { return value }
@@ -20,7 +24,7 @@ package enum JSON: Sendable {
     return nil
   }
 
-  package var array: [JSON]? {
+  package var array: JSONArray? {
     if case .array(let value) = self { return value }
     return nil
   }
@@ -67,79 +71,5 @@ extension JSON: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
     var object = JSONObject()
     for (key, value) in elements { object[key] = value }
     self = .object(object)
-  }
-}
-
-/// The members of an object, in order.
-///
-/// Keys differ when their bytes do, as PostgreSQL compares them: `é` in one scalar and in two are
-/// two keys, though Swift's strings are equal.
-package struct JSONObject: Sendable, Sequence {
-  private var members: [(key: String, value: JSON)?] = []
-  private var index: [ExactString: Int] = [:]
-  package private(set) var count = 0
-
-  /// Up to here a look through all is faster than hashing.
-  private static let linearLimit = 8
-
-  package init() {}
-
-  /// Setting nil removes; a new member comes last.
-  package subscript(_ key: String) -> JSON? {
-    get { position(of: key).flatMap { members[$0]?.value } }
-    set {
-      switch (position(of: key), newValue) {
-      case (let position?, let value?): members[position] = (key, value)
-      case (let position?, nil): remove(at: position, key)
-      case (nil, let value?): append(key, value)
-      case (nil, nil): break
-      }
-    }
-  }
-
-  /// Takes a value out to be changed where it alone is held; null is left until it is put back.
-  mutating func take(_ key: String) -> JSON? {
-    guard let position = position(of: key), let value = members[position]?.value else { return nil }
-    members[position]?.value = .null
-    return value
-  }
-
-  package var keys: [String] { members.compactMap { $0?.key } }
-
-  package func makeIterator() -> some IteratorProtocol<(key: String, value: JSON)> {
-    members.lazy.compactMap(\.self).makeIterator()
-  }
-
-  private func position(of key: String) -> Int? {
-    if index.isEmpty {
-      return members.firstIndex { $0.map { $0.key.hasSameBytes(as: key) } ?? false }
-    }
-    return index[ExactString(key)]
-  }
-
-  private mutating func append(_ key: String, _ value: JSON) {
-    members.append((key, value))
-    count += 1
-    if !index.isEmpty {
-      index[ExactString(key)] = members.count - 1
-    } else if members.count > Self.linearLimit {
-      for (position, member) in members.enumerated() {
-        if let member { index[ExactString(member.key)] = position }
-      }
-    }
-  }
-
-  private mutating func remove(at position: Int, _ key: String) {
-    members[position] = nil
-    index[ExactString(key)] = nil
-    count -= 1
-    if count == 0 { self = JSONObject() }
-  }
-}
-
-extension JSONObject: Equatable {
-  /// The order of members does not count.
-  package static func == (first: JSONObject, second: JSONObject) -> Bool {
-    first.count == second.count && first.allSatisfy { second[$0.key] == $0.value }
   }
 }

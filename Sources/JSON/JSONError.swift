@@ -36,4 +36,7 @@ package struct JSONLimits: Sendable {
   /// 64 deep; numbers of 350 bytes, which every double fits with all digits that tell it from
   /// others: `-4.9406564584124654e-324` has 343.
   package static let standard = JSONLimits(depth: 64, numberLength: 350)
+
+  /// For what was written here.
+  package static let none = JSONLimits(depth: .max, numberLength: .max)
 }

@@ -123,13 +123,13 @@ private struct Application {
       try add(try result.remove(at: from.tokens[...], &budget), at: path)
     case .copy(let from, let path):
       let value = try result.value(at: from.tokens[...])
-      try budget.spend(value.count / 4)
+      try budget.spend(value.extent.values / 4)
       copies -= value.serialized().count
       guard copies >= 0 else { throw .place("The patch copies too much.") }
       try add(value, at: path)
     case .test(let path, let value):
       let found = try result.value(at: path.tokens[...])
-      try budget.spend(value.count / 4)
+      try budget.spend(value.extent.values / 4)
       guard found == value else { throw .test }
     }
   }
@@ -140,8 +140,9 @@ private struct Application {
   }
 
   private mutating func check(_ value: JSON, at path: JSONPointer) throws(PatchFault) {
-    try budget.spend(value.count / 4)
-    guard path.tokens.count + value.depth <= depth else {
+    let extent = value.extent
+    try budget.spend(extent.values / 4)
+    guard path.tokens.count + extent.depth <= depth else {
       throw .place("Arrays and objects may be \(depth) deep.")
     }
   }

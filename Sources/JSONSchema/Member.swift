@@ -78,7 +78,7 @@ struct Member {
     case .const: return values([value], "This must be \(Self.shown([value])).")
     case .values:
       guard let values = value.array else { throw error("type", "This is a list of values.") }
-      return self.values(values, "This must be one of \(Self.shown(values)).")
+      return self.values(Array(values), "This must be one of \(Self.shown(Array(values))).")
     case .multipleOf:
       let divisor = try number()
       guard divisor > JSONNumber(0), divisor.significantDigits <= 37 else {

@@ -59,7 +59,7 @@ extension Validation {
 
   /// How many elements fit, counted up to one more than `most`; each of those has been looked at.
   mutating func count(
-    _ elements: [JSON],
+    _ elements: JSONArray,
     fitting part: Int,
     upTo most: Int
   ) throws(Stop) -> Int {
@@ -100,7 +100,7 @@ extension Validation {
   }
 
   mutating func elementsFit(
-    _ elements: [JSON],
+    _ elements: JSONArray,
     _ first: [Int],
     _ others: Int?
   ) throws(Stop) -> Bool {

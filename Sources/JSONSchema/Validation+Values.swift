@@ -54,7 +54,7 @@ extension Validation {
   }
 
   /// - Complexity: O(*n* log *n*) of the text of all elements.
-  private mutating func areUnique(_ elements: [JSON], _ index: Int) throws(Stop) -> Bool {
+  private mutating func areUnique(_ elements: JSONArray, _ index: Int) throws(Stop) -> Bool {
     var seen: Set<[UInt8]> = []
     for element in elements {
       var work = 0

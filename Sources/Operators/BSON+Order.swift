@@ -72,13 +72,13 @@ extension BSON {
 
   /// Field by field: by type, then by name, then by value.
   static func compare(_ first: BSONDocument, _ second: BSONDocument) -> Order {
-    for (first, second) in zip(first.fields, second.fields) {
+    for (first, second) in zip(first, second) {
       let order = Order(first.value.kind.rank, second.value.kind.rank)
         .then(Order(text: first.name.text, second.name.text))
         .then(compare(first.value, second.value))
       guard order == .same else { return order }
     }
-    return Order(first.fields.count, second.fields.count)
+    return Order(first.count, second.count)
   }
 
   /// Exactly, whatever the types; NaN is below all numbers.

@@ -15,23 +15,61 @@ package enum ExtendedJSONForm: Sendable {
 
 extension BSONDocument {
   /// The document as Extended JSON.
-  package func json(_ form: ExtendedJSONForm) -> JSON {
-    var object = JSONObject()
-    for field in fields { object[field.name.text] = field.value.json(form) }
-    return .object(object)
+  package func json(_ form: ExtendedJSONForm) -> JSON { BSON.document(self).json(form) }
+
+  /// The text of the document as Extended JSON.
+  package func serialized(_ form: ExtendedJSONForm) -> [UInt8] {
+    var writer = JSONWriter()
+    BSON.document(self).write(form, to: &writer)
+    return writer.bytes
   }
 }
 
 extension BSON {
   /// The value as Extended JSON.
-  ///
-  /// - Source: MongoDB Extended JSON (v2), generators.
   package func json(_ form: ExtendedJSONForm) -> JSON {
+    var writer = JSONWriter()
+    write(form, to: &writer)
+    // What was written is JSON.
+    return (try? JSON.parse(writer.bytes, limits: .none)) ?? .null
+  }
+
+  /// - Source: MongoDB Extended JSON (v2), generators.
+  fileprivate func write(_ form: ExtendedJSONForm, to writer: inout JSONWriter) {
     switch self {
-    case .double(let value): Self.json(value, form)
-    case .string(let value): .string(value)
-    case .document(let value): value.json(form)
-    case .array(let elements): .array(elements.map { $0.json(form) })
+    case .double(let value): Self.write(value, form, to: &writer)
+    case .string(let value): writer.string(value)
+    case .document(let document):
+      writer.beginObject()
+      for field in document {
+        writer.key(field.name.text)
+        field.value.write(form, to: &writer)
+      }
+      writer.endObject()
+    case .array(let elements):
+      writer.beginArray()
+      for element in elements { element.write(form, to: &writer) }
+      writer.endArray()
+    case .bool(let value): writer.word(value ? "true" : "false")
+    case .null: writer.word("null")
+    case .int32(let value) where form != .canonical: writer.word(String(value))
+    case .int64(let value)
+    where form == .relaxed || form == .stored && Int32(exactly: value) == nil:
+      writer.word(String(value))
+    case .javascript(let code, let scope?):
+      writer.beginObject()
+      writer.key("$code")
+      writer.string(code)
+      writer.key("$scope")
+      BSON.document(scope).write(form, to: &writer)
+      writer.endObject()
+    default: writer.value(wrapper(form))
+    }
+  }
+
+  /// The value of a type that JSON lacks.
+  private func wrapper(_ form: ExtendedJSONForm) -> JSON {
+    switch self {
     case .binary(let bytes, let subtype):
       [
         "$binary": [
@@ -41,39 +79,36 @@ extension BSON {
       ]
     case .undefined: ["$undefined": true]
     case .objectID(let value): ["$oid": .string(value)]
-    case .bool(let value): .bool(value)
     case .date(let value):
       form != .canonical && CalendarDate.readable.contains(value)
         ? ["$date": .string(CalendarDate(milliseconds: value).description)]
         : ["$date": ["$numberLong": .string(String(value))]]
-    case .null: .null
     case .regularExpression(let pattern, let options):
       ["$regularExpression": ["pattern": .string(pattern), "options": .string(options)]]
     case .dbPointer(let collection, let id):
       ["$dbPointer": ["$ref": .string(collection), "$id": ["$oid": .string(id)]]]
-    case .javascript(let code, let scope?):
-      ["$code": .string(code), "$scope": scope.json(form)]
-    case .javascript(let code, nil): ["$code": .string(code)]
+    case .javascript(let code, _): ["$code": .string(code)]
     case .symbol(let value): ["$symbol": .string(value)]
-    case .int32(let value):
-      form == .canonical
-        ? ["$numberInt": .string(String(value))] : .number(JSONNumber(Int(value)))
+    case .int32(let value): ["$numberInt": .string(String(value))]
     case .timestamp(let seconds, let increment):
       [
         "$timestamp": [
           "t": .number(JSONNumber(Int(seconds))), "i": .number(JSONNumber(Int(increment))),
         ]
       ]
-    case .int64(let value):
-      form == .canonical || (form == .stored && Int32(exactly: value) != nil)
-        ? ["$numberLong": .string(String(value))] : .number(JSONNumber(Int(value)))
+    case .int64(let value): ["$numberLong": .string(String(value))]
     case .decimal(let value): ["$numberDecimal": .string(value.description)]
     case .minKey: ["$minKey": 1]
     case .maxKey: ["$maxKey": 1]
+    case .double, .string, .document, .array, .bool, .null: .null
     }
   }
 
-  private static func json(_ number: BSONDouble, _ form: ExtendedJSONForm) -> JSON {
+  private static func write(
+    _ number: BSONDouble,
+    _ form: ExtendedJSONForm,
+    to writer: inout JSONWriter
+  ) {
     let value = number.value
     let plain: String? =
       switch form {
@@ -82,9 +117,9 @@ extension BSON {
       case .relaxed: number.spelling ?? (value.isFinite ? value.description : nil)
       case .stored: number.storedText
       }
-    if let plain { return .number(JSONNumber(plain)) }
+    if let plain { return writer.word(plain) }
     let name = value.isNaN ? "NaN" : value < 0 ? "-Infinity" : "Infinity"
-    return ["$numberDouble": .string(value.isFinite ? value.description : name)]
+    writer.value(["$numberDouble": .string(value.isFinite ? value.description : name)])
   }
 
   /// About how long the value is as JSON; that escapes are longer is not counted.
@@ -92,7 +127,7 @@ extension BSON {
     switch self {
     case .string(let text), .symbol(let text): text.utf8.count + 16
     case .document(let document):
-      document.fields.reduce(2) { $0 + $1.name.text.utf8.count + 4 + $1.value.size }
+      document.reduce(2) { $0 + $1.name.text.utf8.count + 4 + $1.value.size }
     case .array(let elements): elements.reduce(2) { $0 + 1 + $1.size }
     case .binary(let bytes, _): bytes.count * 4 / 3 + 48
     case .javascript(let code, let scope):
@@ -108,7 +143,7 @@ extension BSON {
   /// Arrays and objects within each other, in the form for storage.
   var depth: Int {
     switch self {
-    case .document(let document): 1 + (document.fields.map(\.value.depth).max() ?? 0)
+    case .document(let document): 1 + (document.map(\.value.depth).max() ?? 0)
     case .array(let elements): 1 + (elements.map(\.depth).max() ?? 0)
     case .binary, .dbPointer, .regularExpression, .timestamp: 2
     case .date(let value): CalendarDate.readable.contains(value) ? 1 : 2

@@ -7,12 +7,14 @@ internal import JSON
 ///
 /// The values are kept in Swift, without libbson: no BSON bytes ever come in or go out, libbson
 /// reads decimals but does not calculate, and the types are needed to compare and promote.
+/// Arrays and documents that came in are read when they are looked at, and what is seldom is held
+/// apart: a value takes 24 bytes.
 /// - Source: bsonspec.org, version 1.1.
 package enum BSON: Sendable {
   case double(BSONDouble)
   case string(String)
   case document(BSONDocument)
-  case array([BSON])
+  case array(BSONArray)
   case binary([UInt8], subtype: UInt8)
   case undefined
   /// 24 hexadecimal digits in lower case.
@@ -21,14 +23,14 @@ package enum BSON: Sendable {
   /// Milliseconds from 1970.
   case date(Int64)
   case null
-  case regularExpression(pattern: String, options: String)
-  case dbPointer(collection: String, id: String)
-  case javascript(String, scope: BSONDocument?)
+  indirect case regularExpression(pattern: String, options: String)
+  indirect case dbPointer(collection: String, id: String)
+  indirect case javascript(String, scope: BSONDocument?)
   case symbol(String)
   case int32(Int32)
   case timestamp(seconds: UInt32, increment: UInt32)
   case int64(Int64)
-  case decimal(Decimal128)
+  indirect case decimal(Decimal128)
   case minKey
   case maxKey
 
@@ -37,7 +39,9 @@ package enum BSON: Sendable {
     return nil
   }
 
-  var array: [BSON]? {
+  static func array(_ elements: [BSON]) -> BSON { .array(BSONArray(elements)) }
+
+  var array: BSONArray? {
     if case .array(let value) = self { return value }
     return nil
   }
@@ -78,18 +82,26 @@ package enum BSON: Sendable {
 /// store numbers of any length.
 package struct BSONDouble: Sendable, Equatable {
   package let value: Double
-  /// nil when it was calculated, or came as `$numberDouble`.
-  let spelling: String?
+  private let written: Spelling?
+
+  /// Apart, so that a value that has none is no larger for it.
+  private final class Spelling: Sendable {
+    let text: String
+    init(_ text: String) { self.text = text }
+  }
 
   package init(_ value: Double) {
     self.value = value
-    spelling = nil
+    written = nil
   }
 
   init(_ value: Double, spelling: String) {
     self.value = value
-    self.spelling = spelling
+    written = Spelling(spelling)
   }
+
+  /// nil when it was calculated, or came as `$numberDouble`.
+  var spelling: String? { written?.text }
 
   package static func == (first: BSONDouble, second: BSONDouble) -> Bool {
     first.value.bitPattern == second.value.bitPattern

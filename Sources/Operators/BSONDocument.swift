@@ -1,3 +1,5 @@
+internal import JSON
+
 /// The order of fields that an update or a query finds in documents.
 package enum FieldOrder: Sendable {
   /// As clients wrote them.
@@ -9,106 +11,205 @@ package enum FieldOrder: Sendable {
 }
 
 /// The fields of a document, in order; no name occurs twice.
-package struct BSONDocument: Sendable, Equatable {
-  struct Field: Sendable, Equatable {
+///
+/// A list, or JSON that is read field by field when it is looked at; see `BSONArray`.
+package struct BSONDocument: Sendable {
+  package struct Field: Sendable, Equatable {
     let name: FieldName
     var value: BSON
   }
 
-  private(set) var fields: [Field] = []
+  fileprivate enum Storage: Sendable {
+    /// One, or none for the document without fields.
+    case list([FieldList])
+    case json(JSONObject)
+    /// An array as queries see it, with its indexes for names.
+    case elements(BSONArray)
+  }
+
+  private var storage: Storage
+
+  package init() { storage = .list([]) }
+
+  init(_ name: String, _ value: BSON) {
+    self.init()
+    append(FieldName(name), value)
+  }
+
+  init(_ object: JSONObject) { storage = .json(object) }
+
+  init(indexesOf elements: BSONArray) { storage = .elements(elements) }
+
+  /// The field of that name, which is no path.
+  package subscript(_ name: String) -> BSON? {
+    switch storage {
+    case .list(let list): list.first?.value(of: FieldName(name))
+    case .json(let object): object[name].map { BSON(part: $0) }
+    case .elements(let elements):
+      FieldName(name).index.flatMap { elements.indices.contains($0) ? elements[$0] : nil }
+    }
+  }
+
+  subscript(_ name: FieldName) -> BSON? { self[name.text] }
+
+  package var names: [String] {
+    if case .json(let object) = storage { return object.keys }
+    return map(\.name.text)
+  }
+
+  package var count: Int {
+    switch storage {
+    case .list(let list): list.first?.fields.count ?? 0
+    case .json(let object): object.count
+    case .elements(let elements): elements.count
+    }
+  }
+
+  var isEmpty: Bool { count == 0 }
+
+  var first: Field? {
+    var fields = makeIterator()
+    return fields.next()
+  }
+
+  /// As it came in; nil when it was made or changed.
+  var source: JSON? {
+    if case .json(let object) = storage { return .object(object) }
+    return nil
+  }
+
+  // MARK: Changes
+
+  /// Adds a field that is known to be new.
+  mutating func append(_ name: FieldName, _ value: BSON) {
+    change { $0.append(Field(name: name, value: value)) }
+  }
+
+  mutating func prepend(_ name: FieldName, _ value: BSON) {
+    change { $0 = FieldList([Field(name: name, value: value)] + $0.fields) }
+  }
+
+  /// Where a field is in the list that the fields then are.
+  mutating func position(of name: FieldName) -> Int? { change { $0.position(of: name) } }
+
+  /// Takes a value out to be changed where it alone is held; `put` must follow.
+  mutating func take(at position: Int) -> BSON { change { $0.exchange(.null, at: position) } }
+
+  mutating func put(_ value: BSON, at position: Int) {
+    change { _ = $0.exchange(value, at: position) }
+  }
+
+  /// - Complexity: O(*n*), however many are removed.
+  mutating func remove(at positions: Set<Int>) {
+    guard !positions.isEmpty else { return }
+    change { list in
+      list = FieldList(
+        list.fields.enumerated().filter { !positions.contains($0.offset) }.map(\.element)
+      )
+    }
+  }
+
+  private mutating func change<Value>(_ body: (inout FieldList) -> Value) -> Value {
+    var list: [FieldList]
+    switch storage {
+    case .list(let fields): list = fields.isEmpty ? [FieldList([])] : fields
+    case .json, .elements: list = [FieldList(Array(self))]
+    }
+    // Held here alone, the fields are changed where they are.
+    storage = .list([])
+    defer { storage = .list(list) }
+    return body(&list[0])
+  }
+}
+
+extension BSONDocument: Sequence {
+  package func makeIterator() -> Iterator { Iterator(storage) }
+
+  package struct Iterator: IteratorProtocol {
+    private var members: JSONObject.Iterator
+    private let storage: Storage
+    private var position = 0
+
+    fileprivate init(_ storage: Storage) {
+      self.storage = storage
+      if case .json(let object) = storage {
+        members = object.makeIterator()
+      } else {
+        members = JSONObject().makeIterator()
+      }
+    }
+
+    package mutating func next() -> Field? {
+      defer { position += 1 }
+      switch storage {
+      case .list(let list):
+        guard let fields = list.first?.fields, position < fields.count else { return nil }
+        return fields[position]
+      case .json:
+        return members.next().map { Field(name: FieldName($0.key), value: BSON(part: $0.value)) }
+      case .elements(let elements):
+        guard position < elements.count else { return nil }
+        return Field(name: FieldName(String(position)), value: elements[position])
+      }
+    }
+  }
+}
+
+extension BSONDocument: Equatable {
+  package static func == (first: BSONDocument, second: BSONDocument) -> Bool {
+    first.count == second.count && first.elementsEqual(second)
+  }
+}
+
+/// The fields of a document that was made or changed.
+private struct FieldList: Sendable {
+  private(set) var fields: [BSONDocument.Field] = []
   private var index: [FieldName: Int] = [:]
 
   /// Up to here a look through all is faster than hashing.
   private static let linearLimit = 16
 
-  package init() {}
-
-  init(_ name: String, _ value: BSON) { append(FieldName(name), value) }
-
-  package static func == (first: BSONDocument, second: BSONDocument) -> Bool {
-    first.fields == second.fields
+  init(_ fields: [BSONDocument.Field]) {
+    self.fields = fields
+    fillIndex()
   }
 
-  /// The field of that name, which is no path.
-  package subscript(_ name: String) -> BSON? { self[FieldName(name)] }
-
-  package var names: [String] { fields.map(\.name.text) }
-
-  subscript(_ name: FieldName) -> BSON? { position(of: name).map { fields[$0].value } }
-
-  var isEmpty: Bool { fields.isEmpty }
+  func value(of name: FieldName) -> BSON? { position(of: name).map { fields[$0].value } }
 
   func position(of name: FieldName) -> Int? {
     index.isEmpty ? fields.firstIndex { $0.name == name } : index[name]
   }
 
-  /// Adds a field that is known to be new.
-  mutating func append(_ name: FieldName, _ value: BSON) {
-    fields.append(Field(name: name, value: value))
-    if !index.isEmpty {
-      index[name] = fields.count - 1
-    } else if fields.count > Self.linearLimit {
-      for (position, field) in fields.enumerated() { index[field.name] = position }
-    }
+  mutating func append(_ field: BSONDocument.Field) {
+    fields.append(field)
+    if index.isEmpty { fillIndex() } else { index[field.name] = fields.count - 1 }
   }
 
-  mutating func prepend(_ name: FieldName, _ value: BSON) {
-    let rest = fields
-    self = BSONDocument()
-    append(name, value)
-    for field in rest { append(field.name, field.value) }
+  mutating func exchange(_ value: BSON, at position: Int) -> BSON {
+    let old = fields[position].value
+    fields[position].value = value
+    return old
   }
 
-  /// Takes a value out to be changed where it alone is held; `put` must follow.
-  mutating func take(at position: Int) -> BSON {
-    let value = fields[position].value
-    fields[position].value = .null
-    return value
-  }
-
-  mutating func put(_ value: BSON, at position: Int) { fields[position].value = value }
-
-  /// - Complexity: O(*n*), however many are removed.
-  mutating func remove(at positions: Set<Int>) {
-    guard !positions.isEmpty else { return }
-    let rest = fields.enumerated().filter { !positions.contains($0.offset) }
-    self = BSONDocument()
-    for (_, field) in rest { append(field.name, field.value) }
+  private mutating func fillIndex() {
+    guard fields.count > Self.linearLimit else { return }
+    for (position, field) in fields.enumerated() { index[field.name] = position }
   }
 }
 
 extension BSON {
-  private var mayHaveFields: Bool {
-    switch self {
-    case .document, .array, .javascript: true
-    default: false
-    }
-  }
-
   /// The value with the fields of all its objects in an order.
   func ordered(_ order: FieldOrder) -> BSON {
-    switch (order, self) {
-    case (.stored, .document(let document)): .document(document.ordered(order))
-    // Most arrays have no fields to order, and need no copy.
-    case (.stored, .array(let elements)) where elements.contains(where: \.mayHaveFields):
-      .array(elements.map { $0.ordered(order) })
-    case (.stored, .javascript(let code, let scope?)):
-      .javascript(code, scope: scope.ordered(order))
-    default: self
+    guard order == .stored else { return self }
+    switch self {
+    case .document, .array, .javascript(_, .some): return BSON(part: json(.stored).inStoredOrder())
+    default: return self
     }
   }
 }
 
 extension BSONDocument {
   func ordered(_ order: FieldOrder) -> BSONDocument {
-    guard order == .stored else { return self }
-    var document = BSONDocument()
-    let sorted = fields.sorted { first, second in
-      let (first, second) = (first.name.text.utf8, second.name.text.utf8)
-      return first.count == second.count
-        ? first.lexicographicallyPrecedes(second) : first.count < second.count
-    }
-    for field in sorted { document.append(field.name, field.value.ordered(order)) }
-    return document
+    BSON.document(self).ordered(order).document ?? self
   }
 }

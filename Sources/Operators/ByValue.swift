@@ -40,7 +40,7 @@ struct ByValue: Hashable, Sendable {
   }
 
   private static func hash(_ document: BSONDocument, into hasher: inout Hasher) {
-    for field in document.fields {
+    for field in document {
       hasher.combine(field.name)
       hash(field.value, into: &hasher)
     }
@@ -48,6 +48,14 @@ struct ByValue: Hashable, Sendable {
 
   private static func hash(_ text: String, into hasher: inout Hasher) {
     hasher.combine(ExactString(text))
+  }
+}
+
+extension Set<ByValue> {
+  /// Without a list of them besides.
+  init(values: some Sequence<BSON>) {
+    self.init()
+    for value in values { insert(ByValue(value)) }
   }
 }
 

@@ -6,15 +6,17 @@ internal import JSON
 /// before other names.
 struct FieldName: Hashable, Comparable, Sendable {
   let text: String
-  /// What it means in an array: digits without a leading zero.
-  let index: Int?
 
-  init(_ text: some StringProtocol) {
-    self.text = String(text)
-    let isNumber =
-      text.utf8.allSatisfy { UInt8(ascii: "0") <= $0 && $0 <= UInt8(ascii: "9") }
-      && (text.utf8.count == 1 || text.utf8.first != UInt8(ascii: "0"))
-    index = isNumber ? Int(text) : nil
+  init(_ text: some StringProtocol) { self.text = String(text) }
+
+  /// What it means in an array: digits without a leading zero.
+  var index: Int? {
+    let bytes = text.utf8
+    guard let first = bytes.first, UInt8(ascii: "0")...UInt8(ascii: "9") ~= first,
+      bytes.count == 1 || first != UInt8(ascii: "0"),
+      bytes.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 })
+    else { return nil }
+    return Int(text)
   }
 
   static func == (first: FieldName, second: FieldName) -> Bool {

@@ -48,7 +48,7 @@ struct Matcher {
   /// Each document of an array takes the whole of the path; a number is an index besides.
   private mutating func reaches(
     _ path: ArraySlice<FieldName>,
-    in elements: [BSON],
+    in elements: BSONArray,
     _ test: Test
   ) throws(OperatorError) -> Bool {
     for element in elements {
@@ -102,11 +102,7 @@ struct Matcher {
     guard case .array(let elements) = value else { return value.document == nil ? nil : value }
     // Names are made and hashed.
     try budget.spend(4 * elements.count)
-    var document = BSONDocument()
-    for (index, element) in elements.enumerated() {
-      document.append(FieldName(String(index)), element)
-    }
-    return .document(document)
+    return .document(BSONDocument(indexesOf: elements))
   }
 
   private mutating func matches(_ pattern: Pattern, _ value: BSON?) throws(OperatorError) -> Bool {

@@ -1,13 +1,13 @@
 /// The operand of `$push`.
 struct Push: Sendable {
-  let elements: [BSON]
+  let elements: BSONArray
   /// Counted from the end when negative.
   var position: Int?
   var sort: Sort?
   /// How many of the first, or of the last when negative.
   var slice: Int?
 
-  init(elements: [BSON]) { self.elements = elements }
+  init(elements: BSONArray) { self.elements = elements }
 
   /// Names that are looked up in each element, before it is sorted.
   var sortKeys: Int {
@@ -42,15 +42,19 @@ struct Push: Sendable {
 
   /// What has no such field counts as null.
   private static func sort(_ array: inout [BSON], by keys: [Sort.Key]) {
-    let sorted = array.map { (keys: keys.map(\.path).map($0.keyValue(at:)), element: $0) }
-      .sorted { first, second in
-        for (position, key) in keys.enumerated() {
-          let order = BSON.compare(first.keys[position], second.keys[position])
-          if order != .same { return order == (key.isAscending ? .ascending : .descending) }
-        }
-        return false
+    // Side by side, those of one element after those of another.
+    let values = array.flatMap { element in keys.lazy.map { element.keyValue(at: $0.path) } }
+    let places = array.indices.sorted { first, second in
+      for (position, key) in keys.enumerated() {
+        let order = BSON.compare(
+          values[first * keys.count + position],
+          values[second * keys.count + position]
+        )
+        if order != .same { return order == (key.isAscending ? .ascending : .descending) }
       }
-    array = sorted.map(\.element)
+      return false
+    }
+    array = places.map { array[$0] }
   }
 }
 

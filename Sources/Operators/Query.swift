@@ -86,16 +86,17 @@ struct Operand: Sendable {
 
 /// The operand of `$in`.
 struct ValueList: Sendable {
-  let values: Set<ByValue>
-  let patterns: [Pattern]
+  private var values: Set<ByValue> = []
+  private(set) var patterns: [Pattern] = []
   /// Values of other ranks need not be looked up.
-  private let ranks: Set<Int>
+  private var ranks: Set<Int> = []
 
-  init(_ values: [BSON], _ patterns: [Pattern]) {
-    self.values = Set(values.map { ByValue($0) })
-    self.patterns = patterns
-    ranks = Set(values.map(\.kind.rank))
+  mutating func insert(_ value: BSON) {
+    values.insert(ByValue(value))
+    ranks.insert(value.kind.rank)
   }
+
+  mutating func insert(_ pattern: Pattern) { patterns.append(pattern) }
 
   /// The value when there is but one thing in the list.
   var onlyValue: BSON? { values.count == 1 && patterns.isEmpty ? values.first?.value : nil }
@@ -115,7 +116,7 @@ extension BSON {
   var weight: Int {
     switch self {
     case .document(let document):
-      document.fields.reduce(1) { $0 + $1.name.text.utf8.count / 32 + $1.value.weight }
+      document.reduce(1) { $0 + $1.name.text.utf8.count / 32 + $1.value.weight }
     case .array(let elements): elements.reduce(1) { $0 + $1.weight }
     // Digits are compared one by one.
     case .decimal: 16

@@ -21,7 +21,7 @@ struct QueryParser {
 
   mutating func query(_ document: BSONDocument) throws(OperatorError) -> Predicate {
     var parts: [Predicate] = []
-    for field in document.fields {
+    for field in document {
       let name = field.name.text
       path.append(name)
       switch name {
@@ -74,7 +74,7 @@ struct QueryParser {
     _ document: BSONDocument
   ) throws(OperatorError) -> Predicate {
     var parts: [Predicate] = []
-    for field in document.fields {
+    for field in document {
       path.append(field.name.text)
       if let part = try operation(steps, field, in: document) { parts.append(part) }
       path.removeLast()
@@ -131,21 +131,20 @@ struct QueryParser {
 
   private mutating func values(_ operand: BSON) throws(OperatorError) -> ValueList {
     guard let elements = operand.array else { throw error("$in and $nin take an array.") }
-    var values: [BSON] = []
-    var patterns: [Pattern] = []
+    var list = ValueList()
     for (index, element) in elements.enumerated() {
       path.append(String(index))
       if case .regularExpression = element {
-        patterns.append(try pattern(element))
+        list.insert(try pattern(element))
       } else {
         if let document = element.document, document.isExpression {
           throw error("$in and $nin take values, not operators.")
         }
-        values.append(try self.operand(element).value)
+        list.insert(try self.operand(element).value)
       }
       path.removeLast()
     }
-    return ValueList(values, patterns)
+    return list
   }
 
   private func kinds(_ operand: BSON) throws(OperatorError) -> Set<BSON.Kind> {
@@ -183,7 +182,7 @@ struct QueryParser {
     // Of no value it is never true.
     guard !elements.isEmpty else { return .any([]) }
     var parts: [Predicate] = []
-    let isElementMatch = elements[0].document?.fields.first?.name.text == "$elemMatch"
+    let isElementMatch = elements[0].document?.first?.name.text == "$elemMatch"
     for (index, element) in elements.enumerated() {
       path.append(String(index))
       if let document = element.document, document.isExpression {
@@ -202,7 +201,7 @@ struct QueryParser {
 
   private mutating func elementMatch(_ operand: BSON) throws(OperatorError) -> Test {
     guard let document = operand.document else { throw error("$elemMatch takes an object.") }
-    let isLogical = ["$and", "$or", "$nor"].contains(document.fields.first?.name.text)
+    let isLogical = ["$and", "$or", "$nor"].contains(document.first?.name.text)
     if document.isExpression, !isLogical {
       return .element(try operators([], document), isDocument: false)
     }
@@ -264,7 +263,7 @@ struct QueryParser {
 extension BSONDocument {
   /// Whether it holds operators: its first name begins with a dollar, and it is no reference.
   var isExpression: Bool {
-    guard let name = fields.first?.name, name.isDollarPrefixed else { return false }
+    guard let name = first?.name, name.isDollarPrefixed else { return false }
     return !["$ref", "$id", "$db"].contains(name.text)
   }
 }

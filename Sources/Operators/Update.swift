@@ -50,7 +50,7 @@ package struct Update: Sendable {
   /// - Throws: a fault of the update's form, with its pointer. At most 1,000 paths.
   package init(
     _ json: JSON,
-    arrayFilters: [JSON] = [],
+    arrayFilters: JSONArray = [],
     shape: Shape? = nil,
     order: FieldOrder = .written
   ) throws(OperatorError) {
@@ -59,7 +59,7 @@ package struct Update: Sendable {
     }
     let document = try BSONDocument(json)
     let found: Shape =
-      document.fields.first?.name.isDollarPrefixed == true ? .operators : .replacement
+      document.first?.name.isDollarPrefixed == true ? .operators : .replacement
     // Operators without any are no replacement by nothing.
     let isEmpty = document.isEmpty && shape == .operators
     guard shape == nil || shape == found || isEmpty else {

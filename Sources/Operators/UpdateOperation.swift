@@ -15,7 +15,7 @@ enum UpdateOperation: Sendable {
   case currentTimestamp
   case bits([BitStep])
   case push(Push)
-  case addToSet([BSON])
+  case addToSet(BSONArray)
   case popFirst
   case popLast
   case pull(Pull)
@@ -85,7 +85,7 @@ struct OperandParser {
       throw error("$bit takes an object with and, or or xor.")
     }
     var steps: [UpdateOperation.BitStep] = []
-    for field in document.fields {
+    for field in document {
       guard field.value.int64 != nil else {
         throw error("The operands of $bit are 32-bit or 64-bit integers.")
       }
@@ -108,8 +108,8 @@ struct OperandParser {
       return Push(elements: [operand.ordered(order)])
     }
     guard let elements = each.array else { throw error("$each takes an array.") }
-    var push = Push(elements: elements.map { $0.ordered(order) })
-    for field in document.fields {
+    var push = Push(elements: ordered(elements))
+    for field in document {
       switch field.name.text {
       case "$each": break
       case "$position": push.position = try integer(field)
@@ -132,11 +132,11 @@ struct OperandParser {
     guard let document = operand.document else {
       return .values(isAscending: try direction(operand))
     }
-    guard (1...Self.sortLimit).contains(document.fields.count) else {
+    guard (1...Self.sortLimit).contains(document.count) else {
       throw error("$sort takes 1 to \(Self.sortLimit) fields.")
     }
     var keys: [Push.Sort.Key] = []
-    for field in document.fields {
+    for field in document {
       let path = try UpdatePath(field.name.text, pointer: pointer)
       guard let names = path.names else { throw error("$sort takes paths of names.") }
       keys.append(Push.Sort.Key(path: names, isAscending: try direction(field.value)))
@@ -154,15 +154,15 @@ struct OperandParser {
     return direction == 1
   }
 
-  private func addToSet(_ operand: BSON) throws(OperatorError) -> [BSON] {
-    guard let document = operand.document, document.fields.first?.name.text == "$each" else {
+  private func addToSet(_ operand: BSON) throws(OperatorError) -> BSONArray {
+    guard let document = operand.document, document.first?.name.text == "$each" else {
       return [operand.ordered(order)]
     }
     guard document.names.count == 1 else { throw error("$addToSet knows $each only.") }
     guard let elements = document["$each"]?.array else {
       throw error("$each takes an array.", .typeMismatch)
     }
-    return elements.map { $0.ordered(order) }
+    return ordered(elements)
   }
 
   private func pop(_ operand: BSON) throws(OperatorError) -> UpdateOperation {
@@ -179,7 +179,7 @@ struct OperandParser {
     switch operand {
     case .regularExpression: return .elements(Query(try parser.field(element, operand)))
     case .document(let document):
-      let isLogical = ["$and", "$or", "$nor"].contains(document.fields.first?.name.text)
+      let isLogical = ["$and", "$or", "$nor"].contains(document.first?.name.text)
       if document.isExpression, !isLogical {
         return .elements(Query(try parser.operators(element, document)))
       }
@@ -190,7 +190,11 @@ struct OperandParser {
 
   private func pullAll(_ operand: BSON) throws(OperatorError) -> UpdateOperation.Pull {
     guard let elements = operand.array else { throw error("$pullAll takes an array.") }
-    return .anyOf(Set(elements.map { ByValue($0.ordered(order)) }))
+    return .anyOf(Set(values: ordered(elements)))
+  }
+
+  private func ordered(_ elements: BSONArray) -> BSONArray {
+    BSON.array(elements).ordered(order).array ?? elements
   }
 
   private var pointer: String { JSONPointer(tokens: place).description }

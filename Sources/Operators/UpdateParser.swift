@@ -17,11 +17,11 @@ struct UpdateParser {
 
   static func operators(
     _ document: BSONDocument,
-    _ arrayFilters: [JSON],
+    _ arrayFilters: JSONArray,
     _ order: FieldOrder
   ) throws(OperatorError) -> Update.Content {
     var parser = UpdateParser(order: order)
-    for field in document.fields { try parser.read(field) }
+    for field in document { try parser.read(field) }
     let filters = try parser.filters(arrayFilters)
     for (identifier, pointer) in parser.identifiers where filters[identifier] == nil {
       throw OperatorError(
@@ -46,7 +46,7 @@ struct UpdateParser {
 
   static func replacement(
     _ document: BSONDocument,
-    _ arrayFilters: [JSON]
+    _ arrayFilters: JSONArray
   ) throws(OperatorError) -> BSONDocument {
     guard arrayFilters.isEmpty else {
       throw OperatorError(
@@ -55,7 +55,7 @@ struct UpdateParser {
         pointer: "/arrayFilters"
       )
     }
-    if let field = document.fields.first(where: \.name.isDollarPrefixed) {
+    if let field = document.first(where: \.name.isDollarPrefixed) {
       throw OperatorError(
         .dollarPrefixedFieldName,
         "The name \(field.name.text) begins with a dollar.",
@@ -81,7 +81,7 @@ struct UpdateParser {
     guard let changes = field.value.document else {
       throw OperatorError(.failedToParse, "\(name) takes an object of paths.", pointer: pointer)
     }
-    for change in changes.fields {
+    for change in changes {
       paths += 1
       guard paths <= Self.pathLimit else {
         throw OperatorError(
@@ -142,7 +142,7 @@ struct UpdateParser {
   // MARK: Array filters
 
   private func filters(
-    _ arrayFilters: [JSON]
+    _ arrayFilters: JSONArray
   ) throws(OperatorError) -> [String: (query: Query, pointer: String)] {
     guard arrayFilters.count <= Self.filterLimit else {
       throw OperatorError(
@@ -155,10 +155,10 @@ struct UpdateParser {
     for (index, json) in arrayFilters.enumerated() {
       let place = ["arrayFilters", String(index)]
       let pointer = JSONPointer(tokens: place).description
-      var reader = ExtendedJSONReader(at: place)
-      guard let document = try reader.value(json).document else {
+      guard json.object != nil else {
         throw OperatorError(.failedToParse, "An array filter is an object.", pointer: pointer)
       }
+      let document = try BSONDocument(json)
       var parser = QueryParser(order, at: place)
       let query = Query(try parser.query(document))
       let identifiers = Set(query.root.names)

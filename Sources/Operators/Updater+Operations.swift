@@ -98,7 +98,7 @@ extension Updater {
   ) throws(OperatorError) -> Bool {
     let old = try array(leaf, slot)
     for element in push.elements { try grow(by: element) }
-    var new = old ?? []
+    var new = Self.list(old, more: push.elements.count)
     // A sort looks at each element about as often as the count has bits.
     if push.sort != nil {
       let count = new.count + push.elements.count
@@ -106,7 +106,7 @@ extension Updater {
       try spend(weight * (Int.bitWidth - count.leadingZeroBitCount) / 4)
     }
     push.apply(to: &new)
-    guard new != old else { return false }
+    if let old, old.elementsEqual(new) { return false }
     slot = .array(new)
     return true
   }
@@ -114,20 +114,28 @@ extension Updater {
   private mutating func addToSet(
     _ leaf: UpdateLeaf,
     _ slot: inout BSON?,
-    _ elements: [BSON]
+    _ elements: BSONArray
   ) throws(OperatorError) -> Bool {
     let old = try array(leaf, slot)
-    var new = old ?? []
-    try spend(BSON.array(elements).weight + BSON.array(new).weight)
-    var missing = Set(elements.map { ByValue($0) })
-    for element in new { missing.remove(ByValue(element)) }
+    try spend(BSON.array(elements).weight + (old.map { BSON.array($0).weight } ?? 0))
+    var missing = Set(values: elements)
+    for element in old ?? [] { missing.remove(ByValue(element)) }
+    guard !missing.isEmpty || old == nil else { return false }
+    var new = Self.list(old, more: missing.count)
     for element in elements where missing.remove(ByValue(element)) != nil {
       try grow(by: element)
       new.append(element)
     }
-    guard new.count != old?.count else { return false }
     slot = .array(new)
     return true
+  }
+
+  /// A list with room for more, so that a large one is made once.
+  private static func list(_ elements: BSONArray?, more count: Int) -> [BSON] {
+    var list: [BSON] = []
+    list.reserveCapacity((elements?.count ?? 0) + count)
+    list.append(contentsOf: elements ?? [])
+    return list
   }
 
   private mutating func pop(
@@ -135,7 +143,7 @@ extension Updater {
     _ slot: inout BSON?
   ) throws(OperatorError) -> Bool {
     guard slot != nil else { return false }
-    guard var array = slot?.array else {
+    guard var array = slot?.array?.list() else {
       throw error(.typeMismatch, "$pop takes an element from arrays only.", leaf)
     }
     guard !array.isEmpty else { return false }
@@ -169,7 +177,7 @@ extension Updater {
   }
 
   /// nil when there is nothing.
-  private func array(_ leaf: UpdateLeaf, _ slot: BSON?) throws(OperatorError) -> [BSON]? {
+  private func array(_ leaf: UpdateLeaf, _ slot: BSON?) throws(OperatorError) -> BSONArray? {
     guard let slot else { return nil }
     guard let array = slot.array else {
       throw error(.badValue, "A value of type \(slot.kind.alias) is no array.", leaf)

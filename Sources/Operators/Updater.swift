@@ -51,21 +51,21 @@ struct Updater {
       let isModified = try change(&document, by: children)
       if isModified { slot = .document(document) }
       return isModified
-    case (.fields(let children), .document(var document)?):
-      slot = nil
+    case (.fields(let children), .document):
+      var document = Self.takeDocument(from: &slot)
       let isModified = try change(&document, by: children)
       slot = .document(document)
       return isModified
-    case (.fields(let children), .array(var array)?):
-      slot = nil
+    case (.fields(let children), .array):
+      var array = Self.takeList(from: &slot)
       let isModified = try change(&array, by: children)
       slot = .array(array)
       return isModified
     case (.fields(let children), let value?):
       for (name, child) in Self.sorted(children) { try deadEnd(child, name, in: value) }
       return false
-    case (.elements(let all, let filtered), .array(var array)?):
-      slot = nil
+    case (.elements(let all, let filtered), .array):
+      var array = Self.takeList(from: &slot)
       let isModified = try change(&array, by: all, filtered)
       slot = .array(array)
       return isModified
@@ -78,6 +78,17 @@ struct Updater {
         node.firstLeaf
       )
     }
+  }
+
+  /// Takes out what is to be changed, so that it need not be copied: it is held by the caller alone.
+  private static func takeDocument(from slot: inout BSON?) -> BSONDocument {
+    defer { slot = nil }
+    return slot?.document ?? BSONDocument()
+  }
+
+  private static func takeList(from slot: inout BSON?) -> [BSON] {
+    defer { slot = nil }
+    return slot?.array?.list() ?? []
   }
 
   private mutating func change(
@@ -110,7 +121,7 @@ struct Updater {
     var isModified = false
     for (name, child) in Self.sorted(children) {
       guard let index = name.index else {
-        try deadEnd(child, name, in: .array([]))
+        try deadEnd(child, name, in: .array([BSON]()))
         continue
       }
       place.append(name.text)

@@ -76,7 +76,7 @@ enum Table {
     return aligned(lines) + lists
   }
 
-  private static func list(_ rows: [JSON], _ columns: [String]?) -> String {
+  private static func list(_ rows: JSONArray, _ columns: [String]?) -> String {
     let columns = columns ?? rows.first?.object?.keys ?? []
     guard !rows.isEmpty else { return "" }
     return aligned([columns] + rows.map { row in columns.map { cell(row[$0] ?? .null) } })

@@ -19,7 +19,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 os.environ.setdefault("DOSSIER_TEST_BUILD", str(HERE.parents[1] / ".build/release"))
 sys.path.insert(0, str(HERE.parent / "EndToEnd"))
 from deployment import JSON, Deployment  # noqa: E402
-from test_hostile import array, hostile  # noqa: E402
+from test_hostile import Memory, array, hostile  # noqa: E402
 
 
 class Watch:
@@ -44,29 +44,16 @@ class Watch:
         self.thread.join()
 
 
-def memory(process, peak):
-    """In bytes: the most since `peak` was last forgotten, or what there is now."""
-    name = "VmHWM" if peak else "VmRSS"
-    for line in pathlib.Path(f"/proc/{process}/status").read_text().splitlines():
-        if line.startswith(name):
-            return int(line.split()[1]) * 1024
-    return 0
-
-
 def measure(site, token, document, request):
     method, path, body, kind = request
     site.request("DELETE", "/v1/me/custom-data", token=token)
     site.request("PUT", "/v1/me/custom-data", document.encode(), JSON, token)
-    [worker] = site.workers()
-    pathlib.Path(f"/proc/{worker}/clear_refs").write_text("5")
-    before = memory(worker, peak=False)
+    memory = Memory(site)
     with Watch(site) as watch:
         start = time.monotonic()
         answer = site.request(method, f"/v1/me/{path}", body.encode(), kind, token)
         took = time.monotonic() - start
-    # What is stored is read too, whatever the length of the body.
-    length = max(len(body), len(document))
-    return watch.longest, took, (memory(worker, peak=True) - before) / length, answer.status
+    return watch.longest, took, memory.grown() / Memory.length(body, document), answer.status
 
 
 def main():

@@ -1,6 +1,7 @@
 """What one request may ask for: an answer or a refusal, never a worker."""
 
 import json
+import pathlib
 import threading
 
 from cases import Case
@@ -24,12 +25,44 @@ def array(element, size=FULL):
     return "[" + ",".join(parts[:-1]) + "]"
 
 
+EMPTY = '{"":0}'
+
+
+def deep(count, inner):
+    return '{"":' * count + inner + "}" * count
+
+
 def members(count, value="0"):
     return "{" + ",".join(f'"k{n}":{value}' for n in range(count)) + "}"
 
 
 def operations(count, **members):
     return json.dumps([members] * count)
+
+
+class Memory:
+    """How much more memory the workers had at once than at the start."""
+
+    def __init__(self, site):
+        self.workers = site.workers()
+        for worker in self.workers:
+            # The kernel forgets the most that there was.
+            pathlib.Path(f"/proc/{worker}/clear_refs").write_text("5")
+        self.start = self.sum("VmRSS")
+
+    def grown(self):
+        return self.sum("VmHWM") - self.start
+
+    def sum(self, name):
+        """In bytes."""
+        lines = [line for worker in self.workers
+                 for line in pathlib.Path(f"/proc/{worker}/status").read_text().splitlines()]
+        return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith(name))
+
+    @staticmethod
+    def length(body, document):
+        """What memory is measured by: what is stored is read too, whatever the length of the body."""
+        return max(len(body), len(document))
 
 
 class Hostile(Case):
@@ -111,7 +144,11 @@ class Hostile(Case):
                 self.site.request("DELETE", "/v1/me/custom-data", token=self.token)
                 self.stored(document)
                 method, path, body, kind = request
+                memory = Memory(self.site)
                 answer = self.ask(method, path, body, kind)
+                # 30 is the aim, which a worker meets that was measured alone; see
+                # Tests/Benchmarks/hostile.py. What others free meanwhile is counted here too.
+                self.assertLess(memory.grown(), 45 * Memory.length(body, document))
                 self.assertIn(answer.status, (200, 409, 413, 422), answer.body[:300])
                 if refusal:
                     self.assertEqual(answer.json["code"], refusal)
@@ -141,6 +178,16 @@ def hostile(zeros):
         ("sort much", '{"a":[]}',
          update(f'{{"$push":{{"a":{{"$each":{array("[[[[0]]]]")},"$sort":1}}}}}}'),
          None),
+        ("sort nested arrays", "{}",
+         update(f'{{"$push":{{"a":{{"$each":{array("[" * 50 + "0" + "]" * 50)},"$sort":1}}}}}}'),
+         None),
+        ("put in small objects", "{}", update(f'{{"$set":{{"a":{array(EMPTY, 800_000)}}}}}'), None),
+        ("put in nested objects", "{}",
+         update(f'{{"$set":{{"a":{array(deep(50, EMPTY), 900_000)}}}}}'), None),
+        ("look for many numbers", zeros,
+         update('{"$set":{"x":1}}', ',"filter":{"a":{"$in":' + array(str, 900_000) + "}}"), None),
+        ("look for few numbers", zeros,
+         update('{"$set":{"x":1}}', ',"filter":{"a":{"$in":' + array("0", 900_000) + "}}"), None),
         ("sort by many keys", objects,
          update(f'{{"$push":{{"a":{{"$each":[],"$sort":{members(2_000, "1")}}}}}}}'),
          "update_refused"),

@@ -44,7 +44,7 @@ struct Mutator {
   private static func value(_ offset: inout Int, in value: JSON) -> JSON? {
     if offset == 0 { return value }
     offset -= 1
-    let parts = value.array ?? value.object?.map(\.value) ?? []
+    let parts = value.array.map(Array.init) ?? value.object?.map(\.value) ?? []
     for part in parts { if let found = Self.value(&offset, in: part) { return found } }
     return nil
   }

@@ -33,7 +33,11 @@ extension FuzzTarget {
       if let made = try? query.insertion() { expectStorable(made.json(.stored), "an insertion") }
     }
     guard
-      let update = try? Update(values[1], arrayFilters: Array(values.dropFirst(3)), order: .stored)
+      let update = try? Update(
+        values[1],
+        arrayFilters: JSONArray(values.dropFirst(3)),
+        order: .stored
+      )
     else { return }
     for isInsertion in [false, true] {
       let limit = 65_536
@@ -56,7 +60,8 @@ extension FuzzTarget {
       guard let again = try? BSONDocument(stored) else {
         fatalError("what was updated is not read again: \(stored.text)")
       }
-      expect(again == outcome.document, "what was updated is read as another: \(stored.text)")
+      // A document whose fields make it a wrapper is the wrapper's value from then on.
+      expect(again.json(.stored).text == stored.text, "what was updated is written as another")
     }
   }
 

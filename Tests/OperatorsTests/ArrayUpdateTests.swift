@@ -190,7 +190,7 @@ import Testing
       (#"{"$set":{"a.$[I]":0}}"#, [], 2, "/$set/a.$[I]"),
       (#"{"$set":{"a.$[i-j]":0}}"#, [], 2, "/$set/a.$[i-j]"),
       (#"{"$set":{"a.$[i]":0}}"#, [#"{"i":{"$frob":1}}"#], 2, "/arrayFilters/0/i/$frob"),
-      (#"{"$set":{"a.$[i]":0}}"#, [#"{"i":{"$oid":1}}"#], 9, "/arrayFilters/0/i"),
+      (#"{"$set":{"a.$[i]":0}}"#, [#"{"i":{"$oid":1}}"#], 2, "/arrayFilters/0/i/$oid"),
       (#"{"$set":{"a.$[i]":0,"a.$[j].b":0}}"#, [#"{"i.n":1}"#, #"{"j.n":1}"#], 40, nil),
     ] as [(String, [String], Int, String?)]
   )

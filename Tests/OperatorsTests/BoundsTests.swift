@@ -58,7 +58,8 @@ import Testing
     #expect(refusal { _ = try Update(json(#"{"$set":{\#(fields(1_001))}}"#)) } == .badValue)
     let filters = try (0..<65).map { try json(#"{"i\#($0)":1}"#) }
     #expect(
-      refusal { _ = try Update(json(#"{"$set":{"a":1}}"#), arrayFilters: filters) } == .badValue
+      refusal { _ = try Update(json(#"{"$set":{"a":1}}"#), arrayFilters: JSONArray(filters)) }
+        == .badValue
     )
   }
 

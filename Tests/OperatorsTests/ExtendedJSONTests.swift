@@ -124,10 +124,23 @@ import Testing
     #"{"$date":"2012-12-24T24:00:00Z"}"#, #"{"$date":"2012-12-24T12:00:00"}"#,
     #"{"$date":{"$numberLong":"1","x":1}}"#, #"{"$minKey":2}"#, #"{"$undefined":false}"#,
   ])
-  func `malformed wrappers are refused`(text: String) {
-    let error = #expect(throws: OperatorError.self) { try value("{\"a/b\":[0,\(text)]}") }
-    #expect(error?.code == .failedToParse)
-    #expect(error?.pointer.hasPrefix("/a~1b/1") == true)
+  func `what is no well-formed wrapper is data`(text: String) throws {
+    let whole = "{\"a/b\":[0,\(text)]}"
+    guard case .document = try value(text) else { return #expect(Bool(false), "\(text)") }
+    #expect(try value(whole).json(.stored).text == whole)
+    let unset = try applying(#"{"$unset":{"a":1},"$set":{"b":1}}"#, to: "{\"a\":\(text)}")
+    #expect(unset.text == #"{"b":1}"#)
+    let set = try applying("{\"$set\":{\"a\":\(text)}}", to: "{}")
+    #expect(set.text == "{\"a\":\(text)}")
+  }
+
+  @Test func `the whole document is no wrapper`() throws {
+    let wrapper = #"{"$oid":"0123456789abcdef01234567"}"#
+    #expect(try document(wrapper).json(.stored).text == wrapper)
+    #expect(
+      try applying(#"{"$set":{"b":1}}"#, to: wrapper).text
+        == #"{"$oid":"0123456789abcdef01234567","b":1}"#
+    )
   }
 
   @Test func `a value may be 64 deep`() throws {

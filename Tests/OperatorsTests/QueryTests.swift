@@ -227,7 +227,7 @@ import Testing
       #"{"a":{"$regex":{"$regularExpression":{"pattern":"x","options":"i"}},"$options":"i"}}"#,
       51075, "/a/$regex"
     ),
-    (#"{"a":{"$oid":1}}"#, 9, "/a"), ("[]", 9, ""),
+    (#"{"a":{"$oid":1}}"#, 2, "/a/$oid"), ("[]", 9, ""),
   ])
   func `what is refused, and where`(query: String, code: Int, pointer: String) throws {
     let error = #expect(throws: OperatorError.self) { _ = try Query(try json(query)) }

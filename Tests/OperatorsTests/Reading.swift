@@ -15,7 +15,10 @@ func applying(
   filters: [String] = [],
   isInsertion: Bool = false
 ) throws -> (text: String, isModified: Bool) {
-  let update = try Update(try json(update), arrayFilters: try filters.map { try json($0) })
+  let update = try Update(
+    try json(update),
+    arrayFilters: JSONArray(try filters.map { try json($0) })
+  )
   let outcome = try update.apply(to: try document(text), now: now, isInsertion: isInsertion)
   return (outcome.document.json(.stored).text, outcome.isModified)
 }

@@ -29,7 +29,7 @@ package struct DocumentUpdate: Sendable {
   /// - Throws: `.update` with the place of what cannot be read.
   package init(
     _ update: JSON,
-    arrayFilters: [JSON] = [],
+    arrayFilters: JSONArray = [],
     filter: JSON = [:],
     isUpsert: Bool = false
   ) throws(Failure) {
@@ -66,7 +66,7 @@ package struct DocumentUpdate: Sendable {
           try Documents.parsed(stored.body)
         }
         let (after, counts) = try result(on: before, limit: document.limit)
-        return (after?.serialized(), counts)
+        return (after?.serialized(.stored), counts)
       }
       outcome = Outcome(
         matched: counts.matched,
@@ -89,7 +89,7 @@ package struct DocumentUpdate: Sendable {
   private func result(
     on stored: JSON?,
     limit: Int
-  ) throws(Failure) -> (JSON?, (matched: Int, modified: Int)) {
+  ) throws(Failure) -> (BSONDocument?, (matched: Int, modified: Int)) {
     do throws(OperatorError) {
       let now = Int64(time(nil)) * 1_000
       guard let stored else {
@@ -100,13 +100,13 @@ package struct DocumentUpdate: Sendable {
           isInsertion: true,
           maximumGrowth: 2 * limit
         )
-        return (made.document.json(.stored), (0, 0))
+        return (made.document, (0, 0))
       }
       let document = try BSONDocument(stored)
       guard try filter.matches(document) else { return (nil, (0, 0)) }
       let changed = try update.apply(to: document, now: now, maximumGrowth: 2 * limit)
       guard changed.isModified else { return (nil, (1, 0)) }
-      return (changed.document.json(.stored), (1, 1))
+      return (changed.document, (1, 1))
     } catch {
       throw .update(error, in: "/update")
     }

@@ -55,17 +55,6 @@ extension Documents {
   }
 }
 
-extension JSON {
-  /// Objects in this value, itself among them.
-  var objects: Int {
-    switch self {
-    case .object(let object): object.reduce(1) { $0 + $1.value.objects }
-    case .array(let elements): elements.reduce(0) { $0 + $1.objects }
-    default: 0
-    }
-  }
-}
-
 extension JSONLimits {
   /// For what PostgreSQL wrote: whatever was stored under earlier limits stays readable.
   static let stored = JSONLimits(depth: 512, numberLength: .max)

@@ -121,7 +121,7 @@ package enum Documents {
       return try await put(document, text, isMerge: false, if: condition, of: caller, context)
     case .merge(let patch, let size):
       let (text, objects) = try await context.store.calculate(on: size) { () throws(Failure) in
-        (try checked(patch, document, isPatch: true), patch.objects)
+        (try checked(patch, document, isPatch: true), patch.extent.objects)
       }
       if objects <= mergedObjects {
         return try await put(document, text, isMerge: true, if: condition, of: caller, context)

@@ -4,71 +4,26 @@ package import JSON
 extension BSON {
   /// Reads MongoDB Extended JSON, relaxed or canonical.
   ///
-  /// Whole numbers become the smallest integer that holds them, others doubles. A wrapper such as
-  /// `$oid` must be well formed; other names that begin with a dollar are left as data.
-  /// - Throws: `.failedToParse`, or `.overflow` when it is more than 64 deep; with the pointer.
-  /// - Source: MongoDB Extended JSON (v2), parsers.
+  /// Whole numbers become the smallest integer that holds them, others doubles. An object is a
+  /// value of another type when it is a well-formed wrapper such as `{"$oid": …}`; any other is
+  /// data, whatever its names: so every JSON that another door of the service stores can be read
+  /// here, and means the same whichever door it came by.
+  /// - Throws: `.overflow` when it is more than 64 deep.
+  /// - Source: MongoDB Extended JSON (v2), parsers; there, a malformed wrapper is an error.
   package init(_ json: JSON) throws(OperatorError) {
-    var reader = ExtendedJSONReader()
-    self = try reader.value(json)
+    try BSONDocument.checkDepth(of: json)
+    self.init(part: json)
   }
-}
 
-extension BSONDocument {
-  /// Reads a document from MongoDB Extended JSON; see `BSON`.
-  package init(_ json: JSON) throws(OperatorError) {
-    guard case .document(let document) = try BSON(json) else {
-      throw OperatorError(.failedToParse, "A document is an object.")
-    }
-    self = document
-  }
-}
-
-struct ExtendedJSONReader {
-  private var path: [String] = []
-
-  /// - Parameter path: tokens of the pointer to what is read, for errors.
-  init(at path: [String] = []) { self.path = path }
-
-  mutating func value(_ json: JSON, depth: Int = 1) throws(OperatorError) -> BSON {
+  /// A value of what is not too deep.
+  init(part json: JSON) {
     switch json {
-    case .null: return .null
-    case .bool(let value): return .bool(value)
-    case .string(let value): return .string(value)
-    case .number(let number): return Self.number(number)
-    case .array(let elements):
-      try check(depth)
-      var values: [BSON] = []
-      values.reserveCapacity(elements.count)
-      for (index, element) in elements.enumerated() {
-        path.append(String(index))
-        values.append(try value(element, depth: depth + 1))
-        path.removeLast()
-      }
-      return .array(values)
-    case .object(let object):
-      try check(depth)
-      if let wrapper = Wrapper.first(in: object) { return try unwrap(wrapper, object, depth) }
-      return .document(try document(object, depth))
-    }
-  }
-
-  private mutating func document(
-    _ object: JSONObject,
-    _ depth: Int
-  ) throws(OperatorError) -> BSONDocument {
-    var document = BSONDocument()
-    for (name, member) in object {
-      path.append(name)
-      document.append(FieldName(name), try value(member, depth: depth + 1))
-      path.removeLast()
-    }
-    return document
-  }
-
-  private func check(_ depth: Int) throws(OperatorError) {
-    guard depth <= JSONLimits.standard.depth else {
-      throw error("Arrays and objects may be \(JSONLimits.standard.depth) deep.", .overflow)
+    case .null: self = .null
+    case .bool(let value): self = .bool(value)
+    case .string(let value): self = .string(value)
+    case .number(let number): self = Self.number(number)
+    case .array(let elements): self = .array(BSONArray(elements))
+    case .object(let object): self = Wrapper.value(of: object) ?? .document(BSONDocument(object))
     }
   }
 
@@ -77,66 +32,61 @@ struct ExtendedJSONReader {
     if let value = Int64(number.text) { return .int64(value) }
     return .double(BSONDouble(number.double ?? 0, spelling: number.text))
   }
+}
 
-  private func error(_ detail: String, _ code: OperatorError.Code = .failedToParse) -> OperatorError
-  {
-    OperatorError(code, detail, pointer: JSONPointer(tokens: path).description)
+extension BSONDocument {
+  /// Reads a document from MongoDB Extended JSON, as `BSON` does; the whole is no wrapper.
+  ///
+  /// - Throws: `.failedToParse` for what is no object, `.overflow` when it is more than 64 deep.
+  package init(_ json: JSON) throws(OperatorError) {
+    guard let object = json.object else {
+      throw OperatorError(.failedToParse, "A document is an object.")
+    }
+    try Self.checkDepth(of: json)
+    self.init(object)
   }
 
-  // MARK: Wrappers
+  fileprivate static func checkDepth(of json: JSON) throws(OperatorError) {
+    guard json.extent.depth <= JSONLimits.standard.depth else {
+      throw OperatorError(
+        .overflow,
+        "Arrays and objects may be \(JSONLimits.standard.depth) deep."
+      )
+    }
+  }
+}
 
-  private enum Wrapper: String {
-    case oid = "$oid"
-    case symbol = "$symbol"
-    case int = "$numberInt"
-    case long = "$numberLong"
-    case double = "$numberDouble"
-    case decimal = "$numberDecimal"
-    case binary = "$binary"
-    case uuid = "$uuid"
-    case code = "$code"
-    case timestamp = "$timestamp"
-    case regex = "$regularExpression"
-    case dbPointer = "$dbPointer"
-    case date = "$date"
-    case minKey = "$minKey"
-    case maxKey = "$maxKey"
-    case undefined = "$undefined"
+/// The objects that stand for values of types which JSON lacks.
+private enum Wrapper: String {
+  case oid = "$oid"
+  case symbol = "$symbol"
+  case int = "$numberInt"
+  case long = "$numberLong"
+  case double = "$numberDouble"
+  case decimal = "$numberDecimal"
+  case binary = "$binary"
+  case uuid = "$uuid"
+  case code = "$code"
+  case timestamp = "$timestamp"
+  case regex = "$regularExpression"
+  case dbPointer = "$dbPointer"
+  case date = "$date"
+  case minKey = "$minKey"
+  case maxKey = "$maxKey"
+  case undefined = "$undefined"
 
-    static func first(in object: JSONObject) -> Wrapper? {
-      for (key, _) in object where key.utf8.first == UInt8(ascii: "$") {
-        if let wrapper = Wrapper(rawValue: key) { return wrapper }
-      }
+  /// nil when it is no well-formed wrapper.
+  static func value(of object: JSONObject) -> BSON? {
+    guard object.count <= 2, object.hasDollarKey else { return nil }
+    var members = object.makeIterator()
+    guard let first = members.next() else { return nil }
+    guard members.next() != nil else {
+      return Wrapper(rawValue: first.key).flatMap { value($0, first.value) }
+    }
+    guard let code = object["$code"]?.string, let scope = object["$scope"]?.object else {
       return nil
     }
-  }
-
-  private mutating func unwrap(
-    _ wrapper: Wrapper,
-    _ object: JSONObject,
-    _ depth: Int
-  ) throws(OperatorError) -> BSON {
-    guard let operand = object[wrapper.rawValue] else { return .null }
-    if wrapper == .code { return try code(operand, object, depth) }
-    guard object.count == 1, let value = Self.value(wrapper, operand) else {
-      throw error("This is no well-formed \(wrapper.rawValue).")
-    }
-    return value
-  }
-
-  private mutating func code(
-    _ operand: JSON,
-    _ object: JSONObject,
-    _ depth: Int
-  ) throws(OperatorError) -> BSON {
-    guard let text = operand.string else { throw error("The value of $code must be a string.") }
-    guard object.count > 1 else { return .javascript(text, scope: nil) }
-    guard object.count == 2, let scope = object["$scope"]?.object else {
-      throw error("Next to $code there may only be an object $scope.")
-    }
-    path.append("$scope")
-    defer { path.removeLast() }
-    return .javascript(text, scope: try document(scope, depth + 1))
+    return .javascript(code, scope: BSONDocument(scope))
   }
 
   private static func value(_ wrapper: Wrapper, _ operand: JSON) -> BSON? {
@@ -153,10 +103,10 @@ struct ExtendedJSONReader {
     case .regex: operand.object.flatMap(regex)
     case .dbPointer: operand.object.flatMap(dbPointer)
     case .date: date(operand)
+    case .code: operand.string.map { .javascript($0, scope: nil) }
     case .minKey: operand == 1 ? .minKey : nil
     case .maxKey: operand == 1 ? .maxKey : nil
     case .undefined: operand == true ? .undefined : nil
-    case .code: nil
     }
   }
 
@@ -166,7 +116,12 @@ struct ExtendedJSONReader {
   }
 
   private static func isHexadecimal(_ byte: UInt8) -> Bool {
-    Character(Unicode.Scalar(byte)).isHexDigit && byte < 0x80
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
+      UInt8(ascii: "A")...UInt8(ascii: "F"):
+      true
+    default: false
+    }
   }
 
   /// Digits with at most a minus.

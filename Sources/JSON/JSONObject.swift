@@ -1,0 +1,160 @@
+/// The members of an object, in order: a list, or a place in a text that was read.
+///
+/// Keys differ when their bytes do, as PostgreSQL compares them: `é` in one scalar and in two are
+/// two keys, though Swift's strings are equal. What was read is made a list by the first change, its
+/// values still being places.
+package struct JSONObject: Sendable, Sequence {
+  fileprivate enum Storage: Sendable {
+    /// One, or none for the empty object: so an object takes no more room than what was read.
+    case list([JSONMembers])
+    case text(JSONText, JSONNode)
+  }
+
+  private var storage: Storage = .list([])
+
+  package init() {}
+
+  init(_ text: JSONText, _ node: JSONNode) { storage = .text(text, node) }
+
+  /// Where it is, if it was read and not changed.
+  var place: (text: JSONText, node: JSONNode)? {
+    if case .text(let text, let node) = storage { return (text, node) }
+    return nil
+  }
+
+  package var count: Int {
+    switch storage {
+    case .list(let members): members.first?.count ?? 0
+    case .text(_, let node): node.count
+    }
+  }
+
+  /// Setting nil removes; a new member comes last.
+  package subscript(_ key: String) -> JSON? {
+    get {
+      switch storage {
+      case .list(let members): members.first?.value(of: key)
+      case .text(let text, let node): text.member(key, of: node).map(text.value)
+      }
+    }
+    set {
+      if newValue == nil, count == 0 { return }
+      change { $0.set(key, newValue) }
+      if count == 0 { storage = .list([]) }
+    }
+  }
+
+  /// Takes a value out to be changed where it alone is held; null is left until it is put back.
+  mutating func take(_ key: String) -> JSON? { change { $0.take(key) } }
+
+  package var keys: [String] { map(\.key) }
+
+  /// Whether a key begins with a dollar.
+  package var hasDollarKey: Bool {
+    switch storage {
+    case .list: contains { $0.key.utf8.first == UInt8(ascii: "$") }
+    case .text(_, let node): node.isMarked
+    }
+  }
+
+  package func makeIterator() -> Iterator { Iterator(storage: storage) }
+
+  package struct Iterator: IteratorProtocol {
+    fileprivate let storage: Storage
+    private var position = 0
+
+    fileprivate init(storage: Storage) { self.storage = storage }
+
+    package mutating func next() -> (key: String, value: JSON)? {
+      switch storage {
+      case .list(let list): return list.first?.next(from: &position)
+      case .text(let text, let node):
+        guard position < node.count else { return nil }
+        let start = node.start + 2 * position
+        position += 1
+        return (text.string(text.nodes[start]), text.value(text.nodes[start + 1]))
+      }
+    }
+  }
+
+  private mutating func change<Value>(_ body: (inout JSONMembers) -> Value) -> Value {
+    var list: [JSONMembers]
+    switch storage {
+    case .list(let members): list = members.isEmpty ? [JSONMembers()] : members
+    case .text: list = [JSONMembers(self)]
+    }
+    // Held here alone, the members are changed where they are.
+    storage = .list([])
+    defer { storage = .list(list) }
+    return body(&list[0])
+  }
+}
+
+extension JSONObject: Equatable {
+  /// The order of members does not count.
+  package static func == (first: JSONObject, second: JSONObject) -> Bool {
+    first.count == second.count && first.allSatisfy { second[$0.key] == $0.value }
+  }
+}
+
+/// The members of an object that was made or changed.
+private struct JSONMembers: Sendable {
+  private var members: [(key: String, value: JSON)?] = []
+  private var index: [ExactString: Int] = [:]
+  private(set) var count = 0
+
+  init() {}
+
+  init(_ object: JSONObject) {
+    members.reserveCapacity(object.count)
+    for (key, value) in object { append(key, value) }
+  }
+
+  func value(of key: String) -> JSON? { position(of: key).flatMap { members[$0]?.value } }
+
+  mutating func set(_ key: String, _ value: JSON?) {
+    switch (position(of: key), value) {
+    case (let position?, let value?): members[position] = (key, value)
+    case (let position?, nil):
+      members[position] = nil
+      index[ExactString(key)] = nil
+      count -= 1
+    case (nil, let value?): append(key, value)
+    case (nil, nil): break
+    }
+  }
+
+  mutating func take(_ key: String) -> JSON? {
+    guard let position = position(of: key), let value = members[position]?.value else { return nil }
+    members[position]?.value = .null
+    return value
+  }
+
+  /// The first member from a position on, which moves behind it.
+  func next(from position: inout Int) -> (key: String, value: JSON)? {
+    while position < members.count {
+      defer { position += 1 }
+      if let member = members[position] { return member }
+    }
+    return nil
+  }
+
+  private func position(of key: String) -> Int? {
+    if index.isEmpty {
+      return members.firstIndex { $0.map { $0.key.hasSameBytes(as: key) } ?? false }
+    }
+    return index[ExactString(key)]
+  }
+
+  private mutating func append(_ key: String, _ value: JSON) {
+    members.append((key, value))
+    count += 1
+    if !index.isEmpty {
+      index[ExactString(key)] = members.count - 1
+    } else if members.count > JSONText.linearLimit {
+      for (position, member) in members.enumerated() {
+        if let member { index[ExactString(member.key)] = position }
+      }
+    }
+  }
+}
