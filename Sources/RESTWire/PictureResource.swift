@@ -40,7 +40,7 @@ import Wiring
           throw .unforeseen("a picture without a body")
         }
         let profile = try await Pictures.set(file, of: call.caller, call.context)
-        return Response(.ok, json: profile.body, tag: EntityTag(profile.version))
+        return Response(.ok, profile)
       },
       Operation(
         .delete,

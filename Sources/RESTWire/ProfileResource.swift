@@ -54,7 +54,7 @@ import Wiring
     }
 
   static func read(_ call: Call) async throws(Failure) -> Response {
-    try call.response(with: await Profile.read(of: call.caller, in: call.store))
+    Response(.ok, try await Profile.read(of: call.caller, in: call.store))
   }
 
   static func patch(_ call: Call) async throws(Failure) -> Response {
@@ -67,7 +67,7 @@ import Wiring
       profile = try await Profile.merge(patch, if: condition, of: call.caller, call.context)
     case .none, .form, .multipart, .bytes: throw .unforeseen("a patch without a body")
     }
-    return Response(.ok, json: profile.body, tag: EntityTag(profile.version))
+    return Response(.ok, profile)
   }
 
   static func delete(_ call: Call) async throws(Failure) -> Response {

@@ -129,6 +129,6 @@ import Wiring
       if: call.condition,
       by: call.administrator
     )
-    return Response(.ok, json: profile.body, tag: EntityTag(profile.version))
+    return Response(.ok, profile)
   }
 }

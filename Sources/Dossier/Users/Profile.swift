@@ -45,7 +45,7 @@ package import Postgres
       caller.user,
       caller.authority,
       TextBytes(patch.serialized()),
-      condition.oneOf.map(VersionList.init),
+      condition.allowed.map(VersionList.init),
       ProgramChange(of: "profile", by: caller, context.origin)
     )
     guard let row = rows.first else { throw caller.gone }
@@ -66,7 +66,7 @@ package import Postgres
   ) async throws(Failure) -> StoredDocument {
     for _ in 0..<16 {
       let current = try await read(of: caller, in: context.store)
-      if let versions = condition.oneOf, !versions.contains(current.version) {
+      guard condition.allows(current.version) else {
         throw .versionMoved(current: current.version)
       }
       let change = try await context.store.calculate(on: .max) { () throws(Failure) in

@@ -54,7 +54,7 @@ package enum Users {
         caller.authority,
         context.origin.address,
         context.origin.agent,
-        condition.oneOf.map(VersionList.init)
+        condition.allowed.map(VersionList.init)
       ).first
     }
     guard let row = deleted else { throw caller.gone }
