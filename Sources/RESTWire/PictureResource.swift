@@ -5,6 +5,9 @@ import Wiring
 
 /// `/v1/me/picture` and `/v1/pictures`.
 @EventLoop enum PictureResource {
+  /// The path of the picture that the profile names.
+  nonisolated static func path(_ name: String) -> String { "/v1/pictures/\(name)" }
+
   nonisolated static let operations =
     [BasePath.me, .users].flatMap(operations) + [
       Operation(

@@ -1,19 +1,19 @@
-import EventLoop
+package import EventLoop
 import JSON
 import Postgres
 
 /// The identities by which a user is known: linked to it, listed, taken away.
-package enum Identities {
-  /// The caller's identities, the oldest first, as a JSON array.
+@EventLoop package enum Identities {
+  /// The caller's identities, the oldest first.
   ///
   /// - Throws: `.unauthenticated`, `.unavailable`.
-  @EventLoop package static func list(
+  package static func list(
     of caller: Caller,
-    _ context: Context
-  ) async throws(Failure) -> [UInt8] {
-    let rows = try await context.store.read(IdentitiesQueries.list, caller.user, caller.authority)
-    guard let row = rows.first else { throw caller.gone }
-    return row.bytes
+    in store: Store
+  ) async throws(Failure) -> [IdentityInfo] {
+    let found = try await store.list(IdentitiesQueries.list, caller.user, caller.authority)
+    guard let found else { throw caller.gone }
+    return found
   }
 
   /// Attaches an email address and a password to the caller, and mails what confirms the address.
@@ -22,7 +22,7 @@ package enum Identities {
   /// - Throws: `.invalid`, `.emailTaken` in an app that reveals it, `.identityExists` when the caller
   ///   has a password already, `.tooManyAttempts` also when the address has all the claims it may,
   ///   `.wayInClosed`, `.unauthenticated`, `.overloaded`, `.unavailable`.
-  @EventLoop package static func linkPassword(
+  package static func linkPassword(
     _ credentials: Credentials,
     to caller: Caller,
     _ context: Context
@@ -82,7 +82,7 @@ package enum Identities {
   ///
   /// - Throws: `.identityTaken` when it is another user's, `.invalidExternalToken`, `.wayInClosed`,
   ///   `.unauthenticated`, `.unavailable`.
-  @EventLoop package static func linkToken(
+  package static func linkToken(
     _ token: String,
     to caller: Caller,
     _ context: Context
@@ -124,7 +124,7 @@ package enum Identities {
   ///
   /// - Throws: `.notFound`, `.lastIdentity` when there is no other to log in with,
   ///   `.unauthenticated`, `.unavailable`.
-  @EventLoop package static func unlink(
+  package static func unlink(
     _ identity: IdentityID,
     from caller: Caller,
     _ context: Context
@@ -158,7 +158,7 @@ package enum Identities {
   ///
   /// - Returns: whether its session counts, looked at when the lock is there: what held it may have
   ///   ended the session, as a reset of the password does.
-  @EventLoop static func lock(
+  static func lock(
     _ caller: Caller,
     in transaction: Transaction
   ) async throws(DatabaseError) -> Bool {
