@@ -184,7 +184,7 @@ class Devices(Case):
         self.assertEqual(len(self.device(newest, **app).json["users"]), 20)
         # Who found no room was not made.
         users = self.site.sql(
-            "select count(*) from users join apps using (app_id) where name = 'crowd'")
+            "select count(*) from users join apps using (app_id) where apps.name = 'crowd'")
         self.assertEqual(users, "20")
 
     def test_many_switch_at_once_and_one_is_active(self):
