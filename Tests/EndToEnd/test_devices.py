@@ -1,9 +1,28 @@
 """Several users on one device: every transition, and every one that is refused."""
 
+import functools
+import time
 import unittest
 
 from cases import Case, in_parallel
 from asking import JSON
+
+
+def in_a_moment(story):
+    """A test of what a secret still does for 30 seconds: told again when that time has passed before
+    its end, as on a machine that is busy."""
+    @functools.wraps(story)
+    def test(self):
+        for _ in range(10):
+            start = time.monotonic()
+            try:
+                return story(self)
+            except AssertionError:
+                if time.monotonic() - start < 30:
+                    raise
+        return self.fail("every try took too long")
+
+    return test
 
 
 class Devices(Case):
@@ -170,8 +189,10 @@ class Devices(Case):
         self.expect(self.remove(secret, next(iter(self.states(secret)))), 200)
         self.login_on(secret)
 
+    @in_a_moment
     def test_at_most_twenty_users_come_at_once(self):
-        app = self.site.add_app("crowd")
+        name = f"crowd-{time.monotonic_ns()}"
+        app = self.site.add_app(name)
         first = self.expect(self.post("/v1/login/anonymous", {}, headers=app), 200).json
         device = {"Dossier-Device": first["device_secret"], **app}
         answers = in_parallel(
@@ -184,7 +205,7 @@ class Devices(Case):
         self.assertEqual(len(self.device(newest, **app).json["users"]), 20)
         # Who found no room was not made.
         users = self.site.sql(
-            "select count(*) from users join apps using (app_id) where apps.name = 'crowd'")
+            f"select count(*) from users join apps using (app_id) where apps.name = '{name}'")
         self.assertEqual(users, "20")
 
     def test_many_switch_at_once_and_one_is_active(self):
@@ -303,6 +324,7 @@ class Devices(Case):
         self.site.sql("update devices set replaced_at = replaced_at - interval '31 seconds' "
                       f"where device_id = '{device}'")
 
+    @in_a_moment
     def test_who_copied_the_secret_before_a_login_gets_nothing_of_who_came_by_it(self):
         before = self.site.login()
         copied, device = before["device_secret"], before["device_id"]
@@ -340,6 +362,7 @@ class Devices(Case):
             self.expect(answer, 401, "device_unknown")
         self.expect(self.shown(newest, "PUT", "/active", theirs), 200)
 
+    @in_a_moment
     def test_the_secret_before_goes_on_for_no_longer_than_until_the_next_login(self):
         first = self.site.login()
         self.login_on(first["device_secret"])
@@ -370,6 +393,7 @@ class Devices(Case):
         self.assertNotIn("device_secret", self.expect(switch, 200).json)
         self.assertNotIn("device_secret", self.expect(self.refresh(switch.json), 200).json)
 
+    @in_a_moment
     def test_many_log_in_at_once_and_one_secret_counts(self):
         first = self.site.login()
         device = {"Dossier-Device": first["device_secret"]}
