@@ -91,7 +91,7 @@ let package = Package(
     ),
     .target(
       name: "RESTWire",
-      dependencies: ["Dossier", "EventLoop", "HTTP", "JSON", "Operators", "Wiring"],
+      dependencies: ["Dossier", "EventLoop", "HTTP", "JSON", "Operators", "Postgres", "Wiring"],
       swiftSettings: house
     ),
     .target(
@@ -105,6 +105,7 @@ let package = Package(
       name: "dossier",
       dependencies: [
         "CLinux", "Configuration", "Dossier", "EventLoop", "JSON", "Outbound", "Postgres",
+        "RESTWire",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: house
@@ -143,7 +144,7 @@ let package = Package(
     ),
     .testTarget(
       name: "DossierTests",
-      dependencies: ["Dossier", "EventLoop", "JSON", "Postgres", "TestSupport"],
+      dependencies: ["Dossier", "EventLoop", "JSON", "Postgres", "RESTWire", "TestSupport"],
       swiftSettings: house
     ),
     .testTarget(

@@ -40,6 +40,9 @@ package struct DatabaseSettings: Sendable {
         ("statement_timeout", "\(milliseconds)"),
         ("idle_in_transaction_session_timeout", "10000"),
         ("jit", "off"),
+        // Times are read in one form, whatever the server's own settings say.
+        ("timezone", "UTC"),
+        ("datestyle", "ISO"),
       ]
     )
   }

@@ -9,7 +9,8 @@ import Wiring
   nonisolated static let operations: [Operation] = [
     Operation(.get, "/v1/apps", access: .operator, gives: [.ok(.apps)], summary: "List the apps") {
       (call) async throws(Failure) in
-      Response(.ok, json: try await Apps.list(for: call.administrator))
+      let apps = try await Apps.list(for: call.administrator)
+      return Response(.ok, list: apps, \.summary)
     },
     Operation(
       .post,

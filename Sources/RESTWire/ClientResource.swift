@@ -15,7 +15,8 @@ import Wiring
       summary: "List the clients of all apps"
     ) {
       (call) async throws(Failure) in
-      Response(.ok, json: try await Clients.list(of: nil, for: call.administrator))
+      let clients = try await Clients.list(of: nil, for: call.administrator)
+      return Response(.ok, list: clients, \.json)
     },
     Operation(
       .post,

@@ -1,6 +1,7 @@
 import Dossier
 import EventLoop
 import HTTP
+import JSON
 import Wiring
 
 /// `/v1/device`: who is known on a device, and who is active.
@@ -54,6 +55,10 @@ import Wiring
   static let notAnID = Fault("/user_id", "id", "An id has 24 hexadecimal characters.")
 
   private static func list(_ call: Call) async throws(Failure) -> Response {
-    Response(.ok, json: try await Devices.list(call.context))
+    let known = try await Devices.list(call.context)
+    let body: JSON = [
+      "device_id": .string(known.device.text), "users": .array(known.users.map(\.json)),
+    ]
+    return Response(.ok, json: body.serialized())
   }
 }

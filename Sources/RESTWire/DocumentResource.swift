@@ -116,7 +116,7 @@ struct DocumentResource: Sendable {
       of: call.caller,
       call.context
     )
-    return query.response(page, call)
+    return query.response(page, call, \.json)
   }
 
   @EventLoop private func readVersion(_ call: Call) async throws(Failure) -> Response {

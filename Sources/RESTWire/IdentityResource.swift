@@ -29,7 +29,7 @@ import Wiring
         gives: [.ok(.apiKeys)],
         summary: "List the API keys"
       ) { (call) async throws(Failure) in
-        Response(.ok, json: try await APIKeys.list(of: call.caller, call.context))
+        Response(.ok, list: try await APIKeys.list(of: call.caller, call.context), \.json)
       },
       Operation(
         .post,
@@ -85,7 +85,7 @@ import Wiring
         summary: "List the identities"
       ) {
         (call) async throws(Failure) in
-        Response(.ok, json: try await Identities.list(of: call.caller, call.context))
+        try await list(call)
       },
       Operation(
         .delete,
@@ -117,7 +117,11 @@ import Wiring
     case "api-key": return try await makeKey(call.strings("provider", "name")[1], call)
     default: throw .invalid([unknownProvider])
     }
-    return Response(.ok, json: try await Identities.list(of: call.caller, call.context))
+    return try await list(call)
+  }
+
+  private static func list(_ call: Call) async throws(Failure) -> Response {
+    Response(.ok, list: try await Identities.list(of: call.caller, in: call.store), \.json)
   }
 
   private static func unlink(_ call: Call) async throws(Failure) -> Response {

@@ -15,7 +15,8 @@ import Wiring
       summary: "List the paths that users can be searched by"
     ) { (call) async throws(Failure) in
       let app = try call.context.app.name
-      return Response(.ok, json: try await SearchIndexes.list(of: app, for: call.administrator))
+      let paths = try await SearchIndexes.list(of: app, for: call.administrator)
+      return Response(.ok, list: paths, \.json)
     },
     Operation(
       .post,

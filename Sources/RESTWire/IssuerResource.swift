@@ -14,10 +14,8 @@ import Wiring
       gives: [.ok(.issuers)],
       summary: "List the issuers whose tokens the app takes"
     ) { (call) async throws(Failure) in
-      Response(
-        .ok,
-        json: try await Issuers.list(of: call.context.app.name, for: call.administrator)
-      )
+      let app = try call.context.app.name
+      return Response(.ok, list: try await Issuers.list(of: app, for: call.administrator), \.json)
     },
     Operation(
       .post,

@@ -28,6 +28,6 @@ import Wiring
 
   private static func list(_ call: Call) async throws(Failure) -> Response {
     let keys = try await SigningKeys.list(of: call.context.app.name, for: call.administrator)
-    return Response(.ok, json: keys)
+    return Response(.ok, list: keys, \.json)
   }
 }

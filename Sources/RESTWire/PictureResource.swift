@@ -5,6 +5,9 @@ import Wiring
 
 /// `/v1/me/picture` and `/v1/pictures`.
 @EventLoop enum PictureResource {
+  /// The path of the picture that the profile names.
+  nonisolated static func path(_ name: String) -> String { "/v1/pictures/\(name)" }
+
   nonisolated static let operations =
     [BasePath.me, .users].flatMap(operations) + [
       Operation(
@@ -40,7 +43,7 @@ import Wiring
           throw .unforeseen("a picture without a body")
         }
         let profile = try await Pictures.set(file, of: call.caller, call.context)
-        return Response(.ok, json: profile.body, tag: EntityTag(profile.version))
+        return Response(.ok, profile)
       },
       Operation(
         .delete,

@@ -6,6 +6,8 @@ import Wiring
 
 /// `/v1/me`.
 @EventLoop enum ProfileResource {
+  private nonisolated static let patchLimit = 16_384
+
   nonisolated static let operations: [Operation] =
     [
       Operation(
@@ -21,7 +23,7 @@ import Wiring
         .patch,
         "/v1/me",
         access: .user(scope: Scopes.updateMetadata),
-        body: .patch(limit: 16_384),
+        body: .patch(limit: patchLimit),
         takes: .profilePatch,
         versions: .write,
         gives: [.ok(.profile)],
@@ -47,27 +49,48 @@ import Wiring
         gives: [.ok(.object, "All of it.")],
         summary: "Everything that is stored about the user, as one JSON document"
       ) { (call) async throws(Failure) in
-        var response = Response(.ok, json: try await Export.all(of: call.caller, call.context))
+        var response = Response(.ok, json: try await Export.all(of: call.caller, call.context).text)
         response.add(.contentDisposition, "attachment; filename=\"export.json\"")
         return response
       }
     }
 
   static func read(_ call: Call) async throws(Failure) -> Response {
-    try call.response(with: await Profile.read(of: call.caller, in: call.store))
+    try call.response(with: await Profiles.read(by: form, of: call.caller, in: call.store))
   }
 
   static func patch(_ call: Call) async throws(Failure) -> Response {
     let condition = try call.condition
-    let profile: StoredDocument
     switch call.body {
     case .jsonPatch(let patch):
-      profile = try await Profile.apply(patch, if: condition, of: call.caller, call.context)
+      let profile = try await Profiles.revise(if: condition, of: call.caller, call.context) {
+        (profile) throws(Failure) in
+        let before = profile.json
+        return difference(before, try Documents.patched(before, by: patch, limit: patchLimit))
+      }
+      return Response(.ok, profile)
     case .mergePatch(let patch, _), .json(let patch, _):
-      profile = try await Profile.merge(patch, if: condition, of: call.caller, call.context)
+      guard let members = patch.object else {
+        throw .invalid([Fault("", "type", "The patch must be an object.")])
+      }
+      return Response(
+        .ok,
+        try await Profiles.change(members, if: condition, of: call.caller, call.context)
+      )
     case .none, .form, .multipart, .bytes: throw .unforeseen("a patch without a body")
     }
-    return Response(.ok, json: profile.body, tag: EntityTag(profile.version))
+  }
+
+  /// The members that `after` has otherwise than `before`; null for those that it has not.
+  private nonisolated static func difference(_ before: JSON, _ after: JSON) -> JSONObject {
+    var members = JSONObject()
+    for (name, value) in before.object ?? JSONObject() where after[name] != value {
+      members[name] = after[name] ?? .null
+    }
+    for (name, value) in after.object ?? JSONObject() where before[name] == nil {
+      members[name] = value
+    }
+    return members
   }
 
   static func delete(_ call: Call) async throws(Failure) -> Response {

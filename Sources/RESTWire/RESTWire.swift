@@ -1,11 +1,15 @@
 import EventLoop
 package import HTTP
 import JSON
+package import Postgres
 package import Wiring
 
 /// Dossier's own REST API, `/v1`.
 package struct RESTWire: Wire {
   package init() {}
+
+  /// The statements that are not the domain's.
+  package static let statements: [any PreparedStatement] = [ProfileResource.form]
 
   package var routes: [Route] { Self.chapters.flatMap(\.operations).map(\.route) }
   package var prefixes: [String] { ["/v1"] }

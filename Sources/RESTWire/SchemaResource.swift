@@ -15,7 +15,7 @@ import Wiring
       summary: "List the schemas that the app has for documents"
     ) { (call) async throws(Failure) in
       let app = try call.context.app.name
-      return Response(.ok, json: try await Schemas.list(of: app, for: call.administrator))
+      return Response(.ok, list: try await Schemas.list(of: app, for: call.administrator), \.json)
     },
     Operation(
       .get,

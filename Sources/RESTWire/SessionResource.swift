@@ -22,7 +22,7 @@ import Wiring
           count: query.limit,
           call.context
         )
-        return query.response(page, call)
+        return query.response(page, call, \.json)
       }
     ]
 
@@ -43,9 +43,10 @@ import Wiring
           of: call.caller,
           before: query.cursor(),
           count: query.limit,
-          call.context
+          in: call.store
         )
-        return query.response(page, call)
+        let current = try call.caller.session
+        return query.response(page, call) { $0.json(current: current) }
       },
       Operation(
         .delete,

@@ -81,7 +81,7 @@ import Wiring
         count: query.limit,
         for: call.administrator
       )
-      return query.response(page, call)
+      return query.response(page, call, \.json)
     },
   ]
 
@@ -89,10 +89,10 @@ import Wiring
   private static func list(_ call: Call) async throws(Failure) -> Response {
     let query = try ListQuery(call.request.query, known: ["filter"])
     let app = try call.context.app.id
-    let page: Page<UserID>
+    let page: Page<Profile>
     if let filter = query["filter"] {
       page = try await Users.search(
-        filter,
+        try Filter(filter),
         of: app,
         after: query.cursor(),
         count: query.limit,
@@ -106,14 +106,13 @@ import Wiring
         for: call.administrator
       )
     }
-    return query.response(page, call)
+    return query.response(page, call, \.json)
   }
 
   private static func create(_ call: Call) async throws(Failure) -> Response {
     let made = try await Users.create(call.json, in: call.context.app, by: call.administrator)
-    let tag = EntityTag(made.profile.version)
-    var response = Response(.created, json: made.profile.body, tag: tag)
-    response.add(.location, "/v1/users/\(made.user)")
+    var response = Response(.created, made)
+    response.add(.location, "/v1/users/\(made.id)")
     return response
   }
 
@@ -129,6 +128,6 @@ import Wiring
       if: call.condition,
       by: call.administrator
     )
-    return Response(.ok, json: profile.body, tag: EntityTag(profile.version))
+    return Response(.ok, profile)
   }
 }

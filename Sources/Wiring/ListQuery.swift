@@ -1,6 +1,7 @@
 package import Dossier
 import EventLoop
 package import HTTP
+package import JSON
 
 /// The query of a list that comes in pages: `cursor`, `limit` and what the list has of its own.
 package struct ListQuery {
@@ -38,9 +39,13 @@ package struct ListQuery {
     return cursor
   }
 
-  /// The page, with a `Link` to the next: the same path and query, going on from there.
-  @EventLoop package func response(_ page: Page<some Any>, _ call: Call) -> Response {
-    var response = Response(.ok, json: page.items)
+  /// The page as an array, with a `Link` to the next: the same path and query, going on from there.
+  @EventLoop package func response<Item>(
+    _ page: Page<Item>,
+    _ call: Call,
+    _ render: (Item) -> JSON
+  ) -> Response {
+    var response = Response(.ok, json: JSON.array(page.items.map(render)).serialized())
     guard let next = page.next else { return response }
     let others = parameters.names.filter { $0 != "cursor" }.compactMap { name in
       parameters[name].map { "\(name)=\(PercentCoding.encode($0))" }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Dossier
 import JSON
+import RESTWire
 
 struct AppCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -35,7 +36,7 @@ struct AppCommand: ParsableCommand {
       common.run { session async throws(CommandFailure) in
         Outcome(
           try await session.doing { administrator async throws(Failure) in
-            try await Apps.list(for: administrator)
+            .array(try await Apps.list(for: administrator).map(\.summary))
           },
           columns: ["name", "hosts", "version", "created_at"]
         )

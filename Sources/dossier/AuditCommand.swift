@@ -1,5 +1,7 @@
 import ArgumentParser
 import Dossier
+import JSON
+import RESTWire
 
 struct AuditCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -35,7 +37,7 @@ struct AuditCommand: ParsableCommand {
   func run() throws {
     let cursor = before.flatMap { EventID($0) }
     common.run { session async throws(CommandFailure) in
-      let page: Page<EventID>
+      let page: Page<AuditEntry>
       var columns = ["id", "at", "app", "user_id", "action", "actor", "address", "detail"]
       if let user {
         columns.removeAll { $0 == "app" || $0 == "user_id" }
@@ -51,10 +53,20 @@ struct AuditCommand: ParsableCommand {
         }
       }
       return Outcome(
-        page.items,
+        .array(page.items.map(user == nil ? \.jsonWithSubject : \.json)),
         columns: columns,
         remark: page.next.map { "there may be more: --before \($0)" }
       )
     }
+  }
+}
+
+extension AuditEntry {
+  /// With what it is about, in a trail of more than one user.
+  fileprivate var jsonWithSubject: JSON {
+    var members = json.object ?? JSONObject()
+    members["app"] = app.map(JSON.string) ?? .null
+    members["user_id"] = user.map { .string($0.text) } ?? .null
+    return .object(members)
   }
 }

@@ -2,6 +2,7 @@ import ArgumentParser
 import Dossier
 import EventLoop
 import JSON
+import RESTWire
 
 struct ClientCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -60,7 +61,7 @@ struct ClientCommand: ParsableCommand {
         if let app { _ = try await session.app(app) }
         return Outcome(
           try await session.doing { administrator async throws(Failure) in
-            try await Clients.list(of: app, for: administrator)
+            .array(try await Clients.list(of: app, for: administrator).map(\.json))
           },
           columns: ["id", "app", "name", "disabled", "created_at", "scopes"]
         )

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Dossier
 import JSON
+import RESTWire
 
 struct IndexCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -53,7 +54,7 @@ struct IndexCommand: ParsableCommand {
         ) {
           app,
           administrator async throws(Failure) in
-          try await SearchIndexes.list(of: app, for: administrator)
+          try await SearchIndexes.list(of: app, for: administrator).map(\.json)
         }
       }
     }

@@ -2,6 +2,7 @@ import ArgumentParser
 import Dossier
 import FoundationEssentials
 import JSON
+import RESTWire
 
 struct IssuerCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -116,7 +117,7 @@ struct IssuerCommand: ParsableCommand {
         ) {
           app,
           administrator async throws(Failure) in
-          try await Issuers.list(of: app, for: administrator)
+          try await Issuers.list(of: app, for: administrator).map(\.json)
         }
       }
     }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Dossier
+import RESTWire
 
 struct KeyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -112,7 +113,7 @@ extension Session {
       of: app,
       columns: ["id", "purpose", "algorithm", "current", "created_at", "retires_at"]
     ) { app, administrator async throws(Failure) in
-      try await SigningKeys.list(of: app, for: administrator)
+      try await SigningKeys.list(of: app, for: administrator).map(\.json)
     }
   }
 }

@@ -42,11 +42,6 @@ struct Outcome: Sendable {
     verbatim = text.hasSuffix("\n") ? text : text + "\n"
   }
 
-  /// Takes JSON as the database wrote it.
-  init(_ bytes: [UInt8], columns: [String]? = nil, remark: String? = nil) {
-    self.init((try? JSON.parse(bytes)) ?? .null, columns: columns, remark: remark)
-  }
-
   func text(_ format: OutputFormat) -> String {
     if let verbatim { return verbatim }
     return switch format {

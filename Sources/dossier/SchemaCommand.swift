@@ -2,6 +2,7 @@ import ArgumentParser
 import Dossier
 import Glibc
 import JSON
+import RESTWire
 
 struct SchemaCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -65,7 +66,7 @@ struct SchemaCommand: ParsableCommand {
         try await session.list(of: options.app, columns: ["class", "bytes", "updated_at"]) {
           app,
           administrator async throws(Failure) in
-          try await Schemas.list(of: app, for: administrator)
+          try await Schemas.list(of: app, for: administrator).map(\.json)
         }
       }
     }

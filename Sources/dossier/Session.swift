@@ -4,6 +4,7 @@ import Dossier
 import EventLoop
 import FoundationEssentials
 import Glibc
+import JSON
 import Outbound
 import Postgres
 
@@ -144,12 +145,12 @@ struct AppOptions: ParsableArguments {
   func list(
     of app: String?,
     columns: [String],
-    _ read: @EventLoop (String, Administrator) async throws(Failure) -> [UInt8]
+    _ read: @EventLoop (String, Administrator) async throws(Failure) -> [JSON]
   ) async throws(CommandFailure) -> Outcome {
     let rows = try await doing { administrator async throws(Failure) in
       try await read(app ?? usualApp, administrator)
     }
-    return Outcome(rows, columns: columns)
+    return Outcome(.array(rows), columns: columns)
   }
 
   /// The id of an app by its name.

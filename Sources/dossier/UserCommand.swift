@@ -2,6 +2,7 @@ import ArgumentParser
 import Dossier
 import EventLoop
 import JSON
+import RESTWire
 
 struct UserCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -51,7 +52,7 @@ struct UserCommand: ParsableCommand {
             return try await Users.page(of: app, after: cursor, count: count, for: administrator)
           }
           return try await Users.search(
-            filter,
+            try Filter(filter),
             of: app,
             after: cursor,
             count: count,
@@ -59,7 +60,7 @@ struct UserCommand: ParsableCommand {
           )
         }
         return Outcome(
-          page.items,
+          .array(page.items.map(\.json)),
           columns: ["id", "email", "email_verified", "anonymous", "blocked", "created_at"],
           remark: page.next.map { "there may be more: --after \($0)" }
         )
@@ -75,7 +76,7 @@ struct UserCommand: ParsableCommand {
 
     func run() throws {
       user.run { id, app, administrator async throws(Failure) in
-        Outcome(try await Users.details(of: id, in: app, for: administrator))
+        Outcome(try await Users.details(of: id, in: app, for: administrator).json)
       }
     }
   }
@@ -88,7 +89,7 @@ struct UserCommand: ParsableCommand {
 
     func run() throws {
       user.run { id, app, administrator async throws(Failure) in
-        Outcome(try await Users.setBlocked(true, id, of: app, by: administrator).body)
+        Outcome(try await Users.setBlocked(true, id, of: app, by: administrator).json)
       }
     }
   }
@@ -99,7 +100,7 @@ struct UserCommand: ParsableCommand {
 
     func run() throws {
       user.run { id, app, administrator async throws(Failure) in
-        Outcome(try await Users.setBlocked(false, id, of: app, by: administrator).body)
+        Outcome(try await Users.setBlocked(false, id, of: app, by: administrator).json)
       }
     }
   }
@@ -115,10 +116,10 @@ struct UserCommand: ParsableCommand {
       user.run { id, app, administrator async throws(Failure) in
         try await Users.confirmEmail(of: id, in: app, by: administrator)
         return Outcome(
-          try await Profile.read(
+          try await Profiles.read(
             of: Caller(.operator, scopes: .everything, on: id, of: app),
             in: administrator.store
-          ).body
+          ).json
         )
       }
     }
@@ -170,5 +171,16 @@ struct UserArgument: ParsableArguments {
         try await verb(id, app, administrator)
       }
     }
+  }
+}
+
+extension UserDetails {
+  fileprivate var json: JSON {
+    var members = profile.json.object ?? JSONObject()
+    members["last_login_at"] = lastLoginAt.map { .string($0.text) } ?? .null
+    members["login_count"] = .number(JSONNumber(loginCount))
+    members["identities"] = .array(identities.map(\.json))
+    members["sessions"] = .array(sessions.map(\.json))
+    return .object(members)
   }
 }

@@ -1,14 +1,18 @@
 import Dossier
 import FoundationEssentials
 import Postgres
+import RESTWire
 import Testing
 
-/// That `AllQueries` has all statements: one that it lacks is prepared by no test.
+/// The domain's, and those of wires.
+let allStatements = AllQueries.statements + RESTWire.statements
+
+/// That `allStatements` has all statements: one that it lacks is prepared by no test.
 @Suite struct StatementListTests {
   @Test func `every statement that is declared is listed`() throws {
     let (declared, unreadable) = try Self.declarations()
     #expect(unreadable == [])
-    let listed = Set(AllQueries.statements.map { "\($0.name)" })
+    let listed = Set(allStatements.map { "\($0.name)" })
     #expect(declared.subtracting(listed).sorted() == [])
     #expect(listed.subtracting(declared).sorted() == [])
   }

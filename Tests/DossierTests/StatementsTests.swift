@@ -19,7 +19,7 @@ import Testing
     )
     defer { connection.close() }
     var failures: [String] = []
-    for statement in AllQueries.statements {
+    for statement in allStatements {
       do throws(DatabaseError) {
         try await connection.script("prepare \"\(statement.name)\" as \(statement.sql)")
       } catch {
@@ -30,12 +30,12 @@ import Testing
   }
 
   @Test func `no two statements have one name`() {
-    let names = AllQueries.statements.map { "\($0.name)" }
+    let names = allStatements.map { "\($0.name)" }
     #expect(Set(names).count == names.count)
   }
 
   @Test func `what writes documents keeps the version and brings indexes up to date`() {
-    for statement in AllQueries.statements {
+    for statement in allStatements {
       let sql = "\(statement.sql)"
       let writes = ["insert into documents", "update documents"].contains { sql.contains($0) }
       for call in ["index_document(", "keep_version("] {

@@ -2,48 +2,22 @@ package import Postgres
 
 package enum AppsAdministrationQueries {
   /// Fails by `apps_name_key` when there is one of that name.
-  static let create = Statement<AppRecord, AppID, String>(
+  static let create = Statement<NoRow, AppID, String>(
     "apps.create",
-    """
-    insert into apps (app_id, name) values ($1, $2)
-    returning app_id, name, settings::text, '', version, to_json(created_at) #>> '{}',
-      to_json(updated_at) #>> '{}'
-    """
+    "insert into apps (app_id, name) values ($1, $2)"
   )
 
-  static let list = Statement<JSONText>(
-    "apps.list",
-    """
-    select coalesce(json_agg(json_build_object(
-      'id', a.app_id, 'name', a.name,
-      'hosts', (select coalesce(json_agg(h.host order by h.host), '[]') from app_hosts h
-        where h.app_id = a.app_id),
-      'version', a.version, 'created_at', a.created_at) order by a.name), '[]')::text
-    from apps a
-    """
-  )
+  static let list = Statement<AppRecord>("apps.list", "select * from app_records order by name")
 
   static let find = Statement<AppRecord, String>(
     "apps.find",
-    """
-    select app_id, name, settings::text,
-      coalesce((select string_agg(host, ' ' order by host) from app_hosts h
-        where h.app_id = a.app_id), ''),
-      version, to_json(created_at) #>> '{}', to_json(updated_at) #>> '{}'
-    from apps a where name = $1
-    """
+    "select * from app_records where name = $1"
   )
 
   /// So that changes of one app follow one another.
   static let lock = Statement<App, String>(
     "apps.lock",
-    """
-    select app_id, name, settings::text,
-      coalesce((select string_agg(host, ' ' order by host) from app_hosts h
-        where h.app_id = a.app_id), ''),
-      version
-    from apps a where name = $1 for update
-    """
+    "select * from app_records where name = $1 for update"
   )
 
   /// Merges settings, and makes the hosts those of a JSON array.

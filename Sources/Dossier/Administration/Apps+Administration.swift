@@ -25,23 +25,13 @@ package struct AppRecord: RowDecodable {
   package let version: Int
   package let hosts: [String]
   package let settings: AppSettings
-  private let times: (created: String, updated: String)
+  package let createdAt: Timestamp
+  package let updatedAt: Timestamp
 
   package init(from row: Row) throws(DatabaseError) {
     let app = try App(from: row)
     (id, name, version, hosts, settings) = (app.id, app.name, app.version, app.hosts, app.settings)
-    times = (try row.text(5), try row.text(6))
-  }
-
-  /// `id, name, hosts, settings, chosen, version, created_at, updated_at`; `settings` are those in
-  /// force, `chosen` the names of those that are not left to their defaults.
-  package var json: JSON {
-    [
-      "id": .string(id.text), "name": .string(name), "hosts": .array(hosts.map(JSON.string)),
-      "settings": .object(settings.json), "chosen": .array(settings.chosenNames.map(JSON.string)),
-      "version": .number(JSONNumber(version)), "created_at": .string(times.created),
-      "updated_at": .string(times.updated),
-    ]
+    (createdAt, updatedAt) = (try row.time(5), try row.time(6))
   }
 }
 
@@ -61,20 +51,20 @@ extension Apps {
     if let fault = OperatorName.fault(in: name, at: "/name") { throw .invalid([fault]) }
     let id = AppID()
     return try await administrator.transaction { transaction async throws(DatabaseError) in
-      let made = try await transaction.run(AppsAdministrationQueries.create, id, name)
+      _ = try await transaction.run(AppsAdministrationQueries.create, id, name)
       try await administrator.record(
         "app_create",
         app: id,
         detail: ["name": .string(name)],
         in: transaction
       )
-      return made
+      return try await transaction.run(AppsAdministrationQueries.find, name)
     }.first.orUnforeseen("an app that was made")
   }
 
-  /// All apps by name: `id, name, hosts, version, created_at` each, as a JSON array.
-  package static func list(for administrator: Administrator) async throws(Failure) -> [UInt8] {
-    try await administrator.store.read(AppsAdministrationQueries.list).first?.bytes ?? []
+  /// All apps by name.
+  package static func list(for administrator: Administrator) async throws(Failure) -> [AppRecord] {
+    try await administrator.store.read(AppsAdministrationQueries.list)
   }
 
   /// - Throws: `.unknownApp`, `.unavailable`.

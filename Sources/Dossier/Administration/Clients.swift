@@ -21,6 +21,26 @@ package struct Client: RowDecodable {
   package func belongs(to app: AppID) -> Bool { isOperator || self.app == app }
 }
 
+/// A client as those see it who administer clients.
+package struct ClientInfo: RowDecodable {
+  package let id: ClientID
+  /// The name of its app; nil for an operator's.
+  package let app: String?
+  package let name: String
+  package let scopes: [String]
+  package let isDisabled: Bool
+  package let createdAt: Timestamp
+
+  package init(from row: Row) throws(DatabaseError) {
+    id = try row.id(0)
+    app = row.text(ifAny: 1)
+    name = try row.text(2)
+    scopes = try row.text(3).split(separator: " ").map(String.init)
+    isDisabled = try row.bool(4)
+    createdAt = try row.time(5)
+  }
+}
+
 extension Scopes {
   package static let readUsers = "read:users"
   package static let updateUsers = "update:users"
@@ -146,14 +166,13 @@ package enum Clients {
   /// - Parameters:
   ///   - app: the name of one whose clients are asked for; nil for all.
   ///   - administrator: who asks.
-  /// - Returns: a JSON array with `id, app, name, scopes, disabled, created_at` each; an operator's
-  ///   has null for `app`.
+  /// - Returns: the clients.
   /// - Throws: `.unavailable`.
   @EventLoop package static func list(
     of app: String?,
     for administrator: Administrator
-  ) async throws(Failure) -> [UInt8] {
-    try await administrator.store.read(ClientQueries.list, app).first?.bytes ?? []
+  ) async throws(Failure) -> [ClientInfo] {
+    try await administrator.store.read(ClientQueries.list, app)
   }
 
   /// Disables a client, whose next call is refused, or enables it again.
@@ -219,15 +238,13 @@ package enum ClientQueries {
     "insert into clients (client_id, app_id, name, scope, key_hash) values ($1, $2, $3, $4, $5)"
   )
 
-  static let list = Statement<JSONText, String?>(
+  static let list = Statement<ClientInfo, String?>(
     "clients.list",
     """
-    select coalesce(json_agg(json_build_object(
-      'id', c.client_id, 'app', a.name, 'name', c.name,
-      'scopes', string_to_array(c.scope, ' '), 'disabled', c.disabled_at is not null,
-      'created_at', c.created_at) order by c.client_id), '[]')::text
+    select c.client_id, a.name, c.name, c.scope, c.disabled_at is not null, c.created_at
     from clients c left join apps a on a.app_id = c.app_id
     where $1::text is null or a.name = $1
+    order by c.client_id
     """
   )
 

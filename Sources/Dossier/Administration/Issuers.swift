@@ -38,6 +38,35 @@ package struct IssuerDescription: Sendable {
   }
 }
 
+/// An issuer as those see it who administer it: without its secret.
+package struct IssuerInfo: RowDecodable {
+  package let name: String
+  package let issuer: String
+  package let audience: String
+  package let keys: Keys
+  package let jwksURL: String?
+  /// Members of the profile with the claims they are taken from, where those are not the usual ones.
+  package let claims: JSON
+  package let createdAt: Timestamp
+
+  /// What its tokens are verified by.
+  package enum Keys: String, Sendable {
+    case url
+    case set
+    case secret
+  }
+
+  package init(from row: Row) throws(DatabaseError) {
+    name = try row.text(0)
+    issuer = try row.text(1)
+    audience = try row.text(2)
+    keys = Keys(rawValue: try row.text(3)) ?? .secret
+    jwksURL = row.text(ifAny: 4)
+    claims = try row.json(5)
+    createdAt = try row.time(6)
+  }
+}
+
 /// Those whose JWTs are a way into an app.
 package enum Issuers {
   /// Adds an issuer to an app; its tokens are taken at once.
@@ -90,17 +119,16 @@ package enum Issuers {
     }
   }
 
-  /// The issuers of an app by name, without secrets: `name, issuer, audience, keys, jwks_url,
-  /// claims, created_at` each, as a JSON array; `keys` is `url`, `set` or `secret`.
+  /// The issuers of an app by name, without secrets.
   ///
   /// - Throws: `.unknownApp`, `.unavailable`.
   @EventLoop package static func list(
     of app: String,
     for administrator: Administrator
-  ) async throws(Failure) -> [UInt8] {
-    let rows = try await administrator.store.read(IssuerAdministrationQueries.list, app)
-    guard let row = rows.first else { throw .unknownApp }
-    return row.bytes
+  ) async throws(Failure) -> [IssuerInfo] {
+    let found = try await administrator.store.list(IssuerAdministrationQueries.list, app)
+    guard let found else { throw .unknownApp }
+    return found
   }
 
   /// Removes an issuer: its users stay, and its tokens are no way in until one of its `iss` is added
@@ -194,18 +222,15 @@ package enum IssuerAdministrationQueries {
     """
   )
 
-  /// One row when there is such an app.
-  static let list = Statement<JSONText, String>(
+  /// One row at least when there is such an app.
+  static let list = Statement<Found<IssuerInfo>, String>(
     "issuers.list",
     """
-    select (select coalesce(json_agg(json_build_object(
-        'name', i.name, 'issuer', i.issuer, 'audience', i.audience,
-        'keys', case when i.jwks_url is not null then 'url' when i.jwks is not null then 'set'
-          else 'secret' end,
-        'jwks_url', i.jwks_url, 'claims', i.claims, 'created_at', i.created_at)
-        order by i.name), '[]')
-      from issuers i where i.app_id = a.app_id)::text
-    from apps a where a.name = $1
+    select i.name, i.issuer, i.audience,
+      case when i.jwks_url is not null then 'url' when i.jwks is not null then 'set'
+        else 'secret' end, i.jwks_url, i.claims, i.created_at
+    from apps a left join issuers i on i.app_id = a.app_id
+    where a.name = $1 order by i.name
     """
   )
 

@@ -8,17 +8,16 @@ package enum SigningKeys {
   /// may be good for, and the time in which the last worker takes up the new key.
   private static let verifying = 86_400 + 300
 
-  /// The keys of an app, the newest first, without secrets: `id, purpose, algorithm, current,
-  /// created_at, retires_at` each, as a JSON array; those that verify no more are left out.
+  /// The keys of an app, the newest first, without secrets; those that verify no more are left out.
   ///
   /// - Throws: `.unknownApp`, `.unavailable`.
   @EventLoop package static func list(
     of app: String,
     for administrator: Administrator
-  ) async throws(Failure) -> [UInt8] {
-    let rows = try await administrator.store.read(SigningKeyQueries.list, app)
-    guard let row = rows.first else { throw .unknownApp }
-    return row.bytes
+  ) async throws(Failure) -> [SigningKeyInfo] {
+    let found = try await administrator.store.list(SigningKeyQueries.list, app)
+    guard let found else { throw .unknownApp }
+    return found
   }
 
   /// Makes a new current key.
@@ -82,19 +81,35 @@ package enum SigningKeys {
   }
 }
 
+/// A signing key as those see it who administer it: without its secret.
+package struct SigningKeyInfo: RowDecodable {
+  package let id: String
+  package let purpose: String
+  package let algorithm: String
+  package let createdAt: Timestamp
+  /// Until when it verifies; nil for the one that signs.
+  package let retiresAt: Timestamp?
+
+  package init(from row: Row) throws(DatabaseError) {
+    id = try row.text(0)
+    purpose = try row.text(1)
+    algorithm = try row.text(2)
+    createdAt = try row.time(3)
+    retiresAt = try row.time(ifAny: 4)
+  }
+}
+
 package enum SigningKeyQueries {
-  /// One row when there is such an app.
-  static let list = Statement<JSONText, String>(
+  /// One row at least when there is such an app.
+  static let list = Statement<Found<SigningKeyInfo>, String>(
     "signing_keys.list",
     """
-    select (select coalesce(json_agg(json_build_object(
-        'id', k.key_id, 'purpose', k.purpose, 'algorithm', k.algorithm,
-        'current', k.retires_at is null, 'created_at', k.created_at,
-        'retires_at', k.retires_at) order by k.retires_at is not null,
-          k.created_at desc, k.key_id), '[]')
-      from signing_keys k
-      where k.app_id = a.app_id and (k.retires_at is null or k.retires_at > now()))::text
-    from apps a where a.name = $1
+    select k.key_id, k.purpose, k.algorithm, k.created_at, k.retires_at
+    from apps a
+    left join signing_keys k on k.app_id = a.app_id
+      and (k.retires_at is null or k.retires_at > now())
+    where a.name = $1
+    order by k.retires_at is not null, k.created_at desc, k.key_id
     """
   )
 

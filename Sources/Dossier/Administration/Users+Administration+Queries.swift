@@ -1,4 +1,3 @@
-import JSON
 package import Postgres
 
 /// A user whose row is locked.
@@ -14,55 +13,46 @@ struct LockedUser: RowDecodable {
   }
 }
 
-/// A profile with what else there is to tell of the user.
-struct UserDetails: RowDecodable {
-  let json: JSON
+/// A user with what a profile does not have.
+package struct UserDetails: Sendable {
+  package let profile: Profile
+  package let lastLoginAt: Timestamp?
+  package let loginCount: Int
+  /// The oldest first.
+  package let identities: [IdentityInfo]
+  /// The live ones, the newest first.
+  package let sessions: [Session]
+}
+
+/// When a user came, and how often.
+struct LoginHistory: RowDecodable {
+  let last: Timestamp?
+  let count: Int
 
   init(from row: Row) throws(DatabaseError) {
-    var all = JSONObject()
-    for column in [0, 1] {
-      let part = try? JSON.parse(try row.bytes(column))
-      for (name, value) in part?.object ?? JSONObject() { all[name] = value }
-    }
-    json = .object(all)
+    last = try row.time(ifAny: 0)
+    count = try row.int(1)
   }
 }
 
 package enum UsersAdministrationQueries {
   /// Served by `users_by_app`.
-  static let page = Statement<Page<UserID>, AppID, UserID?, Int>(
+  static let page = Statement<Profile, AppID, UserID?, Int>(
     "users.page",
     """
-    select coalesce(json_agg(profile_of(u)::json order by u.user_id), '[]')::text,
-      case when count(*) = $3::bigint then max(u.user_id::text) end
+    select p.*
     from (
-      select * from users
+      select user_id from users
       where app_id = $1 and ($2::text is null or user_id > $2)
       order by user_id limit $3::bigint
-    ) p join users u on u.user_id = p.user_id
+    ) f join users u on u.user_id = f.user_id cross join lateral profile_of(u) p
+    order by p.id
     """
   )
 
-  /// What a profile does not have.
-  static let details = Statement<UserDetails, UserID, AppID>(
-    "users.details",
-    """
-    select profile_of(u), json_build_object(
-      'last_login_at', u.last_login_at, 'login_count', u.login_count,
-      'identities', (select coalesce(json_agg(json_build_object(
-          'id', i.identity_id, 'provider', i.provider, 'subject', i.subject,
-          'created_at', i.created_at) order by i.created_at, i.identity_id), '[]')
-        from identities i where i.user_id = u.user_id),
-      'sessions', (select coalesce(json_agg(json_build_object(
-          'id', s.session_id, 'device_id', s.device_id, 'provider', s.provider,
-          'address', host(s.address), 'agent', s.agent, 'created_at', s.created_at,
-          'refreshed_at', s.refreshed_at, 'expires_at', s.expires_at)
-          order by s.session_id desc), '[]')
-        from (select * from sessions s
-          where s.user_id = u.user_id and s.ended_at is null and s.expires_at > now()
-          order by s.session_id desc limit 1000) s))::text
-    from users u where u.user_id = $1 and u.app_id = $2
-    """
+  static let logins = Statement<LoginHistory, UserID, AppID>(
+    "users.logins",
+    "select last_login_at, login_count from users where user_id = $1 and app_id = $2"
   )
 
   /// An issuer's word for an address counts last: it was not proved here.
@@ -103,11 +93,11 @@ package enum UsersAdministrationQueries {
     """
     with subjects as (delete from identity_subjects where user_id = $1)
     delete from users where user_id = $1
-    returning substr(picture, length('/v1/pictures/') + 1)
+    returning picture
     """
   )
 
   package static let all: [any PreparedStatement] = [
-    page, details, holders, lock, setBlocked, delete,
+    page, logins, holders, lock, setBlocked, delete,
   ]
 }

@@ -1,5 +1,4 @@
 import EventLoop
-package import JSON
 import Postgres
 
 /// What others than the user do with it.
@@ -21,27 +20,42 @@ extension Users {
     after cursor: UserID? = nil,
     count: Int = pageSize,
     for administrator: Administrator
-  ) async throws(Failure) -> Page<UserID> {
-    let rows = try await administrator.store.read(
+  ) async throws(Failure) -> Page<Profile> {
+    let count = min(max(count, 1), pageSize)
+    let profiles = try await administrator.store.read(
       UsersAdministrationQueries.page,
       app,
       cursor,
-      min(max(count, 1), pageSize)
+      count
     )
-    return try rows.first.orUnforeseen("a page of users")
+    return Page(profiles, of: count)
   }
 
-  /// The profile with `last_login_at, login_count, identities, sessions`.
+  /// A user with its logins, identities and sessions.
   ///
   /// - Throws: `.notFound`, `.unavailable`.
   @EventLoop package static func details(
     of user: UserID,
     in app: AppID,
     for administrator: Administrator
-  ) async throws(Failure) -> JSON {
-    let rows = try await administrator.store.read(UsersAdministrationQueries.details, user, app)
-    guard let row = rows.first else { throw .notFound }
-    return row.json
+  ) async throws(Failure) -> UserDetails {
+    let (caller, store) = (administrator.caller(on: user, of: app), administrator.store)
+    let logins = try await store.read(UsersAdministrationQueries.logins, user, app)
+    guard let logins = logins.first else { throw .notFound }
+    var sessions: [Session] = []
+    var page = try await Sessions.page(of: caller, in: store)
+    sessions += page.items
+    while let next = page.next {
+      page = try await Sessions.page(of: caller, before: next, in: store)
+      sessions += page.items
+    }
+    return UserDetails(
+      profile: try await Profiles.read(of: caller, in: store),
+      lastLoginAt: logins.last,
+      loginCount: logins.count,
+      identities: try await Identities.list(of: caller, in: store),
+      sessions: sessions
+    )
   }
 
   /// Whose an address is: the one who has confirmed it; without one those who claim it by a
@@ -65,7 +79,7 @@ extension Users {
     of app: AppID,
     if condition: VersionCondition = VersionCondition(),
     by administrator: Administrator
-  ) async throws(Failure) -> StoredDocument {
+  ) async throws(Failure) -> Profile {
     let action = isBlocked ? "user_block" : "user_unblock"
     try await change(user, of: app, if: condition, administrator) {
       (transaction, found) async throws(DatabaseError) in
@@ -74,7 +88,7 @@ extension Users {
       if isBlocked { try await endSessions(of: user, "blocked", administrator, in: transaction) }
       try await administrator.record(action, of: user, app: app, in: transaction)
     }
-    return try await Profile.read(
+    return try await Profiles.read(
       of: administrator.caller(on: user, of: app),
       in: administrator.store
     )

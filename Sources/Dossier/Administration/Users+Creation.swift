@@ -11,7 +11,7 @@ extension Users {
   ///   - description: an object.
   ///   - app: whose user it becomes.
   ///   - administrator: who makes it.
-  /// - Returns: the profile, and whose it is.
+  /// - Returns: the profile.
   /// - Throws: `.forbidden` for app metadata that the administrator may not write, `.invalid` with
   ///   every fault, `.userExists` with what is taken, `.identityTaken`,
   ///   `.documentTooLarge`, `.overloaded`, `.unavailable`.
@@ -19,7 +19,7 @@ extension Users {
     _ description: JSON,
     in app: App,
     by administrator: Administrator
-  ) async throws(Failure) -> (user: UserID, profile: StoredDocument) {
+  ) async throws(Failure) -> Profile {
     if description["app_metadata"] != nil { try administrator.require(Scopes.updateAppMetadata) }
     var members = description
     let password = try takePassword(from: &members, app)
@@ -38,11 +38,10 @@ extension Users {
       [row] transaction async throws(DatabaseError) in
       try await write(row, to: app.id, administrator, in: transaction)
     }.get()
-    let profile = try await Profile.read(
+    return try await Profiles.read(
       of: administrator.caller(on: user, of: app.id),
       in: administrator.store
     )
-    return (user, profile)
   }
 
   /// Takes the member `password` out, which a row of an import has not.

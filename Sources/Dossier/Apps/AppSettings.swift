@@ -189,7 +189,7 @@ package struct AppSettings: Sendable {
   package var allowsSwitching: Bool { text(.switching) == "allow" }
 
   /// The names of those that are not left to their defaults, in the order of all.
-  var chosenNames: [String] {
+  package var chosenNames: [String] {
     AppSetting.allCases.map(\.rawValue).filter { chosen[$0] != nil }
   }
 

@@ -168,13 +168,7 @@ package enum AppsQueries {
   /// There are few: a worker keeps all of them.
   static let all = Statement<App>(
     "apps.all",
-    """
-    select app_id, name, settings::text,
-      coalesce((select string_agg(host, ' ' order by host) from app_hosts h
-        where h.app_id = a.app_id), ''),
-      version
-    from apps a order by name
-    """
+    "select * from app_records order by name"
   )
 
   package static let statements: [any PreparedStatement] = [all]

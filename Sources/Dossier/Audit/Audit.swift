@@ -69,10 +69,10 @@ struct AuditEvent {
 }
 
 package enum Audit {
-  /// How many facts a page has.
+  /// How many entries a page has at most.
   package static let pageSize = 100
 
-  /// The caller's own trail, the newest first, from 1 to `pageSize` facts.
+  /// The caller's own trail, the newest first, from 1 to `pageSize` entries.
   ///
   /// `cursor` is the `next` of the page before; nil for the first page.
   /// - Throws: `.unauthenticated`, `.unavailable`.
@@ -81,16 +81,17 @@ package enum Audit {
     before cursor: EventID?,
     count: Int,
     _ context: Context
-  ) async throws(Failure) -> Page<EventID> {
-    let rows = try await context.store.read(
+  ) async throws(Failure) -> Page<AuditEntry> {
+    let count = min(max(count, 1), pageSize)
+    let found = try await context.store.list(
       AuditQueries.page,
       caller.user,
       caller.authority,
       cursor,
-      min(max(count, 1), pageSize)
+      count
     )
-    guard let page = rows.first else { throw caller.gone }
-    return page
+    guard let found else { throw caller.gone }
+    return Page(found, of: count)
   }
 }
 
@@ -143,25 +144,20 @@ package enum AuditQueries {
     "select record_change($1, $2, $3::jsonb)"
   )
 
-  /// One row when the session counts.
+  /// One row at least when the session is live.
   ///
   /// Served by the primary key: ids sort by time.
-  static let page = Statement<Page<EventID>, UserID, Authority, EventID?, Int>(
+  static let page = Statement<Found<AuditEntry>, UserID, Authority, EventID?, Int>(
     "audit.page",
     """
-    select coalesce(json_agg(json_build_object(
-        'id', a.event_id, 'at', a.at, 'action', a.action, 'actor', a.actor,
-        'session_id', a.session_id, 'device_id', a.device_id, 'address', host(a.address),
-        'agent', a.agent, 'detail', a.detail) order by a.event_id desc)
-        filter (where a.event_id is not null), '[]')::text,
-      case when count(a.event_id) = $4::bigint then min(a.event_id::text) end
+    select e.*
     from caller($1, $2) c
     left join lateral (
-      select * from audit a
-      where a.user_id = c.user_id and ($3::text is null or a.event_id < $3)
-      order by a.event_id desc limit $4::bigint
-    ) a on true
-    group by c.user_id
+      select * from audit_entries e
+      where e.subject_id = c.user_id and ($3::text is null or e.id < $3)
+      order by e.id desc limit $4::bigint
+    ) e on true
+    order by e.id desc
     """
   )
 

@@ -12,6 +12,37 @@ struct DevicePlaceRow: RowDecodable {
   }
 }
 
+/// A user who is known on a device.
+package struct DeviceUser: RowDecodable {
+  package enum State: Sendable {
+    case active
+    /// Logged in, and not active.
+    case inactive
+    case loggedOut
+  }
+
+  package let user: UserID
+  package let chosenAt: Timestamp
+  package let state: State
+  package let isAnonymous: Bool
+  package let name: String?
+  package let nickname: String?
+  package let email: String?
+  /// As in the profile.
+  package let picture: String?
+
+  package init(from row: Row) throws(DatabaseError) {
+    user = try row.id(0)
+    chosenAt = try row.time(1)
+    state = try !row.bool(2) ? .loggedOut : row.bool(3) ? .active : .inactive
+    isAnonymous = try row.bool(4)
+    name = row.text(ifAny: 5)
+    nickname = row.text(ifAny: 6)
+    email = row.text(ifAny: 7)
+    picture = row.text(ifAny: 8)
+  }
+}
+
 struct DeviceAdmissionRow: RowDecodable {
   let isRight: Bool
   let others: Int
@@ -44,24 +75,18 @@ package enum DevicesQueries {
     """
   )
 
-  /// One row when the proof is right.
+  /// One row at least when the proof is right.
   ///
   /// - Parameter 4: whether somebody else becomes active when the active user leaves.
-  static let list = Statement<JSONText, DeviceID, AppID, BinaryBytes, Bool>(
+  static let list = Statement<Found<DeviceUser>, DeviceID, AppID, BinaryBytes, Bool>(
     "devices.list",
     """
-    select json_build_object('device_id', d.device_id, 'users', (
-      select coalesce(json_agg(json_build_object(
-          'user_id', p.user_id, 'chosen_at', p.chosen_at,
-          'state', case when not p.is_live then 'logged_out'
-            when p.is_active then 'active' else 'inactive' end,
-          'anonymous', u.anonymous, 'name', u.name, 'nickname', u.nickname, 'picture', u.picture,
-          'email', case when u.blocked_at is null then u.email end)
-        order by p.is_active desc, p.chosen_at desc, p.user_id), '[]')
-      from device_places(d.device_id, $4::boolean) p join users u on u.user_id = p.user_id
-      where p.chosen_at < d.until
-    ))::text
+    select u.user_id, p.chosen_at, p.is_live, p.is_active, u.anonymous, u.name, u.nickname,
+      case when u.blocked_at is null then u.email end, u.picture
     from proved_device($1, $2, $3) d
+    left join lateral device_places(d.device_id, $4::boolean) p on p.chosen_at < d.until
+    left join users u on u.user_id = p.user_id
+    order by p.is_active desc, p.chosen_at desc, p.user_id
     """
   )
 

@@ -29,20 +29,20 @@ package enum Devices {
 
   /// The users of the device, the active one first, then by when they were chosen.
   ///
-  /// - Returns: `{"device_id", "users": [{"user_id", "state", "chosen_at", "anonymous", "name",
-  ///   "nickname", "email", "picture"}]}`.
   /// - Throws: `.deviceUnknown`, `.unavailable`.
-  @EventLoop package static func list(_ context: Context) async throws(Failure) -> [UInt8] {
+  @EventLoop package static func list(
+    _ context: Context
+  ) async throws(Failure) -> (device: DeviceID, users: [DeviceUser]) {
     let proof = try known(context)
-    let rows = try await context.store.read(
+    let users = try await context.store.list(
       DevicesQueries.list,
       proof.id,
       context.app.id,
       proof.secret.hash(context.store.keys.master),
       context.app.settings.allowsSwitching
     )
-    guard let row = rows.first else { throw .deviceUnknown }
-    return row.bytes
+    guard let users else { throw .deviceUnknown }
+    return (proof.id, users)
   }
 
   /// Makes a user that is logged in on the device the active one.

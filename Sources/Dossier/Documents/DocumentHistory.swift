@@ -14,7 +14,7 @@ package enum DocumentHistory {
   ///   - count: how many a page has.
   ///   - caller: whose.
   ///   - context: of the call.
-  /// - Returns: objects with `version, changed_at, actor, deleted`.
+  /// - Returns: the versions.
   /// - Throws: `.forbidden`, `.notFound` for no such user, `.unauthenticated`, `.unavailable`.
   @EventLoop package static func page(
     of document: DocumentClass,
@@ -22,9 +22,9 @@ package enum DocumentHistory {
     count: Int,
     of caller: Caller,
     _ context: Context
-  ) async throws(Failure) -> Page<Int> {
+  ) async throws(Failure) -> Page<DocumentVersion> {
     try document.requireReadable(by: caller, in: context.app)
-    let rows = try await context.store.read(
+    let found = try await context.store.list(
       DocumentHistoryQueries.page,
       caller.user,
       caller.authority,
@@ -32,8 +32,8 @@ package enum DocumentHistory {
       cursor,
       count
     )
-    guard let page = rows.first else { throw caller.gone }
-    return page
+    guard let found else { throw caller.gone }
+    return Page(found, of: count)
   }
 
   /// A document as it was in one version.
@@ -55,36 +55,53 @@ package enum DocumentHistory {
       version
     )
     guard let row = rows.first else { throw caller.gone }
-    guard let stored = row.document else { throw .notFound }
+    guard let stored = row.item else { throw .notFound }
     return stored
   }
 }
 
+/// A version of a document that is kept, without its body.
+package struct DocumentVersion: Listed {
+  package let version: Int
+  package let changedAt: Timestamp
+  package let actor: String
+  /// Whether it is a deletion.
+  package let isDeleted: Bool
+
+  package var cursor: Int { version }
+
+  package init(from row: Row) throws(DatabaseError) {
+    version = try row.int(0)
+    changedAt = try row.time(1)
+    actor = try row.text(2)
+    isDeleted = try row.bool(3)
+  }
+}
+
 package enum DocumentHistoryQueries {
-  /// One row when the session counts.
+  /// One row at least when the session is live.
   ///
   /// Served by the primary key.
-  static let page = Statement<Page<Int>, UserID, Authority, DocumentClass, Int?, Int>(
+  static let page = Statement<
+    Found<DocumentVersion>, UserID, Authority, DocumentClass, Int?, Int
+  >(
     "document_history.page",
     """
-    select coalesce(json_agg(json_build_object(
-        'version', v.version, 'changed_at', v.changed_at, 'actor', v.actor, 'deleted', v.deleted)
-        order by v.version desc) filter (where v.version is not null), '[]')::text,
-      case when count(v.version) = $5::bigint then min(v.version) end
+    select v.version, v.changed_at, v.actor, v.deleted
     from caller($1, $2) c
     left join lateral (
       select version, changed_at, actor, body is null as deleted from document_versions v
       where v.user_id = c.user_id and v.class = $3 and ($4::bigint is null or v.version < $4)
       order by version desc limit $5::bigint
     ) v on true
-    group by c.user_id
+    order by v.version desc
     """
   )
 
   /// One row when the session counts, with nulls when there is no such body.
   ///
   /// Served by the primary key.
-  static let read = Statement<DocumentRow, UserID, Authority, DocumentClass, Int>(
+  static let read = Statement<Found<StoredDocument>, UserID, Authority, DocumentClass, Int>(
     "document_history.read",
     """
     select v.body::text, v.version

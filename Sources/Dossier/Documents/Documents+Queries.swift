@@ -1,13 +1,9 @@
 import EventLoop
 package import Postgres
 
-/// A document, where the caller has one.
-struct DocumentRow: RowDecodable {
-  let document: StoredDocument?
-
-  init(from row: Row) throws(DatabaseError) {
-    document =
-      row.isNull(1) ? nil : StoredDocument(body: try row.bytes(0), version: try row.int(1))
+extension StoredDocument: RowDecodable {
+  package init(from row: Row) throws(DatabaseError) {
+    self.init(body: try row.bytes(0), version: try row.int(1))
   }
 }
 
@@ -17,7 +13,7 @@ struct WrittenDocumentRow: RowDecodable {
   let isNew: Bool
 
   init(from row: Row) throws(DatabaseError) {
-    document = try DocumentRow(from: row).document
+    document = try Found<StoredDocument>(from: row).item
     isNew = try row.bool(2)
   }
 }
@@ -36,7 +32,7 @@ package enum DocumentsQueries {
   /// One row when the session counts.
   ///
   /// Served by the primary keys of three tables.
-  static let read = Statement<DocumentRow, UserID, Authority, DocumentClass>(
+  static let read = Statement<Found<StoredDocument>, UserID, Authority, DocumentClass>(
     "documents.read",
     """
     select d.body::text, d.version

@@ -1,5 +1,5 @@
 import EventLoop
-import JSON
+package import JSON
 
 /// Documents that are read, changed here and written again.
 extension Documents {
@@ -34,7 +34,10 @@ extension Documents {
     }
   }
 
-  static func patched(
+  /// A document as a patch makes it.
+  ///
+  /// - Throws: `.patchTestFailed`, `.patchNotApplicable`.
+  package static func patched(
     _ document: JSON,
     by patch: JSONPatch,
     limit: Int

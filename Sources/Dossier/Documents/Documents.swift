@@ -89,7 +89,7 @@ package enum Documents {
         document
       )
     else { throw caller.gone }
-    if let stored = row.document { return stored }
+    if let stored = row.item { return stored }
     guard document.isAlwaysThere else { throw .notFound }
     return .empty
   }
@@ -212,7 +212,7 @@ package enum Documents {
       caller.authority,
       document
     )
-    return current.first?.document?.version ?? 0
+    return current.first?.item?.version ?? 0
   }
 
   /// Makes the new document of the stored one, here, and tries again when that has moved.
@@ -234,7 +234,7 @@ package enum Documents {
         document
       )
       guard let row = rows.first else { throw caller.gone }
-      let version = row.document?.version ?? 0
+      let version = row.item?.version ?? 0
       if let versions = condition.oneOf, !versions.contains(version) {
         throw .versionMoved(current: version)
       }
@@ -242,8 +242,8 @@ package enum Documents {
       if condition.mustExist, version == 0, !document.isAlwaysThere {
         throw .versionMoved(current: 0)
       }
-      guard let body = try await change(row.document) else { return nil }
-      let isThere = row.document != nil || document.isAlwaysThere
+      guard let body = try await change(row.item) else { return nil }
+      let isThere = row.item != nil || document.isAlwaysThere
       do throws(Failure) {
         return try await put(
           document,

@@ -52,16 +52,16 @@ package enum APIKeys {
     return Made(id: id, key: key.text(master))
   }
 
-  /// The caller's keys without their secrets, as a JSON array.
+  /// The caller's keys without their secrets.
   ///
   /// - Throws: `.unauthenticated`, `.unavailable`.
   @EventLoop package static func list(
     of caller: Caller,
     _ context: Context
-  ) async throws(Failure) -> [UInt8] {
-    let rows = try await context.store.read(APIKeyQueries.list, caller.user, caller.authority)
-    guard let row = rows.first else { throw caller.gone }
-    return row.bytes
+  ) async throws(Failure) -> [APIKeyInfo] {
+    let found = try await context.store.list(APIKeyQueries.list, caller.user, caller.authority)
+    guard let found else { throw caller.gone }
+    return found
   }
 
   /// Disables a key, or enables it again; the sessions it has opened go on.
@@ -141,6 +141,23 @@ package enum APIKeys {
   }
 }
 
+/// A key without its secret.
+package struct APIKeyInfo: RowDecodable {
+  package let id: APIKeyID
+  package let name: String
+  package let isDisabled: Bool
+  package let createdAt: Timestamp
+  package let lastUsedAt: Timestamp?
+
+  package init(from row: Row) throws(DatabaseError) {
+    id = try row.id(0)
+    name = try row.text(1)
+    isDisabled = try row.bool(2)
+    createdAt = try row.time(3)
+    lastUsedAt = try row.time(ifAny: 4)
+  }
+}
+
 /// What became of a key that is disabled, or enabled again.
 struct DisabledKey: RowDecodable {
   let isThere: Bool
@@ -176,15 +193,12 @@ package enum APIKeyQueries {
     """
   )
 
-  static let list = Statement<JSONText, UserID, Authority>(
+  static let list = Statement<Found<APIKeyInfo>, UserID, Authority>(
     "api_keys.list",
     """
-    select (select coalesce(json_agg(json_build_object(
-        'id', k.key_id, 'name', k.name, 'disabled', k.disabled_at is not null,
-        'created_at', k.created_at, 'last_used_at', k.last_used_at)
-        order by k.created_at, k.key_id), '[]')
-      from api_keys k where k.user_id = c.user_id)::text
-    from caller($1, $2) c
+    select k.key_id, k.name, k.disabled_at is not null, k.created_at, k.last_used_at
+    from caller($1, $2) c left join api_keys k on k.user_id = c.user_id
+    order by k.created_at, k.key_id
     """
   )
 

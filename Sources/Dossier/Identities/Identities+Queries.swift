@@ -1,5 +1,23 @@
 package import Postgres
 
+/// By what a user is known: an address, an issuer's subject, an API key.
+package struct IdentityInfo: RowDecodable {
+  package let id: IdentityID
+  package let provider: String
+  package let subject: String
+  /// Whether it is proved to be the user's.
+  package let isConfirmed: Bool
+  package let createdAt: Timestamp
+
+  package init(from row: Row) throws(DatabaseError) {
+    id = try row.id(0)
+    provider = try row.text(1)
+    subject = try row.text(2)
+    isConfirmed = try row.bool(3)
+    createdAt = try row.time(4)
+  }
+}
+
 /// Whose an identity is.
 struct IdentityHolder: RowDecodable {
   let user: UserID
@@ -24,16 +42,14 @@ struct IdentityToUnlink: RowDecodable {
 }
 
 package enum IdentitiesQueries {
-  /// One row when the session counts.
-  static let list = Statement<JSONText, UserID, Authority>(
+  /// One row at least when the session is live.
+  static let list = Statement<Found<IdentityInfo>, UserID, Authority>(
     "identities.list",
     """
-    select (select coalesce(json_agg(json_build_object(
-        'id', i.identity_id, 'provider', i.provider, 'subject', i.subject,
-        'confirmed', i.provider <> 'password' or c.email_verified,
-        'created_at', i.created_at) order by i.created_at, i.identity_id), '[]')
-      from identities i where i.user_id = c.user_id)::text
-    from caller($1, $2) c
+    select i.identity_id, i.provider, i.subject, i.provider <> 'password' or c.email_verified,
+      i.created_at
+    from caller($1, $2) c left join identities i on i.user_id = c.user_id
+    order by i.created_at, i.identity_id
     """
   )
 

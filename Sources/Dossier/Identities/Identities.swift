@@ -1,19 +1,19 @@
-import EventLoop
+package import EventLoop
 import JSON
 import Postgres
 
 /// The identities by which a user is known: linked to it, listed, taken away.
 package enum Identities {
-  /// The caller's identities, the oldest first, as a JSON array.
+  /// The caller's identities, the oldest first.
   ///
   /// - Throws: `.unauthenticated`, `.unavailable`.
   @EventLoop package static func list(
     of caller: Caller,
-    _ context: Context
-  ) async throws(Failure) -> [UInt8] {
-    let rows = try await context.store.read(IdentitiesQueries.list, caller.user, caller.authority)
-    guard let row = rows.first else { throw caller.gone }
-    return row.bytes
+    in store: Store
+  ) async throws(Failure) -> [IdentityInfo] {
+    let found = try await store.list(IdentitiesQueries.list, caller.user, caller.authority)
+    guard let found else { throw caller.gone }
+    return found
   }
 
   /// Attaches an email address and a password to the caller, and mails what confirms the address.

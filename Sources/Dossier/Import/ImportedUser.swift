@@ -123,7 +123,7 @@ package struct ImportedUser: Sendable {
     case "properties": return takeProperties(value, place, stringLimit)
     default:
       if let document = DocumentClass(rawValue: name) { return take(document, value, place) }
-      if let fault = Profile.fault(name, value) { return [fault] }
+      if let fault = Profiles.fault(name, value) { return [fault] }
       profile[name] = value
       return []
     }

@@ -23,7 +23,7 @@ package enum Pictures {
     _ file: [UInt8],
     of caller: Caller,
     _ context: Context
-  ) async throws(Failure) -> StoredDocument {
+  ) async throws(Failure) -> Profile {
     // Before the work: a token of an ended session is good for none.
     try await context.requireSession(of: caller)
     let picture: Picture
@@ -45,7 +45,7 @@ package enum Pictures {
       throw error
     }
     await shelf.forget(replaced)
-    return try await Profile.read(of: caller, in: context.store)
+    return try await Profiles.read(of: caller, in: context.store)
   }
 
   /// Takes the caller's picture away.
@@ -78,7 +78,7 @@ package enum Pictures {
     return row.name
   }
 
-  /// The picture of that name, for anybody.
+  /// The picture of that name, as the profile has it, for anybody.
   ///
   /// - Throws: `.notFound`, also for one in the operator's folder, which the web server shows;
   ///   `.overloaded`, `.unavailable`.
@@ -119,7 +119,7 @@ package enum PictureQueries {
       insert into pictures (user_id, name, body)
       select c.user_id, $3::text, $4::bytea from c where $3::text is not null
     ), changed as (
-      update users u set picture = '/v1/pictures/' || $3::text, version = u.version + 1,
+      update users u set picture = $3::text, version = u.version + 1,
         updated_at = now()
       from c where u.user_id = c.user_id and ($3::text is not null or u.picture is not null)
       returning u.user_id, u.app_id

@@ -14,6 +14,22 @@ struct SchemaEntry: RowDecodable {
   }
 }
 
+/// A schema without its text.
+package struct SchemaInfo: RowDecodable {
+  package let document: DocumentClass
+  package let bytes: Int
+  package let updatedAt: Timestamp
+
+  package init(from row: Row) throws(DatabaseError) {
+    guard let document = DocumentClass(rawValue: try row.text(0)) else {
+      throw DatabaseError(.unexpectedColumn, "a schema of an unknown class")
+    }
+    self.document = document
+    bytes = try row.int(1)
+    updatedAt = try row.time(2)
+  }
+}
+
 package enum SchemaQueries {
   /// Of all apps: a worker reads the texts only of those that are new to it.
   static let all = Statement<SchemaEntry>(
@@ -39,13 +55,11 @@ package enum SchemaQueries {
     """
   )
 
-  static let list = Statement<JSONText, AppID>(
+  static let list = Statement<SchemaInfo, AppID>(
     "schemas.list",
     """
-    select coalesce(json_agg(json_build_object(
-        'class', replace(class, '_', '-'), 'bytes', octet_length(body::text),
-        'updated_at', updated_at) order by class), '[]')::text
-    from document_schemas where app_id = $1
+    select class, octet_length(body::text), updated_at
+    from document_schemas where app_id = $1 order by class
     """
   )
 

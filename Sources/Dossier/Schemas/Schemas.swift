@@ -68,15 +68,15 @@ import Postgres
     }
   }
 
-  /// An app's schemas: `class, bytes, updated_at` each, as a JSON array.
+  /// An app's schemas, without their texts.
   ///
   /// - Throws: `.unknownApp`, `.unavailable`.
   package static func list(
     of app: String,
     for administrator: Administrator
-  ) async throws(Failure) -> [UInt8] {
+  ) async throws(Failure) -> [SchemaInfo] {
     let id = try await Apps.record(of: app, for: administrator).id
-    return try await administrator.store.read(SchemaQueries.list, id).first?.bytes ?? []
+    return try await administrator.store.read(SchemaQueries.list, id)
   }
 
   /// The text of a schema.

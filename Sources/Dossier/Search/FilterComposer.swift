@@ -5,7 +5,7 @@ import Postgres
 /// What is appended are literals of this file; all that comes from the filter is a parameter.
 /// Columns without a table's name are those of `users`, as `u` or in a query of its own.
 struct FilterComposer {
-  private var statement = ComposedStatement<Page<UserID>>()
+  private var statement = ComposedStatement<Profile>()
   private let app: AppID
   private let cursor: UserID?
   private let cover: FilterCover
@@ -26,20 +26,11 @@ struct FilterComposer {
     after cursor: UserID?,
     count: Int,
     indexes: [SearchIndex]
-  ) throws(Failure) -> ComposedStatement<Page<UserID>> {
+  ) throws(Failure) -> ComposedStatement<Profile> {
     var composer = FilterComposer(app, after: cursor, FilterCover(indexes))
     composer.append(
       """
-      select coalesce(json_agg(profile_of(u)::json order by u.user_id), '[]')::text,
-        case when count(*) =
-      """
-    )
-    composer.append(" ")
-    composer.statement.bind(count, as: "bigint")
-    composer.append(
-      """
-       then max(u.user_id::text) end
-      from (select u.user_id from users u where u.app_id =
+      select p.* from (select u.user_id from users u where u.app_id =
       """
     )
     composer.append(" ")
@@ -51,7 +42,11 @@ struct FilterComposer {
     try composer.conditions(filter)
     composer.append(" order by u.user_id limit ")
     composer.statement.bind(count, as: "bigint")
-    composer.append(") p join users u on u.user_id = p.user_id")
+    composer.append(
+      """
+      ) f join users u on u.user_id = f.user_id cross join lateral profile_of(u) p order by p.id
+      """
+    )
     return composer.statement
   }
 

@@ -1,4 +1,4 @@
-package import JSON
+import JSON
 package import Postgres
 
 /// A path of an app's documents that can be searched by.
@@ -8,7 +8,8 @@ package struct SearchIndex: RowDecodable {
   package let names: [String]
   package let kind: FilterValue.Kind
   package let state: State
-  private let createdAt: String
+  /// Nil for one that no database knows.
+  package let createdAt: Timestamp?
 
   package enum State: String, Sendable {
     /// Documents of before are being looked at.
@@ -20,29 +21,29 @@ package struct SearchIndex: RowDecodable {
   package init(from row: Row) throws(DatabaseError) {
     id = IndexID(trusted: try row.text(0))
     guard let document = DocumentClass(rawValue: try row.text(1)),
-      let names = try? JSON.parse(row.bytes(2)).array?.compactMap(\.string),
+      let names = try row.json(2).array?.compactMap(\.string),
       let kind = FilterValue.Kind(rawValue: try row.text(3)),
       let state = State(rawValue: try row.text(4))
     else { throw DatabaseError(.unexpectedColumn, "an index of an unknown class, kind or state") }
     (self.document, self.names, self.kind, self.state) = (document, names, kind, state)
-    createdAt = try row.text(5)
+    createdAt = try row.time(5)
   }
 
   /// One that no database knows.
   init(path: String, kind: FilterValue.Kind) throws(FilterError) {
     id = IndexID()
     (document, names) = try Filter.path(path)
-    (self.kind, state, createdAt) = (kind, .ready, "")
+    (self.kind, state, createdAt) = (kind, .ready, nil)
   }
 
   /// As a filter spells it.
   package var path: String { Filter.spelled(document, names) }
+}
 
-  /// `id, path, kind, state, created_at`.
-  package var json: JSON {
-    [
-      "id": .string(id.text), "path": .string(path), "kind": .string(kind.rawValue),
-      "state": .string(state.rawValue), "created_at": .string(createdAt),
-    ]
-  }
+/// What users can be searched by.
+package enum SearchPath: Sendable {
+  /// A member of the profile.
+  case member(ProfileMember)
+  /// What was declared.
+  case declared(SearchIndex)
 }

@@ -16,37 +16,34 @@ package enum SearchIndexQueries {
   /// Served by the primary key.
   static let list = Statement<SearchIndex, AppID>(
     "search_indexes.list",
-    """
-    select index_id, class, to_json(path)::text, kind, state, to_json(created_at) #>> '{}'
-    from search_indexes where app_id = $1 order by index_id
-    """
+    "select * from search_index_records where app_id = $1 order by id"
   )
 
   static let unfinished = Statement<SearchIndex>(
     "search_indexes.unfinished",
-    """
-    select index_id, class, to_json(path)::text, kind, state, to_json(created_at) #>> '{}'
-    from search_indexes where state <> 'ready' order by index_id
-    """
+    "select * from search_index_records where state <> 'ready' order by id"
   )
 
   /// Fails by `search_indexes_path` when there is one on the path.
-  static let add = Statement<SearchIndex, AppID, IndexID, DocumentClass, TextArray, String>(
+  static let add = Statement<NoRow, AppID, IndexID, DocumentClass, TextArray, String>(
     "search_indexes.add",
     """
     insert into search_indexes (app_id, index_id, class, path, kind)
     values ($1, $2, $3, $4::text[], $5)
-    returning index_id, class, to_json(path)::text, kind, state, to_json(created_at) #>> '{}'
     """
   )
 
-  static let remove = Statement<SearchIndex, AppID, IndexID>(
+  static let find = Statement<SearchIndex, AppID, IndexID>(
+    "search_indexes.find",
+    "select * from search_index_records where app_id = $1 and id = $2"
+  )
+
+  static let remove = Statement<NoRow, AppID, IndexID>(
     "search_indexes.remove",
     """
     update search_indexes set state = 'removing',
       visible_from = case when state = 'removing' then visible_from end
     where app_id = $1 and index_id = $2
-    returning index_id, class, to_json(path)::text, kind, state, to_json(created_at) #>> '{}'
     """
   )
 
@@ -133,6 +130,6 @@ package enum SearchIndexQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    list, unfinished, add, remove, settle, build, clear,
+    list, unfinished, find, add, remove, settle, build, clear,
   ]
 }

@@ -33,10 +33,11 @@ package enum SearchIndexes {
           ? Outcome.made(same) : .refused(.indexExists)
       }
       guard all.count < limit else { return .refused(.tooManyIndexes(limit: limit)) }
-      let made = try await transaction.run(
+      let index = IndexID()
+      _ = try await transaction.run(
         SearchIndexQueries.add,
         id,
-        IndexID(),
+        index,
         document,
         TextArray(names),
         kind
@@ -47,6 +48,7 @@ package enum SearchIndexes {
         detail: ["path": .string(path), "kind": .string(kind)],
         in: transaction
       )
+      let made = try await transaction.run(SearchIndexQueries.find, id, index)
       return made.first.map(Outcome.made) ?? .refused(.notFound)
     }
     switch made {
@@ -80,22 +82,16 @@ package enum SearchIndexes {
     throw .invalid(faults)
   }
 
-  /// What can be searched by: members of the profile, which have no id, and what was declared.
+  /// What can be searched by: members of the profile, and what was declared.
   ///
-  /// - Returns: a JSON array with `id, path, kind, state, created_at` each.
   /// - Throws: `.unknownApp`, `.unavailable`.
   @EventLoop package static func list(
     of app: String,
     for administrator: Administrator
-  ) async throws(Failure) -> [UInt8] {
-    let members: [JSON] = ProfileMember.allCases.filter(\.isIndexed).map {
-      [
-        "id": .null, "path": .string($0.rawValue), "kind": .string($0.kind.rawValue),
-        "state": "ready", "created_at": .null,
-      ]
-    }
+  ) async throws(Failure) -> [SearchPath] {
     let declared = try await all(of: app, for: administrator)
-    return JSON.array(members + declared.map(\.json)).serialized()
+    return ProfileMember.allCases.filter(\.isIndexed).map(SearchPath.member)
+      + declared.map(SearchPath.declared)
   }
 
   /// What was declared.
@@ -134,8 +130,9 @@ package enum SearchIndexes {
   ) async throws(Failure) {
     let id = try await Apps.record(of: app, for: administrator).id
     let isFound = try await administrator.transaction { transaction async throws(DatabaseError) in
-      guard let removed = try await transaction.run(SearchIndexQueries.remove, id, index).first
+      guard let removed = try await transaction.run(SearchIndexQueries.find, id, index).first
       else { return false }
+      _ = try await transaction.run(SearchIndexQueries.remove, id, index)
       try await administrator.record(
         "index_remove",
         app: id,

@@ -5,27 +5,20 @@ extension Users {
   /// Users of an app that a filter fits, as their profiles, the oldest first.
   ///
   /// - Parameters:
-  ///   - text: the filter.
+  ///   - filter: what must hold of them.
   ///   - app: whose users.
   ///   - cursor: the `next` of the page before; nil for the first page.
   ///   - count: from 1 to `pageSize`.
   ///   - administrator: who asks; by a filter one learns what is in the app metadata.
   /// - Returns: the profiles.
-  /// - Throws: `.invalidFilter`, `.notIndexed`, `.forbidden`, `.searchTooSlow`, `.overloaded`,
-  ///   `.unavailable`.
+  /// - Throws: `.notIndexed`, `.forbidden`, `.searchTooSlow`, `.overloaded`, `.unavailable`.
   @EventLoop package static func search(
-    _ text: String,
+    _ filter: Filter,
     of app: AppID,
     after cursor: UserID?,
     count: Int,
     for administrator: Administrator
-  ) async throws(Failure) -> Page<UserID> {
-    let filter: Filter
-    do throws(FilterError) {
-      filter = try Filter.parse(text)
-    } catch {
-      throw .invalidFilter(error)
-    }
+  ) async throws(Failure) -> Page<Profile> {
     let asksAppMetadata = filter.terms.contains {
       if case .document(.appMetadata, _) = $0.subject { true } else { false }
     }
@@ -33,16 +26,30 @@ extension Users {
     if asksAppMetadata { try administrator.require(Scopes.readAppMetadata) }
     let store = administrator.store
     let indexes = try await store.read(SearchIndexQueries.list, app)
+    let count = min(max(count, 1), pageSize)
     let statement = try FilterComposer.page(
       filter,
       of: app,
       after: cursor,
-      count: min(max(count, 1), pageSize),
+      count: count,
       indexes: indexes.filter {
         $0.state == .ready && (readsAppMetadata || $0.document != .appMetadata)
       }
     )
-    return try await store.search(statement).first.orUnforeseen("a page of users")
+    return Page(try await store.search(statement), of: count)
+  }
+}
+
+extension Filter {
+  /// Reads a filter, as the grammar at `parse` has it.
+  ///
+  /// - Throws: `.invalidFilter` with the place.
+  package init(_ text: String) throws(Failure) {
+    do throws(FilterError) {
+      self = try Filter.parse(text)
+    } catch {
+      throw .invalidFilter(error)
+    }
   }
 }
 

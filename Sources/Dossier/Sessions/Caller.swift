@@ -30,7 +30,7 @@ package final class Caller: Sendable {
     actor = program.text
   }
 
-  var session: SessionID? {
+  package var session: SessionID? {
     if case .session(let session, _) = authority { session } else { nil }
   }
 

@@ -178,37 +178,24 @@ package enum SessionsQueries {
     """
   )
 
-  /// A page of the caller's sessions that count, the newest first; one row when the caller's does.
+  /// A page of the caller's live sessions, the newest first; one row at least when the caller's is.
   ///
   /// Served by `sessions_live`: ids sort by time.
-  static let page = Statement<Page<SessionID>, UserID, Authority, SessionID?, Int>(
+  static let page = Statement<Found<Session>, UserID, Authority, SessionID?, Int>(
     "sessions.page",
     """
-    select coalesce(json_agg(json_build_object(
-        'id', s.session_id, 'device_id', s.device_id, 'provider', s.provider,
-        'current', s.session_id = $2, 'address', host(s.address), 'agent', s.agent,
-        'created_at', s.created_at, 'refreshed_at', s.refreshed_at, 'expires_at', s.expires_at)
-        order by s.session_id desc) filter (where s.session_id is not null), '[]')::text,
-      case when count(s.session_id) = $4::bigint then min(s.session_id::text) end
+    select s.*
     from caller($1, $2) c
     left join lateral (
-      select * from sessions s
-      where s.user_id = c.user_id and s.ended_at is null and s.expires_at > now()
-        and ($3::text is null or s.session_id < $3)
-      order by s.session_id desc limit $4::bigint
+      select * from live_sessions s
+      where s.user_id = c.user_id and ($3::text is null or s.id < $3)
+      order by s.id desc limit $4::bigint
     ) s on true
-    group by c.user_id
+    order by s.id desc
     """
   )
 
   package static let all: [any PreparedStatement] = [
     enter, stands, open, rotate, superseded, end, page,
   ]
-}
-
-/// JSON as the database wrote it, on its way to a client.
-package struct JSONText: RowDecodable, Sendable {
-  package let bytes: [UInt8]
-
-  package init(from row: Row) throws(DatabaseError) { bytes = try row.bytes(0) }
 }

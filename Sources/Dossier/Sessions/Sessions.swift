@@ -133,25 +133,26 @@ package enum Sessions {
   /// How many sessions a page has.
   package static let pageSize = 100
 
-  /// The caller's sessions that count, the newest first, from 1 to `pageSize`.
+  /// The caller's live sessions, the newest first, from 1 to `pageSize`.
   ///
   /// `cursor` is the `next` of the page before; nil for the first page.
   /// - Throws: `.unauthenticated`, `.unavailable`.
   @EventLoop package static func page(
     of caller: Caller,
-    before cursor: SessionID?,
-    count: Int,
-    _ context: Context
-  ) async throws(Failure) -> Page<SessionID> {
-    let rows = try await context.store.read(
+    before cursor: SessionID? = nil,
+    count: Int = pageSize,
+    in store: Store
+  ) async throws(Failure) -> Page<Session> {
+    let count = min(max(count, 1), pageSize)
+    let found = try await store.list(
       SessionsQueries.page,
       caller.user,
       caller.authority,
       cursor,
-      min(max(count, 1), pageSize)
+      count
     )
-    guard let page = rows.first else { throw caller.gone }
-    return page
+    guard let found else { throw caller.gone }
+    return Page(found, of: count)
   }
 
   /// Ends one of the caller's sessions, or all others when `session` is nil.

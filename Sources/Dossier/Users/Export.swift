@@ -2,9 +2,24 @@ import EventLoop
 package import Postgres
 
 /// Everything that Dossier holds about a user.
-package enum Export {
-  /// The caller's data as one JSON object; no secrets, not even hashed, and without the app metadata
-  /// that its app does not let users read.
+package struct Export: RowDecodable {
+  package let profile: Profile
+  /// The picture, and since when it is kept; nil without one.
+  package let picture: (name: String, createdAt: Timestamp)?
+  /// Members of a JSON object with all the rest, which may be megabytes: the text goes through as
+  /// the database wrote it, without the braces.
+  package let members: [UInt8]
+
+  package init(from row: Row) throws(DatabaseError) {
+    profile = try Profile(from: row)
+    picture = try row.isNull(16) ? nil : (row.text(16), row.time(17))
+    members = Array(try row.bytes(18).dropFirst().dropLast())
+  }
+}
+
+extension Export {
+  /// The caller's data; no secrets, not even hashed, and without the app metadata that its app does
+  /// not let users read.
   ///
   /// What has no bound of its own is told up to one, the newest first: 1,000 sessions, 10,000
   /// entries of the trail, and 8 MiB of the bodies of earlier versions. `left_out` counts the rest,
@@ -15,7 +30,7 @@ package enum Export {
   @EventLoop package static func all(
     of caller: Caller,
     _ context: Context
-  ) async throws(Failure) -> [UInt8] {
+  ) async throws(Failure) -> Export {
     if case .program = caller.authority {
       for document in DocumentClass.allCases {
         try document.requireReadable(by: caller, in: context.app)
@@ -28,24 +43,23 @@ package enum Export {
       caller.authority,
       DocumentClass.appMetadata.isReadable(by: caller, in: context.app)
     )
-    guard let row = rows.first else { throw caller.gone }
-    return row.bytes
+    guard let export = rows.first else { throw caller.gone }
+    return export
   }
 }
 
 package enum ExportQueries {
-  /// One row when the session counts.
+  /// One row when the session is live.
   ///
   /// A test compares the tables that hold a user's rows with those that are read here. Mails are
   /// told to who has proved the address: to others, whether a code was mailed would tell whether the
   /// address has an account.
   /// - Parameter 3: whether app metadata is among it.
-  static let everything = Statement<JSONText, UserID, Authority, Bool>(
+  static let everything = Statement<Export, UserID, Authority, Bool>(
     "export.everything",
     """
-    select json_build_object(
+    select p.*, pictures.name, pictures.created_at, json_build_object(
       'exported_at', now(),
-      'profile', profile_of(c)::json,
       'last_login_at', c.last_login_at, 'login_count', c.login_count,
       'identities', (select coalesce(json_agg(json_build_object(
           'id', identity_id, 'provider', provider, 'subject', subject, 'profile', profile,
@@ -84,15 +98,10 @@ package enum ExportQueries {
       'properties', (select coalesce(json_object_agg(key, json_build_object(
           'value', value::json, 'version', version, 'updated_at', updated_at) order by key), '{}')
         from properties t where t.user_id = c.user_id),
-      'pictures', (select coalesce(json_agg(json_build_object(
-          'path', '/v1/pictures/' || name, 'created_at', created_at)), '[]')
-        from pictures t where t.user_id = c.user_id),
-      'audit', (select coalesce(json_agg(json_build_object(
-          'id', event_id, 'at', at, 'action', action, 'actor', actor, 'session_id', session_id,
-          'device_id', device_id, 'address', host(address), 'agent', agent, 'detail', detail)
-          order by event_id), '[]')
-        from (select * from audit a where a.user_id = c.user_id
-          order by event_id desc limit 10000) t),
+      'audit', (select coalesce(json_agg(t order by id), '[]')
+        from (select id, at, action, actor, session_id, device_id, address, agent, detail
+          from audit_entries a where a.subject_id = c.user_id
+          order by id desc limit 10000) t),
       'left_out', json_build_object(
         'sessions', (select greatest(count(*) - 1000, 0)
           from sessions t where t.user_id = c.user_id),
@@ -100,6 +109,8 @@ package enum ExportQueries {
         'audit', (select greatest(count(*) - 10000, 0) from audit t where t.user_id = c.user_id))
     )::text
     from caller($1, $2) c
+    cross join lateral profile_of(c) p
+    left join pictures on pictures.user_id = c.user_id
     cross join lateral (
       select count(*) filter (where not is_told) as left_out,
         coalesce(json_agg(json_build_object(

@@ -112,7 +112,7 @@ package enum UsersQueries {
       insert into audit (user_id, event_id, app_id, action, actor, session_id, address, agent)
       select user_id, new_object_id(), app_id, 'user_delete', 'user', $2, $3::inet, $4 from deleted
     )
-    select deleted.user_id is not null, substr(deleted.picture, length('/v1/pictures/') + 1)
+    select deleted.user_id is not null, deleted.picture
     from c left join deleted on true
     """
   )

@@ -59,7 +59,7 @@ package enum Users {
     }
     guard let row = deleted else { throw caller.gone }
     guard row.isDeleted else {
-      throw .versionMoved(current: try await Profile.read(of: caller, in: context.store).version)
+      throw .versionMoved(current: try await Profiles.read(of: caller, in: context.store).version)
     }
     notice?.send()
     await context.store.pictures.shelf.forget(row.picture)

@@ -92,7 +92,7 @@ extension Shape {
   ]
 
   private static func member(_ name: String) -> Shape {
-    .text(1...(Profile.editable[name] ?? 1)).orNull
+    .text(1...(Profiles.editable[name] ?? 1)).orNull
   }
 
   static let identities = Shape.list(

@@ -1,0 +1,169 @@
+package import EventLoop
+package import JSON
+package import Postgres
+
+/// Profiles: read, and changed by their users.
+@EventLoop package enum Profiles {
+  /// The members that a user may change, with how many characters each may have.
+  package nonisolated static let editable: [String: Int] = [
+    "name": 300, "given_name": 150, "family_name": 150, "nickname": 150, "phone": 32,
+    "locale": 35, "zone": 64,
+  ]
+
+  /// Reads the caller's profile.
+  ///
+  /// - Throws: `.unauthenticated`, `.unavailable`.
+  package static func read(
+    of caller: Caller,
+    in store: Store
+  ) async throws(Failure) -> Profile {
+    try await read(by: ProfileQueries.read, of: caller, in: store)
+  }
+
+  /// Reads the caller's profile by the statement of a wire, which makes its own form of it: the
+  /// profile is what is read most.
+  ///
+  /// - Parameters:
+  ///   - statement: has a row when `caller($1, $2)` has one.
+  ///   - caller: whose.
+  ///   - store: of the call.
+  /// - Returns: what the statement makes of it.
+  /// - Throws: `.unauthenticated`, `.unavailable`.
+  package static func read<Form>(
+    by statement: Statement<Form, UserID, Authority>,
+    of caller: Caller,
+    in store: Store
+  ) async throws(Failure) -> Form {
+    guard let form = try await store.first(statement, caller.user, caller.authority) else {
+      throw caller.gone
+    }
+    return form
+  }
+
+  /// Changes members of the caller's profile: null removes one.
+  ///
+  /// - Throws: `.invalid` with each member that is unknown, not the user's to change, of a wrong
+  ///   type, too long, or no locale, zone or phone number; `.versionMoved`, `.unauthenticated`,
+  ///   `.unavailable`.
+  package static func change(
+    _ members: JSONObject,
+    if condition: VersionCondition,
+    of caller: Caller,
+    _ context: Context
+  ) async throws(Failure) -> Profile {
+    let faults = members.compactMap { name, value in fault(name, value) }
+    guard faults.isEmpty else { throw .invalid(faults) }
+    let found = try await context.store.written(
+      ProfileQueries.change,
+      caller.user,
+      caller.authority,
+      TextBytes(JSON.object(members).serialized()),
+      condition.oneOf.map(VersionList.init),
+      ProgramChange(of: "profile", by: caller, context.origin)
+    )
+    guard let found else { throw caller.gone }
+    guard let changed = found.first else {
+      throw .versionMoved(current: try await read(of: caller, in: context.store).version)
+    }
+    return changed
+  }
+
+  /// Changes what `revision` makes of the profile as it is, on the version that was read, and again
+  /// when that has moved.
+  ///
+  /// - Throws: as `change`, and what `revision` throws.
+  package static func revise(
+    if condition: VersionCondition,
+    of caller: Caller,
+    _ context: Context,
+    _ revision: @escaping @Sendable (Profile) throws(Failure) -> JSONObject
+  ) async throws(Failure) -> Profile {
+    for _ in 0..<16 {
+      let current = try await read(of: caller, in: context.store)
+      if let versions = condition.oneOf, !versions.contains(current.version) {
+        throw .versionMoved(current: current.version)
+      }
+      let members = try await context.store.calculate(on: .max) { () throws(Failure) in
+        try revision(current)
+      }
+      do throws(Failure) {
+        return try await change(
+          members,
+          if: VersionCondition(oneOf: [current.version]),
+          of: caller,
+          context
+        )
+      } catch .versionMoved {
+        continue
+      }
+    }
+    throw .overloaded(retryAfter: 1)
+  }
+
+  nonisolated static func fault(_ name: String, _ value: JSON) -> Fault? {
+    let pointer = "/" + JSONPointer.escaped(name)
+    guard let limit = editable[name] else {
+      return Fault(pointer, "unknown_member", "This member is unknown, or not yours to change.")
+    }
+    if value == .null { return nil }
+    guard let text = value.string else {
+      return Fault(pointer, "type", "This member must be a string or null.")
+    }
+    guard !text.isEmpty, text.unicodeScalars.count <= limit else {
+      return Fault(pointer, "length", "This member must have 1 to \(limit) characters.")
+    }
+    guard text.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
+      return Fault(pointer, "control_character", "Control characters are not allowed.")
+    }
+    return rule(name, text).map { Fault(pointer, name, $0) }
+  }
+
+  /// What is wrong with a member that has a rule of its own, for people; its code is its name.
+  private nonisolated static func rule(_ name: String, _ text: String) -> String? {
+    switch (name, ReferenceLists.ofProcess) {
+    case ("phone", _): isE164(text) ? nil : "A phone number is + and 7 to 15 digits (E.164)."
+    case ("locale", .success(let lists)): lists.fault(inLocale: text)
+    case ("zone", .success(let lists)): lists.fault(inZone: text)
+    case ("locale", .failure(let error)), ("zone", .failure(let error)): error.description
+    default: nil
+    }
+  }
+
+  private nonisolated static func isE164(_ text: String) -> Bool {
+    let digits = text.utf8.dropFirst()
+    return text.utf8.first == UInt8(ascii: "+") && (7...15).contains(digits.count)
+      && digits.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+  }
+}
+
+package enum ProfileQueries {
+  /// One row when the session is live.
+  ///
+  /// Served by the primary keys of sessions and users.
+  static let read = Statement<Profile, UserID, Authority>(
+    "profile.read",
+    "select p.* from caller($1, $2) c cross join lateral profile_of(c) p"
+  )
+
+  /// One row when the session is live, of nulls when the version was none of those asked for.
+  static let change = Statement<
+    Found<Profile>, UserID, Authority, TextBytes, VersionList?, ProgramChange?
+  >(
+    "profile.change",
+    """
+    with c as (select user_id from caller($1, $2)), changed as (
+      update users u set (name, given_name, family_name, nickname, phone, locale, zone)
+          = (select * from patched_profile(u, $3::jsonb)),
+        version = u.version + 1, updated_at = now()
+      from c
+      where u.user_id = c.user_id
+        and ($4::bigint[] is null or u.version = any ($4::bigint[]))
+      returning u, u.user_id, u.app_id
+    )
+    select p.*, record_change(w.user_id, w.app_id, $5::jsonb)
+    from c left join changed w on true left join lateral profile_of(w.u) p on w.user_id is not null
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [read, change]
+}

@@ -1,0 +1,86 @@
+package import Dossier
+package import JSON
+
+/// What is told to those who administer.
+
+extension AppRecord {
+  /// With the settings in force, and the names of those that are not left to their defaults.
+  package var json: JSON {
+    [
+      "id": .string(id.text), "name": .string(name), "hosts": .array(hosts.map(JSON.string)),
+      "settings": .object(settings.json), "chosen": .array(settings.chosenNames.map(JSON.string)),
+      "version": .number(JSONNumber(version)), "created_at": .string(createdAt.text),
+      "updated_at": .string(updatedAt.text),
+    ]
+  }
+
+  /// As one of a list.
+  package var summary: JSON {
+    [
+      "id": .string(id.text), "name": .string(name), "hosts": .array(hosts.map(JSON.string)),
+      "version": .number(JSONNumber(version)), "created_at": .string(createdAt.text),
+    ]
+  }
+}
+
+extension ClientInfo {
+  package var json: JSON {
+    [
+      "id": .string(id.text), "app": JSON(app), "name": .string(name),
+      "scopes": .array(scopes.map(JSON.string)), "disabled": .bool(isDisabled),
+      "created_at": .string(createdAt.text),
+    ]
+  }
+}
+
+extension IssuerInfo {
+  package var json: JSON {
+    [
+      "name": .string(name), "issuer": .string(issuer), "audience": .string(audience),
+      "keys": .string(keys.rawValue), "jwks_url": JSON(jwksURL), "claims": claims,
+      "created_at": .string(createdAt.text),
+    ]
+  }
+}
+
+extension SigningKeyInfo {
+  package var json: JSON {
+    [
+      "id": .string(id), "purpose": .string(purpose), "algorithm": .string(algorithm),
+      "current": .bool(retiresAt == nil), "created_at": .string(createdAt.text),
+      "retires_at": JSON(retiresAt),
+    ]
+  }
+}
+
+extension SearchIndex {
+  package var json: JSON {
+    [
+      "id": .string(id.text), "path": .string(path), "kind": .string(kind.rawValue),
+      "state": .string(state.rawValue), "created_at": JSON(createdAt),
+    ]
+  }
+}
+
+extension SearchPath {
+  package var json: JSON {
+    switch self {
+    case .declared(let index): index.json
+    // Members of the profile are indexed by the schema, and have no id.
+    case .member(let member):
+      [
+        "id": .null, "path": .string(member.rawValue), "kind": .string(member.kind.rawValue),
+        "state": "ready", "created_at": .null,
+      ]
+    }
+  }
+}
+
+extension SchemaInfo {
+  package var json: JSON {
+    [
+      "class": .string(document.pathName), "bytes": .number(JSONNumber(bytes)),
+      "updated_at": .string(updatedAt.text),
+    ]
+  }
+}

@@ -1,0 +1,55 @@
+package import Dossier
+import HTTP
+package import JSON
+import Postgres
+
+extension Profile {
+  package var json: JSON {
+    [
+      "id": .string(id.text), "created_at": .string(createdAt.text),
+      "updated_at": .string(updatedAt.text), "version": .number(JSONNumber(version)),
+      "anonymous": .bool(isAnonymous), "blocked": .bool(isBlocked), "email": JSON(email),
+      "email_verified": .bool(isEmailVerified), "name": JSON(name),
+      "given_name": JSON(givenName), "family_name": JSON(familyName),
+      "nickname": JSON(nickname), "phone": JSON(phone), "locale": JSON(locale),
+      "zone": JSON(zone), "picture": JSON(picture.map(PictureResource.path)),
+    ]
+  }
+}
+
+extension ProfileResource {
+  /// What `GET /v1/me` answers, as text that the database makes and that goes through.
+  ///
+  /// The profile is what is read most. A test holds it against `Profile.json`.
+  nonisolated static let form = Statement<StoredDocument, UserID, Authority>(
+    "rest.profile",
+    """
+    select json_build_object(
+      'id', p.id, 'created_at', p.created_at, 'updated_at', p.updated_at, 'version', p.version,
+      'anonymous', p.anonymous, 'blocked', p.blocked, 'email', p.email,
+      'email_verified', p.email_verified, 'name', p.name, 'given_name', p.given_name,
+      'family_name', p.family_name, 'nickname', p.nickname, 'phone', p.phone,
+      'locale', p.locale, 'zone', p.zone, 'picture', '/v1/pictures/' || p.picture)::text, p.version
+    from caller($1, $2) c cross join lateral profile_of(c) p
+    """
+  )
+}
+
+extension JSON {
+  /// Null where there is no text.
+  init(_ text: String?) { self = text.map(JSON.string) ?? .null }
+
+  init(_ time: Timestamp?) { self.init(time?.text) }
+}
+
+extension Response {
+  /// A profile after a change.
+  init(_ status: Status, _ profile: Profile) {
+    self.init(status, json: profile.json.serialized(), tag: EntityTag(profile.version))
+  }
+
+  /// A list that comes as a whole.
+  init<Item>(_ status: Status, list items: [Item], _ render: (Item) -> JSON) {
+    self.init(status, json: JSON.array(items.map(render)).serialized())
+  }
+}
