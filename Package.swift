@@ -137,7 +137,7 @@ let package = Package(
     ),
     .target(
       name: "TestSupport",
-      dependencies: ["EventLoop"],
+      dependencies: ["EventLoop", "Postgres"],
       path: "Tests/TestSupport",
       swiftSettings: house
     ),
@@ -197,7 +197,7 @@ let package = Package(
     ),
     .testTarget(
       name: "EventLoopTests",
-      dependencies: ["EventLoop", "TestSupport"],
+      dependencies: ["CLinux", "EventLoop", "TestSupport"],
       swiftSettings: house
     ),
   ]
