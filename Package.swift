@@ -138,7 +138,7 @@ let package = Package(
     ),
     .target(
       name: "TestSupport",
-      dependencies: ["EventLoop"],
+      dependencies: ["EventLoop", "Postgres"],
       path: "Tests/TestSupport",
       swiftSettings: house
     ),
@@ -198,7 +198,7 @@ let package = Package(
     ),
     .testTarget(
       name: "EventLoopTests",
-      dependencies: ["EventLoop", "TestSupport"],
+      dependencies: ["CLinux", "EventLoop", "TestSupport"],
       swiftSettings: house
     ),
   ]

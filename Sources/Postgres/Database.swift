@@ -102,7 +102,7 @@ package import EventLoop
   ///   - statement: a read of bounded cost. It is sent again when another's failure aborted it.
   ///   - values: its parameters.
   /// - Returns: the rows, in the server's order.
-  /// - Throws: `.connectionFailure` while the server is away, within half a second;
+  /// - Throws: `.connectionFailure` while the server is away, within `expressPatience`;
   ///   `.laneFull` when too much is under way.
   package func read<Row, each Value>(
     _ statement: Statement<Row, repeat each Value>,
@@ -125,7 +125,7 @@ package import EventLoop
 
   private func expressConnection() async throws(DatabaseError) -> Connection {
     // A worker that has just started is asked before it is connected: wait, once.
-    let deadline = EventLoop.now() + 500_000_000
+    let deadline = EventLoop.now() &+ settings.expressPatience.nanoseconds
     while !express.hasFailed, EventLoop.now() < deadline {
       await EventLoop.sleep(for: .milliseconds(2))
       if let connection = express.connection { return connection }

@@ -14,6 +14,8 @@ package struct DatabaseSettings: Sendable {
   package var searchPatience = Duration.seconds(2)
   /// Connections of a worker for reads of one large value.
   package var largeConnections = 1
+  /// How long a read waits for the first connection of a worker that has just started.
+  package var expressPatience = Duration.milliseconds(500)
   /// Reads under way at once on the shared connection.
   package var expressDepth = 4_096
   package var connectTimeout = Duration.seconds(3)

@@ -18,7 +18,8 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 os.environ.setdefault("DOSSIER_TEST_BUILD", str(HERE.parents[1] / ".build/release"))
 sys.path.insert(0, str(HERE.parent / "EndToEnd"))
-from deployment import JSON, Deployment  # noqa: E402
+from asking import JSON  # noqa: E402
+from deployment import Deployment  # noqa: E402
 from test_hostile import Memory, array, hostile  # noqa: E402
 
 

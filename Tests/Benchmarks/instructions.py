@@ -18,7 +18,9 @@ import subprocess
 import tempfile
 
 import run
-from deployment import BUILD, MERGE, Deployment, wait_until
+from asking import MERGE
+from deployment import Deployment
+from machine import BUILD, wait_until
 
 COUNTER = run.YARDSTICKS / "allocations.so"
 KINDS = ["GET /v1/me", "GET /v1/me/metadata", "PATCH /v1/me/metadata", "POST /v1/token/refresh",

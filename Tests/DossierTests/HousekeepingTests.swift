@@ -83,7 +83,7 @@ import Testing
     let connection = try await Connection.open(ConnectionSettings(name, applicationName: "test"))
     defer { connection.close() }
     try await connection.script(Self.versions)
-    let database = Database(DatabaseSettings(conninfo: name, applicationName: "test"))
+    let database = Database(.patient(name))
     database.start()
     defer { database.stop() }
     _ = try await Housekeeping.run(database)
@@ -96,7 +96,7 @@ import Testing
     let connection = try await Connection.open(ConnectionSettings(name, applicationName: "test"))
     defer { connection.close() }
     try await connection.script(Self.old)
-    let database = Database(DatabaseSettings(conninfo: name, applicationName: "test"))
+    let database = Database(.patient(name))
     database.start()
     defer { database.stop() }
     _ = try await Housekeeping.run(database)

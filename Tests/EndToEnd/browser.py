@@ -10,7 +10,7 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
-from deployment import ROOT
+from machine import ROOT
 
 # A last resort against hanging, not what is tested.
 PATIENCE = 120

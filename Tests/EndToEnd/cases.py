@@ -5,7 +5,9 @@ import signal
 import threading
 import unittest
 
-from deployment import JSON, Deployment, wait_until
+from asking import JSON
+from deployment import Deployment
+from machine import wait_until
 
 
 class Case(unittest.TestCase):

@@ -1,94 +1,28 @@
 """A PostgreSQL cluster, dossierd and nginx of a test run, all real, in a temporary folder."""
 
 import base64
-import contextlib
 import email
 import email.policy
-import http.client
 import json
 import os
 import pathlib
-import random
 import re
 import shutil
 import signal
 import socket
 import subprocess
 import tempfile
-import time
 
+from asking import ADDRESS, Asking
+from cluster import Cluster
+from machine import (
+    AS_SERVER, BUILD, IS_ROOT, ROOT, SERVER_USER, TOOLS, free_port, is_listening, wait_until)
 from reference import Reference
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = pathlib.Path(os.environ.get("DOSSIER_TEST_BUILD", ROOT / ".build/debug"))
-TOOLS = pathlib.Path("/usr/lib/postgresql/15/bin")
-IS_ROOT = os.geteuid() == 0
-AS_POSTGRES = (
-    ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if IS_ROOT else []
-)
 
-
-def functions(script, *arguments, **options):
-    """Runs a script that has the functions of deploy/ at hand, on what is tested here."""
-    head = f'set -euo pipefail; here={ROOT}; programs={BUILD}; . "$here/deploy/functions"; '
-    return subprocess.run(
-        ["bash", "-c", head + script, "bash", *map(str, arguments)],
-        text=True, stdout=subprocess.PIPE, **options)
-
-
-# As what deploy/up starts dossierd; no words when that is who runs the tests.
-SERVER_USER = functions("server_user", check=True).stdout.strip()
-AS_SERVER = functions("as_server", check=True).stdout.split()
-JSON = {"Content-Type": "application/json"}
-MERGE = {"Content-Type": "application/merge-patch+json"}
-PATCH = {"Content-Type": "application/json-patch+json"}
-# The header field by which a test chooses its address.
-ADDRESS = "X-Test-Address"
-
-def free_port():
-    """A port that nobody has, and that the system gives to no connection of the tests beside."""
-    while True:
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", random.randrange(10_000, 32_000)))
-                return probe.getsockname()[1]
-            except OSError:
-                continue
-
-
-def wait_until(condition, seconds=120, what="the condition"):
-    # The time is a last resort against hanging, not what is tested.
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if condition():
-            return
-        time.sleep(0.02)
-    raise AssertionError(f"{what} did not come true within {seconds} s")
-
-
-def is_listening(port):
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
-
-
-class Answer:
-    def __init__(self, status, headers, body):
-        self.status, self.headers, self.body = status, headers, body
-
-    @property
-    def json(self):
-        return json.loads(self.body)
-
-    @property
-    def version(self):
-        return int(self.headers["ETag"].strip('"'))
-
-
-class Deployment:
+class Deployment(Cluster, Asking):
     """Starts on construction; `stop` ends everything it started, by id."""
 
-    # What every answer must be in; the same for all deployments of one build.
-    reference = None
     # Seconds that a start may take.
     patience = 10
 
@@ -138,8 +72,8 @@ class Deployment:
             self.start_dossierd()
             self.start_nginx()
             wait_until(lambda: self.get("/readyz").status == 200, self.patience, "readiness")
-            if Deployment.reference is None:
-                Deployment.reference = Reference(self.get("/openapi.json").json)
+            if Asking.reference is None:
+                Asking.reference = Reference(self.get("/openapi.json").json)
         except BaseException:
             self.stop()
             raise
@@ -156,64 +90,6 @@ class Deployment:
     def socket(self, index):
         """Where a worker listens."""
         return self.sockets / f"worker-{index}.sock"
-
-    def conninfo(self, user):
-        return f"host={self.folder} user={user} dbname=dossier"
-
-    # PostgreSQL
-
-    def make_cluster(self):
-        cluster = self.folder / "postgres"
-        cluster.mkdir(mode=0o700)
-        if IS_ROOT:
-            shutil.chown(cluster, "postgres")
-            shutil.chown(self.folder, "postgres")
-        subprocess.run(
-            [*AS_POSTGRES, TOOLS / "initdb", "-D", cluster, "-U", "owner", "-A", "trust",
-             "--locale=C.UTF-8", "-E", "UTF8", "--no-sync"],
-            check=True, stdout=subprocess.DEVNULL, cwd="/")
-
-    def start_postgres(self):
-        subprocess.run(
-            [*AS_POSTGRES, TOOLS / "pg_ctl", "-D", self.folder / "postgres", "-s", "-w",
-             "-l", self.folder / "postgres/server.log", "-o",
-             f"-k {self.folder} -c listen_addresses='' -c fsync=off -c log_error_verbosity=terse -c max_connections=100",
-             "start"],
-            check=True, cwd="/", stdout=subprocess.DEVNULL)
-
-    def stop_postgres(self, mode="fast"):
-        subprocess.run(
-            [*AS_POSTGRES, TOOLS / "pg_ctl", "-D", self.folder / "postgres", "-s", "-w", "-m", mode,
-             "stop"], check=True, cwd="/")
-
-    def sql(self, text):
-        run = subprocess.run(
-            [TOOLS / "psql", "-h", self.folder, "-U", "owner", "-d", "dossier", "-Atqc", text],
-            check=True, capture_output=True, text=True)
-        return run.stdout.strip()
-
-    @contextlib.contextmanager
-    def locked(self, table):
-        """While a table is locked, statements that want it wait."""
-        psql = subprocess.Popen(
-            [TOOLS / "psql", "-h", self.folder, "-U", "owner", "-d", "dossier", "-Atq"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        with psql:
-            print(f"begin; lock {table}; select 'locked';", file=psql.stdin, flush=True)
-            assert psql.stdout.readline() == "locked\n"
-            yield
-            # The end of the session is that of the lock.
-            psql.stdin.close()
-
-    def set_app(self, name="default", **settings):
-        self.sql(f"update apps set settings = settings || '{json.dumps(settings)}' "
-                 f"where name = '{name}'")
-
-    def add_app(self, name, **settings):
-        """Makes an app; what it takes to ask it. Counts at once: workers look for a name they miss."""
-        self.sql("insert into apps (app_id, name, settings) values "
-                 f"(new_object_id(), '{name}', '{json.dumps(settings)}')")
-        return {"Dossier-App": name}
 
     def mails(self, address):
         """The texts of what was sent to an address, the oldest first."""
@@ -326,38 +202,6 @@ class Deployment:
         part, after = part.split("  # }", 1)
         part = part.replace("  #  ", "    ").replace("/var/lib/dossier/pictures", str(self.pictures))
         return f"{before}  location /v1/pictures/ {{{part}  }}{after}"
-
-    # Requests
-
-    def connection(self, timeout=300):
-        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
-
-    def request(self, method, path, body=None, headers=None, token=None, connection=None):
-        headers = dict(headers or {})
-        if token:
-            headers["Authorization"] = f"Bearer {token}"
-        if body is not None and not isinstance(body, (bytes, str)):
-            body = json.dumps(body)
-        client = connection or self.connection()
-        try:
-            client.request(method, path, body=body, headers=headers)
-            response = client.getresponse()
-            answer = Answer(response.status, response.headers, response.read())
-            fault = self.reference and self.reference.fault(method, path, answer)
-            assert not fault, fault
-            return answer
-        finally:
-            if connection is None:
-                client.close()
-
-    def get(self, path, **options):
-        return self.request("GET", path, **options)
-
-    def login(self, device=None):
-        headers = {**JSON, "Dossier-Device": device} if device else JSON
-        answer = self.request("POST", "/v1/login/anonymous", {}, headers)
-        assert answer.status == 200, answer.body
-        return answer.json
 
     def logged(self):
         """Log lines of requests."""

@@ -1,7 +1,6 @@
 """Holds answers against the OpenAPI document that the server serves."""
 
 import copy
-import json
 import re
 
 import jsonschema

@@ -4,7 +4,9 @@ import socket
 import tempfile
 
 from cases import Case
-from deployment import JSON, Deployment, wait_until
+from asking import JSON
+from deployment import Deployment
+from machine import wait_until
 
 
 class Abandoned(Case):

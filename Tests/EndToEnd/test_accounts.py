@@ -4,7 +4,8 @@ import json
 import unittest
 
 from cases import Case
-from deployment import JSON, wait_until
+from asking import JSON
+from machine import wait_until
 from issuers import Key, claims
 
 MINE, THEIRS = "my own password", "attackers password"

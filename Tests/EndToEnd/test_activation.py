@@ -8,7 +8,8 @@ import tempfile
 import threading
 import unittest
 
-from deployment import Deployment, wait_until
+from deployment import Deployment
+from machine import wait_until
 
 
 class Activation(unittest.TestCase):

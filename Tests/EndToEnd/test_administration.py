@@ -5,7 +5,8 @@ import subprocess
 import unittest
 
 from cases import Administration
-from deployment import BUILD, JSON
+from asking import JSON
+from machine import BUILD
 from issuers import Key, claims, secret_token
 
 class Commands(Administration):

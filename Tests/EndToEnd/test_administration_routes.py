@@ -3,7 +3,7 @@
 import unittest
 
 from cases import Administration
-from deployment import JSON, MERGE
+from asking import JSON, MERGE
 from issuers import Key, claims, secret_token
 
 

@@ -3,7 +3,7 @@
 import unittest
 
 from cases import Case, in_parallel
-from deployment import JSON
+from asking import JSON
 
 
 class API(Case):

@@ -9,7 +9,9 @@ import tempfile
 import threading
 import unittest
 
-from deployment import BUILD, IS_ROOT, JSON, Deployment, wait_until
+from asking import JSON
+from deployment import Deployment
+from machine import BUILD, IS_ROOT, wait_until
 from fastcgi import records, responses
 
 FATAL = r"""

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import unittest
 
-from deployment import IS_ROOT, SERVER_USER, free_port, functions
+from machine import IS_ROOT, SERVER_USER, free_port, functions
 
 
 def described(path):

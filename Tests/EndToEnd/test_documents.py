@@ -7,7 +7,7 @@ import subprocess
 import unittest
 
 from cases import Case, in_parallel
-from deployment import JSON, MERGE, PATCH
+from asking import JSON, MERGE, PATCH
 
 
 class Documents(Case):

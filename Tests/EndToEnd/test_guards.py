@@ -3,7 +3,7 @@
 import unittest
 
 from cases import Case, in_parallel
-from deployment import ADDRESS
+from asking import ADDRESS
 
 
 class Guards(Case):

@@ -5,7 +5,7 @@ import threading
 import unittest
 
 from cases import Administration, in_parallel
-from deployment import JSON, MERGE, PATCH
+from asking import JSON, MERGE, PATCH
 
 DATA = "/v1/me/custom-data"
 

@@ -2,10 +2,9 @@
 
 import json
 import pathlib
-import threading
 
 from cases import Case
-from deployment import JSON
+from asking import JSON
 
 MERGE_PATCH = {"Content-Type": "application/merge-patch+json"}
 PATCH = {"Content-Type": "application/json-patch+json"}

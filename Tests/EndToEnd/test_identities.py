@@ -5,7 +5,8 @@ import time
 import unittest
 
 from cases import Case, in_parallel
-from deployment import JSON, wait_until
+from asking import JSON
+from machine import wait_until
 from issuers import Key, KeyServer, claims, encode, secret_token
 
 

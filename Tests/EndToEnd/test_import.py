@@ -9,7 +9,7 @@ import subprocess
 import unittest
 
 from cases import Case
-from deployment import BUILD, wait_until
+from machine import BUILD, wait_until
 
 PASSWORD = "pässwörd 9"
 # Made by bcrypt, passlib and argon2-cffi.

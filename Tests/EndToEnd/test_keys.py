@@ -7,7 +7,7 @@ import signal
 import unittest
 
 from cases import Administration, in_parallel
-from deployment import wait_until
+from machine import wait_until
 
 
 def key_of(grant):

@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 from cases import Case, in_parallel
-from deployment import free_port, is_listening, wait_until
+from machine import free_port, is_listening, wait_until
 
 
 class Mail(Case):

@@ -5,7 +5,7 @@ import os
 import unittest
 
 from cases import Administration
-from deployment import wait_until
+from machine import wait_until
 
 
 def new_key():

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import unittest
 
-from deployment import BUILD, ROOT
+from machine import BUILD, ROOT
 
 KEY = "QUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUE="
 

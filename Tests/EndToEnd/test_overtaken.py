@@ -5,7 +5,7 @@ import threading
 import unittest
 
 from cases import Case
-from deployment import TOOLS, wait_until
+from machine import TOOLS, wait_until
 
 OLD, NEW, THEIRS = "correct horse", "battery staple", "a thiefs own words"
 

@@ -3,7 +3,7 @@
 import unittest
 
 from cases import Case
-from deployment import JSON, MERGE, PATCH
+from asking import JSON, MERGE, PATCH
 
 
 class Profile(Case):

@@ -5,7 +5,7 @@ import subprocess
 import unittest
 
 from cases import Case
-from deployment import BUILD, TOOLS, wait_until
+from machine import BUILD, TOOLS, wait_until
 
 
 class Readiness(Case):

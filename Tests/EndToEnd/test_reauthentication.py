@@ -4,7 +4,7 @@ import re
 import subprocess
 import unittest
 
-from deployment import BUILD
+from machine import BUILD
 from issuers import IssuerCase, claims
 
 IDENTITIES = "update:current_user_identities"

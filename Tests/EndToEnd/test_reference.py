@@ -10,7 +10,8 @@ import subprocess
 import unittest
 
 from cases import Case
-from deployment import BUILD, JSON, ROOT
+from asking import JSON
+from machine import BUILD, ROOT
 
 TOOLS_FOLDER = pathlib.Path(os.environ.get("DOSSIER_TEST_TOOLS", ROOT / ".build/test-tools"))
 # What ends the session or the program that asks: these go last.

@@ -8,7 +8,8 @@ import subprocess
 import tempfile
 import unittest
 
-from deployment import BUILD, IS_ROOT, Deployment, wait_until
+from deployment import Deployment
+from machine import BUILD, IS_ROOT, wait_until
 from fastcgi import records, responses
 
 

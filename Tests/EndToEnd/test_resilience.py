@@ -8,7 +8,9 @@ import struct
 import threading
 import unittest
 
-from deployment import JSON, MERGE, Deployment, wait_until
+from asking import JSON, MERGE
+from deployment import Deployment
+from machine import wait_until
 from fastcgi import records, responses
 
 

@@ -6,7 +6,8 @@ import subprocess
 import unittest
 
 from cases import Administration, in_parallel
-from deployment import BUILD, JSON, MERGE, PATCH
+from asking import JSON, MERGE, PATCH
+from machine import BUILD
 
 PERSON = {
     "type": "object", "additionalProperties": False, "required": ["name"],

@@ -8,7 +8,8 @@ import unittest
 import urllib.parse
 
 from cases import Case
-from deployment import BUILD, JSON, MERGE, PATCH, wait_until
+from asking import JSON, MERGE, PATCH
+from machine import BUILD, wait_until
 
 
 class Search(Case):

@@ -7,7 +7,8 @@ import ssl
 import subprocess
 import unittest
 
-from deployment import ROOT, Deployment, free_port, is_listening, wait_until
+from deployment import Deployment
+from machine import ROOT, free_port, is_listening, wait_until
 
 
 class Transport(unittest.TestCase):

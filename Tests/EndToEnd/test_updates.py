@@ -5,7 +5,8 @@ import subprocess
 import unittest
 
 from cases import Case, in_parallel
-from deployment import BUILD, JSON, MERGE
+from asking import JSON, MERGE
+from machine import BUILD
 
 
 class Updates(Case):

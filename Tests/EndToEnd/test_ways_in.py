@@ -2,7 +2,8 @@
 
 import unittest
 
-from deployment import JSON, wait_until
+from asking import JSON
+from machine import wait_until
 from issuers import IssuerCase, claims
 
 

@@ -7,7 +7,7 @@ import unittest
 
 from browser import Browser, Pages
 from cases import Case
-from deployment import ROOT
+from machine import ROOT
 
 WEB = ROOT / "deploy/web"
 PASSWORD = "correct horse battery"

@@ -1,6 +1,6 @@
 import EventLoop
-import FoundationEssentials
 import Glibc
+import TestSupport
 import Testing
 
 @Suite struct ProgramTests {
@@ -11,35 +11,35 @@ import Testing
     #expect(outcome.ending == .exited(0) && outcome.output == input)
   }
 
-  @Test func `it gets no environment and no descriptor`() throws {
-    let environment = try run("exec /usr/bin/env")
+  @Test func `it gets no environment and no descriptor`() async throws {
+    let environment = try await run("exec /usr/bin/env")
     #expect(
       environment.output.split(separator: 10).allSatisfy { $0.starts(with: Array("PWD=".utf8)) }
     )
     let secret = open("/etc/hostname", O_RDONLY)
     defer { close(secret) }
     // `ls` opens the folder itself.
-    #expect(try run("exec ls /proc/self/fd").output == Array("0\n1\n2\n3\n".utf8))
+    #expect(try await run("exec ls /proc/self/fd").output == Array("0\n1\n2\n3\n".utf8))
   }
 
-  @Test func `its status, signal and complaint are told`() throws {
-    let failed = try run("echo why >&2; exit 7")
+  @Test func `its status, signal and complaint are told`() async throws {
+    let failed = try await run("echo why >&2; exit 7")
     #expect(failed.ending == .exited(7) && failed.complaint == Array("why\n".utf8))
-    #expect(try run("kill -TERM $$").ending == .killed(SIGTERM))
-    #expect(try run("head -c 9999 /dev/zero >&2").complaint.count == 512)
+    #expect(try await run("kill -TERM $$").ending == .killed(SIGTERM))
+    #expect(try await run("head -c 9999 /dev/zero >&2").complaint.count == 512)
   }
 
-  @Test func `it is killed at the deadline and over its limit`() throws {
+  @Test func `it is killed at the deadline and over its limit`() async throws {
     // These never end by themselves: that `run` returns shows that they were killed.
-    #expect(try run("exec sleep infinity", deadline: .milliseconds(200)).ending == .outOfTime)
+    #expect(try await run("exec sleep infinity", deadline: .milliseconds(200)).ending == .outOfTime)
     #expect(
-      try run("exec 1>&- 2>&-; exec sleep infinity", deadline: .milliseconds(200)).ending
+      try await run("exec 1>&- 2>&-; exec sleep infinity", deadline: .milliseconds(200)).ending
         == .outOfTime
     )
-    #expect(try run("exec cat /dev/zero").ending == .tooMuchOutput)
+    #expect(try await run("exec cat /dev/zero").ending == .tooMuchOutput)
   }
 
-  @Test func `one that leaves others behind is not waited for`() throws {
+  @Test func `one that leaves others behind is not waited for`() async throws {
     // The one left behind holds the output open until the pipe of this test closes.
     let path = "/tmp/dossier-left-\(getpid())"
     #expect(mkfifo(path, 0o600) == 0)
@@ -48,7 +48,7 @@ import Testing
       close(end)
       unlink(path)
     }
-    let outcome = try run("cat \(path) & echo done")
+    let outcome = try await run("cat \(path) & echo done")
     #expect(outcome.ending == .exited(0) && outcome.output == Array("done\n".utf8))
   }
 
@@ -59,10 +59,12 @@ import Testing
   }
 
   /// Runs a script.
-  private func run(_ text: String, deadline: Duration = .seconds(600)) throws -> Program.Outcome {
+  private func run(
+    _ text: String,
+    deadline: Duration = .seconds(600)
+  ) async throws -> Program.Outcome {
     let path = "/tmp/dossier-program-\(getpid())-\(UInt64.random(in: 0 ... .max))"
-    try Data("#!/bin/sh\n\(text)\n".utf8).write(to: URL(filePath: path))
-    chmod(path, 0o755)
+    try await TestProgram.write(script: text, to: path)
     defer { unlink(path) }
     return try Program(path: path).run(input: [], limit: 10_000, deadline: deadline)
   }

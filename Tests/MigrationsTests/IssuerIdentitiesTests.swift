@@ -1,22 +1,12 @@
-import FoundationEssentials
 import Testing
 
 /// What `0013_ways_in.sql` makes of what was there before.
 @Suite struct IssuerIdentitiesTests {
   private static let name = "0013_ways_in.sql"
-  private static let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
-
-  private static func earlier() throws -> [String] {
-    try FileManager.default.contentsOfDirectory(atPath: "\(root)/migrations").sorted().filter {
-      $0.first?.isNumber == true && $0 < name
-    }
-  }
 
   /// A database with all migrations before that one, and identities by names of issuers in it.
   private func before() async throws -> Workspace {
-    let place = try await Workspace()
-    for name in try Self.earlier() { try copy(name, to: place) }
-    try await place.run("up")
+    let place = try await Workspace(before: Self.name)
     try await place.sql(
       """
       insert into issuers (app_id, name, issuer, audience, jwks_url, created_at)
@@ -55,13 +45,6 @@ import Testing
     return place
   }
 
-  private func copy(_ name: String, to place: Workspace) throws {
-    try FileManager.default.copyItem(
-      atPath: "\(Self.root)/migrations/\(name)",
-      toPath: "\(place.folder)/\(name)"
-    )
-  }
-
   private func identities(_ place: Workspace) async throws -> [String] {
     try await place.sql(
       """
@@ -75,8 +58,7 @@ import Testing
 
   @Test func `identities go from the names of issuers to the issuers, and back`() async throws {
     let place = try await before()
-    try copy(Self.name, to: place)
-    try await place.run("up")
+    try await place.take(Self.name)
     #expect(
       try await identities(place) == [
         "1 jwt:https://a s",
@@ -94,7 +76,7 @@ import Testing
     #expect(
       try await place.sql("select authenticated_at = created_at from sessions") == "t"
     )
-    let last = try #require(try Self.earlier().last?.prefix(4))
+    let last = try #require(try Workspace.migrations(before: Self.name).last?.prefix(4))
     try await place.run("to", "\(try #require(Int(last)))")
     #expect(
       try await identities(place) == [

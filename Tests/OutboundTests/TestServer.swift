@@ -43,6 +43,9 @@ final class TestServer: Sendable {
     self.port = port
   }
 
+  /// Ends it: whoever is connected hears of that.
+  func stop() { program.signal(SIGKILL) }
+
   /// What it has printed since it told its port.
   var lines: [String] { program.output.split(separator: "\n").dropFirst().map(String.init) }
 }
@@ -67,9 +70,12 @@ final class Workplace: Sendable {
     return folder
   }
 
-  /// Makes the authority, `localhost` for this machine, and `other` for another host.
-  func makeCertificates() async throws {
-    guard access(authority, F_OK) != 0 else { return }
+  private static let certificates = Task { try await shared.makeCertificates() }
+
+  /// There are the authority, `localhost` for this machine, and `other` for another host.
+  static func haveCertificates() async throws { try await certificates.value }
+
+  private func makeCertificates() async throws {
     let key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]
     try await openssl(
       ["req", "-x509"] + key + [

@@ -10,7 +10,7 @@ import Testing
     // Open for reading and writing: reading waits forever, opening does not.
     let words = ["-c", "mkfifo $0 && exec $1 <>$0", "\(folder)/nothing", try Studio.program]
     let program = try TestProgram("/bin/sh", words)
-    defer { kill(program.process, SIGKILL) }
+    defer { program.signal(SIGKILL) }
     var status = ""
     for _ in 0..<6_000 {
       status = try text("/proc/\(program.process)/status")
@@ -30,6 +30,8 @@ import Testing
     ]
     for line in expected { #expect(limits.contains(line)) }
     #expect(!program.hasEnded)
+    program.signal(SIGKILL)
+    _ = await program.end()
   }
 
   @Test func `an answer that goes to a file is refused`() async throws {

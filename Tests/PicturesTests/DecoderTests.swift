@@ -6,7 +6,7 @@ import Testing
 @Suite struct DecoderTests {
   @Test func `a program that does not end is killed at the deadline`() async throws {
     let studio = try await Studio.shared.value
-    let script = try studio.script("echo $$ >\(studio.folder)/own-id; exec sleep infinity")
+    let script = try await studio.script("echo $$ >\(studio.folder)/own-id; exec sleep infinity")
     var process = ""
     // As long as the script needs to say who it is.
     var deadline = Duration.milliseconds(100)
@@ -34,7 +34,7 @@ import Testing
   @Test func `what cannot be done soon is refused at once`() async throws {
     let studio = try await Studio.shared.value
     let gate = "\(studio.folder)/gate-\(UInt64.random(in: 0 ... .max))"
-    let script = try studio.script("while [ ! -e \(gate) ]; do sleep 0.01; done; exit 13")
+    let script = try await studio.script("while [ ! -e \(gate) ]; do sleep 0.01; done; exit 13")
     let pool = BlockingPool(name: "few", threads: 1, waiting: 1)
     let results = try await withThrowingTaskGroup(of: Result<Picture, PictureFailure>.self) {
       group in
@@ -90,7 +90,7 @@ import Testing
   @Test func `the loop goes on while a picture is decoded`() async throws {
     let studio = try await Studio.shared.value
     let gate = "\(studio.folder)/gate-\(UInt64.random(in: 0 ... .max))"
-    let script = try studio.script("while [ ! -e \(gate) ]; do sleep 0.01; done; exit 13")
+    let script = try await studio.script("while [ ! -e \(gate) ]; do sleep 0.01; done; exit 13")
     // It ends only when the loop has gone on for some turns.
     let ticking = EventLoop.task {
       for _ in 0..<20 { await EventLoop.sleep(for: .milliseconds(1)) }

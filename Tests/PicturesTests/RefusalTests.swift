@@ -93,7 +93,7 @@ import Testing
     // A process keeps what it has spent over `exec`, and the program leaves a lower limit in place:
     // it starts with less and less of its one second, until the rest is too little.
     for spent in stride(from: 0, to: 1_000, by: 50) {
-      let program = try studio.script(
+      let program = try await studio.script(
         """
         exec /usr/bin/python3 -c 'import os, time
         while time.process_time() * 1000 < \(spent): pass

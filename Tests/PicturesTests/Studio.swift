@@ -33,10 +33,9 @@ final class Studio: Sendable {
   }
 
   /// A script, to stand for the program.
-  func script(_ text: String) throws -> String {
+  func script(_ text: String) async throws -> String {
     let path = "\(folder)/script-\(UInt64.random(in: 0 ... .max))"
-    try Data("#!/bin/sh\n\(text)\n".utf8).write(to: URL(filePath: path))
-    chmod(path, 0o755)
+    try await TestProgram.write(script: text, to: path)
     return path
   }
 

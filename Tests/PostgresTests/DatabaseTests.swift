@@ -37,12 +37,7 @@ import Testing
     _ change: (inout DatabaseSettings) -> Void = { _ in }
   ) async throws -> Database {
     let conninfo = try await TestCluster.shared.createDatabase()
-    var settings = DatabaseSettings(conninfo: conninfo, applicationName: "test")
-    // As a last resort against hanging: no test waits for these.
-    settings.readTimeout = .seconds(300)
-    settings.writeTimeout = .seconds(300)
-    settings.silence = .seconds(600)
-    settings.exclusivePatience = .seconds(600)
+    var settings = DatabaseSettings.patient(conninfo)
     change(&settings)
     let database = Database(settings)
     database.start()

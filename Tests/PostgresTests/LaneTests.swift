@@ -17,13 +17,7 @@ import Testing
     _ name: String,
     _ change: (inout DatabaseSettings) -> Void
   ) -> Database {
-    var settings = DatabaseSettings(conninfo: name, applicationName: "test")
-    settings.readTimeout = .seconds(300)
-    settings.writeTimeout = .seconds(300)
-    settings.searchTimeout = .seconds(300)
-    settings.silence = .seconds(600)
-    settings.exclusivePatience = .seconds(600)
-    settings.searchPatience = .seconds(600)
+    var settings = DatabaseSettings.patient(name)
     change(&settings)
     let database = Database(settings)
     database.start()

@@ -16,9 +16,7 @@ import Testing
 
   @EventLoop private func database() async throws -> Database {
     let name = try await TestCluster.shared.createDatabase()
-    var settings = DatabaseSettings(conninfo: name, applicationName: "test")
-    settings.readTimeout = .seconds(300)
-    settings.silence = .seconds(600)
+    let settings = DatabaseSettings.patient(name)
     let database = Database(settings)
     database.start()
     while !database.isReady { await EventLoop.sleep(for: .milliseconds(1)) }

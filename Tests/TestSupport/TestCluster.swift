@@ -234,6 +234,17 @@ package final class TestProgram: Sendable {
     process = child
   }
 
+  /// Writes a script of the shell that can be run.
+  ///
+  /// Not by this process: a child of another test, begun at that moment, would hold the file open, and
+  /// it could not be run.
+  /// - Throws: `TestClusterError`.
+  package static func write(script text: String, to path: String) async throws {
+    let words = "printf '#!/bin/sh\n%s\n' \"$0\" > \"$1\" && chmod 755 \"$1\""
+    let program = try TestProgram("/bin/sh", ["-c", words, text, path])
+    guard await program.end() == 0 else { throw TestClusterError(reason: program.errors) }
+  }
+
   deinit {
     unlink(outputs + ".out")
     unlink(outputs + ".err")

@@ -44,14 +44,7 @@ import Wiring
     let connection = try await Connection.open(ConnectionSettings(name, applicationName: "wire"))
     try await connection.script(Self.refusal)
     connection.close()
-    var settings = DatabaseSettings(conninfo: name, applicationName: "wire")
-    // As a last resort against hanging: all tests may come at once, on however slow a machine.
-    settings.readTimeout = .seconds(300)
-    settings.writeTimeout = .seconds(300)
-    settings.searchTimeout = .seconds(300)
-    settings.silence = .seconds(600)
-    settings.exclusivePatience = .seconds(600)
-    settings.searchPatience = .seconds(600)
+    var settings = DatabaseSettings.patient(name, applicationName: "wire")
     settings.exclusiveWaiting = 100_000
     settings.searchWaiting = 100_000
     let database = Database(settings)

@@ -1,0 +1,55 @@
+"""What the tests find on the machine."""
+
+import os
+import pathlib
+import random
+import socket
+import subprocess
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("DOSSIER_TEST_BUILD", ROOT / ".build/debug"))
+TOOLS = pathlib.Path("/usr/lib/postgresql/15/bin")
+IS_ROOT = os.geteuid() == 0
+AS_POSTGRES = (
+    ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if IS_ROOT else []
+)
+
+
+def functions(script, *arguments, **options):
+    """Runs a script that has the functions of deploy/ at hand, on what is tested here."""
+    head = f'set -euo pipefail; here={ROOT}; programs={BUILD}; . "$here/deploy/functions"; '
+    return subprocess.run(
+        ["bash", "-c", head + script, "bash", *map(str, arguments)],
+        text=True, stdout=subprocess.PIPE, **options)
+
+
+# As what deploy/up starts dossierd; no words when that is who runs the tests.
+SERVER_USER = functions("server_user", check=True).stdout.strip()
+AS_SERVER = functions("as_server", check=True).stdout.split()
+
+
+def free_port():
+    """A port that nobody has, and that the system gives to no connection of the tests beside."""
+    while True:
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", random.randrange(10_000, 32_000)))
+                return probe.getsockname()[1]
+            except OSError:
+                continue
+
+
+def wait_until(condition, seconds=120, what="the condition"):
+    # The time is a last resort against hanging, not what is tested.
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if condition():
+            return
+        time.sleep(0.02)
+    raise AssertionError(f"{what} did not come true within {seconds} s")
+
+
+def is_listening(port):
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0

@@ -1,0 +1,18 @@
+package import Postgres
+
+extension DatabaseSettings {
+  /// Without limits of time but as a last resort against hanging: all tests may come at once, on
+  /// however slow a machine.
+  package static func patient(_ conninfo: String, applicationName: String = "test") -> Self {
+    var settings = DatabaseSettings(conninfo: conninfo, applicationName: applicationName)
+    settings.connectTimeout = .seconds(300)
+    settings.expressPatience = .seconds(600)
+    settings.readTimeout = .seconds(300)
+    settings.writeTimeout = .seconds(300)
+    settings.searchTimeout = .seconds(300)
+    settings.silence = .seconds(600)
+    settings.exclusivePatience = .seconds(600)
+    settings.searchPatience = .seconds(600)
+    return settings
+  }
+}
