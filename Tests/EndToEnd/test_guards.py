@@ -91,6 +91,52 @@ class Guards(Case):
                               f"and user_id = '{first['user_id']}'")
         self.assertEqual(alive, "3")
 
+    def test_a_session_lasts_no_longer_than_the_app_says_however_often_it_is_refreshed(self):
+        app = self.site.add_app("brief", session_max_days=30,
+                                allowed_origins=["https://app.example.com"])
+        grant = self.expect(self.post("/v1/login/anonymous", {}, headers=app), 200).json
+        cookie = {**app, "Cookie": f"__Host-dossier-device={grant['device_secret']}",
+                  "Origin": "https://app.example.com"}
+        where = f"where user_id = '{grant['user_id']}'"
+
+        def days():
+            """How long it may last from its login, and from now."""
+            return self.site.sql(
+                "select round(extract(epoch from expires_at - created_at) / 86400) || ' ' || "
+                f"round(extract(epoch from expires_at - now()) / 86400) from sessions {where}")
+
+        def grow_old(days):
+            self.site.sql("update sessions set created_at = now() - "
+                          f"interval '{days} days' + interval '1 minute' {where}")
+
+        def refreshed(by_cookie):
+            if by_cookie:
+                return self.post("/v1/token/refresh", {}, headers=cookie)
+            answer = self.post("/v1/token/refresh", {"refresh_token": grant["refresh_token"]},
+                               headers=app)
+            if answer.status == 200:
+                grant.update(answer.json)
+            return answer
+
+        self.assertEqual(days(), "30 30")
+        for by_cookie in [False, True]:
+            with self.subTest(by_cookie=by_cookie):
+                grow_old(20)
+                self.expect(refreshed(by_cookie), 200)
+                self.assertEqual(days(), "30 10")
+        # Less than it may stay idle.
+        self.site.set_app("brief", session_days=5)
+        self.expect(refreshed(False), 200)
+        self.assertEqual(days(), "25 5")
+        self.site.set_app("brief", session_max_days=20)
+        self.site.sql(f"update sessions set created_at = now() - interval '20 days' {where}")
+        self.expect(refreshed(False), 401, "refresh_token_invalid")
+        self.expect(refreshed(True), 401, "session_ended")
+        # Without a limit it goes on for ever.
+        self.site.set_app("brief", session_max_days=0)
+        self.site.sql(f"update sessions set created_at = now() - interval '9 years' {where}")
+        self.expect(refreshed(False), 200)
+
     def test_the_audit_trail_tells_who_did_what_and_has_pages(self):
         grant = self.confirmed("trail@example.com")
         self.expect(self.login("trail@example.com", "wrong horse"), 401)

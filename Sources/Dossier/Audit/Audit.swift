@@ -82,15 +82,8 @@ package enum Audit {
     count: Int,
     _ context: Context
   ) async throws(Failure) -> Page<EventID> {
-    let rows = try await context.store.read(
-      AuditQueries.page,
-      caller.user,
-      caller.authority,
-      cursor,
-      min(max(count, 1), pageSize)
-    )
-    guard let page = rows.first else { throw caller.gone }
-    return page
+    let count = min(max(count, 1), pageSize)
+    return try await Page.read(AuditQueries.page, of: caller, cursor, count, context)
   }
 }
 

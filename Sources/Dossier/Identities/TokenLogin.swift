@@ -17,7 +17,13 @@ package enum TokenLogin {
     if let grant = try await enter(external, context) { return grant }
     let user = UserID()
     let device = try await Devices.admit(user, context)
-    let opening = Opening(of: user, by: external.provider, on: device, context)
+    let opening = Opening(
+      of: user,
+      by: external.provider,
+      at: external.authenticatedAt,
+      on: device,
+      context
+    )
     do throws(Failure) {
       try await context.store.transaction { (transaction) async throws(DatabaseError) in
         _ = try await transaction.run(
@@ -42,23 +48,6 @@ package enum TokenLogin {
     return try await opening.grant()
   }
 
-  /// Whom an issuer's token names; nil when nobody has the identity.
-  ///
-  /// - Throws: `.invalidExternalToken`, `.issuerUnavailable`, `.wayInClosed`, `.unavailable`.
-  @EventLoop static func holder(
-    of token: String,
-    _ context: Context
-  ) async throws(Failure) -> UserID? {
-    try context.requireOpen(.jwt)
-    let external = try await context.store.external.identity(of: token, context)
-    return try await context.store.read(
-      IdentitiesQueries.holder,
-      context.app.id,
-      external.provider,
-      external.subject
-    ).first?.user
-  }
-
   /// Nil when nobody has the identity.
   @EventLoop private static func enter(
     _ external: ExternalTokens.Identity,
@@ -78,6 +67,7 @@ package enum TokenLogin {
       of: holder.user,
       by: external.provider,
       showing: external.subject,
+      at: external.authenticatedAt,
       on: device,
       context
     )
