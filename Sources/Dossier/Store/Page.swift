@@ -14,7 +14,7 @@ package struct Page<Cursor: LosslessStringConvertible & Sendable>: RowDecodable 
   }
 }
 
-extension Page where Cursor: Identifier {
+extension Page where Cursor: Bindable {
   /// A page of what the caller has, before `cursor`; nil for the first page.
   ///
   /// - Throws: `.unauthenticated`, `.unavailable`.
