@@ -116,7 +116,15 @@ extension Service {
     guard case .token(let key) = BearerToken(call.request.field(.authorization)) else {
       throw .unknownClient
     }
-    return try await Clients.client(by: key, in: call.store)
+    do throws(Failure) {
+      return try await Clients.client(by: key, in: call.store)
+    } catch .unknownClient {
+      // In the trail of the app that was asked, where there is one.
+      if let app = try? await app(of: call) {
+        try await RefusedLogin.record("client-key", call.context(of: app))
+      }
+      throw .unknownClient
+    }
   }
 }
 

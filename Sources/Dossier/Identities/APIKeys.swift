@@ -112,7 +112,15 @@ package enum APIKeys {
     _ text: String,
     _ context: Context
   ) async throws(Failure) -> Sessions.Grant {
-    let key = try await use(text, context)
+    let key: (id: APIKeyID, owner: UserID)
+    do throws(Failure) {
+      key = try await use(text, context)
+    } catch .wrongCredentials {
+      // Made up, or of a user: deleted, disabled, or the user is blocked.
+      let shown = Credential(.apiKey, text, context.store.keys.master)
+      try await RefusedLogin.record("api-key", of: shown?.owner(), context)
+      throw .wrongCredentials
+    }
     let device = try await Devices.admit(key.owner, context)
     let opening = Opening(
       of: key.owner,

@@ -13,7 +13,13 @@ package enum TokenLogin {
     _ context: Context
   ) async throws(Failure) -> Sessions.Grant {
     try context.requireOpen(.jwt)
-    let external = try await context.store.external.identity(of: token, context)
+    let external: ExternalTokens.Identity
+    do throws(Failure) {
+      external = try await context.store.external.identity(of: token, context)
+    } catch {
+      if case .invalidExternalToken = error { try await RefusedLogin.record("jwt", context) }
+      throw error
+    }
     if let grant = try await enter(external, context) { return grant }
     let user = UserID()
     let device = try await Devices.admit(user, context)
@@ -61,7 +67,10 @@ package enum TokenLogin {
       external.subject
     )
     guard let holder = found.first else { return nil }
-    guard !holder.isBlocked else { throw .wrongCredentials }
+    guard !holder.isBlocked else {
+      try await RefusedLogin.record("jwt", of: holder.user, context)
+      throw .wrongCredentials
+    }
     let device = try await Devices.admit(holder.user, context)
     let opening = Opening(
       of: holder.user,
