@@ -71,6 +71,7 @@ extension Allowance {
   ///   - burst: from all networks.
   ///   - seconds: in which those come back.
   ///   - context: the app, with its limits, and where the call comes from.
+  /// - Returns: the three.
   @EventLoop static func of(
     _ purpose: String,
     _ identifier: String,
