@@ -34,14 +34,6 @@ extension Route {
   var device: DeviceProof?
   /// Whether the client holds its device in a cookie, or wants to.
   package internal(set) var usesCookie = false
-  /// Whether scripts of a page are to get no refresh token: also where a user's token is enough, and
-  /// nobody has looked for a device.
-  package var isOfBrowser: Bool {
-    usesCookie
-      || user != nil
-        && (request.field(.device) == DeviceCookie.wish
-          || Cookie.value(of: DeviceCookie.name, in: request.field(.cookie)) != nil)
-  }
   /// Why there is no better answer; nil when the handler gave it, or nothing leads there.
   package internal(set) var refusal: Refusal?
 
