@@ -31,7 +31,8 @@ CREATE TABLE public.sessions (
     end_reason text COLLATE pg_catalog."C",
     address inet,
     agent text,
-    authenticated_at timestamp with time zone DEFAULT now() NOT NULL
+    authenticated_at timestamp with time zone DEFAULT now() NOT NULL,
+    key_id public.object_id
 );
 
 

@@ -11,7 +11,9 @@ import Wiring
       4_096,
       takes: .body(
         ["token": .text],
-        optional: ["password": .text.saying("of the user, where no access token of it is sent")]
+        optional: [
+          "password": .text.saying("of the user, unless a session that was opened by it is shown")
+        ]
       ),
       gives: .noContent,
       refuses: [

@@ -87,15 +87,16 @@ import Wiring
       access: .user(scope: Scopes.readUser, proof: .body),
       body: .json(limit: 20_000),
       takes: .evidence,
-      gives: [.noContent],
+      gives: [.ok(.grant)],
       refuses: [
         .wayInClosed, .wrongCredentials, .externalTokenInvalid, .issuerUnavailable,
         .tooManyAttempts,
       ],
-      summary: "Show anew, by what logs in, that it is the user who calls"
+      summary:
+        "Show anew, by what logs in, that it is the user who calls, and go on in a new session"
     ) { (call) async throws(Failure) in
-      try await Sessions.reauthenticate(call.caller, by: evidence(call), call.context)
-      return Response(.noContent)
+      let grant = try await Sessions.reauthenticate(call.caller, by: evidence(call), call.context)
+      return try response(.ok, grant, call)
     },
     Operation(
       .post,
@@ -177,14 +178,15 @@ import Wiring
   ) throws(Failure) -> Response {
     var body = JSONObject()
     body["access_token"] = .string(grant.accessToken)
-    if !call.usesCookie { body["refresh_token"] = .string(grant.refreshToken) }
+    let isBrowser = call.isOfBrowser
+    if !isBrowser { body["refresh_token"] = .string(grant.refreshToken) }
     body["token_type"] = "Bearer"
     body["expires_in"] = .number(JSONNumber(Int(grant.lifetime.components.seconds)))
     body["user_id"] = .string(grant.user.text)
     body["device_id"] = .string(grant.device.text)
-    if !call.usesCookie { body["device_secret"] = grant.deviceSecret.map(JSON.string) }
+    if !isBrowser { body["device_secret"] = grant.deviceSecret.map(JSON.string) }
     var response = Response(status, json: JSON.object(body).serialized())
-    if call.usesCookie, let secret = grant.deviceSecret {
+    if isBrowser, let secret = grant.deviceSecret {
       response.add(.setCookie, Cookie.setting(DeviceCookie.name, to: secret, for: cookieSeconds))
     }
     return response

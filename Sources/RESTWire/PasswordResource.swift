@@ -40,9 +40,10 @@ import Wiring
         ["current_password": .text, "new_password": .text],
         optional: ["keep_api_keys": .flag]
       ),
-      gives: [.noContent],
+      gives: [.ok(.grant)],
       refuses: [.wrongCredentials, .tooManyAttempts],
-      summary: "Change the password, and end all other sessions and, unless kept, API keys"
+      summary:
+        "Change the password, end all sessions and, unless kept, API keys, and go on in a new one"
     ) { (call) async throws(Failure) in
       var members = try Members(
         call.json,
@@ -52,14 +53,14 @@ import Wiring
       let new = members.string("new_password")
       let keepsKeys = members.has("keep_api_keys") && members.flag("keep_api_keys")
       try members.check()
-      try await Users.changePassword(
+      let grant = try await Users.changePassword(
         from: current,
         to: new,
         keepingKeys: keepsKeys,
         of: call.caller,
         call.context
       )
-      return Response(.noContent)
+      return try LoginResource.response(.ok, grant, call)
     },
   ]
 }

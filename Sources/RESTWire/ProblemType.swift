@@ -196,9 +196,9 @@ extension ProblemType {
       "Send the key of a client of this app, or of the operator, as Bearer. It begins with dck_, and "
         + "the client must not be disabled."
     case .claimantUnproved:
-      "Send the access token of the user, or its password as the member password, beside the token "
-        + "of the mail; or choose a new password with that token at POST /v1/password/reset. The "
-        + "token can still be used."
+      "Send the password of the user as the member password, or the access token of a session that "
+        + "was opened by it, beside the token of the mail; or choose a new password with that token "
+        + "at POST /v1/password/reset. The token can still be used."
     case .conditionMalformed: "If-Match and If-None-Match take entity tags in quotes, or *."
     case .deviceUnknown:
       "It is the device_secret of the last login on the device, in the field Dossier-Device."

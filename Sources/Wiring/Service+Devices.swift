@@ -30,6 +30,14 @@ extension Service {
 }
 
 extension Call {
+  /// Whether scripts of a page are to get no refresh token: also where a user's token is enough, and
+  /// nobody has looked for a device.
+  package var isOfBrowser: Bool {
+    if usesCookie { return true }
+    guard user != nil, let field = endpoint?.served.deviceField else { return false }
+    return request.field(field) == DeviceCookie.wish || DeviceCookie.value(in: request) != nil
+  }
+
   /// Whether a request says something of a device, be it true or not.
   func showsDevice(_ served: ServedWire) -> Bool {
     guard let field = served.deviceField else { return false }

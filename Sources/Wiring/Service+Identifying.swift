@@ -38,14 +38,14 @@ extension Service {
       if proof == .fresh { try await Sessions.requireFreshProof(of: user, call.context(of: app)) }
       call.user = user
     case .client(let scope):
-      let client = try await client(of: call)
+      let client = try await client(of: call, served)
       call.client = client
       let app = try await app(of: call, served)
       guard client.belongs(to: app.id) else { throw .unknownClient }
       call.app = app
       guard client.scopes.contains(scope) else { throw .forbidden(scope: scope) }
     case .operator:
-      let client = try await client(of: call)
+      let client = try await client(of: call, served)
       call.client = client
       guard client.isOperator else { throw .forbidden(scope: "operator") }
       // Not every route of the operator is about an app, and those make the first one.
@@ -112,11 +112,19 @@ extension Service {
   /// The program whose key came with the request.
   ///
   /// The database is asked each time: a client that was disabled is refused at once.
-  private func client(of call: Call) async throws(Failure) -> Client {
+  private func client(of call: Call, _ served: ServedWire) async throws(Failure) -> Client {
     guard case .token(let key) = BearerToken(call.request.field(.authorization)) else {
       throw .unknownClient
     }
-    return try await Clients.client(by: key, in: call.store)
+    do throws(Failure) {
+      return try await Clients.client(by: key, in: call.store)
+    } catch .unknownClient {
+      // In the trail of the app that was asked, where there is one.
+      if let app = try? await app(of: call, served) {
+        try await RefusedLogin.record("client-key", call.context(of: app))
+      }
+      throw .unknownClient
+    }
   }
 }
 

@@ -61,6 +61,11 @@ class Case(unittest.TestCase):
             options["token"] = grant["access_token"]
         return self.post("/v1/confirm", body, **options)
 
+    def renewed(self, answer, grant):
+        """Goes on with the tokens of a new session, as after a proof or a change of password."""
+        grant.update(self.expect(answer, 200).json)
+        return answer
+
     def reset(self, token, password, **options):
         """Chooses a new password by a token of a mail."""
         return self.post(

@@ -151,6 +151,88 @@ class Accounts(Case):
         statuses = [self.confirm(token, password=f"wrong {i}").status for i in range(12)]
         self.assertEqual((statuses[0], statuses[-1]), (401, 429))
 
+    # Confirming, where somebody else may have been in the account before
+
+    def linked(self, email, password=THEIRS):
+        """An anonymous user who has made an API key, and then claims an address."""
+        grant = self.site.login()
+        token = grant["access_token"]
+        key = self.expect(self.post("/v1/me/api-keys", {"name": "before"}, token=token), 201).json
+        link = {"provider": "password", "email": email, "password": password}
+        self.expect(self.post("/v1/me/identities", link, token=token), 200)
+        return grant, key["key"], self.site.mailed(email, "dct")
+
+    def key_status(self, key):
+        return self.post("/v1/login/api-key", {"key": key}).status
+
+    def test_a_session_that_no_password_has_opened_confirms_nothing(self):
+        grant, key, token = self.linked("unshown@example.com")
+        by_key = self.expect(self.post("/v1/login/api-key", {"key": key}), 200).json
+        for session in [grant, by_key]:
+            self.expect(self.confirm(token, session), 401, "claimant_unproved")
+            self.expect(self.confirm(token, session, password=MINE), 401, "claimant_unproved")
+        self.assertFalse(self.me(grant).json["email_verified"])
+
+    def test_who_began_an_anonymous_account_is_out_when_its_address_is_proved(self):
+        # Somebody began the session in the browser that the owner of the address then uses.
+        for number, in_session in enumerate([False, True]):
+            with self.subTest(in_session=in_session):
+                email = f"begun-{number}@example.com"
+                grant, key, token = self.linked(email, MINE)
+                place = {"Dossier-Device": grant["device_secret"]}
+                session = grant if in_session else None
+                self.expect(self.confirm(token, session, password=MINE), 204)
+                self.expect(self.me(grant), 401, "session_ended")
+                self.expect(self.refresh(grant), 401, "refresh_token_invalid")
+                self.assertEqual(self.site.get("/v1/device", headers=place).json["users"], [])
+                self.assertEqual(self.key_status(key), 401)
+                mine = self.expect(self.login(email, MINE), 200).json
+                self.assertEqual(mine["user_id"], grant["user_id"])
+                self.assertTrue(self.me(mine).json["email_verified"])
+                self.assertEqual(
+                    [i["provider"] for i in self.me(mine, "/identities").json], ["password"])
+                self.assertLessEqual({"email_confirm", "unlink", "device_remove", "session_end"},
+                                     set(self.actions(mine)))
+
+    def test_who_shows_the_password_in_a_session_keeps_what_it_has_made(self):
+        def prove(grant, _):
+            return self.renewed(self.post(
+                "/v1/reauthenticate", {"provider": "password", "password": MINE},
+                token=grant["access_token"]), grant)
+
+        def login(grant, email):
+            grant.update(self.expect(self.login(email, MINE), 200).json)
+
+        for number, show in enumerate([prove, login]):
+            with self.subTest(number=number):
+                email = f"keeps-{number}@example.com"
+                grant, key, token = self.linked(email, MINE)
+                show(grant, email)
+                self.expect(self.confirm(token, grant), 204)
+                self.expect(self.me(grant), 200)
+                self.assertEqual(self.key_status(key), 200)
+        # In a session by another way in, with the password beside.
+        jwt = self.key.token(claims("keeps"))
+        grant = self.expect(self.post("/v1/login/jwt", {"token": jwt}), 200).json
+        link = {"provider": "password", "email": "keeps@example.com", "password": MINE}
+        self.expect(self.post("/v1/me/identities", link, token=grant["access_token"]), 200)
+        token = self.site.mailed("keeps@example.com", "dct")
+        self.expect(self.confirm(token, grant), 401, "claimant_unproved")
+        self.expect(self.confirm(token, grant, password=MINE), 204)
+        self.expect(self.me(grant), 200)
+        self.expect(self.post("/v1/login/jwt", {"token": jwt}), 200)
+
+    def test_a_code_that_confirms_chooses_a_password_for_an_hour(self):
+        for email, minutes, status in [("soon@example.com", 59, 204), ("late@example.com", 61, 400)]:
+            with self.subTest(email):
+                grant = self.expect(self.register(email), 201).json
+                token = self.site.mailed(email, "dct")
+                self.site.sql("update mail_tokens set expires_at = expires_at - "
+                              f"interval '{minutes} minutes' where user_id = '{grant['user_id']}'")
+                self.expect(self.reset(token, MINE), status)
+        # It confirms for the rest of its day.
+        self.expect(self.confirm(token, grant), 204)
+
     # Eviction
 
     def test_registrations_of_an_address_take_nothing_from_who_registered_first(self):

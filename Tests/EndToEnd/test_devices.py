@@ -171,8 +171,9 @@ class Devices(Case):
         self.login_on(secret)
 
     def test_at_most_twenty_users_come_at_once(self):
-        first = self.site.login()
-        device = {"Dossier-Device": first["device_secret"]}
+        app = self.site.add_app("crowd")
+        first = self.expect(self.post("/v1/login/anonymous", {}, headers=app), 200).json
+        device = {"Dossier-Device": first["device_secret"], **app}
         answers = in_parallel(
             60, lambda _: self.post("/v1/login/anonymous", {}, headers=device))
         statuses = sorted(answer.status for answer in answers)
@@ -180,12 +181,11 @@ class Devices(Case):
         # One of them has the secret that counts from then on.
         newest, = [answer.json["device_secret"] for answer in answers
                    if "device_secret" in answer.json]
-        self.assertEqual(len(self.states(newest)), 20)
+        self.assertEqual(len(self.device(newest, **app).json["users"]), 20)
         # Who found no room was not made.
-        users = self.site.sql("select count(*) from users u where not exists "
-                              "(select from device_users p where p.user_id = u.user_id) and "
-                              f"u.user_id > '{first['user_id']}'")
-        self.assertEqual(users, "0")
+        users = self.site.sql(
+            "select count(*) from users join apps using (app_id) where name = 'crowd'")
+        self.assertEqual(users, "20")
 
     def test_many_switch_at_once_and_one_is_active(self):
         secret, grants = self.three()

@@ -91,6 +91,101 @@ class Guards(Case):
                               f"and user_id = '{first['user_id']}'")
         self.assertEqual(alive, "3")
 
+    def test_a_session_lasts_no_longer_than_the_app_says_however_often_it_is_refreshed(self):
+        app = self.site.add_app("brief", session_max_days=30,
+                                allowed_origins=["https://app.example.com"])
+        grant = self.expect(self.post("/v1/login/anonymous", {}, headers=app), 200).json
+        cookie = {**app, "Cookie": f"__Host-dossier-device={grant['device_secret']}",
+                  "Origin": "https://app.example.com"}
+        where = f"where user_id = '{grant['user_id']}'"
+
+        def days():
+            """How long it may last from its login, and from now."""
+            return self.site.sql(
+                "select round(extract(epoch from expires_at - created_at) / 86400) || ' ' || "
+                f"round(extract(epoch from expires_at - now()) / 86400) from sessions {where}")
+
+        def grow_old(days):
+            self.site.sql("update sessions set created_at = now() - "
+                          f"interval '{days} days' + interval '1 minute' {where}")
+
+        def refreshed(by_cookie):
+            if by_cookie:
+                return self.post("/v1/token/refresh", {}, headers=cookie)
+            answer = self.post("/v1/token/refresh", {"refresh_token": grant["refresh_token"]},
+                               headers=app)
+            if answer.status == 200:
+                grant.update(answer.json)
+            return answer
+
+        self.assertEqual(days(), "30 30")
+        for by_cookie in [False, True]:
+            with self.subTest(by_cookie=by_cookie):
+                grow_old(20)
+                self.expect(refreshed(by_cookie), 200)
+                self.assertEqual(days(), "30 10")
+        # Less than it may stay idle.
+        self.site.set_app("brief", session_days=5)
+        self.expect(refreshed(False), 200)
+        self.assertEqual(days(), "25 5")
+        self.site.set_app("brief", session_max_days=20)
+        self.site.sql(f"update sessions set created_at = now() - interval '20 days' {where}")
+        self.expect(refreshed(False), 401, "refresh_token_invalid")
+        self.expect(refreshed(True), 401, "session_ended")
+        # Without a limit it goes on for ever.
+        self.site.set_app("brief", session_max_days=0)
+        self.site.sql(f"update sessions set created_at = now() - interval '9 years' {where}")
+        self.expect(refreshed(False), 200)
+
+    def recorded(self, app, action):
+        """What an app's own trail has of an action: its details with how often, and the addresses."""
+        return self.site.sql(
+            "select string_agg(line, ' ' order by line) from (select concat_ws(':', "
+            "detail ->> 'provider', detail ->> 'guard', host(address), count(*)) as line "
+            f"from audit join apps using (app_id) where name = '{app}' and action = '{action}' "
+            "and user_id = app_id group by detail, address) x")
+
+    def test_refused_tokens_and_keys_are_recorded_and_fill_no_trail(self):
+        app = self.site.add_app("refused", failures_per_address=4)
+        tries = [("/v1/login/jwt", {"token": "x.y.z"}, "external_token_invalid"),
+                 ("/v1/login/api-key", {"key": "dak_x"}, "wrong_credentials")]
+
+        def refused(place):
+            headers = {**app, ADDRESS: place}
+            for path, body, code in tries:
+                self.expect(self.post(path, body, headers=headers), 401, code)
+            self.expect(self.site.get("/v1/users", headers=headers, token="dck_x"), 401,
+                        "client_unknown")
+            # Who shows nothing is none who was refused something.
+            self.expect(self.site.get("/v1/users", headers=headers), 401, "client_unknown")
+
+        refused("192.0.2.1")
+        self.assertEqual(self.recorded("refused", "login_failure"),
+                         "api-key:192.0.2.1:1 client-key:192.0.2.1:1 jwt:192.0.2.1:1")
+        for _ in range(3):
+            refused("192.0.2.1")
+        self.assertEqual(self.recorded("refused", "login_failure"),
+                         "api-key:192.0.2.1:1 client-key:192.0.2.1:1 jwt:192.0.2.1:2")
+        # A key that was disabled is told to whom it belongs.
+        grant = self.expect(self.post("/v1/login/anonymous", {}, headers=app), 200).json
+        key = self.expect(self.post("/v1/me/api-keys", {"name": "cron"}, headers=app,
+                                    token=grant["access_token"]), 201).json
+        self.site.sql("update api_keys set disabled_at = now()")
+        self.expect(self.post("/v1/login/api-key", {"key": key["key"]},
+                              headers={**app, ADDRESS: "192.0.2.2"}), 401, "wrong_credentials")
+        self.assertEqual(self.site.sql(
+            "select detail ->> 'provider' from audit where action = 'login_failure' "
+            f"and user_id = '{grant['user_id']}'"), "api-key")
+
+    def test_who_is_slowed_down_is_recorded_once(self):
+        app = self.site.add_app("slowed", failures_per_identifier=2)
+        for place in ["192.0.2.1", "192.0.2.9"]:
+            statuses = [self.login("slow@example.com", headers={**app, ADDRESS: place}).status
+                        for _ in range(6)]
+            self.assertEqual(statuses, [401] * 2 + [429] * 4)
+        self.assertEqual(self.recorded("slowed", "attempts_refused"),
+                         "login:192.0.2.1:1 login:192.0.2.9:1")
+
     def test_the_audit_trail_tells_who_did_what_and_has_pages(self):
         grant = self.confirmed("trail@example.com")
         self.expect(self.login("trail@example.com", "wrong horse"), 401)

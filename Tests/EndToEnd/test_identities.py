@@ -1,6 +1,7 @@
 """Tokens of issuers, linking and API keys."""
 
 import concurrent.futures
+import json
 import time
 import unittest
 
@@ -76,6 +77,9 @@ class Identities(Case):
         # Same session, same data.
         self.assertEqual(self.site.get(path, token=token).json, {"level": 7})
         self.expect(self.refresh(grant), 200)
+        # The session, in which nothing was ever shown, becomes one of the password.
+        proof = {"provider": "password", "password": "correct horse"}
+        self.renewed(self.post("/v1/reauthenticate", proof, token=token), grant)
         token = self.site.mailed("grown@example.com", "dct")
         self.expect(self.confirm(token, grant), 204)
         self.assertTrue(self.me(grant).json["email_verified"])
@@ -111,6 +115,24 @@ class Identities(Case):
                              set(self.audit(grant)))
 
     # Tokens of issuers
+
+    def test_a_token_is_signed_by_the_algorithm_that_it_says(self):
+        payload = claims("algorithms")
+        self.expect(self.post("/v1/login/jwt", {"token": self.key.token(payload)}), 200)
+        for algorithm in ["RS384", "RS512", "PS256", "ES256", "none"]:
+            token = self.key.token(payload, alg=algorithm)
+            self.expect(self.post("/v1/login/jwt", {"token": token}), 401, "external_token_invalid")
+        # Where the set does not say by which a key signs, nobody's token decides it for the others.
+        key = Key(self.site.folder, "unsaid")
+        jwk = {name: value for name, value in key.jwk.items() if name != "alg"}
+        self.site.sql(
+            "insert into issuers (app_id, name, issuer, audience, jwks) select app_id, 'unsaid', "
+            f"'https://unsaid.example.com', 'app', '{json.dumps({'keys': [jwk]})}' "
+            "from apps where name = 'default'")
+        payload = claims("unsaid", "https://unsaid.example.com")
+        for algorithm, status in [("RS512", 401), ("RS256", 200), ("PS256", 401), ("RS256", 200)]:
+            token = key.token(payload, alg=algorithm)
+            self.expect(self.post("/v1/login/jwt", {"token": token}), status)
 
     def test_a_token_of_an_issuer_is_a_way_in(self):
         token = self.jwt("sub-1", name="Grace", email="grace@example.com", handle="amazing")

@@ -115,7 +115,7 @@ class Mail(Case):
 
         self.expect(change("wrong horse", "battery staple"), 401, "wrong_credentials")
         self.expect(change("correct horse", "short"), 422, "invalid")
-        self.expect(change("correct horse", "battery staple"), 204)
+        self.renewed(change("correct horse", "battery staple"), grant)
         self.expect(self.me(grant), 200)
         self.expect(self.me(other), 401, "session_ended")
         self.expect(self.login("change@example.com"), 401, "wrong_credentials")

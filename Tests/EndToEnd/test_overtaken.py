@@ -143,7 +143,7 @@ class Overtaken(Case):
         grant = self.confirmed("codes@example.com", OLD)
         token = self.reset_token("codes@example.com")
         change = {"current_password": OLD, "new_password": THEIRS}
-        self.expect(self.post("/v1/password/change", change, token=grant["access_token"]), 204)
+        self.expect(self.post("/v1/password/change", change, token=grant["access_token"]), 200)
         self.expect(self.reset(token, NEW), 204)
         self.expect(self.login("codes@example.com", NEW), 200)
         self.expect(self.login("codes@example.com", THEIRS), 401, "wrong_credentials")

@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import time
 import unittest
 
 from machine import BUILD
@@ -17,7 +18,11 @@ class Reauthentication(IssuerCase):
                       f"where user_id = '{grant['user_id']}'")
 
     def prove(self, grant, **body):
-        return self.post("/v1/reauthenticate", body, token=grant["access_token"])
+        """Shows who calls; a proof that is one renews the tokens."""
+        answer = self.post("/v1/reauthenticate", body, token=grant["access_token"])
+        if answer.status == 200:
+            self.renewed(answer, grant)
+        return answer
 
     def make_key(self, grant, name="cron"):
         return self.post("/v1/me/api-keys", {"name": name}, token=grant["access_token"])
@@ -43,11 +48,12 @@ class Reauthentication(IssuerCase):
         # The owner has no evidence but this session, and it still counts.
         by_key = self.expect(self.post("/v1/login/api-key", {"key": stolen["key"]}), 200).json
         self.expect(self.make_key(grant, "mine"), 201)
-        path = f"/v1/me/api-keys/{stolen['id']}"
-        self.expect(self.site.request("DELETE", path, token=grant["access_token"]), 204)
-        # The thief's own session, opened by the key, is not exempt.
+        # The thief's own session, opened by the key, is not exempt, and ends with the key.
         self.grow_old(grant)
         self.expect(self.make_key(by_key), 401, "reauthentication_required")
+        path = f"/v1/me/api-keys/{stolen['id']}"
+        self.expect(self.site.request("DELETE", path, token=grant["access_token"]), 204)
+        self.expect(self.me(by_key), 401, "session_ended")
         link = {"provider": "password", "email": "once-anonymous@example.com",
                 "password": "correct horse"}
         self.expect(self.post("/v1/me/identities", link, token=grant["access_token"]), 200)
@@ -75,7 +81,7 @@ class Reauthentication(IssuerCase):
                     'Bearer error="insufficient_user_authentication", max_age="600"')
                 self.assertEqual(answer.json["max_age"], 600)
         self.assertEqual(self.me(grant).json["id"], grant["user_id"])
-        self.expect(self.prove(grant, provider="password", password="correct horse"), 204)
+        self.expect(self.prove(grant, provider="password", password="correct horse"), 200)
         for method, path in sorted(asking - {("DELETE", "/v1/me")}):
             with self.subTest(route=f"{method} {path}, after a proof"):
                 answer = self.site.request(method, path, token=grant["access_token"])
@@ -133,7 +139,7 @@ class Reauthentication(IssuerCase):
             with self.subTest(provider=body["provider"]):
                 self.grow_old(grant)
                 self.expect(self.make_key(grant), 401, "reauthentication_required")
-                self.expect(self.prove(grant, **body), 204)
+                self.expect(self.prove(grant, **body), 200)
                 self.expect(self.make_key(grant), 201)
         trail = [(event["action"], event["detail"].get("provider"))
                  for event in self.me(grant, "/audit").json]
@@ -186,8 +192,88 @@ class Reauthentication(IssuerCase):
         grant = self.confirmed("changed@example.com")
         self.grow_old(grant)
         change = {"current_password": "correct horse", "new_password": "battery staple"}
-        self.expect(self.post("/v1/password/change", change, token=grant["access_token"]), 204)
+        stolen = dict(grant)
+        self.renewed(self.post("/v1/password/change", change, token=grant["access_token"]), grant)
         self.expect(self.make_key(grant), 201)
+        self.expect(self.make_key(stolen), 401, "session_ended")
+        self.expect(self.refresh(stolen), 401, "refresh_token_invalid")
+        self.expect(self.refresh(grant), 200)
+
+    # Whose the proof is
+
+    def test_a_proof_makes_no_stolen_token_fresh(self):
+        grant = self.confirmed("copied@example.com")
+        self.grow_old(grant)
+        stolen = dict(grant)
+        proof = self.prove(grant, provider="password", password="correct horse")
+        # Of the same device, whose secret stays.
+        self.assertEqual(self.expect(proof, 200).json["device_id"], stolen["device_id"])
+        self.assertNotIn("device_secret", proof.json)
+        self.expect(self.make_key(stolen), 401, "session_ended")
+        self.expect(self.me(stolen), 401, "session_ended")
+        self.expect(self.refresh(stolen), 401, "refresh_token_invalid")
+        self.expect(self.make_key(grant), 201)
+        self.expect(self.make_key(self.expect(self.refresh(grant), 200).json), 201)
+        device = self.site.get("/v1/device", headers={"Dossier-Device": grant["device_secret"]})
+        user, = self.expect(device, 200).json["users"]
+        self.assertEqual((user["user_id"], user["state"]), (grant["user_id"], "active"))
+        session, = self.me(grant, "/sessions").json
+        self.assertEqual((session["provider"], session["current"]), ("password", True))
+        detail = next(event["detail"] for event in self.me(grant, "/audit").json
+                      if event["action"] == "reauthenticate")
+        self.assertEqual(detail, {"provider": "password", "next_session_id": session["id"]})
+
+    def test_a_page_gets_no_refresh_token_for_a_proof(self):
+        grant = self.confirmed("page@example.com")
+        body = {"provider": "password", "password": "correct horse"}
+        for headers in [{"Dossier-Device": "cookie"},
+                        {"Cookie": f"__Host-dossier-device={grant['device_secret']}"}]:
+            answer = self.post("/v1/reauthenticate", body, token=grant["access_token"],
+                               headers=headers)
+            self.assertNotIn("refresh_token", self.renewed(answer, grant).json)
+        answer = self.post("/v1/password/change", {
+            "current_password": "correct horse", "new_password": "battery staple"},
+            token=grant["access_token"], headers=headers)
+        self.assertNotIn("refresh_token", self.expect(answer, 200).json)
+
+    def test_a_token_of_an_issuer_is_as_fresh_as_the_login_there(self):
+        def old(**others):
+            return self.key.token(claims("sso", **others))
+
+        now = int(time.time())
+        grant = self.expect(self.post("/v1/login/jwt", {"token": old(auth_time=now - 700)}), 200)
+        grant = grant.json
+        # A login by what the issuer knew from before is no fresh proof.
+        self.expect(self.make_key(grant), 401, "reauthentication_required")
+        for others in [{"auth_time": now - 700}, {"iat": now - 700}, {"auth_time": "now"},
+                       {"iat": None}, {"auth_time": -1e300}]:
+            with self.subTest(others):
+                refused = self.prove(grant, provider="jwt", token=old(**others))
+                self.expect(refused, 401, "external_token_invalid")
+                self.assertIn("auth_time", refused.json["detail"])
+                self.expect(self.make_key(grant), 401, "reauthentication_required")
+        for others in [{"auth_time": now - 60, "iat": now - 700}, {"auth_time": 1e300}, {}]:
+            self.expect(self.prove(grant, provider="jwt", token=old(**others)), 200)
+            self.expect(self.make_key(grant), 201)
+            self.grow_old(grant)
+        # The proof is as old as the login at the issuer.
+        self.expect(self.prove(grant, provider="jwt", token=old(auth_time=now - 300)), 200)
+        age = self.site.sql("select extract(epoch from now() - authenticated_at)::int from sessions "
+                            f"where user_id = '{grant['user_id']}' and ended_at is null")
+        self.assertGreaterEqual(int(age), 300)
+
+    def test_what_is_made_up_is_guarded_and_fills_no_trail(self):
+        count = "select count(*) from audit where action = 'login_failure' and user_id = '%s'"
+        for body in [{"provider": "api-key", "key": "dak_x"},
+                     {"provider": "jwt", "token": "x.y.z"}]:
+            with self.subTest(body):
+                grant = self.confirmed(f"filled-{body['provider']}@example.com")
+                statuses = [self.prove(grant, **body).status for _ in range(14)]
+                self.assertEqual(statuses, [401] * 10 + [429] * 4)
+                self.assertEqual(self.site.sql(count % grant["user_id"]), "10")
+                # Nor is a password guessed beside.
+                refused = self.prove(grant, provider="password", password="correct horse")
+                self.expect(refused, 429, "too_many_attempts")
 
 
 if __name__ == "__main__":

@@ -81,6 +81,60 @@ class UserCommands(Administration):
         self.refused(64, "audit", "--before", "x")
         self.refused(10, "audit", "--app", "nope")
 
+    def test_all_sessions_of_an_app_or_of_an_issuers_users_end(self):
+        app, other = self.site.add_app("ending"), self.site.add_app("staying")
+        for name in ["ending", "staying"]:
+            self.site.sql(
+                "insert into issuers (app_id, name, issuer, audience, secret) select app_id, 'web', "
+                f"'https://issuer.example.com', 'app', '' from apps where name = '{name}'")
+
+        def login(headers):
+            return self.expect(self.post("/v1/login/anonymous", {}, headers=headers), 200).json
+
+        def link(grant, issuer):
+            # As when the user had shown a token of the issuer.
+            self.site.sql(
+                "insert into identities (user_id, identity_id, app_id, provider, subject) select "
+                f"user_id, new_object_id(), app_id, 'jwt:{issuer}', user_id from users "
+                f"where user_id = '{grant['user_id']}'; "
+                "insert into identity_subjects (app_id, provider, subject, user_id, identity_id) "
+                "select app_id, provider, subject, user_id, identity_id from identities "
+                f"where user_id = '{grant['user_id']}' and provider like 'jwt:%'")
+            return grant
+
+        def statuses(*grants, headers=app):
+            return [self.me(grant, headers=headers).status for grant in grants]
+
+        one = link(login(app), "https://issuer.example.com")
+        removed = link(login(app), "https://removed.example.com")
+        neither, elsewhere = login(app), link(login(other), "https://issuer.example.com")
+        # More users than are looked at in one go.
+        self.site.sql("insert into users (user_id, app_id, anonymous) select new_object_id(), app_id, "
+                      "true from apps, generate_series(1, 2100) where name = 'ending'")
+        late = link(login(app), "https://issuer.example.com")
+        end = ["session", "end", "--app", "ending"]
+        self.refused(10, *end, "--issuer", "nobody")
+        self.assertEqual(statuses(one, removed, neither, late), [200] * 4)
+        self.assertEqual(self.site.dossier(*end, "--issuer", "web"),
+                         {"app": "ending", "sessions": 2})
+        self.assertEqual(statuses(one, removed, neither, late), [401, 200, 200, 401])
+        self.assertEqual(self.site.dossier(*end, "--issuer", "https://removed.example.com"),
+                         {"app": "ending", "sessions": 1})
+        self.assertEqual(self.site.dossier(*end), {"app": "ending", "sessions": 1})
+        self.assertEqual(statuses(one, removed, neither, late), [401] * 4)
+        self.assertEqual(self.site.dossier(*end), {"app": "ending", "sessions": 0})
+        self.assertEqual(statuses(elsewhere, headers=other), [200])
+        trail = self.trail("--app", "ending")
+        self.assertEqual(
+            [(fact["actor"], fact["detail"]) for fact in trail if fact["action"] == "sessions_end"],
+            [("operator", {"sessions": 0}), ("operator", {"sessions": 1}),
+             ("operator", {"sessions": 1, "issuer": "https://removed.example.com"}),
+             ("operator", {"sessions": 2, "issuer": "web"})])
+        ended = [fact for fact in trail if fact["action"] == "session_end"]
+        self.assertEqual({fact["user_id"] for fact in ended},
+                         {grant["user_id"] for grant in [one, removed, neither, late]})
+        self.assertEqual({fact["detail"]["reason"] for fact in ended}, {"sessions_end"})
+
 
 if __name__ == "__main__":
     unittest.main()

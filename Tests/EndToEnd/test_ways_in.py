@@ -16,8 +16,11 @@ class WaysIn(IssuerCase):
         return self.expect(self.call(grant, "POST", "/v1/me/api-keys", {"name": "cron"}), 201).json
 
     def change(self, grant, new="battery staple", **others):
-        return self.call(grant, "POST", "/v1/password/change", {
+        answer = self.call(grant, "POST", "/v1/password/change", {
             "current_password": "correct horse", "new_password": new, **others})
+        if answer.status == 200:
+            self.renewed(answer, grant)
+        return answer
 
     def reset(self, email, password="battery staple"):
         self.expect(self.post("/v1/password/reset-request", {"email": email}), 202)
@@ -56,7 +59,7 @@ class WaysIn(IssuerCase):
         self.expect(self.call(grant, "POST", "/v1/me/identities",
                               {"provider": "jwt", "token": token}), 200)
         self.told(email, "An identity of https://issuer.example.com can be used from now on")
-        self.expect(self.change(grant), 204)
+        self.expect(self.change(grant), 200)
         self.told(email, "The password of your account was changed")
         self.expect(self.reset(email, "another staple"), 204)
         self.told(email, "A new password for your account was chosen")
@@ -129,17 +132,76 @@ class WaysIn(IssuerCase):
         grant = self.confirmed("keys@example.com")
         one, two = self.make_key(grant), self.make_key(grant)
         self.expect(self.change(grant, "wrong", keep_api_keys="yes"), 422, "invalid")
-        self.expect(self.change(grant, keep_api_keys=True), 204)
+        self.expect(self.change(grant, keep_api_keys=True), 200)
         self.assertEqual([self.key_status(made["key"]) for made in [one, two]], [200, 200])
-        self.expect(self.call(grant, "POST", "/v1/password/change", {
+        self.renewed(self.call(grant, "POST", "/v1/password/change", {
             "current_password": "battery staple", "new_password": "correct horse",
-            "keep_api_keys": False}), 204)
+            "keep_api_keys": False}), grant)
         self.assertEqual([self.key_status(made["key"]) for made in [one, two]], [401, 401])
         self.assertEqual(self.me(grant, "/api-keys").json, [])
         self.assertEqual([i["provider"] for i in self.me(grant, "/identities").json], ["password"])
         three = self.make_key(grant)
-        self.expect(self.change(grant), 204)
+        self.expect(self.change(grant), 200)
         self.assertEqual(self.key_status(three["key"]), 401)
+
+    def test_sessions_that_a_key_has_opened_end_with_it(self):
+        self.site.sql("delete from attempts")
+        grant = self.confirmed("opened@example.com")
+        program = self.site.client(
+            "--app", "default", "--scope", "update:users", "--scope", "read:users")["key"]
+
+        def live(session):
+            return self.me(session).status == 200
+
+        ends = [
+            ("api_key_disable", lambda made: self.call(
+                grant, "PATCH", f"/v1/me/api-keys/{made['id']}", {"disabled": True})),
+            ("api_key_delete", lambda made: self.call(
+                grant, "DELETE", f"/v1/me/api-keys/{made['id']}")),
+            ("api_key_delete", lambda made: self.call(
+                grant, "DELETE", f"/v1/me/identities/{made['id']}")),
+            ("api_key_delete", lambda made: self.call(
+                {"access_token": program}, "DELETE",
+                f"/v1/users/{grant['user_id']}/identities/{made['id']}")),
+        ]
+        other = self.make_key(grant)
+        spared = self.expect(self.post("/v1/login/api-key", {"key": other["key"]}), 200).json
+        for number, (reason, end) in enumerate(ends):
+            with self.subTest(number=number):
+                made = self.make_key(grant)
+                opened = [self.expect(self.post("/v1/login/api-key", {"key": made["key"]}), 200)
+                          .json for _ in range(2)]
+                # A proof by a key makes the session one of that key.
+                proved = self.expect(self.login("opened@example.com"), 200).json
+                self.renewed(self.post(
+                    "/v1/reauthenticate", {"provider": "api-key", "key": made["key"]},
+                    token=proved["access_token"]), proved)
+                self.expect(end(made), 204)
+                for session in [*opened, proved]:
+                    self.expect(self.me(session), 401, "session_ended")
+                    self.expect(self.refresh(session), 401, "refresh_token_invalid")
+                self.assertTrue(live(grant) and live(spared))
+                reasons = self.site.sql(
+                    "select count(*) from audit where action = 'session_end' and "
+                    f"user_id = '{grant['user_id']}' and detail ->> 'reason' = '{reason}'")
+                self.assertEqual(int(reasons), 3 * max(1, number))
+        # To enable it again brings nothing back; nor does a session outlive the key it was opened by.
+        path = f"/v1/me/api-keys/{other['id']}"
+        self.expect(self.call(spared, "PATCH", path, {"disabled": False}), 204)
+        self.assertTrue(live(spared))
+        self.expect(self.call(spared, "DELETE", path), 204)
+        self.assertFalse(live(spared))
+        self.assertTrue(live(grant))
+
+    def test_sessions_of_keys_from_before_end_with_any(self):
+        grant = self.confirmed("older@example.com")
+        one, two = self.make_key(grant), self.make_key(grant)
+        opened = self.expect(self.post("/v1/login/api-key", {"key": one["key"]}), 200).json
+        self.site.sql("update sessions set key_id = null "
+                      f"where user_id = '{grant['user_id']}' and provider = 'api-key'")
+        self.expect(self.call(grant, "DELETE", f"/v1/me/api-keys/{two['id']}"), 204)
+        self.expect(self.me(opened), 401, "session_ended")
+        self.expect(self.me(grant), 200)
 
     def test_a_reset_ends_api_keys(self):
         grant = self.confirmed("thief@example.com")
@@ -185,7 +247,7 @@ class WaysIn(IssuerCase):
                 self.assertEqual(
                     self.fault(self.post("/v1/users", {"email": email, "password": password},
                                          token=key)), ("/password", code))
-        self.expect(self.change(grant, "margarine is not in it"), 204)
+        self.expect(self.change(grant, "margarine is not in it"), 200)
 
     def test_names_that_are_in_too_many_words_are_no_fault(self):
         # Less than four bytes before the @.

@@ -31,7 +31,7 @@ extension Scenario {
       return ["token": token()]
     },
     Scenario("POST /v1/login/api-key", 200, #"{"key":"$secret"}"#, apiKey),
-    Scenario("POST /v1/reauthenticate", 204, #"{"provider":"api-key","key":"$secret"}"#, apiKey),
+    Scenario("POST /v1/reauthenticate", 200, #"{"provider":"api-key","key":"$secret"}"#, apiKey),
     Scenario("POST /v1/token/refresh", 200, #"{"refresh_token":"$refresh"}"#),
     Scenario("POST /v1/logout", 204),
     Scenario("POST /v1/confirm", 204, #"{"token":"$token","password":"\#(password)"}"#) {
@@ -48,7 +48,7 @@ extension Scenario {
     },
     Scenario(
       "POST /v1/password/change",
-      204,
+      200,
       #"{"current_password":"\#(password)","new_password":"\#(password) 2"}"#
     ) {
       $0.become(try await $0.member("change@example.com"))

@@ -45,14 +45,17 @@ export class Dossier {
 
   /** Has a mail sent with a token that confirms the address. */
   requestConfirmation(email: string): Promise<void>;
-  /** Confirms an address by the token of a mail; without a password the user is that of this page. */
+  /**
+   * Confirms an address by the token of a mail. Without a password the user is that of this page, which
+   * has logged in by its password; with one, a page of an anonymous user has to log in afterwards.
+   */
   confirm(token: string, password?: string): Promise<void>;
   /** Has a mail sent with a token that resets the password. */
   requestReset(email: string): Promise<void>;
   resetPassword(token: string, password: string): Promise<void>;
-  /** Ends all other sessions of the user, and its API keys. */
+  /** Ends all sessions of the user, and its API keys; this page goes on in a new one. */
   changePassword(current: string, chosen: string): Promise<void>;
-  /** Shows anew who calls, after an error with the code "reauthentication_required". */
+  /** Shows anew who calls, after an error with the code "reauthentication_required", in a new session. */
   reauthenticate(evidence: Evidence): Promise<void>;
 
   /** By what the user is known. */

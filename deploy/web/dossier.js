@@ -69,7 +69,7 @@ export class Dossier {
   requestConfirmation(email) { return this.#post("/v1/confirm/request", { email }); }
   /** @param {string} token @param {string} [password] */
   async confirm(token, password) {
-    const access = password === undefined && this.user ? await this.#access(this.user) : undefined;
+    const access = this.user ? await this.#access(this.user) : undefined;
     return this.#post("/v1/confirm", { token, password }, access);
   }
   /** @param {string} email */
@@ -78,10 +78,10 @@ export class Dossier {
   resetPassword(token, password) { return this.#post("/v1/password/reset", { token, password }); }
   /** @param {string} current_password @param {string} new_password */
   changePassword(current_password, new_password) {
-    return this.#ask("POST", "/v1/password/change", { body: { current_password, new_password } });
+    return this.#renew("/v1/password/change", { current_password, new_password });
   }
   /** @param {import("./dossier.js").Evidence} body */
-  reauthenticate(body) { return this.#ask("POST", "/v1/reauthenticate", { body }); }
+  reauthenticate(body) { return this.#renew("/v1/reauthenticate", body); }
 
   // By what the user is known
 
@@ -128,7 +128,7 @@ export class Dossier {
   /** @param {string} method @param {string} path @param {RequestOptions} [options] */
   async request(method, path, options) {
     const user = this.user;
-    if (!user) throw new DossierError(problem(0, "not_logged_in", "Nobody is logged in here."));
+    if (!user) throw new DossierError(NOBODY);
     const access = await this.#access(user);
     try {
       return await this.#send(method, path, { ...options, access });
@@ -178,6 +178,21 @@ export class Dossier {
         return ask();
       });
       return answer.body && this.#keep(answer.body, true);
+    });
+  }
+
+  /**
+   * Goes on in a new session of the user; no page may refresh the tokens of the one before meanwhile.
+   * @param {string} path @param {object} body
+   */
+  async #renew(path, body) {
+    const user = this.user;
+    if (!user) throw new DossierError(NOBODY);
+    await this.#access(user);
+    await this.#alone(async () => {
+      const { access } = this.#state.tokens[user] ?? {};
+      const options = { body, access, device: this.#isCookie };
+      this.#keep((await this.#send("POST", path, options)).body, false);
     });
   }
 
@@ -344,3 +359,5 @@ function isFresh(tokens) {
 function problem(status, code, title) {
   return { type: "about:blank", title, status, code };
 }
+
+const NOBODY = problem(0, "not_logged_in", "Nobody is logged in here.");

@@ -175,15 +175,13 @@ extension Users {
     _ administrator: Administrator,
     in transaction: Transaction
   ) async throws(DatabaseError) {
-    _ = try await transaction.run(
-      SessionsQueries.end,
-      user,
-      nil,
-      nil,
+    try await Sessions.end(
+      .all,
+      of: user,
       reason,
-      administrator.actor.text,
-      administrator.origin.address,
-      administrator.origin.agent
+      by: administrator.actor.text,
+      from: administrator.origin,
+      in: transaction
     )
   }
 

@@ -12,6 +12,7 @@ package enum AppSetting: String, CaseIterable, Sendable {
   case passwordMinLength = "password_min_length"
   case accessTokenSeconds = "access_token_seconds"
   case sessionDays = "session_days"
+  case sessionMaxDays = "session_max_days"
   case reauthenticationMinutes = "reauthentication_minutes"
   case switching
   case allowedOrigins = "allowed_origins"
@@ -57,6 +58,7 @@ package enum AppSetting: String, CaseIterable, Sendable {
     case .passwordMinLength: .number(8...128, 8)
     case .accessTokenSeconds: .number(60...86_400, 1_800)
     case .sessionDays: .number(1...3_650, 60)
+    case .sessionMaxDays: .number(0...36_500, 365)
     case .reauthenticationMinutes: .number(1...1_440, 10)
     case .switching: .choice(["allow", "reauthenticate"], "allow")
     case .allowedOrigins: .origins
@@ -121,8 +123,11 @@ package enum AppSetting: String, CaseIterable, Sendable {
     case .passwordMinLength: "characters of a new password"
     case .accessTokenSeconds: "seconds an access token is good for"
     case .sessionDays: "days a session lasts after its last refresh"
+    case .sessionMaxDays:
+      "days a session lasts after its login, however often it is refreshed; 0 for no such limit"
     case .reauthenticationMinutes:
-      "minutes after a login in which a user may change its ways in without a fresh proof"
+      "minutes after a login, here or at an issuer, in which a user may change its ways in without a "
+        + "fresh proof"
     case .switching: "whether a device changes users without logging in again"
     case .allowedOrigins: "origins of web pages that may call, such as https://app.example.com"
     case .failuresPerIdentifier:

@@ -91,7 +91,8 @@ package enum Devices {
       proof.secret.hash(context.store.keys.master),
       Int(context.app.sessionLifetime.components.seconds),
       context.app.settings.allowsSwitching,
-      user?.text
+      user?.text,
+      context.app.longestSession
     )
     guard let row = rows.first else { throw .deviceUnknown }
     guard let user = row.user, let live = row.live else { throw .unauthenticated(.sessionEnded) }

@@ -107,7 +107,14 @@ struct Allowances {
     if !spent.isEmpty {
       _ = try await context.store.write(AttemptQueries.giveBack, context.app.id, Self.list(spent))
     }
+    for (allowance, _) in refusing { try await allowance.recordOnce(context) }
     throw .tooManyAttempts(retryAfter: refusing.map { $0.wait($1) }.max() ?? 1)
+  }
+
+  /// Whether there was one left of each, which is used; nothing of it is told to the client.
+  @EventLoop func spendUnseen() async throws(Failure) -> Bool {
+    try await context.store.write(AttemptQueries.spend, context.app.id, Self.list(all))
+      .allSatisfy(\.isSpent)
   }
 
   /// Gives the attempt back: it was none of those that are to be few.
@@ -123,5 +130,25 @@ struct Allowances {
 
   private static func list(_ allowances: [Allowance]) -> TextBytes {
     TextBytes(JSON.array(allowances.map(\.json)).serialized())
+  }
+}
+
+extension Allowance {
+  /// Records that it was used up: once while it comes back, however often somebody tries.
+  @EventLoop fileprivate func recordOnce(_ context: Context) async throws(Failure) {
+    let once = Allowance(
+      "told-\(name)",
+      of: String(hexadecimal: subject.bytes),
+      burst: 1,
+      seconds: seconds,
+      context.store.keys.master
+    )
+    guard try await Allowances([once], context).spendUnseen() else { return }
+    try await AuditEvent(
+      "attempts_refused",
+      of: nil,
+      by: "anyone",
+      detail: ["guard": .string(name)]
+    ).record(context)
   }
 }

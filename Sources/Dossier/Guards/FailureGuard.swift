@@ -38,20 +38,14 @@ struct FailureGuard {
       allowances = Allowances([own], context)
       return
     }
-    let network = String(hexadecimal: context.origin.network)
     allowances = Allowances(
-      [
-        Allowance(purpose, of: identifier, network, burst: burst, seconds: seconds, master),
-        Allowance(
-          "\(purpose)-anywhere",
-          of: identifier,
-          burst: settings.number(.failuresPerIdentifierHourly),
-          seconds: 3_600,
-          isTold: false,
-          master
-        ),
-        .ofNetwork(purpose, context),
-      ],
+      Allowance.of(
+        purpose,
+        identifier,
+        anywhere: settings.number(.failuresPerIdentifierHourly),
+        in: 3_600,
+        context
+      ),
       context
     )
   }
@@ -68,6 +62,46 @@ struct FailureGuard {
 }
 
 extension Allowance {
+  /// What may be attempted with one identifier from one network, by anybody with that identifier, and
+  /// by one network with whatever.
+  ///
+  /// - Parameters:
+  ///   - purpose: each is counted for itself.
+  ///   - identifier: counts also when it is nobody's.
+  ///   - burst: from all networks.
+  ///   - seconds: in which those come back.
+  ///   - context: the app, with its limits, and where the call comes from.
+  /// - Returns: the three.
+  @EventLoop static func of(
+    _ purpose: String,
+    _ identifier: String,
+    anywhere burst: Int,
+    in seconds: Int,
+    _ context: Context
+  ) -> [Allowance] {
+    let settings = context.app.settings
+    let master = context.store.keys.master
+    return [
+      Allowance(
+        purpose,
+        of: identifier,
+        String(hexadecimal: context.origin.network),
+        burst: settings.number(.failuresPerIdentifier),
+        seconds: settings.number(.failureMinutes) * 60,
+        master
+      ),
+      Allowance(
+        "\(purpose)-anywhere",
+        of: identifier,
+        burst: burst,
+        seconds: seconds,
+        isTold: false,
+        master
+      ),
+      .ofNetwork(purpose, context),
+    ]
+  }
+
   /// What one network may attempt, whatever it is about.
   @EventLoop static func ofNetwork(_ purpose: String, _ context: Context) -> Allowance {
     Allowance(

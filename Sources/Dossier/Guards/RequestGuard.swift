@@ -8,23 +8,14 @@ enum RequestGuard {
   /// - Throws: `.tooManyAttempts`, `.unavailable`.
   @EventLoop static func mail(to key: String, _ context: Context) async throws(Failure) {
     let settings = context.app.settings
-    let burst = settings.number(.failuresPerIdentifier)
-    let seconds = settings.number(.failureMinutes) * 60
-    let master = context.store.keys.master
-    let network = String(hexadecimal: context.origin.network)
     try await Allowances(
-      [
-        Allowance("mail", of: key, network, burst: burst, seconds: seconds, master),
-        Allowance(
-          "mail-anywhere",
-          of: key,
-          burst: 2 * burst,
-          seconds: seconds,
-          isTold: false,
-          master
-        ),
-        .ofNetwork("mail", context),
-      ],
+      Allowance.of(
+        "mail",
+        key,
+        anywhere: 2 * settings.number(.failuresPerIdentifier),
+        in: settings.number(.failureMinutes) * 60,
+        context
+      ),
       context
     ).spend()
   }

@@ -62,7 +62,7 @@ package enum APIKeys {
     return found
   }
 
-  /// Disables a key, or enables it again; the sessions it has opened go on.
+  /// Disables a key, which ends the sessions that it has opened, or enables it again.
   ///
   /// - Throws: `.notFound`, `.unauthenticated`, `.unavailable`.
   @EventLoop package static func setDisabled(
@@ -72,6 +72,8 @@ package enum APIKeys {
     _ context: Context
   ) async throws(Failure) {
     let found = try await context.store.transaction { transaction async throws(DatabaseError) in
+      // A login by the key that is under way comes before, or finds it disabled.
+      guard try await Identities.lock(caller, in: transaction) else { return DisabledKey?.none }
       let found = try await transaction.run(
         APIKeyQueries.setDisabled,
         caller.user,
@@ -82,6 +84,16 @@ package enum APIKeys {
       if found?.isChanged == true {
         let change: WayInChange = isDisabled ? .keyDisabled : .keyEnabled
         try await change.record(by: caller, in: transaction, context)
+        if isDisabled {
+          try await Sessions.end(
+            .opened(by: key),
+            of: caller.user,
+            "api_key_disable",
+            by: caller.actor,
+            from: context.origin,
+            in: transaction
+          )
+        }
       }
       return found
     }
@@ -96,13 +108,20 @@ package enum APIKeys {
     _ text: String,
     _ context: Context
   ) async throws(Failure) -> Sessions.Grant {
-    let user = try await owner(of: text, context)
-    let device = try await Devices.admit(user, context)
-    let key = Credential(.apiKey, text, context.store.keys.master)
+    let key: (id: APIKeyID, owner: UserID)
+    do throws(Failure) {
+      key = try await use(text, context)
+    } catch .wrongCredentials {
+      // Made up, or of a user: deleted, disabled, or the user is blocked.
+      let shown = Credential(.apiKey, text, context.store.keys.master)
+      try await RefusedLogin.record("api-key", of: shown?.owner(), context)
+      throw .wrongCredentials
+    }
+    let device = try await Devices.admit(key.owner, context)
     let opening = Opening(
-      of: user,
+      of: key.owner,
       by: "api-key",
-      showing: key?.part(as: APIKeyID.self).text,
+      showing: key.id.text,
       on: device,
       context
     )
@@ -112,28 +131,29 @@ package enum APIKeys {
     return try await opening.grant()
   }
 
-  /// Whose key that is, who is not blocked.
+  /// Which key that is, and whose, who is not blocked.
   ///
   /// - Throws: `.wrongCredentials`, `.wayInClosed`, `.unavailable`.
-  @EventLoop static func owner(
-    of text: String,
+  @EventLoop static func use(
+    _ text: String,
     _ context: Context
-  ) async throws(Failure) -> UserID {
+  ) async throws(Failure) -> (id: APIKeyID, owner: UserID) {
     try context.requireOpen(.apiKey)
     // No guard: whoever guesses does not get past the mark.
     guard let key = Credential(.apiKey, text, context.store.keys.master) else {
       throw .wrongCredentials
     }
-    let user = key.owner(as: UserID.self)
+    let user: UserID = key.owner()
+    let id: APIKeyID = key.part()
     let used = try await context.store.write(
       APIKeyQueries.use,
       user,
-      key.part(as: APIKeyID.self),
+      id,
       key.hash(context.store.keys.master),
       context.app.id
     )
     guard !used.isEmpty else { throw .wrongCredentials }
-    return user
+    return (id, user)
   }
 }
 

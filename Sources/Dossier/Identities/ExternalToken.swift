@@ -29,6 +29,17 @@ struct ExternalToken {
       throw .invalidExternalToken("its aud is neither a string nor a list of strings")
     }
   }
+
+  /// When the issuer last saw the user log in; without `auth_time`, when it issued the token.
+  ///
+  /// Long ago when the token says neither, and never later than `now`.
+  /// - Source: OpenID Connect Core section 2, RFC 7519 section 4.1.6.
+  func authenticatedAt(_ now: Int) -> Int {
+    guard let seconds = (members["auth_time"] ?? members["iat"])?.number?.double, seconds > 0 else {
+      return 0
+    }
+    return seconds < Double(now) ? Int(seconds) : now
+  }
 }
 
 /// The claims that every token must have, beside `aud`.

@@ -31,6 +31,8 @@ package import Postgres
     /// `jwt:` and the `iss`: whatever name the operator has for the issuer, its users are the same.
     let provider: String
     let subject: String
+    /// When the issuer last saw the user log in, as far as the token tells, in seconds since 1970.
+    let authenticatedAt: Int
     /// Members of the profile.
     let profile: JSONObject
   }
@@ -64,6 +66,7 @@ package import Postgres
     return Identity(
       provider: "jwt:\(payload.iss)",
       subject: payload.sub,
+      authenticatedAt: read.authenticatedAt(now),
       profile: issuer.profile(from: read.members)
     )
   }

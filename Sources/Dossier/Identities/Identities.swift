@@ -137,6 +137,16 @@ package enum Identities {
         context
       )
       _ = try await transaction.run(IdentitiesQueries.unlink, caller.user, identity)
+      if found.provider == "api-key" {
+        try await Sessions.end(
+          .opened(by: APIKeyID(trusted: identity.text)),
+          of: caller.user,
+          "api_key_delete",
+          by: caller.actor,
+          from: context.origin,
+          in: transaction
+        )
+      }
       return .unlinked
     }
     switch outcome {

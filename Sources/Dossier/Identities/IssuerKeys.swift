@@ -5,36 +5,62 @@ internal import JWTKit
 
 /// What the tokens of an issuer are verified with.
 enum IssuerKeys {
-  case set(JWTKeyCollection)
+  /// By the algorithm: a key verifies what says in its head to be signed as the key is used, or by
+  /// any algorithm of the key's type when the set does not say which.
+  ///
+  /// Each has a collection of its own, as one that was not told a key's algorithm stays with the
+  /// first that a token names, though the token is nobody's.
+  case sets([String: JWTKeyCollection])
   /// Shared with the issuer.
   case secret([UInt8])
 
   /// The keys of a set that can verify; others in it, also symmetric ones, are passed over.
   init(set: JSON?) async {
-    let collection = JWTKeyCollection()
-    for key in set?["keys"]?.array ?? [] { _ = await Self.add(key, to: collection) }
-    self = .set(collection)
+    var sets: [String: JWTKeyCollection] = [:]
+    for key in set?["keys"]?.array ?? [] {
+      for jwk in Self.usable(key) {
+        guard let algorithm = jwk.algorithm?.rawValue else { continue }
+        let collection = sets[algorithm] ?? JWTKeyCollection()
+        if (try? await collection.add(jwk: jwk)) != nil { sets[algorithm] = collection }
+      }
+    }
+    self = .sets(sets)
   }
 
   /// Whether a key set has a key that can verify tokens.
   static func canVerify(by set: JSON) async -> Bool {
-    for key in set["keys"]?.array ?? [] where await add(key, to: JWTKeyCollection()) { return true }
-    return false
+    guard case .sets(let sets) = await IssuerKeys(set: set) else { return false }
+    return !sets.isEmpty
   }
 
-  private static func add(_ key: JSON, to collection: JWTKeyCollection) async -> Bool {
-    guard key["kty"]?.string != "oct", key["use"]?.string ?? "sig" == "sig",
+  /// A key as each algorithm uses it that it may be used by.
+  private static func usable(_ key: JSON) -> [JWK] {
+    let names: [JWK.Algorithm] =
+      switch key["kty"]?.string {
+      case "RSA": [.rs256, .rs384, .rs512, .ps256, .ps384, .ps512]
+      case "EC": [.es256, .es384, .es512]
+      case "OKP": [.eddsa]
+      default: []
+      }
+    guard key["use"]?.string ?? "sig" == "sig",
       let jwk = try? JSONDecoder().decode(JWK.self, from: Data(key.serialized()))
-    else { return false }
-    return (try? await collection.add(jwk: jwk)) != nil
+    else { return [] }
+    return names.filter { jwk.algorithm == nil || jwk.algorithm == $0 }.map {
+      var copy = jwk
+      copy.algorithm = $0
+      return copy
+    }
   }
 
-  /// Whether a token is signed with one of them.
+  /// Whether a token is signed with one of them, by the algorithm that its head says.
   func verify(_ token: String) async -> Bool {
     switch self {
-    case .set(let collection):
-      (try? await collection.verify(token, as: ExternalClaims.self)) != nil
-    case .secret(let secret): Self.verify(token, by: secret)
+    case .sets(let sets):
+      guard let collection = SignedToken(token)?.head["alg"]?.string.flatMap({ sets[$0] }) else {
+        return false
+      }
+      return (try? await collection.verify(token, as: ExternalClaims.self)) != nil
+    case .secret(let secret): return Self.verify(token, by: secret)
     }
   }
 

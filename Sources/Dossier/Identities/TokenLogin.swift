@@ -13,11 +13,23 @@ package enum TokenLogin {
     _ context: Context
   ) async throws(Failure) -> Sessions.Grant {
     try context.requireOpen(.jwt)
-    let external = try await context.store.external.identity(of: token, context)
+    let external: ExternalTokens.Identity
+    do throws(Failure) {
+      external = try await context.store.external.identity(of: token, context)
+    } catch {
+      if case .invalidExternalToken = error { try await RefusedLogin.record("jwt", context) }
+      throw error
+    }
     if let grant = try await enter(external, context) { return grant }
     let user = UserID()
     let device = try await Devices.admit(user, context)
-    let opening = Opening(of: user, by: external.provider, on: device, context)
+    let opening = Opening(
+      of: user,
+      by: external.provider,
+      at: external.authenticatedAt,
+      on: device,
+      context
+    )
     do throws(Failure) {
       try await context.store.transaction { (transaction) async throws(DatabaseError) in
         _ = try await transaction.run(
@@ -42,23 +54,6 @@ package enum TokenLogin {
     return try await opening.grant()
   }
 
-  /// Whom an issuer's token names; nil when nobody has the identity.
-  ///
-  /// - Throws: `.invalidExternalToken`, `.issuerUnavailable`, `.wayInClosed`, `.unavailable`.
-  @EventLoop static func holder(
-    of token: String,
-    _ context: Context
-  ) async throws(Failure) -> UserID? {
-    try context.requireOpen(.jwt)
-    let external = try await context.store.external.identity(of: token, context)
-    return try await context.store.read(
-      IdentitiesQueries.holder,
-      context.app.id,
-      external.provider,
-      external.subject
-    ).first?.user
-  }
-
   /// Nil when nobody has the identity.
   @EventLoop private static func enter(
     _ external: ExternalTokens.Identity,
@@ -72,12 +67,16 @@ package enum TokenLogin {
       external.subject
     )
     guard let holder = found.first else { return nil }
-    guard !holder.isBlocked else { throw .wrongCredentials }
+    guard !holder.isBlocked else {
+      try await RefusedLogin.record("jwt", of: holder.user, context)
+      throw .wrongCredentials
+    }
     let device = try await Devices.admit(holder.user, context)
     let opening = Opening(
       of: holder.user,
       by: external.provider,
       showing: external.subject,
+      at: external.authenticatedAt,
       on: device,
       context
     )

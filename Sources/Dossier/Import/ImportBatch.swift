@@ -48,8 +48,13 @@ struct ImportBatch {
   /// Takes a row up, and tells what becomes of it.
   mutating func add(
     _ row: ImportedUser,
+    _ finding: ImportFinding,
     _ decision: ImportDecision
   ) -> (UserID?, ImportResult.Outcome) {
+    var row = row
+    if let email = row.email, let key = finding.emailKey {
+      row.email = EmailAddress.stored(email, key)
+    }
     switch decision {
     case .fail(let user, let faults): return (user, .failed(faults))
     case .skip(let user): return (user, .skipped)

@@ -25,7 +25,7 @@ package struct ImportedUser: Sendable {
   }
 
   private(set) var id: UserID?
-  private(set) var email: String?
+  var email: String?
   private(set) var isVerified: Bool?
   var password = Password.untold
   private(set) var profile = JSONObject()

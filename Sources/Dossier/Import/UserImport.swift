@@ -154,7 +154,11 @@ package struct ImportLine: Sendable {
         guard claims.take(row, finding) else {
           return try await commit(batch, results, lines, in: transaction)
         }
-        (user, outcome) = batch.add(row, ImportDecision(row, finding, of: app, existing))
+        (user, outcome) = batch.add(
+          row,
+          finding,
+          ImportDecision(row, finding, of: app, existing)
+        )
       }
       results.append(ImportResult(line: line.number, user: user, outcome: outcome))
     }

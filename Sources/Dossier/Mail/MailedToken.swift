@@ -89,24 +89,28 @@ package enum MailTokenQueries {
   )
 
   /// What a token that is good was mailed for; it stays good.
-  static let look = Statement<MailedClaim, UserID, String, BinaryBytes, AppID>(
+  ///
+  /// - Parameter 5: for how many seconds it must be good still.
+  static let look = Statement<MailedClaim, UserID, String, BinaryBytes, AppID, Int>(
     "mail_tokens.look",
     """
     select t.email, email_key(t.email), p.hash
     from mail_tokens t join users u on u.user_id = t.user_id
     left join passwords p on p.user_id = t.user_id
-    where t.user_id = $1 and t.purpose = $2 and t.token_hash = $3 and t.expires_at > now()
+    where t.user_id = $1 and t.purpose = $2 and t.token_hash = $3
+      and t.expires_at > now() + $5::bigint * interval '1 second'
       and u.app_id = $4 and u.blocked_at is null
     """
   )
 
-  /// Uses a token up, and the others of its purpose with it; one row when it was good.
-  static let take = Statement<String, UserID, String, BinaryBytes, AppID>(
+  /// Uses a token up, and the others of its purpose with it; one row when it was good as for `look`.
+  static let take = Statement<String, UserID, String, BinaryBytes, AppID, Int>(
     "mail_tokens.take",
     """
     with taken as (
       delete from mail_tokens t using users u
-      where t.user_id = $1 and t.purpose = $2 and t.token_hash = $3 and t.expires_at > now()
+      where t.user_id = $1 and t.purpose = $2 and t.token_hash = $3
+        and t.expires_at > now() + $5::bigint * interval '1 second'
         and u.user_id = t.user_id and u.app_id = $4 and u.blocked_at is null
       returning t.user_id, t.email
     ), others as (

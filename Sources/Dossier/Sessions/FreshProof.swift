@@ -1,4 +1,5 @@
 import EventLoop
+import Glibc
 import JSON
 package import Postgres
 
@@ -42,67 +43,137 @@ extension Sessions {
     guard isFresh else { throw .reauthenticationRequired(maxAge: seconds) }
   }
 
-  /// Takes a fresh proof of the caller, verified as at a login.
+  /// Takes a fresh proof of the caller, verified as at a login, and goes on in a new session.
   ///
+  /// The one before ends: whoever has a copy of its tokens gets nothing of the proof.
   /// - Throws: `.wrongCredentials` also for what is another user's, `.wayInClosed`,
-  ///   `.invalidExternalToken`, `.issuerUnavailable`, `.tooManyAttempts`, `.unauthenticated`,
-  ///   `.overloaded`, `.unavailable`.
+  ///   `.invalidExternalToken` also for one whose user has logged in too long ago,
+  ///   `.issuerUnavailable`, `.tooManyAttempts`, `.unauthenticated`, `.overloaded`, `.unavailable`.
   @EventLoop package static func reauthenticate(
     _ caller: Caller,
     by evidence: Evidence,
     _ context: Context
-  ) async throws(Failure) {
+  ) async throws(Failure) -> Grant {
     try await context.requireSession(of: caller)
-    let guarding: FailureGuard?
+    // Of any kind: what is refused is recorded, and somebody may have stolen the token.
+    let guarding = Users.passwordGuard(of: caller, context)
+    try await guarding.attempt()
+    let proof: Proof
     do throws(Failure) {
-      guarding = try await verify(evidence, of: caller, context)
-    } catch .wrongCredentials {
-      try await event("login_failure", evidence, caller).record(context)
-      throw .wrongCredentials
+      proof = try await verify(evidence, of: caller, context)
+    } catch {
+      switch error {
+      case .wrongCredentials, .invalidExternalToken:
+        try await event("login_failure", evidence, caller).record(context)
+      default: break
+      }
+      throw error
     }
-    let isLive = try await context.store.transaction { transaction async throws(DatabaseError) in
-      let renewed = try await transaction.run(
-        FreshProofQueries.renew,
-        caller.user,
-        caller.authority
+    let live = try await context.store.transaction { transaction async throws(DatabaseError) in
+      guard try await Identities.lock(caller, in: transaction) else { return LiveSession?.none }
+      let live = try await renew(caller, by: proof, "reauthenticate", in: transaction, context)
+      try await guarding.succeed(in: transaction)
+      try await event("reauthenticate", evidence, caller, live?.session).record(
+        in: transaction,
+        context
       )
-      guard !renewed.isEmpty else { return false }
-      try await guarding?.succeed(in: transaction)
-      try await event("reauthenticate", evidence, caller).record(in: transaction, context)
-      return true
+      return live
     }
-    guard isLive else { throw caller.gone }
+    guard let live else { throw caller.gone }
+    return try await grant(live, of: caller.user, context)
   }
 
-  /// - Returns: what counted the attempt, if anything did.
+  /// What was found to be right.
+  struct Proof {
+    /// As of a session.
+    let provider: String
+    /// As `Opening` has it.
+    let evidence: String
+    /// In seconds since 1970; nil for now.
+    var authenticatedAt: Int?
+  }
+
+  /// Puts a new session in the place of the caller's; nil when that has ended.
+  ///
+  /// In a transaction that has locked the user. Undoes it when the proof is none any more.
+  @EventLoop static func renew(
+    _ caller: Caller,
+    by proof: Proof,
+    _ reason: String,
+    in transaction: Transaction,
+    _ context: Context
+  ) async throws(DatabaseError) -> LiveSession? {
+    guard let session = caller.session else { return nil }
+    try await Opening.require(proof.provider, proof.evidence, of: caller.user, in: transaction)
+    return try await transaction.run(
+      SessionsQueries.renew,
+      caller.user,
+      session,
+      SessionID(),
+      reason,
+      proof.provider,
+      BinaryBytes(Credential.salt()),
+      Int(context.app.sessionLifetime.components.seconds),
+      context.origin.address,
+      context.origin.agent,
+      key(of: proof.provider, proof.evidence),
+      proof.authenticatedAt
+    ).first
+  }
+
   @EventLoop private static func verify(
     _ evidence: Evidence,
     of caller: Caller,
     _ context: Context
-  ) async throws(Failure) -> FailureGuard? {
-    let user: UserID?
+  ) async throws(Failure) -> Proof {
     switch evidence {
     case .password(let password):
       try context.requireOpen(.password)
-      return try await Users.verify(password, of: caller, context)
-    case .token(let token): user = try await TokenLogin.holder(of: token, context)
-    case .apiKey(let key): user = try await APIKeys.owner(of: key, context)
+      let hash = try await Users.verify(password, of: caller, context)
+      return Proof(provider: "password", evidence: hash)
+    case .token(let token):
+      try context.requireOpen(.jwt)
+      let external = try await context.store.external.identity(of: token, context)
+      let minutes = context.app.settings.number(.reauthenticationMinutes)
+      guard external.authenticatedAt > time(nil) - minutes * 60 else {
+        throw .invalidExternalToken(
+          "its auth_time, or without one its iat, is more than \(minutes) minutes ago"
+        )
+      }
+      let holder = try await context.store.read(
+        IdentitiesQueries.holder,
+        context.app.id,
+        external.provider,
+        external.subject
+      )
+      guard holder.first?.user == caller.user else { throw .wrongCredentials }
+      return Proof(
+        provider: external.provider,
+        evidence: external.subject,
+        authenticatedAt: external.authenticatedAt
+      )
+    case .apiKey(let text):
+      let key = try await APIKeys.use(text, context)
+      guard key.owner == caller.user else { throw .wrongCredentials }
+      return Proof(provider: "api-key", evidence: key.id.text)
     }
-    guard user == caller.user else { throw .wrongCredentials }
-    return nil
   }
 
   private static func event(
     _ action: String,
     _ evidence: Evidence,
-    _ caller: Caller
+    _ caller: Caller,
+    _ next: SessionID? = nil
   ) -> AuditEvent {
-    AuditEvent(
+    var detail = JSONObject()
+    detail["provider"] = .string(evidence.provider)
+    detail["next_session_id"] = next.map { .string($0.text) }
+    return AuditEvent(
       action,
       of: caller.user,
       session: caller.session,
       device: caller.device,
-      detail: ["provider": .string(evidence.provider)]
+      detail: .object(detail)
     )
   }
 }
@@ -124,15 +195,5 @@ package enum FreshProofQueries {
     """
   )
 
-  /// One row when the session counts.
-  static let renew = Statement<String, UserID, Authority>(
-    "fresh_proof.renew",
-    """
-    update sessions s set authenticated_at = now()
-    from caller($1, $2) c where s.user_id = c.user_id and s.session_id = $2
-    returning s.session_id
-    """
-  )
-
-  package static let all: [any PreparedStatement] = [isFresh, renew]
+  package static let all: [any PreparedStatement] = [isFresh]
 }

@@ -17,6 +17,7 @@ import Postgres
   /// Whether `secret` is that of the device, when the transaction is through.
   private var isSecretOfDevice = false
   private let evidence: String?
+  private let authenticatedAt: Int?
   private let context: Context
 
   /// - Parameters:
@@ -24,18 +25,21 @@ import Postgres
   ///   - provider: by which identity.
   ///   - evidence: what was found to be right: the stored hash of a password, the id of an API key,
   ///     the subject of an identity; nil for a user who is made in the same transaction.
+  ///   - authenticatedAt: when it has proved to be it, in seconds since 1970; nil for now.
   ///   - device: where, as `Devices.admit` has found it; nil for a new one.
   ///   - context: of the request.
   init(
     of user: UserID,
     by provider: String,
     showing evidence: String? = nil,
+    at authenticatedAt: Int? = nil,
     on device: DeviceProof?,
     _ context: Context
   ) {
     self.user = user
     self.provider = provider
     self.evidence = evidence
+    self.authenticatedAt = authenticatedAt
     self.context = context
     shown = device?.secret
     self.device = device?.id ?? DeviceID()
@@ -59,10 +63,7 @@ import Postgres
     }
     isSecretOfDevice = isRenewed
     if let evidence {
-      let stands = try await transaction.run(SessionsQueries.stands, user, provider, evidence)
-      guard stands.first == true else {
-        throw DatabaseError(.undone, "the way in has ended", constraint: "way_in_ended")
-      }
+      try await Self.require(provider, evidence, of: user, in: transaction)
     }
     let opened = try await transaction.run(
       SessionsQueries.open,
@@ -77,7 +78,9 @@ import Postgres
       context.origin.address,
       context.origin.agent,
       Devices.limit,
-      context.app.settings.number(.sessionsPerUser)
+      context.app.settings.number(.sessionsPerUser),
+      Sessions.key(of: provider, evidence),
+      authenticatedAt
     )
     guard !opened.isEmpty else {
       throw DatabaseError(.undone, "the device is full", constraint: "device_full")
@@ -91,6 +94,19 @@ import Postgres
     ).record(in: transaction, context)
   }
 
+  /// Undoes the transaction when what a user has shown does not log it in any more.
+  static func require(
+    _ provider: String,
+    _ evidence: String,
+    of user: UserID,
+    in transaction: Transaction
+  ) async throws(DatabaseError) {
+    let stands = try await transaction.run(SessionsQueries.stands, user, provider, evidence)
+    guard stands.first == true else {
+      throw DatabaseError(.undone, "the way in has ended", constraint: "way_in_ended")
+    }
+  }
+
   /// The tokens, when the transaction is through.
   func grant() async throws(Failure) -> Sessions.Grant {
     try await Sessions.grant(
@@ -99,6 +115,13 @@ import Postgres
       context,
       deviceSecret: isSecretOfDevice ? secret.text(context.store.keys.master) : nil
     )
+  }
+}
+
+extension Sessions {
+  /// The API key by which a session is opened, if it is one.
+  static func key(of provider: String, _ evidence: String?) -> APIKeyID? {
+    provider == "api-key" ? evidence.map(APIKeyID.init(trusted:)) : nil
   }
 }
 

@@ -89,9 +89,11 @@ package enum SessionsQueries {
   /// - Parameter 11: how many users there may be on the device.
   /// - Parameter 12: how many sessions the user may have. At most a thousand end at once, so that a
   ///   user with many more can still log in.
+  /// - Parameter 13: the API key that logs in; null for none.
+  /// - Parameter 14: when the user proved who it is, in seconds since 1970; null for now.
   static let open = Statement<
     String, UserID, SessionID, DeviceID, AppID, String, String, BinaryBytes, Int, String?, String?,
-    Int, Int
+    Int, Int, APIKeyID?, Int?
   >(
     "sessions.open",
     """
@@ -121,22 +123,66 @@ package enum SessionsQueries {
     )
     insert into sessions (
       user_id, session_id, device_id, app_id, provider, scope, refresh_salt, expires_at, address,
-      agent)
-    select $1, $2, $3, $4, $5, $6, $7, now() + $8::bigint * interval '1 second', $9::inet, $10
+      agent, key_id, authenticated_at)
+    select $1, $2, $3, $4, $5, $6, $7, now() + $8::bigint * interval '1 second', $9::inet, $10, $13,
+      least(coalesce(to_timestamp($14::bigint), now()), now())
     from room
     returning session_id
     """
   )
 
-  /// Steps to the next refresh token; no row when the one shown is not the current one.
-  static let rotate = Statement<LiveSession, UserID, SessionID, AppID, BinaryBytes, Int, Int>(
+  /// Ends a session and opens another in its place, on the same device and with the same scope; no
+  /// row when there is none to end.
+  ///
+  /// What it is about: nothing that was given out for the one before is good for the other.
+  /// - Parameter 3: the new one.
+  /// - Parameter 4: why the one before ends.
+  /// - Parameters 5, 10, 11: as 5, 13 and 14 of `open`.
+  static let renew = Statement<
+    LiveSession, UserID, SessionID, SessionID, String, String, BinaryBytes, Int, String?, String?,
+    APIKeyID?, Int?
+  >(
+    "sessions.renew",
+    """
+    with old as (
+      update sessions set ended_at = now(), end_reason = $4
+      where user_id = $1 and session_id = $2 and ended_at is null and expires_at > now()
+      returning device_id, app_id, client_id, scope
+    )
+    insert into sessions (
+      user_id, session_id, device_id, app_id, client_id, provider, scope, refresh_salt, expires_at,
+      address, agent, key_id, authenticated_at)
+    select $1, $3, device_id, app_id, client_id, $5, scope, $6,
+      now() + $7::bigint * interval '1 second', $8::inet, $9, $10,
+      least(coalesce(to_timestamp($11::bigint), now()), now())
+    from old
+    returning session_id, device_id, scope, refresh_generation, refresh_salt
+    """
+  )
+
+  /// By what the caller's session was opened; no row when it does not count.
+  static let provider = Statement<String, UserID, Authority>(
+    "sessions.provider",
+    """
+    select s.provider from caller($1, $2) c
+    join sessions s on s.user_id = c.user_id and s.session_id = $2
+    """
+  )
+
+  /// Steps to the next refresh token; no row when the one shown is not the current one, or when the
+  /// session has lasted for as long as one may.
+  ///
+  /// - Parameter 7: how many seconds that is; null for ever.
+  static let rotate = Statement<LiveSession, UserID, SessionID, AppID, BinaryBytes, Int, Int, Int?>(
     "sessions.rotate",
     """
     update sessions s set refresh_generation = s.refresh_generation + 1, refreshed_at = now(),
-      expires_at = now() + $6::bigint * interval '1 second'
+      expires_at = least(now() + $6::bigint * interval '1 second',
+        s.created_at + $7::bigint * interval '1 second')
     from caller($1, $2) c
     where s.user_id = c.user_id and s.session_id = $2 and s.app_id = $3 and s.refresh_salt = $4
       and s.refresh_generation = $5 and s.ended_at is null
+      and ($7::bigint is null or s.created_at + $7::bigint * interval '1 second' > now())
     returning s.session_id, s.device_id, s.scope, s.refresh_generation, s.refresh_salt
     """
   )
@@ -158,8 +204,9 @@ package enum SessionsQueries {
   ///
   /// - Parameter 2: the one to end; null for all.
   /// - Parameter 3: the one to spare; null for none.
+  /// - Parameter 8: the API key that opened them; null for whatever did.
   static let end = Statement<
-    String, UserID, SessionID?, SessionID?, String, String, String?, String?
+    String, UserID, SessionID?, SessionID?, String, String, String?, String?, APIKeyID?
   >(
     "sessions.end",
     """
@@ -167,6 +214,7 @@ package enum SessionsQueries {
       update sessions set ended_at = now(), end_reason = $4
       where user_id = $1 and ended_at is null
         and ($2::text is null or session_id = $2) and ($3::text is null or session_id <> $3)
+        and ($8::text is null or provider = 'api-key' and coalesce(key_id::text, $8) = $8)
       returning user_id, session_id, device_id, app_id
     )
     insert into audit (
@@ -196,6 +244,6 @@ package enum SessionsQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    enter, stands, open, rotate, superseded, end, page,
+    enter, stands, open, renew, provider, rotate, superseded, end, page,
   ]
 }

@@ -41,7 +41,8 @@ package enum Sessions {
       context.app.id,
       BinaryBytes(token.salt),
       token.number,
-      Int(context.app.sessionLifetime.components.seconds)
+      Int(context.app.sessionLifetime.components.seconds),
+      context.app.longestSession
     )
     if let live = rotated.first { return try await grant(live, of: user, context) }
     // On the exclusive lane: this must see what a rotation that came first has committed.
@@ -124,8 +125,46 @@ package enum Sessions {
       reason,
       "user",
       context.origin.address,
-      context.origin.agent
+      context.origin.agent,
+      nil
     ).isEmpty
+  }
+
+  /// Which sessions of a user end.
+  enum Ending {
+    case all
+    case others(than: SessionID?)
+    /// Those that an API key has opened.
+    case opened(by: APIKeyID)
+  }
+
+  /// Ends sessions of a user in the transaction that brings it about.
+  @EventLoop static func end(
+    _ which: Ending,
+    of user: UserID,
+    _ reason: String,
+    by actor: String,
+    from origin: Origin,
+    in transaction: Transaction
+  ) async throws(DatabaseError) {
+    var spared: SessionID?
+    var key: APIKeyID?
+    switch which {
+    case .all: break
+    case .others(let session): spared = session
+    case .opened(let id): key = id
+    }
+    _ = try await transaction.run(
+      SessionsQueries.end,
+      user,
+      nil,
+      spared,
+      reason,
+      actor,
+      origin.address,
+      origin.agent,
+      key
+    )
   }
 
   // MARK: The user's view
@@ -172,7 +211,8 @@ package enum Sessions {
       "ended",
       caller.actor,
       context.origin.address,
-      context.origin.agent
+      context.origin.agent,
+      nil
     )
     if session != nil, ended.isEmpty { throw .notFound }
   }

@@ -27,7 +27,10 @@ struct EmailAddress {
   ///
   /// Codes go to the first who claims an address: one who did so in full-width letters, to which no
   /// mail can be sent, would keep them from all others.
-  func stored(_ typed: String) -> String {
+  func stored(_ typed: String) -> String { Self.stored(typed, key) }
+
+  /// The same of an address whose key is known.
+  static func stored(_ typed: String, _ key: String) -> String {
     MailAddress.fault(in: typed) != nil && MailAddress.fault(in: key) == nil ? key : typed
   }
 

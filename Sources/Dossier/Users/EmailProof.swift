@@ -3,6 +3,7 @@ import Postgres
 
 /// What somebody shows who says that an address is its own, beside the token that was mailed there.
 package struct Claimant: Sendable {
+  /// Who holds a session, which need not be the claimant's.
   let caller: Caller?
   let password: String?
 
@@ -19,8 +20,13 @@ extension Emails {
   /// Confirms the address that a token was mailed to, for the user that claims it.
   ///
   /// The token belongs to one claim. Many may claim an address, and their mails look alike: whoever
-  /// reads one has not proved to be who asked for it. So the claimant shows its session or its
-  /// password besides, and who cannot chooses a new password by `reset`.
+  /// reads one has not proved to be who asked for it. So the claimant shows the password besides, or a
+  /// session that was opened by it, and who cannot chooses a new password by `reset`.
+  ///
+  /// A session that was opened otherwise shows nothing without the password: that of an anonymous
+  /// user may be one that somebody else began, who has made API keys in it. Outside of a session, and
+  /// in one of an anonymous user, the password proves the claim, and all else ends that could log in
+  /// before.
   /// - Throws: `.invalidMailToken`, `.claimantUnproved` (the token stays good), `.emailTaken` when
   ///   another has proved the address meanwhile, `.tooManyAttempts`, `.unauthenticated`,
   ///   `.overloaded`, `.unavailable`.
@@ -31,8 +37,18 @@ extension Emails {
   ) async throws(Failure) {
     let token = try await ShownToken(text, for: [.confirm], context)
     var guarding: FailureGuard?
+    var provider: String?
     if let caller = claimant.caller, caller.user == token.user {
-      try await context.requireSession(of: caller)
+      let found = try await context.store.read(
+        SessionsQueries.provider,
+        caller.user,
+        caller.authority
+      )
+      guard let found = found.first else { throw caller.gone }
+      provider = found
+    }
+    if provider == "password" {
+      // Nothing is left to show.
     } else if let password = claimant.password {
       let attempts = FailureGuard("login", on: token.claim.key, context)
       try await attempts.attempt()
@@ -43,9 +59,44 @@ extension Emails {
     } else {
       throw .claimantUnproved
     }
-    try await token.take(context) { (_, transaction) async throws(DatabaseError) in
+    let isInSession = provider != nil && provider != "anonymous"
+    try await token.take(context) { (isFirst, transaction) async throws(DatabaseError) in
       try await guarding?.succeed(in: transaction)
+      if isFirst, !isInSession {
+        try await endSessions(of: token.user, "email_confirm", in: transaction, context)
+        try await endOtherWaysIn(of: token.user, in: transaction, context)
+      }
     }
+  }
+
+  @EventLoop private static func endSessions(
+    of user: UserID,
+    _ reason: String,
+    in transaction: Transaction,
+    _ context: Context
+  ) async throws(DatabaseError) {
+    try await Sessions.end(
+      .all,
+      of: user,
+      reason,
+      by: "anyone",
+      from: context.origin,
+      in: transaction
+    )
+  }
+
+  @EventLoop private static func endOtherWaysIn(
+    of user: UserID,
+    in transaction: Transaction,
+    _ context: Context
+  ) async throws(DatabaseError) {
+    _ = try await transaction.run(
+      EmailQueries.endOtherWaysIn,
+      user,
+      context.app.id,
+      context.origin.address,
+      context.origin.agent
+    )
   }
 
   /// Sets a new password by a token that was mailed to reset it, or to confirm the address, which
@@ -62,7 +113,12 @@ extension Emails {
   ) async throws(Failure) {
     // Also before the token is looked at: who has none hears the same of a password.
     try check(password, of: nil, context)
-    let token = try await ShownToken(text, for: [.reset, .confirm], context)
+    let token = try await ShownToken(
+      text,
+      for: [.reset, .confirm],
+      within: MailedToken.Purpose.reset.lifetime,
+      context
+    )
     try check(password, of: token.claim.email, context)
     let salt = context.store.keys.master.passwordSalt(context.app.id, token.claim.key)
     let hash = try await context.store.passwords.hash(password, salt)
@@ -70,25 +126,8 @@ extension Emails {
     try await token.take(context) { (isFirst, transaction) async throws(DatabaseError) in
       _ = try await transaction.run(PasswordQueries.set, user, hash)
       _ = try await transaction.run(APIKeyQueries.removeAll, user)
-      _ = try await transaction.run(
-        SessionsQueries.end,
-        user,
-        nil,
-        nil,
-        "password_reset",
-        "anyone",
-        context.origin.address,
-        context.origin.agent
-      )
-      if isFirst {
-        _ = try await transaction.run(
-          EmailQueries.endOtherWaysIn,
-          user,
-          context.app.id,
-          context.origin.address,
-          context.origin.agent
-        )
-      }
+      try await endSessions(of: user, "password_reset", in: transaction, context)
+      if isFirst { try await endOtherWaysIn(of: user, in: transaction, context) }
       try await WayInChange.passwordReset.record(ofReader: user, in: transaction, context)
     }
   }
@@ -128,13 +167,21 @@ struct ShownToken {
   let claim: MailedClaim
   private let purpose: MailedToken.Purpose
   private let hash: BinaryBytes
+  /// How many seconds it must be good for still.
+  private let left: Int
 
   /// Finds what it was mailed for, and leaves it good.
   ///
+  /// - Parameters:
+  ///   - text: as it is shown.
+  ///   - purposes: that it may have been mailed for.
+  ///   - lifetime: since it was mailed; nil for that of its purpose.
+  ///   - context: of the request.
   /// - Throws: `.invalidMailToken`, `.unavailable`.
   @EventLoop init(
     _ text: String,
     for purposes: [MailedToken.Purpose],
+    within lifetime: Duration? = nil,
     _ context: Context
   ) async throws(Failure) {
     let master = context.store.keys.master
@@ -143,12 +190,14 @@ struct ShownToken {
       self.purpose = purpose
       user = token.owner()
       hash = token.hash(master)
+      left = Int((purpose.lifetime - (lifetime ?? purpose.lifetime)).components.seconds)
       let found = try await context.store.read(
         MailTokenQueries.look,
         user,
         purpose.rawValue,
         hash,
-        context.app.id
+        context.app.id,
+        left
       )
       guard let claim = found.first else { break }
       self.claim = claim
@@ -177,7 +226,8 @@ struct ShownToken {
           user,
           purpose.rawValue,
           hash,
-          context.app.id
+          context.app.id,
+          left
         )
         guard let email = taken.first,
           let isFirst = try await Emails.prove(

@@ -2,9 +2,10 @@ import EventLoop
 package import Postgres
 
 extension Users {
-  /// Changes the caller's password, who shows the current one, and ends its other sessions and, but
-  /// where they are to be kept, its API keys.
+  /// Changes the caller's password, who shows the current one, and ends its sessions and, but where
+  /// they are to be kept, its API keys.
   ///
+  /// - Returns: the tokens of a new session in place of the caller's.
   /// - Throws: `.invalid`, `.wrongCredentials` also for a user without a password,
   ///   `.tooManyAttempts`, `.unauthenticated`, `.overloaded`, `.unavailable`.
   @EventLoop package static func changePassword(
@@ -13,72 +14,88 @@ extension Users {
     keepingKeys: Bool = false,
     of caller: Caller,
     _ context: Context
-  ) async throws(Failure) {
+  ) async throws(Failure) -> Sessions.Grant {
     let own = try await ownPassword(of: caller, context)
     if let fault = Credentials.fault(in: new, of: own.address, at: "/new_password", context.app) {
       throw .invalid([fault])
     }
-    let guarding = try await verify(current, against: own, of: caller, context)
+    let guarding = passwordGuard(of: caller, context)
+    try await guarding.attempt()
+    try await verify(current, against: own, context)
     let salt = context.store.keys.master.passwordSalt(context.app.id, own.address ?? "")
     let hash = try await context.store.passwords.hash(new, salt)
-    let isChanged = try await context.store.transaction { transaction async throws(DatabaseError) in
+    let outcome = try await context.store.transaction { transaction async throws(DatabaseError) in
       // While the hashes were made, a reset may have ended the session or set another password.
-      guard try await Identities.lock(caller, in: transaction) else { return Bool?.none }
+      guard try await Identities.lock(caller, in: transaction) else {
+        return PasswordChangeOutcome.sessionEnded
+      }
       let changed = try await transaction.run(
         PasswordQueries.replace,
         caller.user,
         own.hash ?? "",
         hash
       )
-      guard !changed.isEmpty else { return false }
+      guard !changed.isEmpty else { return .changedMeanwhile }
       if !keepingKeys { _ = try await transaction.run(APIKeyQueries.removeAll, caller.user) }
-      _ = try await transaction.run(
-        SessionsQueries.end,
-        caller.user,
-        nil,
-        caller.session,
+      try await Sessions.end(
+        .others(than: caller.session),
+        of: caller.user,
         "password_change",
-        "user",
-        context.origin.address,
-        context.origin.agent
+        by: "user",
+        from: context.origin,
+        in: transaction
       )
       try await guarding.succeed(in: transaction)
-      _ = try await transaction.run(FreshProofQueries.renew, caller.user, caller.authority)
       try await WayInChange.passwordChanged.record(by: caller, in: transaction, context)
-      return true
+      let proof = Sessions.Proof(provider: "password", evidence: hash)
+      let live = try await Sessions.renew(
+        caller,
+        by: proof,
+        "password_change",
+        in: transaction,
+        context
+      )
+      return live.map(PasswordChangeOutcome.changed) ?? .sessionEnded
     }
-    guard let isChanged else { throw caller.gone }
-    guard isChanged else { throw .wrongCredentials }
+    switch outcome {
+    case .changed(let live): return try await Sessions.grant(live, of: caller.user, context)
+    case .changedMeanwhile: throw .wrongCredentials
+    case .sessionEnded: throw caller.gone
+    }
   }
+
+  private enum PasswordChangeOutcome { case changed(LiveSession), changedMeanwhile, sessionEnded }
 }
 
 extension Users {
-  /// Checks that a password is the caller's.
+  /// Checks that a password is the caller's, when the attempt is counted.
   ///
-  /// - Returns: what counted the attempt, and takes it away in the transaction that follows.
-  /// - Throws: `.wrongCredentials` also for a user without a password, `.tooManyAttempts`,
-  ///   `.unauthenticated`, `.overloaded`, `.unavailable`.
+  /// - Returns: its hash as it is stored.
+  /// - Throws: `.wrongCredentials` also for a user without a password, `.unauthenticated`,
+  ///   `.overloaded`, `.unavailable`.
   @EventLoop static func verify(
     _ password: String,
     of caller: Caller,
     _ context: Context
-  ) async throws(Failure) -> FailureGuard {
+  ) async throws(Failure) -> String {
     let own = try await ownPassword(of: caller, context)
-    return try await verify(password, against: own, of: caller, context)
+    try await verify(password, against: own, context)
+    return own.hash ?? ""
+  }
+
+  /// Counts who shows in a session, by a password or otherwise, that it is the user.
+  @EventLoop static func passwordGuard(of caller: Caller, _ context: Context) -> FailureGuard {
+    FailureGuard("password", on: caller.user.text, context)
   }
 
   @EventLoop private static func verify(
     _ password: String,
     against own: OwnPassword,
-    of caller: Caller,
     _ context: Context
-  ) async throws(Failure) -> FailureGuard {
-    let guarding = FailureGuard("password", on: caller.user.text, context)
-    try await guarding.attempt()
+  ) async throws(Failure) {
     guard own.address != nil,
       try await context.store.passwords.verify(password, against: own.hash)
     else { throw .wrongCredentials }
-    return guarding
   }
 
   @EventLoop private static func ownPassword(

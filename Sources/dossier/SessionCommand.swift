@@ -1,0 +1,50 @@
+import ArgumentParser
+import Dossier
+import EventLoop
+import JSON
+
+struct SessionCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "session",
+    abstract: "Sessions of all users of an app; those of one user are with `dossier user`.",
+    subcommands: [End.self]
+  )
+
+  struct End: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Ends all sessions of an app, or of the users of one issuer.",
+      discussion: """
+        Their tokens are refused at once, and everybody logs in again. Whoever logs in meanwhile may \
+        be logged out too. When it was interrupted, run it again.
+        """
+    )
+    @OptionGroup var common: CommonOptions
+
+    @Option(help: "The app.")
+    var app: String
+
+    @Option(
+      help: ArgumentHelp(
+        "Only of users who have an identity of this issuer: its name, or the iss of its tokens.",
+        valueName: "issuer"
+      )
+    )
+    var issuer: String?
+
+    func run() throws {
+      let (name, issuer) = (app, issuer)
+      common.settings.run(common.output.output, isLarge: true) {
+        (session) async throws(CommandFailure) in
+        let app = try await session.app(name)
+        let line = ProgressLine()
+        let ended = try await session.doing { administrator async throws(Failure) in
+          try await Sessions.endAll(of: app, issuer: issuer, by: administrator) { users, sessions in
+            line.update(rows: users, "\(users) users, \(sessions) sessions ended")
+          }
+        }
+        line.clear()
+        return Outcome(["app": .string(name), "sessions": .number(JSONNumber(ended))])
+      }
+    }
+  }
+}
