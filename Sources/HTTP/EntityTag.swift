@@ -5,6 +5,12 @@ package struct EntityTag: Equatable, Sendable, CustomStringConvertible {
   package let version: Int
   package init(_ version: Int) { self.version = version }
   package var description: String { "\"\(version)\"" }
+
+  /// Reads one that we have written.
+  package init?(_ text: String) {
+    guard let version = Int(text.dropFirst().dropLast()) else { return nil }
+    self.init(version)
+  }
 }
 
 /// The value of `If-Match` or `If-None-Match`.
@@ -13,7 +19,7 @@ package enum TagCondition: Equatable, Sendable {
   /// `*`: any state at all.
   case any
   /// One of these versions. Tags that are no version of ours match nothing and are left out, so
-  /// that the list may be empty.
+  /// that the list may be empty, as it is for an empty field.
   case versions([Int])
 
   /// Reads a field.
@@ -34,7 +40,13 @@ package enum TagCondition: Equatable, Sendable {
       return
     }
     var versions: [Int] = []
-    while true {
+    while !rest.isEmpty {
+      // Elements may be empty: RFC 9110 section 5.6.1.2.
+      if rest.first == UInt8(ascii: ",") {
+        rest.removeFirst()
+        Self.skipSpace(&rest)
+        continue
+      }
       let (tag, isWeak) = try Self.takeTag(&rest)
       if weakly || !isWeak, let version = Int(tag), String(version) == tag {
         versions.append(version)
@@ -92,6 +104,9 @@ package struct Preconditions: Equatable, Sendable {
     self.match = match
     self.noneMatch = noneMatch
   }
+
+  /// Whether a request has any.
+  package var arePresent: Bool { match != .absent || noneMatch != .absent }
 
   package init(_ request: Request) throws(TagSyntaxError) {
     match = try TagCondition(request.field(.ifMatch), weakly: false)

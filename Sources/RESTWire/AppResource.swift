@@ -36,9 +36,7 @@ import Wiring
       summary: "Read an app with its hosts and the settings in force"
     ) { (call) async throws(Failure) in
       let app = try await Apps.record(of: call.text("app"), for: call.administrator)
-      return try call.response(
-        with: StoredDocument(body: app.json.serialized(), version: app.version)
-      )
+      return response(.ok, app)
     },
     Operation(
       .patch,

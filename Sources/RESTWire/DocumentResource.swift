@@ -103,7 +103,7 @@ struct DocumentResource: Sendable {
   }
 
   @EventLoop func read(_ call: Call) async throws(Failure) -> Response {
-    try call.response(with: await Documents.read(document, of: call.caller, call.context))
+    Response(.ok, try await Documents.read(document, of: call.caller, call.context))
   }
 
   /// Query: `cursor` as a `Link` has it, `limit` from 1 to 100.
@@ -121,8 +121,9 @@ struct DocumentResource: Sendable {
 
   @EventLoop private func readVersion(_ call: Call) async throws(Failure) -> Response {
     guard let version = call.captures["version"].flatMap({ Int($0) }) else { throw .notFound }
-    return try call.response(
-      with: await DocumentHistory.read(version, of: document, of: call.caller, call.context)
+    return Response(
+      .ok,
+      try await DocumentHistory.read(version, of: document, of: call.caller, call.context)
     )
   }
 
@@ -147,7 +148,7 @@ struct DocumentResource: Sendable {
       call.context
     )
     let status: Status = isNew && !document.isAlwaysThere ? .created : .ok
-    return Response(status, json: written.body, tag: EntityTag(written.version))
+    return Response(status, written)
   }
 
   @EventLoop func delete(_ call: Call) async throws(Failure) -> Response {

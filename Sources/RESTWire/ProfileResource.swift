@@ -56,7 +56,7 @@ import Wiring
     }
 
   static func read(_ call: Call) async throws(Failure) -> Response {
-    try call.response(with: await Profiles.read(by: form, of: call.caller, in: call.store))
+    Response(.ok, try await Profiles.read(by: form, of: call.caller, in: call.store))
   }
 
   static func patch(_ call: Call) async throws(Failure) -> Response {

@@ -127,7 +127,7 @@ import Wiring
 }
 
 extension Call {
-  /// The versions of `If-Match`, or none stored for `If-None-Match: *`, and the query's `keep`.
+  /// The preconditions, and the query's `keep`.
   fileprivate var propertyCondition: PropertyCondition {
     get throws(Failure) {
       var keep: PropertyCondition.Keep?
@@ -138,11 +138,7 @@ extension Call {
         else { throw .invalid([Fault("", "query", "The query may only be keep=new or keep=old.")]) }
         keep = wish
       }
-      switch (preconditions.match, preconditions.noneMatch) {
-      case (.versions(let versions), _): return PropertyCondition(versions: versions, keep: keep)
-      case (_, .any): return PropertyCondition(versions: [0], keep: keep)
-      default: return PropertyCondition(versions: nil, keep: keep)
-      }
+      return PropertyCondition(version: try condition, keep: keep)
     }
   }
 }

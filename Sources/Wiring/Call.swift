@@ -22,7 +22,9 @@ extension Route {
   package internal(set) var endpoint: Endpoint?
   package internal(set) var captures = Captures()
   package internal(set) var body = Body.none
-  package internal(set) var preconditions = Preconditions()
+  var preconditions = Preconditions()
+  /// Whether the handler has asked for `condition`.
+  var conditionIsTaken = false
 
   /// Nil on the server's own routes, and on the operator's when the app named is none.
   package internal(set) var app: App?

@@ -63,11 +63,14 @@ package import HTTP
         call.store.owner = call
         call.body = try await body(of: call, endpoint.route.body)
       }
-      call.preconditions = try Self.preconditions(of: call.request)
+      try readPreconditions(of: call, endpoint.route)
       do throws(Failure) {
         response = try await endpoint.route.handler(call)
       } catch {
         throw .failure(error)
+      }
+      if call.preconditions.arePresent {
+        response = try conditional(response, call, endpoint.route)
       }
     } catch {
       response = endpoint.served.wire.response(to: error, of: call)
@@ -130,14 +133,5 @@ package import HTTP
       }
     }
     return best
-  }
-
-  private static func preconditions(of request: Request) throws(Refusal) -> Preconditions {
-    guard request.has(.ifMatch) || request.has(.ifNoneMatch) else { return Preconditions() }
-    do throws(TagSyntaxError) {
-      return try Preconditions(request)
-    } catch {
-      throw .condition
-    }
   }
 }

@@ -6,12 +6,14 @@ import Testing
     ("\"7\"", TagCondition.versions([7])), ("*", .any), (" * ", .any),
     ("\"1\", \"2\" ,\"3\"", .versions([1, 2, 3])), ("\"a,b\", \"4\"", .versions([4])),
     ("\"007\"", .versions([])), ("\"99999999999999999999\"", .versions([])),
+    ("", .versions([])), (" ", .versions([])), ("\"7\",", .versions([7])),
+    (",, \"7\" ,\t,\"8\"", .versions([7, 8])), (",", .versions([])),
   ])
   func `lists of tags are read`(field: String, condition: TagCondition) throws {
     #expect(try TagCondition(field, weakly: false) == condition)
   }
 
-  @Test(arguments: ["7", "\"7", "", "\"7\" \"8\"", "\"7\",", "w/\"7\"", "*, \"7\"", "\"7\"x"])
+  @Test(arguments: ["7", "\"7", "\"7\" \"8\"", ", *", "w/\"7\"", "*, \"7\"", "\"7\"x"])
   func `what is no list of tags is refused`(field: String) {
     #expect(throws: TagSyntaxError.self) { _ = try TagCondition(field, weakly: false) }
   }

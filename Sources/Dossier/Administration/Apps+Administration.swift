@@ -95,9 +95,7 @@ extension Apps {
       else {
         return ChangeOutcome.unknown
       }
-      if let versions = condition.oneOf, !versions.contains(before.version) {
-        return .moved(before.version)
-      }
+      guard condition.allows(before.version) else { return .moved(before.version) }
       let hosts = change.hosts.applied(to: before.hosts)
       _ = try await transaction.run(
         AppsAdministrationQueries.change,

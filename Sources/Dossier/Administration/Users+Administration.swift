@@ -196,11 +196,11 @@ extension Users {
     let outcome = try await administrator.transaction { transaction async throws(DatabaseError) in
       let rows = try await transaction.run(UsersAdministrationQueries.lock, user, app)
       guard let found = rows.first else { return LockedUser?.none }
-      if condition.oneOf?.contains(found.version) != false { try await body(transaction, found) }
+      if condition.allows(found.version) { try await body(transaction, found) }
       return found
     }
     guard let found = outcome else { throw .notFound }
-    if condition.oneOf?.contains(found.version) == false {
+    guard condition.allows(found.version) else {
       throw .versionMoved(current: found.version)
     }
   }

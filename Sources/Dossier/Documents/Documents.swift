@@ -60,6 +60,19 @@ package struct VersionCondition: Sendable, Equatable {
     self.mustExist = mustExist
     self.mustNotExist = mustNotExist
   }
+
+  /// Of a change that is made to what is there and to nothing else: the versions that it may have; any
+  /// when nil.
+  var allowed: [Int]? { mustNotExist ? [] : oneOf }
+
+  /// Whether that version, which is there, may be changed.
+  func allows(_ version: Int) -> Bool { allowed?.contains(version) ?? true }
+
+  /// Whether what is stored in that version, or is not there, may be changed or made.
+  func allows(ifAny version: Int?) -> Bool {
+    guard let version else { return !mustExist && (oneOf?.contains(0) ?? true) }
+    return allows(version)
+  }
 }
 
 /// How a write makes the new document of the old; sizes are about how long the text is.
@@ -276,7 +289,7 @@ package enum Documents {
       caller.user,
       caller.authority,
       document,
-      condition.oneOf.map(VersionList.init),
+      condition.allowed.map(VersionList.init),
       caller.actor,
       ProgramChange(of: document.pathName, by: caller, context.origin)
     )

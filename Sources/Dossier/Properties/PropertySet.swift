@@ -30,13 +30,13 @@ package enum PropertyChange: Sendable {
 package struct PropertyCondition: Sendable {
   package enum Keep: String, Sendable { case new, old }
 
-  /// The versions that the caller is content with; nil for any, 0 for none stored.
-  package var versions: [Int]?
+  /// What must hold of the version stored; among versions, 0 is that of none.
+  package var version: VersionCondition
   /// Nil refuses the change.
   package var keep: Keep?
 
-  package init(versions: [Int]?, keep: Keep?) {
-    self.versions = versions
+  package init(version: VersionCondition, keep: Keep?) {
+    self.version = version
     self.keep = keep
   }
 }
@@ -88,13 +88,13 @@ package struct PropertySet {
   /// Whether to go on; false keeps what is stored.
   private func holds(_ condition: PropertyCondition, for key: ExactString) throws(Failure) -> Bool {
     let stored = properties[key]
-    guard let versions = condition.versions, !versions.contains(stored?.version ?? 0) else {
-      return true
-    }
+    guard !condition.version.allows(ifAny: stored?.version) else { return true }
     switch condition.keep {
     case .new: return true
     case .old: return false
-    case nil: throw .propertyMoved(stored, expected: versions)
+    case nil:
+      let expected = condition.version.oneOf ?? (condition.version.mustNotExist ? [0] : [])
+      throw .propertyMoved(stored, expected: expected)
     }
   }
 

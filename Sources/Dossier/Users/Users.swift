@@ -53,7 +53,7 @@ package enum Users {
         caller.authority,
         context.origin.address,
         context.origin.agent,
-        condition.oneOf.map(VersionList.init)
+        condition.allowed.map(VersionList.init)
       ).first
       if deleted?.isDeleted == true { try await notice.queue(in: transaction) }
       return deleted

@@ -7,6 +7,8 @@ extension Operation {
     var all = Set(ProblemType.everywhere + route.access.problems + route.body.problems + refuses)
     if takes != nil || !query.isEmpty { all.insert(.invalid) }
     if !parameters.isEmpty { all.formUnion([.pathMalformed, .notFound]) }
+    // Preconditions are tested on all routes.
+    all.insert(.versionMoved)
     switch versions {
     case .none, .tagged: break
     case .read: all.formUnion([.versionMoved, .notFound])

@@ -17,7 +17,7 @@ extension Shape {
     ]
   ).named("Problem", "An error, by RFC 9457; some kinds have further members.")
 
-  /// Entity tags, or `*`; an empty field counts as none.
+  /// Entity tags, or `*`; nginx leaves an empty field out.
   static let tags = Shape.text(pattern: #"^(|\*|(W/)?"[^"]*"( *, *(W/)?"[^"]*")*)$"#).like("\"7\"")
 
   /// A part of a path that is no fixed word.

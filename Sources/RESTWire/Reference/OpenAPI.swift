@@ -70,7 +70,7 @@ enum OpenAPI {
     case .write, .conflict:
       all += [
         parameter("header", "If-Match", .tags.saying("versions that may be changed")),
-        parameter("header", "If-None-Match", .choice(["*"]).saying("only creates")),
+        parameter("header", "If-None-Match", .choice(["*"]).saying(words(of: operation))),
       ]
     }
     if operation.route.access == .open, operation.route.body != .none {
@@ -78,6 +78,12 @@ enum OpenAPI {
       all.append(parameter("header", FieldName.device.text, .text.saying(words)))
     }
     return all
+  }
+
+  /// What `*` means: something that is there from the start counts as not there until it is written.
+  private static func words(of operation: Operation) -> String {
+    operation.route.pattern.hasSuffix("metadata")
+      ? "only while nothing was written, in version 0" : "only where nothing is there"
   }
 
   private static func parameter(
@@ -125,7 +131,7 @@ enum OpenAPI {
       }
       responses[String(answer.status.code)] = .object(response)
     }
-    if operation.versions == .read {
+    if operation.route.method == .get {
       responses["304"] = ["description": "The version is one of those known."]
     }
     let problems = Dictionary(grouping: operation.problems, by: \.status.code)

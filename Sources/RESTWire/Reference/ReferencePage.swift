@@ -163,7 +163,11 @@ struct ReferencePage {
     key; a device shows its secret in <code>Dossier-Device</code>. <code>Dossier-App</code> names
     the app, where there are several and the host name does not tell.</p>
     <p>An <code>ETag</code> is the version of what was answered: send it back in
-    <code>If-Match</code>, and nobody's change is lost. Pages of lists go on where
+    <code>If-Match</code>, and nobody's change is lost. <code>If-None-Match: *</code> on a write asks
+    that nothing is there; metadata and app metadata, which are there from the start as
+    <code>{}</code> in version 0, count as not there in that version for a write, and as there for
+    <code>If-Match: *</code> and for reading. Preconditions are tested on every route: what has no
+    versions meets no entity tag. Pages of lists go on where
     <code>Link</code> leads. Ids are 24 hexadecimal digits, times are RFC 3339.</p>
     <p>What is refused is answered by a <a href="#Problem">Problem</a> with a stable
     <code>code</code>; those that any route may answer are only in
