@@ -58,7 +58,7 @@ package import Postgres
       caller.user,
       caller.authority,
       TextBytes(JSON.object(members).serialized()),
-      condition.oneOf.map(VersionList.init),
+      condition.allowed.map(VersionList.init),
       ProgramChange(of: "profile", by: caller, context.origin)
     )
     guard let found else { throw caller.gone }
@@ -80,7 +80,7 @@ package import Postgres
   ) async throws(Failure) -> Profile {
     for _ in 0..<16 {
       let current = try await read(of: caller, in: context.store)
-      if let versions = condition.oneOf, !versions.contains(current.version) {
+      guard condition.allows(current.version) else {
         throw .versionMoved(current: current.version)
       }
       let members = try await context.store.calculate(on: .max) { () throws(Failure) in
