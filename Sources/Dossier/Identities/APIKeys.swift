@@ -174,23 +174,6 @@ package struct APIKeyInfo: RowDecodable {
   }
 }
 
-/// A key without its secret.
-package struct APIKeyInfo: RowDecodable {
-  package let id: APIKeyID
-  package let name: String
-  package let isDisabled: Bool
-  package let createdAt: Timestamp
-  package let lastUsedAt: Timestamp?
-
-  package init(from row: Row) throws(DatabaseError) {
-    id = try row.id(0)
-    name = try row.text(1)
-    isDisabled = try row.bool(2)
-    createdAt = try row.time(3)
-    lastUsedAt = try row.time(ifAny: 4)
-  }
-}
-
 /// What became of a key that is disabled, or enabled again.
 struct DisabledKey: RowDecodable {
   let isThere: Bool
