@@ -3,11 +3,11 @@ import JSON
 import Postgres
 
 /// The identities by which a user is known: linked to it, listed, taken away.
-package enum Identities {
+@EventLoop package enum Identities {
   /// The caller's identities, the oldest first.
   ///
   /// - Throws: `.unauthenticated`, `.unavailable`.
-  @EventLoop package static func list(
+  package static func list(
     of caller: Caller,
     in store: Store
   ) async throws(Failure) -> [IdentityInfo] {
@@ -22,7 +22,7 @@ package enum Identities {
   /// - Throws: `.invalid`, `.emailTaken` in an app that reveals it, `.identityExists` when the caller
   ///   has a password already, `.tooManyAttempts` also when the address has all the claims it may,
   ///   `.wayInClosed`, `.unauthenticated`, `.overloaded`, `.unavailable`.
-  @EventLoop package static func linkPassword(
+  package static func linkPassword(
     _ credentials: Credentials,
     to caller: Caller,
     _ context: Context
@@ -80,7 +80,7 @@ package enum Identities {
   ///
   /// - Throws: `.identityTaken` when it is another user's, `.invalidExternalToken`, `.wayInClosed`,
   ///   `.unauthenticated`, `.unavailable`.
-  @EventLoop package static func linkToken(
+  package static func linkToken(
     _ token: String,
     to caller: Caller,
     _ context: Context
@@ -120,7 +120,7 @@ package enum Identities {
   ///
   /// - Throws: `.notFound`, `.lastIdentity` when there is no other to log in with,
   ///   `.unauthenticated`, `.unavailable`.
-  @EventLoop package static func unlink(
+  package static func unlink(
     _ identity: IdentityID,
     from caller: Caller,
     _ context: Context
@@ -163,7 +163,7 @@ package enum Identities {
   ///
   /// - Returns: whether its session counts, looked at when the lock is there: what held it may have
   ///   ended the session, as a reset of the password does.
-  @EventLoop static func lock(
+  static func lock(
     _ caller: Caller,
     in transaction: Transaction
   ) async throws(DatabaseError) -> Bool {
