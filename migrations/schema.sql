@@ -748,6 +748,26 @@ CREATE VIEW public.live_sessions AS
 
 
 --
+-- Name: mails; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.mails (
+    mail_id public.object_id NOT NULL,
+    app_id public.object_id NOT NULL,
+    kind text NOT NULL COLLATE pg_catalog."C",
+    sealed bytea NOT NULL,
+    user_id public.object_id,
+    token_hash bytea,
+    attempts integer DEFAULT 0 NOT NULL,
+    next_attempt_at timestamp with time zone DEFAULT now(),
+    last_error text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT mails_kind_check CHECK ((kind = ANY (ARRAY['confirm'::text, 'reset'::text, 'change'::text, 'taken'::text])))
+);
+
+
+--
 -- Name: master_keys; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -960,6 +980,14 @@ ALTER TABLE ONLY public.mail_tokens
 
 
 --
+-- Name: mails mails_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.mails
+    ADD CONSTRAINT mails_pkey PRIMARY KEY (mail_id);
+
+
+--
 -- Name: master_keys master_keys_pkey; Type: CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -1108,6 +1136,27 @@ CREATE INDEX imports_by_time ON public.imports USING btree (changed_at);
 --
 
 CREATE INDEX mail_tokens_by_time ON public.mail_tokens USING btree (expires_at);
+
+
+--
+-- Name: mails_by_app; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX mails_by_app ON public.mails USING btree (app_id);
+
+
+--
+-- Name: mails_by_end; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX mails_by_end ON public.mails USING btree (expires_at);
+
+
+--
+-- Name: mails_by_turn; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX mails_by_turn ON public.mails USING btree (next_attempt_at) WHERE (next_attempt_at IS NOT NULL);
 
 
 --
@@ -1321,6 +1370,14 @@ ALTER TABLE ONLY public.issuers
 
 ALTER TABLE ONLY public.mail_tokens
     ADD CONSTRAINT mail_tokens_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(user_id) ON DELETE CASCADE;
+
+
+--
+-- Name: mails mails_app_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.mails
+    ADD CONSTRAINT mails_app_id_fkey FOREIGN KEY (app_id) REFERENCES public.apps(app_id) ON DELETE CASCADE;
 
 
 --

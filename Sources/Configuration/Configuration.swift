@@ -21,13 +21,17 @@ package struct Configuration: Sendable {
   package let connections: Int
   package let drain: Duration
   package let logsRequests: Bool
+  package let operationsNetworks: [IPNetwork]
   package let mail: MailRelaySettings
   package let issuerSource: HTTPSourceSettings
   package let pictureProgram: String
   package let pictureFolder: String?
 
+  /// - Parameters:
+  ///   - values: what was said.
+  ///   - serves: whether it is for a program that serves, which needs what the settings name.
   /// - Throws: `ConfigurationError` with everything that is wrong, not just the first.
-  package init(_ values: SettingValues) throws(ConfigurationError) {
+  package init(_ values: SettingValues, serves: Bool) throws(ConfigurationError) {
     var problems = values.problems
     let cores = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
 
@@ -93,15 +97,21 @@ package struct Configuration: Sendable {
     if log != "requests", log != "errors" {
       problems.append("log is \(log), not requests or errors")
     }
+    let networks = text(.operationsNetworks).split { $0 == "," || $0.isWhitespace }
+    operationsNetworks = networks.compactMap { IPNetwork($0) }
+    if operationsNetworks.count < networks.count {
+      problems.append("operations_networks has more than networks such as 10.0.0.0/8 in it")
+    }
     mail = MailRelaySettings(Self.destination(text, &problems))
+    if serves, let fault = mail.fault { problems.append("mail: \(fault)") }
     let program = text(.pictureProgram)
     pictureProgram = program.isEmpty ? Self.sibling("dossier-pictures") : program
-    if access(pictureProgram, X_OK) != 0 {
+    if serves, access(pictureProgram, X_OK) != 0 {
       problems.append("picture_program \(pictureProgram) is not a program that can be run")
     }
     let folder = text(.pictureFolder)
     pictureFolder = folder.isEmpty ? nil : folder
-    if !folder.isEmpty, access(folder, W_OK | X_OK) != 0 {
+    if serves, !folder.isEmpty, access(folder, W_OK | X_OK) != 0 {
       problems.append("picture_folder \(folder) is not a folder that can be written")
     }
     var source = HTTPSourceSettings()

@@ -18,7 +18,8 @@ import Configuration
     version: Version.text,
     subcommands: [
       AppCommand.self, ClientCommand.self, IssuerCommand.self, KeyCommand.self, UserCommand.self,
-      SessionCommand.self, IndexCommand.self, SchemaCommand.self, AuditCommand.self, Calibrate.self,
+      SessionCommand.self, MailCommand.self, IndexCommand.self, SchemaCommand.self,
+      AuditCommand.self, Calibrate.self,
     ]
   )
 }

@@ -24,7 +24,8 @@ import urllib.parse
 HERE = pathlib.Path(__file__).resolve().parent
 os.environ.setdefault("DOSSIER_TEST_BUILD", str(HERE.parents[1] / ".build/release"))
 sys.path.insert(0, str(HERE.parent / "EndToEnd"))
-from deployment import Deployment, wait_until  # noqa: E402
+from deployment import Deployment  # noqa: E402
+from machine import wait_until  # noqa: E402
 from machine import ROOT, TOOLS, free_port, is_listening
 
 PACED = "GET /v1/me, paced"

@@ -11,11 +11,12 @@ package import Postgres
   private let app: String?
 
   /// The newest migration that the statements of this program count on.
-  package nonisolated static let schemaVersion = 30
+  package nonisolated static let schemaVersion = 31
 
   /// Something that must hold.
   package enum Condition: String, Sendable {
     case database
+    case pooler
     case readOnly = "read_only"
     case schema
     case grants
@@ -52,6 +53,13 @@ package import Postgres
 
   private func found() async throws(DatabaseError) -> Fault? {
     guard let server = try await database.read(ReadinessQueries.server).first else { return nil }
+    guard server.hasTimeout else {
+      return Fault(
+        check: .pooler,
+        reason: "what is set for the connection does not reach the server: name PostgreSQL itself "
+          + "in `database`, and no PgBouncer"
+      )
+    }
     if server.isReadOnly {
       return Fault(
         check: .readOnly,

@@ -1,8 +1,8 @@
-package import EventLoop
+import EventLoop
 import Postgres
 
 /// Sessions: opened by a login, carried on by refreshes, ended by a logout.
-@EventLoop package enum Sessions {
+package enum Sessions {
   /// What a client gets for a login, a refresh or a switch.
   package struct Grant: Sendable {
     package let accessToken: String
@@ -17,14 +17,14 @@ import Postgres
 
   /// How long the exchange of a refresh token may be repeated: two tabs, or an answer that was
   /// lost, find the same successor.
-  nonisolated static let grace = Duration.seconds(30)
+  static let grace = Duration.seconds(30)
 
   /// Exchanges a refresh token for new tokens.
   ///
   /// The exchange of the current token may be repeated within `grace`, with the same outcome. Any
   /// older token has been stolen, or its successor has: the session ends.
   /// - Throws: `.invalidRefreshToken`, `.unavailable`.
-  package static func refresh(
+  @EventLoop package static func refresh(
     _ text: String,
     _ context: Context
   ) async throws(Failure) -> Grant {
@@ -65,7 +65,7 @@ import Postgres
   }
 
   /// The current tokens of a session.
-  static func grant(
+  @EventLoop static func grant(
     _ live: LiveSession,
     of user: UserID,
     _ context: Context,
@@ -101,7 +101,7 @@ import Postgres
   /// Ends the caller's session; the next request with any of its tokens is refused.
   ///
   /// - Throws: `.unauthenticated` when it has ended already, `.unavailable`.
-  package static func logout(
+  @EventLoop package static func logout(
     _ caller: Caller,
     _ context: Context
   ) async throws(Failure) {
@@ -111,7 +111,7 @@ import Postgres
   }
 
   /// Returns whether there was a session to end.
-  @discardableResult static func end(
+  @discardableResult @EventLoop static func end(
     _ session: SessionID,
     of user: UserID,
     _ reason: String,
@@ -170,13 +170,13 @@ import Postgres
   // MARK: The user's view
 
   /// How many sessions a page has.
-  package nonisolated static let pageSize = 100
+  package static let pageSize = 100
 
   /// The caller's live sessions, the newest first, from 1 to `pageSize`.
   ///
   /// `cursor` is the `next` of the page before; nil for the first page.
   /// - Throws: `.unauthenticated`, `.unavailable`.
-  package static func page(
+  @EventLoop package static func page(
     of caller: Caller,
     before cursor: SessionID? = nil,
     count: Int = pageSize,
@@ -197,7 +197,7 @@ import Postgres
   /// Ends one of the caller's sessions, or all others when `session` is nil.
   ///
   /// - Throws: `.notFound` when there is no such session, `.unauthenticated`, `.unavailable`.
-  package static func end(
+  @EventLoop package static func end(
     _ session: SessionID?,
     by caller: Caller,
     _ context: Context

@@ -66,7 +66,6 @@ extension Emails {
         try await endSessions(of: token.user, "email_confirm", in: transaction, context)
         try await endOtherWaysIn(of: token.user, in: transaction, context)
       }
-      return nil
     }
   }
 
@@ -129,7 +128,7 @@ extension Emails {
       _ = try await transaction.run(APIKeyQueries.removeAll, user)
       try await endSessions(of: user, "password_reset", in: transaction, context)
       if isFirst { try await endOtherWaysIn(of: user, in: transaction, context) }
-      return try await WayInChange.passwordReset.record(ofReader: user, in: transaction, context)
+      try await WayInChange.passwordReset.record(ofReader: user, in: transaction, context)
     }
   }
 
@@ -208,16 +207,14 @@ struct ShownToken {
   }
 
   /// Uses it up, makes its address the user's, and does `body` in the same transaction, which is
-  /// told whether it is the first time that the user has proved the address, and returns what else
-  /// the owner is to be told.
+  /// told whether it is the first time that the user has proved the address.
   ///
   /// - Throws: `.invalidMailToken` when another was first, `.emailTaken`, `.unavailable`.
   @EventLoop func take(
     _ context: Context,
-    _ body: @EventLoop (Bool, Transaction) async throws(DatabaseError) -> WayInNotice?
+    _ body: @EventLoop (Bool, Transaction) async throws(DatabaseError) -> Void
   ) async throws(Failure) {
     let isTaken: Bool
-    var notices: [WayInNotice] = []
     do throws(Failure) {
       isTaken = try await context.store.transaction { transaction async throws(DatabaseError) in
         // Those who claim the address follow one another.
@@ -241,18 +238,15 @@ struct ShownToken {
             transaction
           )
         else { return false }
-        notices = []
         if isFirst {
-          let change = WayInChange.emailConfirmed
-          notices = [try await change.record(ofReader: user, in: transaction, context)]
+          try await WayInChange.emailConfirmed.record(ofReader: user, in: transaction, context)
         }
-        if let notice = try await body(isFirst, transaction) { notices.append(notice) }
+        try await body(isFirst, transaction)
         return true
       }
     } catch .identityTaken {
       throw .emailTaken
     }
     guard isTaken else { throw .invalidMailToken }
-    for notice in notices { notice.send() }
   }
 }

@@ -24,7 +24,6 @@ extension Users {
     try await verify(current, against: own, context)
     let salt = context.store.keys.master.passwordSalt(context.app.id, own.address ?? "")
     let hash = try await context.store.passwords.hash(new, salt)
-    var notice: WayInNotice?
     let outcome = try await context.store.transaction { transaction async throws(DatabaseError) in
       // While the hashes were made, a reset may have ended the session or set another password.
       guard try await Identities.lock(caller, in: transaction) else {
@@ -47,7 +46,7 @@ extension Users {
         in: transaction
       )
       try await guarding.succeed(in: transaction)
-      notice = try await WayInChange.passwordChanged.record(by: caller, in: transaction, context)
+      try await WayInChange.passwordChanged.record(by: caller, in: transaction, context)
       let proof = Sessions.Proof(provider: "password", evidence: hash)
       let live = try await Sessions.renew(
         caller,
@@ -59,9 +58,7 @@ extension Users {
       return live.map(PasswordChangeOutcome.changed) ?? .sessionEnded
     }
     switch outcome {
-    case .changed(let live):
-      notice?.send()
-      return try await Sessions.grant(live, of: caller.user, context)
+    case .changed(let live): return try await Sessions.grant(live, of: caller.user, context)
     case .changedMeanwhile: throw .wrongCredentials
     case .sessionEnded: throw caller.gone
     }
