@@ -26,8 +26,11 @@ package struct Configuration: Sendable {
   package let pictureProgram: String
   package let pictureFolder: String?
 
+  /// - Parameters:
+  ///   - values: what was said.
+  ///   - serves: whether it is for a program that serves, which needs what the settings name.
   /// - Throws: `ConfigurationError` with everything that is wrong, not just the first.
-  package init(_ values: SettingValues) throws(ConfigurationError) {
+  package init(_ values: SettingValues, serves: Bool) throws(ConfigurationError) {
     var problems = values.problems
     let cores = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
 
@@ -94,14 +97,15 @@ package struct Configuration: Sendable {
       problems.append("log is \(log), not requests or errors")
     }
     mail = MailRelaySettings(Self.destination(text, &problems))
+    if serves, let fault = mail.fault { problems.append("mail: \(fault)") }
     let program = text(.pictureProgram)
     pictureProgram = program.isEmpty ? Self.sibling("dossier-pictures") : program
-    if access(pictureProgram, X_OK) != 0 {
+    if serves, access(pictureProgram, X_OK) != 0 {
       problems.append("picture_program \(pictureProgram) is not a program that can be run")
     }
     let folder = text(.pictureFolder)
     pictureFolder = folder.isEmpty ? nil : folder
-    if !folder.isEmpty, access(folder, W_OK | X_OK) != 0 {
+    if serves, !folder.isEmpty, access(folder, W_OK | X_OK) != 0 {
       problems.append("picture_folder \(folder) is not a folder that can be written")
     }
     var source = HTTPSourceSettings()

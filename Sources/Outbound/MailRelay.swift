@@ -58,6 +58,23 @@ package struct MailRelaySettings: Sendable {
   package var reach = Reach(connectTimeout: .seconds(5), timeout: .seconds(30))
 
   package init(_ destination: Destination = .none) { self.destination = destination }
+
+  package var isSomewhere: Bool { if case .none = destination { false } else { true } }
+
+  /// What is wrong with the settings; nil when mail can be tried.
+  package var fault: String? {
+    do throws(MailError) {
+      switch destination {
+      case .none: break
+      case .folder(let path): _ = try MailFolder(path: path)
+      case .relay(let relay): _ = try SMTPDelivery(relay, reach)
+      }
+      return nil
+    } catch {
+      if case .misconfigured(let reason) = error { return reason }
+      return "\(error)"
+    }
+  }
 }
 
 /// A relay that takes mail for all the world from us.

@@ -18,7 +18,7 @@ import Configuration
     version: Version.text,
     subcommands: [
       AppCommand.self, ClientCommand.self, IssuerCommand.self, KeyCommand.self, UserCommand.self,
-      IndexCommand.self, SchemaCommand.self, AuditCommand.self, Calibrate.self,
+      MailCommand.self, IndexCommand.self, SchemaCommand.self, AuditCommand.self, Calibrate.self,
     ]
   )
 }

@@ -27,7 +27,7 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
     switch self {
     case .success: "done"
     case .unforeseen: "something went wrong that is not in this list"
-    case .notFound: "there is no such app, user, client, issuer, index or schema"
+    case .notFound: "there is no such app, user, client, issuer, key, mail, index or schema"
     case .conflict: "a name, host, address or path is taken"
     case .invalid: "the input breaks a rule, which is told with its place"
     case .versionMoved: "the version is not the one of --if-version"
@@ -112,7 +112,8 @@ extension Failure {
   /// What this command can run into; the rest is of users and their clients.
   fileprivate var words: String {
     switch self {
-    case .notFound: "there is no such user, client, issuer or schema, or nothing of it to confirm"
+    case .notFound:
+      "there is no such user, client, issuer, key, mail or schema, or nothing of it to confirm"
     case .unknownApp: "there is no such app"
     case .appExists: "there is an app of that name"
     case .hostTaken: "a host belongs to another app"

@@ -39,7 +39,7 @@ extension ConfigurationOptions {
   ) -> Never {
     let configuration: Configuration
     do throws(ConfigurationError) {
-      configuration = try Configuration(values)
+      configuration = try Configuration(values, serves: false)
     } catch {
       end([error.description], .configuration)
     }
@@ -97,7 +97,8 @@ struct AppOptions: ParsableArguments {
       keys: keys,
       passwords: PasswordHasher(pool: pool, cost: configuration.hashingCost),
       apps: Apps(database: database, fallback: configuration.app),
-      mailer: Mailer(relay: nil) { _ in },
+      // The workers send it.
+      mailer: Mailer(isConfigured: configuration.mail.isSomewhere) { say($0) },
       external: ExternalTokens(database: database, source: HTTPSource(pool: pool), keys: keys),
       pictures: PictureStudio(
         decoder: PictureDecoder(program: configuration.pictureProgram, pool: pool),

@@ -33,7 +33,7 @@ extension ConfigurationOptions {
     tell: (String) -> Void
   ) throws -> Configuration {
     do {
-      let configuration = try Configuration(values)
+      let configuration = try Configuration(values, serves: true)
       try lists()
       return configuration
     } catch {

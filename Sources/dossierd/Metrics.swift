@@ -1,4 +1,5 @@
 import Configuration
+import Dossier
 import EventLoop
 import HTTP
 import Postgres
@@ -157,6 +158,14 @@ import Wiring
     add(1, to: .longTurns)
     let place = places.counters + Counter.longestTurn.rawValue
     slot[place] = max(slot[place], microseconds)
+  }
+
+  func count(_ event: Courier.Event) {
+    switch event {
+    case .sent: add(1, to: .mailsSent)
+    case .lost: add(1, to: .mailsLost)
+    case .waiting(let state): (self[.mailQueue], self[.mailAge]) = (state.count, state.age)
+    }
   }
 
   func count(_ error: DatabaseError) { slot[places.faults + DatabaseFault(error).rawValue] &+= 1 }

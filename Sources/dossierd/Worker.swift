@@ -18,6 +18,7 @@ import Wiring
   private let service: Service
   let metrics: Metrics
   let passwords: PasswordHasher
+  private let courier: Courier?
   private var listener: Listener?
   private var signals: Signals?
   private static let signals = [SIGTERM, SIGINT, SIGHUP]
@@ -50,6 +51,7 @@ import Wiring
       do {
         try worker.start()
         worker.watch()
+        worker.courier?.start()
         if keepsHouse { worker.keepHouse() }
       } catch {
         complaint(slot: slot)("\(error)")
@@ -87,6 +89,7 @@ import Wiring
     settings.exclusiveConnections = configuration.exclusiveConnections
     let database = Database(settings)
     self.database = database
+    let report = MetricsReport()
     let keys = Keyring(master: configuration.masterKey, database: database)
     readiness = ReadinessCheck(database, configuration.masterKey, app: configuration.app)
     let passwords = PasswordHasher(
@@ -100,10 +103,14 @@ import Wiring
       age: configuration.appAge
     )
     // Each has threads of its own: an issuer that is slow holds up neither mail nor pictures.
-    let mailer = Worker.mailer(
+    let relay = Worker.relay(
       configuration.mail,
       BlockingPool(name: "mail", threads: 2, waiting: 64)
     )
+    let mailer = Mailer(isConfigured: relay != nil) { Log.write("error", $0) }
+    courier = relay.map { relay in
+      Courier(database, configuration.masterKey, relay, mailer) { report.metrics?.count($0) }
+    }
     let external = ExternalTokens(
       database: database,
       source: HTTPSource(
@@ -113,7 +120,6 @@ import Wiring
       keys: keys
     )
     let tokens = AccessTokens(keys: keys, issuer: configuration.issuer)
-    let report = MetricsReport()
     let wires: [any Wire] = [
       RESTWire(), OperationsWire(readiness: readiness, metrics: { report.metrics?.text ?? "" }),
     ]
@@ -144,17 +150,14 @@ import Wiring
     service = Service(wires: wires, tokens: tokens) { store.another() }
   }
 
-  /// What sends mail; a relay that cannot be right is as none, and the log says why.
-  private static func mailer(_ settings: MailRelaySettings, _ pool: BlockingPool) -> Mailer {
+  /// What takes mail; one that cannot be right any more is as none, and the log says why.
+  private static func relay(_ settings: MailRelaySettings, _ pool: BlockingPool) -> MailRelay? {
+    guard settings.isSomewhere else { return nil }
     do throws(MailError) {
-      let relay: MailRelay? =
-        if case .none = settings.destination { nil } else {
-          try MailRelay(pool: pool, settings: settings)
-        }
-      return Mailer(relay: relay) { Log.write("error", $0) }
+      return try MailRelay(pool: pool, settings: settings)
     } catch {
       Log.write("error", "mail: \(error)")
-      return Mailer(relay: nil) { _ in }
+      return nil
     }
   }
 

@@ -61,9 +61,9 @@ import Wiring
     let passwords = PasswordHasher(pool: pool)
     // What a test changes in an app counts from the next request on.
     let apps = Apps(database: database, fallback: "default", age: .zero)
-    let mailer = Mailer(
-      relay: try MailRelay(pool: pool, settings: MailRelaySettings(.folder(mails)))
-    ) { _ in }
+    let mailer = Mailer(isConfigured: true) { _ in }
+    let relay = try MailRelay(pool: pool, settings: MailRelaySettings(.folder(mails)))
+    Courier(database, keys.master, relay, mailer).start()
     let external = ExternalTokens(database: database, source: HTTPSource(pool: pool), keys: keys)
     let program =
       try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")

@@ -72,14 +72,15 @@ package enum Actor: Sendable, Equatable {
 }
 
 extension Administrator {
-  /// What tells the owner of a change that the administrator makes; the command line sends no mail.
-  func notice(
+  /// Tells the owner of a change that the administrator makes; the command line sends no mail.
+  func queueNotice(
     of change: WayInChange,
     to user: UserID,
     in app: AppID,
     _ transaction: Transaction
-  ) async throws(DatabaseError) -> WayInNotice {
+  ) async throws(DatabaseError) {
     try await change.notice(of: user, in: transaction, store.apps.known(app), store)
+      .queue(in: transaction)
   }
 }
 

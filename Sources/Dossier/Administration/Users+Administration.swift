@@ -118,14 +118,12 @@ extension Users {
     by administrator: Administrator
   ) async throws(Failure) {
     var picture: String?
-    var notice: WayInNotice?
     try await change(user, of: app, if: condition, administrator) {
       (transaction, _) async throws(DatabaseError) in
-      notice = try await administrator.notice(of: .deleted, to: user, in: app, transaction)
+      try await administrator.queueNotice(of: .deleted, to: user, in: app, transaction)
       picture = try await transaction.run(UsersAdministrationQueries.delete, user).first?.name
       try await administrator.record("user_delete", of: user, app: app, in: transaction)
     }
-    notice?.send()
     await administrator.store.pictures.shelf.forget(picture)
   }
 
@@ -139,7 +137,6 @@ extension Users {
     by administrator: Administrator
   ) async throws(Failure) {
     var hasAddress = true
-    var notice: WayInNotice?
     do throws(Failure) {
       try await change(user, of: app, administrator) {
         (transaction, found) async throws(DatabaseError) in
@@ -159,13 +156,17 @@ extension Users {
         hasAddress = isNew != nil
         guard isNew == true else { return }
         try await administrator.record("email_confirm", of: user, app: app, in: transaction)
-        notice = try await administrator.notice(of: .emailConfirmed, to: user, in: app, transaction)
+        try await administrator.queueNotice(
+          of: .emailConfirmed,
+          to: user,
+          in: app,
+          transaction
+        )
       }
     } catch .identityTaken {
       throw .emailTaken
     }
     guard hasAddress else { throw .notFound }
-    notice?.send()
   }
 
   @EventLoop private static func endSessions(

@@ -29,7 +29,6 @@ package enum APIKeys {
     let key = Credential(.apiKey, of: caller.user, part: id)
     let limit = context.app.settings.number(.apiKeysPerUser)
     let master = context.store.keys.master
-    var notice: WayInNotice?
     let outcome = try await context.store.transaction { transaction async throws(DatabaseError) in
       // Keys made at once are counted one after the other.
       guard try await Identities.lock(caller, in: transaction) else { return Bool?.none }
@@ -43,12 +42,11 @@ package enum APIKeys {
         limit
       )
       guard !made.isEmpty else { return false }
-      notice = try await WayInChange.linked("api-key").record(by: caller, in: transaction, context)
+      try await WayInChange.linked("api-key").record(by: caller, in: transaction, context)
       return true
     }
     guard let isMade = outcome else { throw caller.gone }
     guard isMade else { throw .tooManyAPIKeys(limit: limit) }
-    notice?.send()
     return Made(id: id, key: key.text(master))
   }
 
@@ -73,7 +71,6 @@ package enum APIKeys {
     of caller: Caller,
     _ context: Context
   ) async throws(Failure) {
-    var notice: WayInNotice?
     let found = try await context.store.transaction { transaction async throws(DatabaseError) in
       let found = try await transaction.run(
         APIKeyQueries.setDisabled,
@@ -84,13 +81,12 @@ package enum APIKeys {
       ).first
       if found?.isChanged == true {
         let change: WayInChange = isDisabled ? .keyDisabled : .keyEnabled
-        notice = try await change.record(by: caller, in: transaction, context)
+        try await change.record(by: caller, in: transaction, context)
       }
       return found
     }
     guard let found else { throw caller.gone }
     guard found.isThere else { throw .notFound }
-    notice?.send()
   }
 
   /// Logs a user in by one of its keys.

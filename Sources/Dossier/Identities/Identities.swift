@@ -46,7 +46,6 @@ import Postgres
       address.passwordSalt(context)
     )
     let limit = ClaimLimit(address.key, context)
-    var notice: WayInNotice?
     let outcome = try await context.store.transaction { transaction async throws(DatabaseError) in
       guard try await lock(caller, in: transaction) else { return LinkOutcome.sessionEnded }
       guard try await limit.makeRoom(in: transaction) else { return .crowded }
@@ -60,7 +59,7 @@ import Postgres
         hash
       )
       guard !linked.isEmpty else { return .sessionEnded }
-      notice = try await WayInChange.linked("password").record(
+      try await WayInChange.linked("password").record(
         by: caller,
         in: transaction,
         context
@@ -69,7 +68,6 @@ import Postgres
     }
     switch outcome {
     case .linked:
-      notice?.send()
       Emails.mail(.confirm, to: address, claimedBy: caller.user, context)
     case .sessionEnded: throw caller.gone
     case .crowded: throw limit.failure
@@ -97,7 +95,6 @@ import Postgres
       external.subject
     )
     if holder.first?.user == caller.user { return }
-    var notice: WayInNotice?
     let isLinked = try await context.store.transaction { transaction async throws(DatabaseError) in
       guard try await lock(caller, in: transaction) else { return false }
       let linked = try await transaction.run(
@@ -109,7 +106,7 @@ import Postgres
         external.subject
       )
       guard !linked.isEmpty else { return false }
-      notice = try await WayInChange.linked(external.provider).record(
+      try await WayInChange.linked(external.provider).record(
         by: caller,
         in: transaction,
         context
@@ -117,7 +114,6 @@ import Postgres
       return true
     }
     guard isLinked else { throw caller.gone }
-    notice?.send()
   }
 
   /// Takes an identity away from the caller.
@@ -129,14 +125,13 @@ import Postgres
     from caller: Caller,
     _ context: Context
   ) async throws(Failure) {
-    var notice: WayInNotice?
     let outcome = try await context.store.transaction { transaction async throws(DatabaseError) in
       // Two at once must not each leave the other's.
       guard try await lock(caller, in: transaction) else { return UnlinkOutcome.sessionEnded }
       let found = try await transaction.run(IdentitiesQueries.others, caller.user, identity)
       guard let found = found.first else { return .notFound }
       guard found.others > 0 else { return .last }
-      notice = try await WayInChange.unlinked(found.provider).record(
+      try await WayInChange.unlinked(found.provider).record(
         by: caller,
         in: transaction,
         context
@@ -145,7 +140,7 @@ import Postgres
       return .unlinked
     }
     switch outcome {
-    case .unlinked: notice?.send()
+    case .unlinked: return
     case .sessionEnded: throw caller.gone
     case .notFound: throw .notFound
     case .last: throw .lastIdentity

@@ -69,6 +69,7 @@ private struct KindedSecret: RowDecodable {
   enum Kind: String {
     case signingKey = "signing_key"
     case issuer
+    case mail
   }
 
   init(from row: Row) throws(DatabaseError) {
@@ -86,6 +87,7 @@ extension KindedSecret.Kind {
     switch self {
     case .signingKey: ResealingQueries.changeKey
     case .issuer: ResealingQueries.changeIssuer
+    case .mail: ResealingQueries.changeMail
     }
   }
 
@@ -93,6 +95,7 @@ extension KindedSecret.Kind {
     switch self {
     case .signingKey: ResealingQueries.removeKey
     case .issuer: ResealingQueries.removeIssuer
+    case .mail: ResealingQueries.removeMail
     }
   }
 }
@@ -116,6 +119,8 @@ package enum ResealingQueries {
     union all
     select 'issuer', 'issuer ' || app_id || ' ' || name, secret from issuers
     where secret is not null
+    union all
+    select 'mail', 'mail ' || mail_id, sealed from mails
     """
   )
 
@@ -127,6 +132,16 @@ package enum ResealingQueries {
   static let changeIssuer = Statement<NoRow, String, BinaryBytes>(
     "resealing.change_issuer",
     "update issuers set secret = $2 where 'issuer ' || app_id || ' ' || name = $1"
+  )
+
+  static let changeMail = Statement<NoRow, String, BinaryBytes>(
+    "resealing.change_mail",
+    "update mails set sealed = $2 where mail_id = substr($1, 6)"
+  )
+
+  static let removeMail = Statement<NoRow, String>(
+    "resealing.remove_mail",
+    "delete from mails where mail_id = substr($1, 6)"
   )
 
   static let removeKey = Statement<NoRow, String>(
@@ -155,6 +170,7 @@ package enum ResealingQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    secrets, changeKey, changeIssuer, removeKey, removeIssuer, forgetOthers, older,
+    secrets, changeKey, changeIssuer, changeMail, removeKey, removeIssuer, removeMail, forgetOthers,
+    older,
   ]
 }

@@ -15,9 +15,9 @@ struct MailedToken {
     fileprivate var mail: AppMail { self == .confirm ? .confirmation : .reset }
   }
 
-  private let purpose: Purpose
-  private let email: String
-  private let user: UserID
+  let purpose: Purpose
+  let email: String
+  let user: UserID
   private let context: Context
   private let token: Credential
 
@@ -34,31 +34,24 @@ struct MailedToken {
     token = Credential(purpose.kind, of: user)
   }
 
-  /// Sends it.
+  @EventLoop var app: AppID { context.app.id }
+  @EventLoop var hash: BinaryBytes { token.hash(context.store.keys.master) }
+  /// In seconds.
+  var lifetime: Int { Int(purpose.lifetime.components.seconds) }
+
+  /// Queues its mail, and with it the token, which counts from then on.
   ///
-  /// It counts beside those before it until its mail was accepted for sending, and then takes their
-  /// place: whoever asks for mail that cannot be sent takes nobody's code away.
-  @EventLoop func send() async throws(Failure) {
-    let master = context.store.keys.master
+  /// It counts beside those before it until the relay has taken its mail, and then takes their place
+  /// (`OutboxQueries.sent`): whoever asks for mail that cannot be sent takes nobody's code away.
+  @EventLoop func queue() async throws(Failure) {
     let message: MailMessage
     do {
-      let values = ["token": token.text(master)]
+      let values = ["token": token.text(context.store.keys.master)]
       message = try purpose.mail.message(to: email, context.app, values)
     } catch {
       return context.store.mailer.lose("\(error)")
     }
-    let hash = token.hash(master)
-    let seconds = Int(purpose.lifetime.components.seconds)
-    _ = try await context.store.write(
-      MailTokenQueries.write,
-      user,
-      purpose.rawValue,
-      hash,
-      email,
-      seconds
-    )
-    guard await context.store.mailer.deliver(message) else { return }
-    _ = try await context.store.write(MailTokenQueries.replace, user, purpose.rawValue, hash)
+    try await context.store.queue(message, with: self)
   }
 }
 
@@ -79,21 +72,19 @@ struct MailedClaim: RowDecodable {
 }
 
 package enum MailTokenQueries {
-  static let write = Statement<NoRow, UserID, String, BinaryBytes, String, Int>(
+  /// Queues the mail of a token together with it; it is of no use longer than the token is good.
+  static let write = Statement<
+    NoRow, UserID, String, BinaryBytes, String, Int, MailID, AppID, BinaryBytes
+  >(
     "mail_tokens.write",
     """
-    insert into mail_tokens (user_id, purpose, token_hash, email, expires_at)
-    values ($1, $2, $3, btrim($4), now() + $5::bigint * interval '1 second')
-    """
-  )
-
-  /// Takes away those that were written before.
-  static let replace = Statement<NoRow, UserID, String, BinaryBytes>(
-    "mail_tokens.replace",
-    """
-    delete from mail_tokens old using mail_tokens new
-    where new.user_id = $1 and new.purpose = $2 and new.token_hash = $3
-      and old.user_id = $1 and old.purpose = $2 and old.expires_at < new.expires_at
+    with token as (
+      insert into mail_tokens (user_id, purpose, token_hash, email, expires_at)
+      values ($1, $2, $3, btrim($4), now() + $5::bigint * interval '1 second')
+      returning user_id, purpose, token_hash, expires_at
+    )
+    insert into mails (mail_id, app_id, kind, sealed, user_id, token_hash, expires_at)
+    select $6, $7, purpose, $8, user_id, token_hash, expires_at from token
     """
   )
 
@@ -126,5 +117,5 @@ package enum MailTokenQueries {
     """
   )
 
-  package static let all: [any PreparedStatement] = [write, replace, look, take]
+  package static let all: [any PreparedStatement] = [write, look, take]
 }

@@ -1,55 +1,85 @@
 package import EventLoop
-package import Outbound
+import Outbound
+import Postgres
 
-/// Sends what the domain has to say by mail.
+/// Takes what the domain has to say by mail into the queue of the database.
 ///
-/// In the background: nobody who asks for mail learns by the time it takes whether any was sent.
+/// Whatever belongs to a change is queued in the transaction of that change: neither is there without
+/// the other. A `Courier` sends it, here or in another worker.
 @EventLoop package final class Mailer {
-  private let relay: MailRelay?
-  private let report: @EventLoop (String) -> Void
-  /// Waits before each further attempt.
-  private static let delays: [Duration] = [.seconds(2), .seconds(20)]
+  package let isConfigured: Bool
+  let report: @EventLoop (String) -> Void
+  /// Hears that something is in the queue.
+  var onQueued: (@EventLoop () -> Void)?
 
   /// - Parameters:
-  ///   - relay: takes the mail; nil when the operator has not said how it is sent.
-  ///   - report: hears, for the operator, of mail that could not be sent.
-  package init(relay: MailRelay?, report: @escaping @EventLoop (String) -> Void) {
-    self.relay = relay
+  ///   - isConfigured: whether the operator has said how mail is sent.
+  ///   - report: hears, for the operator, of mail that nobody will get.
+  package init(isConfigured: Bool, report: @escaping @EventLoop (String) -> Void) {
+    self.isConfigured = isConfigured
     self.report = report
   }
 
-  var isConfigured: Bool { relay != nil }
-
   /// Tells the operator of a mail that nobody will get.
   func lose(_ reason: String) { report("mail is lost: \(reason)") }
-
-  /// Sends a message in the background.
-  func send(_ message: MailMessage) { EventLoop.task { [self] in _ = await deliver(message) } }
-
-  /// Sends a message; returns whether it was accepted for sending.
-  func deliver(_ message: MailMessage) async -> Bool {
-    guard let relay else { return false }
-    for delay in Self.delays + [.zero] {
-      do throws(MailError) {
-        try await relay.send(message)
-        return true
-      } catch {
-        guard delay != .zero, error.isPassing else {
-          lose("\(error)")
-          return false
-        }
-        await EventLoop.sleep(for: delay)
-      }
-    }
-    return false
-  }
 }
 
-extension MailError {
-  fileprivate var isPassing: Bool {
-    switch self {
-    case .tryAgain, .overloaded, .misconfigured: true
-    case .refused, .notConfigured: false
+extension Store {
+  /// Queues a mail in a transaction.
+  func queue(
+    _ message: MailMessage,
+    _ kind: QueuedMail.Kind,
+    of app: AppID,
+    in transaction: Transaction
+  ) async throws(DatabaseError) {
+    guard mailer.isConfigured, let (mail, sealed) = sealed(message) else { return }
+    hasQueuedMail = true
+    let statement = OutboxQueries.add
+    _ = try await transaction.run(statement, mail.id, app, kind.rawValue, sealed, Outbox.patience)
+  }
+
+  /// Queues a mail that belongs to nothing else.
+  func queue(
+    _ message: MailMessage,
+    _ kind: QueuedMail.Kind,
+    of app: AppID
+  ) async throws(Failure) {
+    guard mailer.isConfigured, let (mail, sealed) = sealed(message) else { return }
+    hasQueuedMail = true
+    _ = try await write(OutboxQueries.add, mail.id, app, kind.rawValue, sealed, Outbox.patience)
+  }
+
+  /// Queues a mail together with the token that it carries, in one statement.
+  func queue(_ message: MailMessage, with token: MailedToken) async throws(Failure) {
+    guard mailer.isConfigured, let (mail, sealed) = sealed(message) else { return }
+    hasQueuedMail = true
+    _ = try await write(
+      MailTokenQueries.write,
+      token.user,
+      token.purpose.rawValue,
+      token.hash,
+      token.email,
+      token.lifetime,
+      mail.id,
+      token.app,
+      sealed
+    )
+  }
+
+  /// Called after each write: what it has queued can be sent from now on.
+  func tellQueued() {
+    guard hasQueuedMail else { return }
+    hasQueuedMail = false
+    mailer.onQueued?()
+  }
+
+  private func sealed(_ message: MailMessage) -> (QueuedMail, BinaryBytes)? {
+    let mail = QueuedMail(message)
+    do {
+      return (mail, try mail.sealed(keys.master))
+    } catch {
+      mailer.lose("\(error)")
+      return nil
     }
   }
 }

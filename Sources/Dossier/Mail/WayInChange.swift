@@ -74,14 +74,12 @@ struct WayInChange {
     }
   }
 
-  /// Records it, in the transaction that makes it and before it takes the address away.
-  ///
-  /// - Returns: the mail, to be sent when the transaction is through.
+  /// Records it and mails it, in the transaction that makes it and before it takes the address away.
   @EventLoop func record(
     by caller: Caller,
     in transaction: Transaction,
     _ context: Context
-  ) async throws(DatabaseError) -> WayInNotice {
+  ) async throws(DatabaseError) {
     try await AuditEvent(
       action,
       of: caller.user,
@@ -90,7 +88,8 @@ struct WayInChange {
       device: caller.device,
       detail: detail
     ).record(in: transaction, context)
-    return try await notice(of: caller.user, in: transaction, context.app, context.store)
+    try await notice(of: caller.user, in: transaction, context.app, context.store)
+      .queue(in: transaction)
   }
 
   /// As the other, for somebody who has shown a token of a mail.
@@ -98,12 +97,13 @@ struct WayInChange {
     ofReader user: UserID,
     in transaction: Transaction,
     _ context: Context
-  ) async throws(DatabaseError) -> WayInNotice {
+  ) async throws(DatabaseError) {
     try await AuditEvent(action, of: user, by: "anyone", detail: detail).record(
       in: transaction,
       context
     )
-    return try await notice(of: user, in: transaction, context.app, context.store)
+    try await notice(of: user, in: transaction, context.app, context.store)
+      .queue(in: transaction)
   }
 
   /// The mail alone, for what is recorded otherwise.
@@ -121,25 +121,29 @@ struct WayInChange {
       ? "ask for a new password with this address. That ends all sessions and all API keys; then "
         + "look which identities your account has, and unlink those that you do not know."
       : "tell those who run \(app?.name ?? "the app"). You cannot take it back yourself."
-    return WayInNotice(email: email, change: words, advice: advice, app: app, mailer: store.mailer)
+    return WayInNotice(email: email, change: words, advice: advice, app: app, store: store)
   }
 }
 
-/// A mail that tells of a change, about to be sent; to nobody when no address is confirmed.
+/// A mail that tells of a change, about to be queued; to nobody when no address is confirmed.
 struct WayInNotice {
   fileprivate let email: String?
   fileprivate let change: String
   fileprivate let advice: String
   fileprivate let app: App?
-  fileprivate let mailer: Mailer
+  fileprivate let store: Store
 
-  @EventLoop func send() {
+  /// Queues it, in the transaction that makes the change.
+  @EventLoop func queue(in transaction: Transaction) async throws(DatabaseError) {
     guard let email, let app else { return }
+    let values = ["change": change, "advice": advice]
     do {
-      let values = ["change": change, "advice": advice]
-      mailer.send(try AppMail.change.message(to: email, app, values))
+      let message = try AppMail.change.message(to: email, app, values)
+      try await store.queue(message, .change, of: app.id, in: transaction)
+    } catch let error as DatabaseError {
+      throw error
     } catch {
-      mailer.lose("\(error)")
+      store.mailer.lose("\(error)")
     }
   }
 }

@@ -9,6 +9,8 @@ package import Postgres
   /// How long this request was in the database.
   package private(set) var databaseNanoseconds: UInt64 = 0
   private var noted: RateLimits?
+  /// Whether a mail is queued by what is written now.
+  var hasQueuedMail = false
   /// For whom it calculates, while that is under way; nil for the server itself.
   package var owner: (any JobOwner)?
   /// When it is too late to begin with more of it; nil before the first.
@@ -132,6 +134,7 @@ package import Postgres
     let result = try await metered { () async throws(DatabaseError) in
       try await database.answer(toWrite: call)
     }
+    tellQueued()
     do throws(DatabaseError) {
       return try result.decode(Row.self)
     } catch {
@@ -213,7 +216,10 @@ package import Postgres
   func transaction<Outcome>(
     _ body: @EventLoop (Transaction) async throws(DatabaseError) -> Outcome
   ) async throws(Failure) -> Outcome {
-    try await metered { () async throws(DatabaseError) in try await database.transaction(body) }
+    defer { tellQueued() }
+    return try await metered { () async throws(DatabaseError) in
+      try await database.transaction(body)
+    }
   }
 
   /// The one place where the database's words become the domain's.

@@ -45,7 +45,6 @@ extension Emails {
     }
     try await token.take(context) { (_, transaction) async throws(DatabaseError) in
       try await guarding?.succeed(in: transaction)
-      return nil
     }
   }
 
@@ -90,7 +89,7 @@ extension Emails {
           context.origin.agent
         )
       }
-      return try await WayInChange.passwordReset.record(ofReader: user, in: transaction, context)
+      try await WayInChange.passwordReset.record(ofReader: user, in: transaction, context)
     }
   }
 
@@ -159,16 +158,14 @@ struct ShownToken {
   }
 
   /// Uses it up, makes its address the user's, and does `body` in the same transaction, which is
-  /// told whether it is the first time that the user has proved the address, and returns what else
-  /// the owner is to be told.
+  /// told whether it is the first time that the user has proved the address.
   ///
   /// - Throws: `.invalidMailToken` when another was first, `.emailTaken`, `.unavailable`.
   @EventLoop func take(
     _ context: Context,
-    _ body: @EventLoop (Bool, Transaction) async throws(DatabaseError) -> WayInNotice?
+    _ body: @EventLoop (Bool, Transaction) async throws(DatabaseError) -> Void
   ) async throws(Failure) {
     let isTaken: Bool
-    var notices: [WayInNotice] = []
     do throws(Failure) {
       isTaken = try await context.store.transaction { transaction async throws(DatabaseError) in
         // Those who claim the address follow one another.
@@ -191,18 +188,15 @@ struct ShownToken {
             transaction
           )
         else { return false }
-        notices = []
         if isFirst {
-          let change = WayInChange.emailConfirmed
-          notices = [try await change.record(ofReader: user, in: transaction, context)]
+          try await WayInChange.emailConfirmed.record(ofReader: user, in: transaction, context)
         }
-        if let notice = try await body(isFirst, transaction) { notices.append(notice) }
+        try await body(isFirst, transaction)
         return true
       }
     } catch .identityTaken {
       throw .emailTaken
     }
     guard isTaken else { throw .invalidMailToken }
-    for notice in notices { notice.send() }
   }
 }

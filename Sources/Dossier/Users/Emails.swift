@@ -66,9 +66,9 @@ package enum Emails {
         )
         guard let reader = readers.first else { return }
         if purpose == .confirm, reader.isHolder {
-          sendTaken(to: reader.email, context)
+          try await queueTaken(to: reader.email, context)
         } else {
-          try await MailedToken(purpose, to: reader.email, of: reader.user, context).send()
+          try await MailedToken(purpose, to: reader.email, of: reader.user, context).queue()
         }
       } catch {
         context.store.mailer.lose("\(error)")
@@ -77,11 +77,16 @@ package enum Emails {
   }
 
   /// Without a code: whoever named the address gets nothing by it.
-  @EventLoop private static func sendTaken(to email: String, _ context: Context) {
+  @EventLoop private static func queueTaken(
+    to email: String,
+    _ context: Context
+  ) async throws(Failure) {
+    let message: MailMessage
     do {
-      context.store.mailer.send(try AppMail.taken.message(to: email, context.app))
+      message = try AppMail.taken.message(to: email, context.app)
     } catch {
-      context.store.mailer.lose("\(error)")
+      return context.store.mailer.lose("\(error)")
     }
+    try await context.store.queue(message, .taken, of: context.app.id)
   }
 }

@@ -21,7 +21,6 @@ extension Users {
     let guarding = try await verify(current, against: own, of: caller, context)
     let salt = context.store.keys.master.passwordSalt(context.app.id, own.address ?? "")
     let hash = try await context.store.passwords.hash(new, salt)
-    var notice: WayInNotice?
     let isChanged = try await context.store.transaction { transaction async throws(DatabaseError) in
       // While the hashes were made, a reset may have ended the session or set another password.
       guard try await Identities.lock(caller, in: transaction) else { return Bool?.none }
@@ -45,12 +44,11 @@ extension Users {
       )
       try await guarding.succeed(in: transaction)
       _ = try await transaction.run(FreshProofQueries.renew, caller.user, caller.authority)
-      notice = try await WayInChange.passwordChanged.record(by: caller, in: transaction, context)
+      try await WayInChange.passwordChanged.record(by: caller, in: transaction, context)
       return true
     }
     guard let isChanged else { throw caller.gone }
     guard isChanged else { throw .wrongCredentials }
-    notice?.send()
   }
 }
 

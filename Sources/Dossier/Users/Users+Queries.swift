@@ -129,7 +129,7 @@ package enum AllQueries {
     UnusedQueries.all, SessionsQueries.all, FreshProofQueries.all, AuditQueries.all,
     DevicesQueries.all, AttemptQueries.all, UsersQueries.all, PasswordQueries.all,
     EmailAddressQueries.all, ClaimQueries.all, EmailQueries.all,
-    MailTokenQueries.all,
+    MailTokenQueries.all, OutboxQueries.all,
     IdentitiesQueries.all, IssuerQueries.all, APIKeyQueries.all, WayInQueries.all,
     ProfileQueries.all,
     PropertyQueries.all, DocumentsQueries.all, DocumentHistoryQueries.all, PictureQueries.all,

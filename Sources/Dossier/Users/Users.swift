@@ -40,15 +40,14 @@ package enum Users {
     if condition: VersionCondition,
     _ context: Context
   ) async throws(Failure) {
-    var notice: WayInNotice?
     let deleted = try await context.store.transaction { transaction async throws(DatabaseError) in
-      notice = try await WayInChange.deleted.notice(
+      let notice = try await WayInChange.deleted.notice(
         of: caller.user,
         in: transaction,
         context.app,
         context.store
       )
-      return try await transaction.run(
+      let deleted = try await transaction.run(
         UsersQueries.delete,
         caller.user,
         caller.authority,
@@ -56,12 +55,13 @@ package enum Users {
         context.origin.agent,
         condition.allowed.map(VersionList.init)
       ).first
+      if deleted?.isDeleted == true { try await notice.queue(in: transaction) }
+      return deleted
     }
     guard let row = deleted else { throw caller.gone }
     guard row.isDeleted else {
       throw .versionMoved(current: try await Profiles.read(of: caller, in: context.store).version)
     }
-    notice?.send()
     await context.store.pictures.shelf.forget(row.picture)
   }
 }

@@ -1,0 +1,160 @@
+package import EventLoop
+package import Outbound
+package import Postgres
+
+/// Sends the mail of the queue, in each worker.
+///
+/// A mail is with one worker at a time, and goes to the relay once at least: a worker that dies between
+/// the relay's word and its own note of it leaves the mail to another, who sends the same message again,
+/// by the same `Message-ID`.
+@EventLoop package final class Courier {
+  private let database: Database
+  private let master: MasterKey
+  private let relay: MailRelay
+  private let mailer: Mailer
+  private let tell: @EventLoop (Event) -> Void
+  private var underWay = 0
+  private var sleeper: Task<Void, Never>?
+  private var isAwake = false
+
+  /// What becomes of mails, for the metrics.
+  package enum Event: Sendable {
+    case sent
+    case lost
+    case waiting(OutboxState)
+  }
+
+  /// Mails under way at once; all of them take less than a mail is given to one worker for.
+  private static let most = 6
+  /// Seconds before each further attempt; the last one counts for all that follow.
+  private static let pauses = [2, 20, 60, 300, 900, 1_800, 3_600]
+
+  /// - Parameters:
+  ///   - database: where the queue is.
+  ///   - master: the master key.
+  ///   - relay: takes the mail.
+  ///   - mailer: who queues here, and reports.
+  ///   - tell: hears what becomes of mails.
+  package init(
+    _ database: Database,
+    _ master: MasterKey,
+    _ relay: MailRelay,
+    _ mailer: Mailer,
+    tell: @escaping @EventLoop (Event) -> Void = { _ in }
+  ) {
+    self.database = database
+    self.master = master
+    self.relay = relay
+    self.mailer = mailer
+    self.tell = tell
+  }
+
+  package func start() {
+    mailer.onQueued = { [unowned self] in wake() }
+    EventLoop.task { [self] in
+      while true {
+        if await !takeSome() { await rest() }
+      }
+    }
+    EventLoop.task { [self] in
+      while true {
+        await look()
+        await EventLoop.sleep(for: .seconds(Int.random(in: 20...40)))
+      }
+    }
+  }
+
+  // MARK: Turns
+
+  /// Takes mails whose turn it is; returns whether there may be more that could be taken now.
+  private func takeSome() async -> Bool {
+    let room = Self.most - underWay
+    guard room > 0, database.isReady else { return false }
+    isAwake = false
+    guard let due = try? await database.write(OutboxQueries.claim, room) else { return false }
+    for mail in due.sorted(by: { $0.id.text < $1.id.text }) {
+      underWay += 1
+      EventLoop.task { [self] in
+        await deliver(mail)
+        underWay -= 1
+        wake()
+      }
+    }
+    return due.count == room && underWay < Self.most
+  }
+
+  /// Until something is queued here, or it is time to see what others have left.
+  private func rest() async {
+    guard !isAwake else {
+      isAwake = false
+      return
+    }
+    let sleeper = EventLoop.task {
+      await EventLoop.sleep(for: .milliseconds(Int.random(in: 3_000...6_000)))
+    }
+    self.sleeper = sleeper
+    await sleeper.value
+    self.sleeper = nil
+  }
+
+  private func wake() {
+    isAwake = true
+    sleeper?.cancel()
+  }
+
+  /// Removes what is too late, and tells how much waits.
+  private func look() async {
+    for lost in (try? await database.write(OutboxQueries.expire)) ?? [] {
+      mailer.lose("\(lost): its time is up")
+      tell(.lost)
+    }
+    if let state = try? await database.read(OutboxQueries.state).first { tell(.waiting(state)) }
+  }
+
+  // MARK: One mail
+
+  private func deliver(_ due: DueMail) async {
+    guard !due.isVoid else { return await note(OutboxQueries.remove, due.id) }
+    guard let mail = QueuedMail(due.id, sealed: due.sealed, master) else {
+      return await putOff(due, nil, "it cannot be opened with this master key")
+    }
+    do throws(MailError) {
+      try await relay.send(mail.message)
+    } catch {
+      return await putOff(due, error.isPassing ? Self.pause(after: due.attempts) : nil, "\(error)")
+    }
+    tell(.sent)
+    await note(OutboxQueries.sent, due.id)
+  }
+
+  /// Some seconds more or less, lest all that waited for one relay come back together.
+  private static func pause(after attempts: Int) -> Int {
+    let pause = pauses[min(max(attempts, 1), pauses.count) - 1]
+    return pause + Int.random(in: 0...(pause / 4))
+  }
+
+  private func putOff(_ due: DueMail, _ pause: Int?, _ reason: String) async {
+    if pause == nil {
+      mailer.lose("\(due.id): \(reason)")
+      tell(.lost)
+    } else if due.attempts == 1 {
+      mailer.report("mail \(due.id) has to wait: \(reason)")
+    }
+    _ = try? await database.write(OutboxQueries.putOff, due.id, pause, reason)
+  }
+
+  /// Writes what has become of a mail; when that cannot be written it is sent again.
+  private func note(_ statement: Statement<NoRow, MailID>, _ mail: MailID) async {
+    _ = try? await database.write(statement, mail)
+  }
+}
+
+extension MailError {
+  /// Whether another attempt may succeed without anybody's doing, or when the operator has acted.
+  fileprivate var isPassing: Bool {
+    switch self {
+    case .tryAgain, .overloaded, .misconfigured: true
+    case .refused, .notConfigured: false
+    }
+  }
+}

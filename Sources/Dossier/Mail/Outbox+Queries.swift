@@ -1,0 +1,117 @@
+package import Postgres
+
+package enum OutboxQueries {
+  static let add = Statement<NoRow, MailID, AppID, String, BinaryBytes, Int>(
+    "outbox.add",
+    """
+    insert into mails (mail_id, app_id, kind, sealed, expires_at)
+    values ($1, $2, $3, $4, now() + $5::bigint * interval '1 second')
+    """
+  )
+
+  /// Gives up to so many mails to one worker, for as long as all of them may take; a worker that dies
+  /// over them leaves them to others then.
+  ///
+  /// Served by `mails_by_turn`.
+  static let claim = Statement<DueMail, Int>(
+    "outbox.claim",
+    """
+    with due as (
+      select mail_id from mails where next_attempt_at <= now() and expires_at > now()
+      order by next_attempt_at limit $1 for update skip locked
+    )
+    update mails m set attempts = m.attempts + 1, next_attempt_at = now() + interval '3 minutes'
+    from due where m.mail_id = due.mail_id
+    returning m.mail_id, m.sealed, m.attempts::bigint,
+      m.token_hash is not null and not exists (
+        select from mail_tokens t where t.user_id = m.user_id and t.purpose = m.kind
+          and t.token_hash = m.token_hash and t.expires_at > now())
+    """
+  )
+
+  /// Removes a mail that the relay has taken, and with it the tokens that were written before the one
+  /// that it carries.
+  ///
+  /// Not sooner: while a mail waits, or never arrives, its reader has only the code before.
+  static let sent = Statement<NoRow, MailID>(
+    "outbox.sent",
+    """
+    with sent as (
+      delete from mails where mail_id = $1 returning user_id, kind, token_hash
+    )
+    delete from mail_tokens old using mail_tokens new, sent
+    where new.user_id = sent.user_id and new.purpose = sent.kind and new.token_hash = sent.token_hash
+      and old.user_id = sent.user_id and old.purpose = sent.kind and old.expires_at < new.expires_at
+    """
+  )
+
+  /// Puts a mail off by so many seconds; null gives it up.
+  static let putOff = Statement<NoRow, MailID, Int?, String>(
+    "outbox.put_off",
+    """
+    update mails set next_attempt_at = now() + $2::bigint * interval '1 second', last_error = $3
+    where mail_id = $1
+    """
+  )
+
+  static let remove = Statement<NoRow, MailID>(
+    "outbox.remove",
+    "delete from mails where mail_id = $1"
+  )
+
+  /// Removes what is too late; one row for each that nobody got, to be told.
+  ///
+  /// Served by `mails_by_end`.
+  static let expire = Statement<String>(
+    "outbox.expire",
+    """
+    with gone as (
+      delete from mails where mail_id in (
+        select mail_id from mails where expires_at < now() limit 1000 for update skip locked)
+      returning mail_id, kind, attempts
+    )
+    select kind || ' ' || mail_id || ', after ' || attempts || ' attempts' from gone
+    """
+  )
+
+  static let state = Statement<OutboxState>(
+    "outbox.state",
+    """
+    select count(*), coalesce(extract(epoch from now() - min(created_at)
+      filter (where next_attempt_at is not null)), 0)::bigint
+    from mails
+    """
+  )
+
+  static let list = Statement<ListedMail>(
+    "outbox.list",
+    """
+    select m.mail_id, m.sealed, json_build_object('id', m.mail_id, 'app', a.name, 'kind', m.kind,
+      'to', null, 'attempts', m.attempts, 'next_attempt_at', m.next_attempt_at,
+      'last_error', m.last_error, 'created_at', m.created_at, 'expires_at', m.expires_at)::text
+    from mails m join apps a using (app_id) order by m.created_at, m.mail_id limit 10000
+    """
+  )
+
+  static let retry = Statement<Int, MailID?>(
+    "outbox.retry",
+    """
+    with due as (
+      update mails set next_attempt_at = now() where $1::text is null or mail_id = $1 returning 1
+    )
+    select count(*) from due
+    """
+  )
+
+  static let drop = Statement<Int, MailID?>(
+    "outbox.drop",
+    """
+    with dropped as (delete from mails where $1::text is null or mail_id = $1 returning 1)
+    select count(*) from dropped
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [
+    add, claim, sent, putOff, remove, expire, state, list, retry, drop,
+  ]
+}

@@ -1,0 +1,115 @@
+import EventLoop
+package import JSON
+import Outbound
+package import Postgres
+
+/// The queue of mail in the database, as operators see it.
+package enum Outbox {
+  /// How long a mail is tried, in seconds; one with a token no longer than that is good.
+  static let patience = 86_400
+
+  /// Mails in the queue, the oldest first: `id, app, kind, to, attempts, next_attempt_at,
+  /// last_error, created_at, expires_at` each, as JSON.
+  ///
+  /// `next_attempt_at` is null for one that was given up.
+  /// - Throws: `.unavailable`.
+  @EventLoop package static func list(
+    for administrator: Administrator
+  ) async throws(Failure) -> JSON {
+    let store = administrator.store
+    let rows = try await store.search(OutboxQueries.list)
+    return .array(
+      rows.map { row in
+        var object = (try? JSON.parse(row.description))?.object ?? JSONObject()
+        let mail = QueuedMail(row.id, sealed: row.sealed, store.keys.master)
+        object["to"] = mail.map { .string($0.message.to.address) } ?? .null
+        return .object(object)
+      }
+    )
+  }
+
+  /// Has mails tried again at once, also such as were given up.
+  ///
+  /// - Parameter mail: nil for all.
+  /// - Returns: how many.
+  /// - Throws: `.notFound`, `.unavailable`.
+  @EventLoop package static func retry(
+    _ mail: MailID?,
+    by administrator: Administrator
+  ) async throws(Failure) -> Int {
+    try await act("mail_retry", OutboxQueries.retry, mail, administrator)
+  }
+
+  /// Takes mails out of the queue; nobody will get them.
+  ///
+  /// - Parameter mail: nil for all.
+  /// - Returns: how many.
+  /// - Throws: `.notFound`, `.unavailable`.
+  @EventLoop package static func drop(
+    _ mail: MailID?,
+    by administrator: Administrator
+  ) async throws(Failure) -> Int {
+    try await act("mail_drop", OutboxQueries.drop, mail, administrator)
+  }
+
+  @EventLoop private static func act(
+    _ action: String,
+    _ statement: Statement<Int, MailID?>,
+    _ mail: MailID?,
+    _ administrator: Administrator
+  ) async throws(Failure) -> Int {
+    let count = try await administrator.transaction { transaction async throws(DatabaseError) in
+      let count = try await transaction.run(statement, mail).first ?? 0
+      try await administrator.record(
+        action,
+        app: .deployment,
+        detail: ["count": .number(JSONNumber(count))],
+        in: transaction
+      )
+      return count
+    }
+    if mail != nil, count == 0 { throw .notFound }
+    return count
+  }
+}
+
+/// A mail as an operator's list has it.
+struct ListedMail: RowDecodable {
+  let id: MailID
+  let sealed: [UInt8]
+  let description: [UInt8]
+
+  init(from row: Row) throws(DatabaseError) {
+    id = MailID(trusted: try row.text(0))
+    sealed = try row.binary(1)
+    description = try row.bytes(2)
+  }
+}
+
+/// A mail whose turn it is.
+struct DueMail: RowDecodable {
+  let id: MailID
+  let sealed: [UInt8]
+  let attempts: Int
+  /// The token that it carries is of no use any more.
+  let isVoid: Bool
+
+  init(from row: Row) throws(DatabaseError) {
+    id = MailID(trusted: try row.text(0))
+    sealed = try row.binary(1)
+    attempts = try row.int(2)
+    isVoid = try row.bool(3)
+  }
+}
+
+/// How much waits.
+package struct OutboxState: RowDecodable {
+  package let count: Int
+  /// In seconds; 0 when nothing waits.
+  package let age: Int
+
+  package init(from row: Row) throws(DatabaseError) {
+    count = try row.int(0)
+    age = try row.int(1)
+  }
+}

@@ -1,0 +1,61 @@
+import FoundationEssentials
+import JSON
+import Outbound
+import Postgres
+
+/// A mail on its way into the queue of the database, or out of it.
+package struct QueuedMail: Sendable {
+  package let id: MailID
+  let message: MailMessage
+
+  /// What it is about, for operators; of those that carry a token also its purpose.
+  package enum Kind: String, Sendable {
+    case confirm
+    case reset
+    case change
+    case taken
+  }
+
+  /// One that is new.
+  init(_ message: MailMessage) {
+    id = MailID()
+    self.message = message
+  }
+
+  /// One that was sealed; nil when it cannot be opened.
+  init?(_ id: MailID, sealed: [UInt8], _ master: MasterKey) {
+    guard let opened = try? master.opened(sealed, as: Self.name(id)),
+      let json = try? JSON.parse(opened), let from = json["from"]?.string,
+      let to = json["to"]?.string, let subject = json["subject"]?.string,
+      let text = json["text"]?.string, let local = json["id"]?.string,
+      let date = json["date"]?.number?.int,
+      // The same message again, so that who has got it already can tell.
+      let message = try? MailMessage(
+        from: MailAddress(from, name: json["from_name"]?.string),
+        to: MailAddress(to),
+        subject: subject,
+        text: text,
+        id: local,
+        date: date
+      )
+    else { return nil }
+    self.id = id
+    self.message = message
+  }
+
+  func sealed(_ master: MasterKey) throws -> BinaryBytes {
+    let json: JSON = [
+      "from": .string(message.from.address), "from_name": .string(message.from.name ?? ""),
+      "to": .string(message.to.address), "subject": .string(message.subject),
+      "text": .string(message.text),
+      "id": .string(String(message.id.prefix { $0 != "@" })),
+      "date": .number(JSONNumber(message.date)),
+    ]
+    return BinaryBytes(try master.sealed(json.serialized(), as: Self.name(id)))
+  }
+
+  /// The name that it is bound to.
+  private static func name(_ id: MailID) -> String { "mail \(id)" }
+}
+
+package typealias MailID = ID<QueuedMail>

@@ -1,0 +1,178 @@
+"""Mail that waits in the database while the relay does not take it."""
+
+import os
+import re
+import signal
+import unittest
+
+from aiosmtpd.controller import Controller
+
+from cases import Administration
+from deployment import free_port, wait_until
+from test_operation import KEY, dossierd
+
+
+class Inbox:
+    """What a relay of the tests has taken; an address that begins with `nobody` is refused."""
+
+    def __init__(self):
+        self.messages = []
+
+    async def handle_RCPT(self, server, session, envelope, address, options):
+        if address.startswith("nobody"):
+            return "550 no such mailbox"
+        envelope.rcpt_tos.append(address)
+        return "250 OK"
+
+    async def handle_DATA(self, server, session, envelope):
+        self.messages.append((envelope.rcpt_tos[0], envelope.content.decode()))
+        return "250 OK"
+
+    def tokens(self, address):
+        text = "\n".join(text for to, text in self.messages if to == address)
+        return re.findall(r"\bd[cp][tr]_[\w-]+", text.replace("=\r\n", ""))
+
+
+class Outbox(Administration):
+    @classmethod
+    def setUpClass(cls):
+        cls.port = free_port()
+        cls.relay, cls.inbox = None, Inbox()
+        cls.SETTINGS = {
+            "DOSSIER_MAIL": f"smtp://127.0.0.1:{cls.port}", "DOSSIER_MAIL_TLS": "optional"}
+        super().setUpClass()
+
+    @classmethod
+    def tearDownClass(cls):
+        super().tearDownClass()
+        cls.stop_relay()
+
+    def setUp(self):
+        self.site.sql("delete from mails")
+        self.stop_relay()
+
+    @classmethod
+    def start_relay(cls):
+        cls.relay = Controller(cls.inbox, hostname="127.0.0.1", port=cls.port)
+        cls.relay.start()
+
+    @classmethod
+    def stop_relay(cls):
+        if cls.relay:
+            cls.relay.stop()
+        cls.relay = None
+
+    def queue(self, address):
+        return [mail for mail in self.site.dossier("mail", "list") if mail["to"] == address]
+
+    def waits(self, address, attempts=1):
+        """The one mail to an address, when it was tried in vain."""
+        def is_tried():
+            found = self.queue(address)
+            return found and found[0]["attempts"] >= attempts and found[0]["last_error"]
+
+        wait_until(is_tried, what=f"an attempt for {address}")
+        mail, = self.queue(address)
+        return mail
+
+    def received(self, address, count=1):
+        wait_until(lambda: len(self.inbox.tokens(address)) >= count, what=f"mail to {address}")
+        return self.inbox.tokens(address)[-1]
+
+    def test_mail_outlives_the_relays_outage_and_every_worker(self):
+        grant = self.expect(self.register("ada@example.com"), 201).json
+        mail = self.waits("ada@example.com")
+        self.assertEqual((mail["app"], mail["kind"]), ("default", "confirm"))
+        self.assertIsNotNone(mail["next_attempt_at"])
+        # Nobody who reads the database reads the code, or to whom it goes.
+        sealed = bytes.fromhex(self.site.sql("select encode(sealed, 'hex') from mails"))
+        for secret in [b"dct_", b"ada@example.com"]:
+            self.assertNotIn(secret, sealed)
+        # Not even the process that took the request is needed any more.
+        for worker in self.site.workers():
+            os.kill(worker, signal.SIGKILL)
+        self.restart()
+        self.start_relay()
+        self.assertEqual(self.site.dossier("mail", "retry", mail["id"]), {"mails": 1})
+        self.expect(self.confirm(self.received("ada@example.com"), grant), 204)
+        wait_until(lambda: not self.queue("ada@example.com") or
+                   self.queue("ada@example.com")[0]["kind"] == "change", what="its end in the queue")
+        # Told that it was confirmed, by the transaction that did it.
+        wait_until(lambda: len([to for to, _ in self.inbox.messages if to == "ada@example.com"]) == 2,
+                   what="the notice")
+
+    def test_who_asks_for_mail_that_is_not_sent_takes_nobodys_code_away(self):
+        self.start_relay()
+        grant = self.expect(self.register("grace@example.com"), 201).json
+        first = self.received("grace@example.com")
+        wait_until(lambda: not self.queue("grace@example.com"), what="the relay's word")
+        self.stop_relay()
+        # A stranger.
+        self.expect(self.post("/v1/confirm/request", {"email": "grace@example.com"}), 202)
+        self.waits("grace@example.com")
+        self.expect(self.confirm(first, grant), 204)
+        # The code of the mail that waits is used up with the other: nobody needs that mail.
+        self.site.dossier("mail", "retry", "--all")
+        wait_until(lambda: all(mail["kind"] == "change" for mail in self.queue("grace@example.com")),
+                   what="the end of the useless mail")
+
+    def test_a_code_goes_when_the_relay_has_taken_the_next(self):
+        self.start_relay()
+        grant = self.expect(self.register("joan@example.com"), 201).json
+        first = self.received("joan@example.com")
+        self.expect(self.post("/v1/confirm/request", {"email": "joan@example.com"}), 202)
+        second = self.received("joan@example.com", 2)
+        wait_until(lambda: not self.queue("joan@example.com"), what="the relay's word")
+        self.expect(self.confirm(first, grant), 400, "mail_token_invalid")
+        self.expect(self.confirm(second, grant), 204)
+
+    def test_what_the_relay_refuses_is_given_up_and_shown_and_dropped(self):
+        self.start_relay()
+        self.expect(self.register("nobody@example.com"), 201)
+        mail = self.waits("nobody@example.com")
+        self.assertIsNone(mail["next_attempt_at"])
+        self.assertIn("550", mail["last_error"])
+        self.assertTrue(any("mail is lost: " in line for line in self.site.messages()))
+        text = self.site.get("/metrics").body.decode()
+        self.assertRegex(text, r"(?m)^dossier_mails_lost_total [1-9]")
+        self.refused(23, "mail", "drop", "--all", words="--yes")
+        self.refused(64, "mail", "drop", words="--all")
+        self.refused(10, "mail", "drop", "0" * 24, "--yes")
+        self.assertEqual(self.site.dossier("mail", "drop", mail["id"], "--yes"), {"mails": 1})
+        self.assertEqual(self.queue("nobody@example.com"), [])
+
+    def test_mail_whose_time_is_up_is_removed_and_told(self):
+        self.expect(self.register("late@example.com"), 201)
+        mail = self.waits("late@example.com")
+        self.site.sql("update mails set expires_at = now()")
+        wait_until(lambda: any(mail["id"] in line and "its time is up" in line
+                               for line in self.site.messages()), what="a line about it")
+        self.assertEqual(self.queue("late@example.com"), [])
+
+    def test_the_length_and_age_of_the_queue_are_metrics(self):
+        self.expect(self.register("old@example.com"), 201)
+        self.waits("old@example.com")
+        self.site.sql("update mails set created_at = now() - interval '1 hour'")
+
+        def shows():
+            text = self.site.get("/metrics").body.decode()
+            count = re.search(r"^dossier_mail_queue (\d+)$", text, re.M)[1]
+            age = re.search(r"^dossier_mail_queue_oldest_seconds (\d+)$", text, re.M)[1]
+            return count == "1" and int(age) >= 3600
+
+        wait_until(shows, what="the queue in the metrics")
+
+
+class Settings(unittest.TestCase):
+    def test_mail_that_cannot_be_right_is_an_error_of_the_settings(self):
+        for mail, words in [("ftp://x", "smtp://host"), ("/nonexistent", "there is no folder"),
+                            ("smtp://host:25/path", "smtp://host"), ("/dev/null", "no folder")]:
+            refused = dossierd("config", DOSSIER_DATABASE="x", DOSSIER_MASTER_KEY=KEY,
+                               DOSSIER_MAIL=mail)
+            self.assertEqual(refused.returncode, 78, mail)
+            self.assertIn("mail: ", refused.stderr)
+            self.assertIn(words, refused.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
