@@ -30,7 +30,9 @@ package enum Outbox {
 
   /// Has mails tried again at once, also such as were given up.
   ///
-  /// - Parameter mail: nil for all.
+  /// - Parameters:
+  ///   - mail: nil for all.
+  ///   - administrator: who does it.
   /// - Returns: how many.
   /// - Throws: `.notFound`, `.unavailable`.
   @EventLoop package static func retry(
@@ -42,7 +44,9 @@ package enum Outbox {
 
   /// Takes mails out of the queue; nobody will get them.
   ///
-  /// - Parameter mail: nil for all.
+  /// - Parameters:
+  ///   - mail: nil for all.
+  ///   - administrator: who does it.
   /// - Returns: how many.
   /// - Throws: `.notFound`, `.unavailable`.
   @EventLoop package static func drop(
