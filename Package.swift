@@ -131,7 +131,7 @@ let package = Package(
     .executableTarget(
       name: "dossier-migrate",
       dependencies: [
-        "EventLoop", "Migrations", "Postgres",
+        "Configuration", "EventLoop", "Migrations", "Postgres",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: house

@@ -21,6 +21,7 @@ package struct Configuration: Sendable {
   package let connections: Int
   package let drain: Duration
   package let logsRequests: Bool
+  package let operationsNetworks: [IPNetwork]
   package let mail: MailRelaySettings
   package let issuerSource: HTTPSourceSettings
   package let pictureProgram: String
@@ -95,6 +96,11 @@ package struct Configuration: Sendable {
     logsRequests = log == "requests"
     if log != "requests", log != "errors" {
       problems.append("log is \(log), not requests or errors")
+    }
+    let networks = text(.operationsNetworks).split { $0 == "," || $0.isWhitespace }
+    operationsNetworks = networks.compactMap { IPNetwork($0) }
+    if operationsNetworks.count < networks.count {
+      problems.append("operations_networks has more than networks such as 10.0.0.0/8 in it")
     }
     mail = MailRelaySettings(Self.destination(text, &problems))
     if serves, let fault = mail.fault { problems.append("mail: \(fault)") }

@@ -3,8 +3,16 @@ import FoundationEssentials
 
 /// What all commands take that go by the settings.
 package struct ConfigurationOptions: ParsableArguments {
-  @Option(name: .long, help: "A file of settings, name = value a line.")
-  package var config: String?
+  @Option(
+    name: .customLong("config"),
+    help: "A file of settings, name = value a line; without it the one that DOSSIER_CONFIG names."
+  )
+  private var given: String?
+
+  /// The path of the file of settings.
+  package var config: String? {
+    given ?? ProcessInfo.processInfo.environment[SettingValues.configVariable]
+  }
 
   /// Where a supervisor has put what it read of that file.
   @Option(help: .hidden)

@@ -6,6 +6,7 @@ import Dossier
 /// environment and `socket_directory = …` in the file.
 package enum Setting: String, CaseIterable {
   case database
+  case migrateDatabase = "migrate_database"
   case masterKey = "master_key"
   case issuer
   case app
@@ -22,6 +23,7 @@ package enum Setting: String, CaseIterable {
   case connections
   case drainSeconds = "drain_seconds"
   case log
+  case operationsNetworks = "operations_networks"
   case mail
   case mailUser = "mail_user"
   case mailPassword = "mail_password"
@@ -50,8 +52,12 @@ package enum Setting: String, CaseIterable {
     case .argon2Passes: String(HashingCost.least.passes)
     case .connections: "512"
     case .drainSeconds: "30"
+    case .operationsNetworks:
+      "networks, as 10.0.0.0/8, that may ask for /metrics, /readyz and /healthz beside this machine; nginx has to let them too"
     case .log: "requests"
-    case .mail, .mailUser, .mailPassword, .pictureProgram, .pictureFolder: ""
+    case .migrateDatabase, .operationsNetworks, .mail, .mailUser, .mailPassword, .pictureProgram,
+      .pictureFolder:
+      ""
     case .mailTLS: "required"
     case .issuerNetwork: "public"
     }
@@ -68,6 +74,7 @@ package enum Setting: String, CaseIterable {
   package var meaning: String {
     switch self {
     case .database: "connection string of PostgreSQL, as libpq takes it"
+    case .migrateDatabase: "for dossier-migrate, as the owner of the schema"
     case .masterKey:
       "secret of 32 bytes or more, in base64; of several, by commas or lines, the first seals and all open"
     case .issuer: "the deployment's URL, the iss of its tokens"
@@ -92,6 +99,8 @@ package enum Setting: String, CaseIterable {
     case .issuerNetwork: "where issuers' keys are fetched: public, or any (also plain http)"
     case .pictureProgram: "path of dossier-pictures; empty is beside this program"
     case .pictureFolder: "folder that nginx shows pictures from; empty keeps them in the database"
+    case .operationsNetworks:
+      "networks, as 10.0.0.0/8, that may ask for /metrics, /readyz and /healthz beside this machine; nginx has to let them too"
     case .log: "requests: a line for each; errors: only for what failed in the server"
     }
   }

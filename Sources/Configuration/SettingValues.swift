@@ -3,7 +3,11 @@ import FoundationEssentials
 /// The settings by name, each with where it came from: a flag, the environment or the file.
 package struct SettingValues {
   private var values: [Setting: (value: String, source: String)] = [:]
+  /// By what name each was said, and where.
+  private var names: [Setting: (place: String, name: String)] = [:]
   package private(set) var problems: [String] = []
+  /// Names the file of settings.
+  static let configVariable = "DOSSIER_CONFIG"
 
   /// - Parameters:
   ///   - flags: `name=value`.
@@ -39,16 +43,48 @@ package struct SettingValues {
       problems.append("\(source): \(text) is not name = value")
       return
     }
-    guard let setting = Setting(rawValue: parts[0].trimmed) else {
-      problems.append("\(source): there is no setting \(parts[0].trimmed)")
+    let (name, value) = (parts[0].trimmed, parts[1].trimmed)
+    if let setting = Setting(rawValue: name) {
+      set(setting, to: value, from: source, as: name)
+    } else if name.hasSuffix("_file"), let setting = Setting(rawValue: String(name.dropLast(5))) {
+      set(setting, toContentsOf: value, from: source, as: name)
+    } else {
+      problems.append("\(source): there is no setting \(name)")
+    }
+  }
+
+  /// Where a file of settings says a value and a file that holds it, the later line would count, and
+  /// whoever edits the other would wonder.
+  private mutating func set(
+    _ setting: Setting,
+    to value: String,
+    from source: String,
+    as name: String
+  ) {
+    let place = source.prefix { $0 != ":" }
+    if let other = names[setting], other.place == place, other.name != name {
+      problems.append("\(source): both \(other.name) and \(name) are set")
+    }
+    names[setting] = (String(place), name)
+    values[setting] = (value, source)
+  }
+
+  private mutating func set(
+    _ setting: Setting,
+    toContentsOf path: String,
+    from source: String,
+    as name: String
+  ) {
+    guard let text = SettingsFile(path: path).text else {
+      problems.append("\(source): the file \(path) cannot be read")
       return
     }
-    values[setting] = (parts[1].trimmed, source)
+    set(setting, to: text[...].trimmed, from: "\(source) (\(path))", as: name)
   }
 
   private mutating func readEnvironment(_ environment: [String: String]) {
     for (name, value) in environment.sorted(by: { $0.key < $1.key })
-    where name.hasPrefix("DOSSIER_") && !name.hasPrefix("DOSSIER_MIGRATE_") {
+    where name.hasPrefix("DOSSIER_") && name != Self.configVariable {
       let isFile = name.hasSuffix("_FILE")
       let plain = isFile ? String(name.dropLast(5)) : name
       guard let setting = Setting.allCases.first(where: { $0.environmentName == plain }) else {
@@ -57,12 +93,10 @@ package struct SettingValues {
       }
       if isFile, environment[plain] != nil {
         problems.append("environment: both \(plain) and \(name) are set")
-      } else if !isFile {
-        values[setting] = (value, name)
-      } else if let text = try? String(contentsOfFile: value, encoding: .utf8) {
-        values[setting] = (text[...].trimmed, "\(name) (\(value))")
+      } else if isFile {
+        set(setting, toContentsOf: value, from: name, as: name)
       } else {
-        problems.append("\(name): the file \(value) cannot be read")
+        set(setting, to: value, from: name, as: name)
       }
     }
   }
@@ -79,6 +113,17 @@ package struct SettingValues {
     }.joined(separator: "\n")
   }
 
+  /// Every setting there is, as a table in Markdown.
+  package static var table: String {
+    let rows = Setting.allCases.map { setting in
+      let usual = setting.defaultValue.map { $0.isEmpty ? "" : "`\($0)`" } ?? "(none)"
+      let change = setting.needsRestart ? "restart" : "reload"
+      return "| `\(setting.rawValue)` | \(usual) | \(setting.meaning) | \(change) |"
+    }
+    return (["| name | default | meaning | a change needs |", "|---|---|---|---|"] + rows)
+      .joined(separator: "\n")
+  }
+
   /// What has changed since and only counts after a restart.
   package func needingRestart(since earlier: SettingValues) -> [String] {
     Setting.allCases.filter(\.needsRestart).compactMap { setting in
@@ -92,7 +137,9 @@ package struct SettingValues {
     case .masterKey: "********"
     case .mailPassword where !value.isEmpty: "********"
     // A connection string may have a password in either of its forms.
-    case .database where value.contains("password") || value.contains("://"): "********"
+    case .database where value.contains("password") || value.contains("://"),
+      .migrateDatabase where value.contains("password") || value.contains("://"):
+      "********"
     default: value
     }
   }

@@ -63,27 +63,14 @@ package struct IPAddress: Sendable, Equatable {
     return Self.global.contains(bytes) && !Self.reservedOfGlobal.contains { $0.contains(bytes) }
   }
 
-  private struct Block {
-    let prefix: [UInt8]
-    let bits: Int
-
-    func contains(_ bytes: [UInt8]) -> Bool {
-      for (index, byte) in prefix.enumerated() {
-        let significant = min(8, bits - index * 8)
-        guard (bytes[index] ^ byte) >> (8 - significant) == 0 else { return false }
-      }
-      return true
-    }
-  }
-
   private static let reserved = [
-    Block(prefix: [0], bits: 8), Block(prefix: [10], bits: 8),
-    Block(prefix: [100, 64], bits: 10), Block(prefix: [127], bits: 8),
-    Block(prefix: [169, 254], bits: 16), Block(prefix: [172, 16], bits: 12),
-    Block(prefix: [192, 0, 0], bits: 24), Block(prefix: [192, 0, 2], bits: 24),
-    Block(prefix: [192, 88, 99], bits: 24), Block(prefix: [192, 168], bits: 16),
-    Block(prefix: [198, 18], bits: 15), Block(prefix: [198, 51, 100], bits: 24),
-    Block(prefix: [203, 0, 113], bits: 24), Block(prefix: [224], bits: 3),
+    IPNetwork(prefix: [0], bits: 8), IPNetwork(prefix: [10], bits: 8),
+    IPNetwork(prefix: [100, 64], bits: 10), IPNetwork(prefix: [127], bits: 8),
+    IPNetwork(prefix: [169, 254], bits: 16), IPNetwork(prefix: [172, 16], bits: 12),
+    IPNetwork(prefix: [192, 0, 0], bits: 24), IPNetwork(prefix: [192, 0, 2], bits: 24),
+    IPNetwork(prefix: [192, 88, 99], bits: 24), IPNetwork(prefix: [192, 168], bits: 16),
+    IPNetwork(prefix: [198, 18], bits: 15), IPNetwork(prefix: [198, 51, 100], bits: 24),
+    IPNetwork(prefix: [203, 0, 113], bits: 24), IPNetwork(prefix: [224], bits: 3),
   ]
   /// `::ffff:0:0/96`, RFC 4291 section 2.5.5.2.
   private static let mapping: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff]
@@ -92,11 +79,12 @@ package struct IPAddress: Sendable, Equatable {
   /// `::1`.
   private static let loopback: [UInt8] = Array(repeating: 0, count: 15) + [1]
   /// All that is assigned for global unicast: `2000::/3`.
-  private static let global = Block(prefix: [0x20], bits: 3)
+  private static let global = IPNetwork(prefix: [0x20], bits: 3)
   /// Of these, protocol assignments with Teredo, documentation, and 6to4.
   private static let reservedOfGlobal = [
-    Block(prefix: [0x20, 0x01, 0x00], bits: 23), Block(prefix: [0x20, 0x01, 0x0d, 0xb8], bits: 32),
-    Block(prefix: [0x20, 0x02], bits: 16), Block(prefix: [0x3f, 0xff, 0x00], bits: 20),
+    IPNetwork(prefix: [0x20, 0x01, 0x00], bits: 23),
+    IPNetwork(prefix: [0x20, 0x01, 0x0d, 0xb8], bits: 32),
+    IPNetwork(prefix: [0x20, 0x02], bits: 16), IPNetwork(prefix: [0x3f, 0xff, 0x00], bits: 20),
   ]
 }
 

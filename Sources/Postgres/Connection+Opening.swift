@@ -23,6 +23,13 @@ extension Connection {
       try await connection.finishOpening(within: settings.timeout)
     } catch {
       connection.fail(error)
+      // PgBouncer's answer to the settings that every connection of ours asks for.
+      guard !error.message.contains("unsupported startup parameter") else {
+        throw DatabaseError(
+          .connectionFailure,
+          "\(error.message) (PgBouncer is not supported: name PostgreSQL itself)"
+        )
+      }
       throw error
     }
     connection.start()

@@ -14,7 +14,7 @@ extension Service {
     } catch {
       throw .failure(error)
     }
-    if access == .loopback, !call.request.origin.isLocal { throw .notLoopback }
+    if access == .loopback, !isOperators(call.request.origin) { throw .notLoopback }
   }
 
   private func identify(

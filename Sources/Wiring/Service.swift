@@ -9,20 +9,24 @@ package import HTTP
   private let router = Router()
   private var endpoints: [Endpoint] = []
   private let wires: [ServedWire]
+  private let isOfOperators: @EventLoop (Origin) -> Bool
 
   /// - Parameters:
   ///   - wires: of which the first speaks to those whose path is no wire's.
   ///   - tokens: who reads and issues access tokens.
+  ///   - isOfOperators: from where, beside this machine, the server's own routes may be asked.
   ///   - store: makes the store of one request.
   package init(
     wires: [any Wire],
     tokens: AccessTokens,
+    isOfOperators: @escaping @EventLoop (Origin) -> Bool = { _ in false },
     store: @escaping @EventLoop () -> Store
   ) {
     precondition(!wires.isEmpty, "a service without a wire")
     self.wires = wires.map(ServedWire.init)
     self.tokens = tokens
     makeStore = store
+    self.isOfOperators = isOfOperators
     for served in self.wires {
       for route in served.wire.routes {
         router.add(route.method, route.pattern, endpoints.count)
@@ -30,6 +34,9 @@ package import HTTP
       }
     }
   }
+
+  /// Whether the server's own routes may be asked from there.
+  func isOperators(_ origin: Origin) -> Bool { origin.isLocal || isOfOperators(origin) }
 
   /// What will be known of a request.
   package func call(_ request: Request, _ body: any BodySource) -> Call {

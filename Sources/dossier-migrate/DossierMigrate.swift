@@ -1,4 +1,5 @@
 import ArgumentParser
+import Configuration
 import EventLoop
 import FoundationEssentials
 import Glibc
@@ -27,12 +28,17 @@ import Postgres
 /// What all commands take.
 struct FolderOptions: ParsableArguments {
   @Option(name: .customLong("migrations"), help: "The folder of the migrations.")
-  var path = "migrations"
+  var path = Self.usualPath
 
   @Flag(help: "No progress lines.")
   var quiet = false
 
   var folder: MigrationFolder { MigrationFolder(path) }
+
+  /// That of a checkout, or else that of the installed package.
+  private static let usualPath =
+    FileManager.default.fileExists(atPath: "migrations")
+    ? "migrations" : "/usr/share/dossier/migrations"
 }
 
 /// What the commands take that connect.
@@ -43,27 +49,26 @@ struct DatabaseOptions: ParsableArguments {
     name: .customLong("database"),
     help: ArgumentHelp(
       "A connection string or URI of libpq.",
-      discussion: "Without it DOSSIER_MIGRATE_DATABASE, or the file that "
-        + "DOSSIER_MIGRATE_DATABASE_FILE names."
+      discussion: "Without it the setting migrate_database: DOSSIER_MIGRATE_DATABASE, or the file "
+        + "that DOSSIER_MIGRATE_DATABASE_FILE names, or that of --config."
     )
   )
   var given: String?
 
+  @OptionGroup var settings: ConfigurationOptions
+
   /// The connection string.
   func conninfo() throws -> String {
-    let environment = ProcessInfo.processInfo.environment
     if let given { return given }
-    if let value = environment["DOSSIER_MIGRATE_DATABASE"] { return value }
-    guard let path = environment["DOSSIER_MIGRATE_DATABASE_FILE"] else {
-      throw ValidationError(
-        "Give --database, DOSSIER_MIGRATE_DATABASE or DOSSIER_MIGRATE_DATABASE_FILE."
-      )
+    let values = settings.values
+    if let value = values[.migrateDatabase]?.value, !value.isEmpty { return value }
+    // Of others the programs that serve complain.
+    let problems = values.problems.filter {
+      $0.contains("migrate_database") || $0.contains("MIGRATE")
     }
-    guard let data = try? Data(contentsOf: URL(filePath: path)) else {
-      throw ValidationError("DOSSIER_MIGRATE_DATABASE_FILE: cannot read \(path).")
-    }
-    let text = String(decoding: data, as: UTF8.self)
-    return String(text.reversed().drop { $0.isWhitespace }.reversed())
+    throw ValidationError(
+      (problems + ["Give --database or the setting migrate_database."]).joined(separator: "\n")
+    )
   }
 
   /// Connects.

@@ -74,7 +74,7 @@ enum CommandFailure: Error {
       switch fault.check {
       case .database: .cannotConnect
       case .masterKey: .configuration
-      case .readOnly, .schema, .grants, .app: .notReady
+      case .pooler, .readOnly, .schema, .grants, .app: .notReady
       }
     }
   }

@@ -13,8 +13,8 @@ struct Dossierd: ParsableCommand {
     abstract: "The server of Dossier: FastCGI workers for nginx.",
     version: Version.text,
     subcommands: [
-      Run.self, WorkerCommand.self, ReloadCommand.self, Config.self, Routes.self, Upstream.self,
-      SocketUnit.self, FastCGIParameters.self, ErrorPages.self,
+      Run.self, WorkerCommand.self, ReloadCommand.self, Config.self, Settings.self, Routes.self,
+      Upstream.self, SocketUnit.self, FastCGIParameters.self, ErrorPages.self,
     ],
     defaultSubcommand: Run.self
   )
@@ -170,6 +170,14 @@ struct Config: ParsableCommand {
   }
 }
 
+struct Settings: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Print every setting there is, with its default and meaning."
+  )
+
+  func run() throws { print(SettingValues.table) }
+}
+
 struct Routes: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Print every route of the API: method, path, access and what it does."
@@ -190,10 +198,12 @@ struct Upstream: ParsableCommand {
 
   func run() throws {
     let configuration = try options.configuration(tell: complain)
-    // No server is ever counted as failed: a socket outlives its worker, and what connects to it waits
-    // for the next one.
+    // A socket file outlives its worker, and what connects to it waits for the next one: no such server
+    // is ever counted as failed. Of another host that is silent nobody waits for each port again and
+    // again.
+    let failures = configuration.listen == nil ? "max_fails=0" : "max_fails=1 fail_timeout=30s"
     let servers = (0..<configuration.workers).map { index in
-      "  server \(SocketName(index, configuration).nginx) max_fails=0;"
+      "  server \(SocketName(index, configuration).nginx) \(failures);"
     }
     // A worker that ends waits until nginx has closed its connections: the last three lines bound
     // that time.

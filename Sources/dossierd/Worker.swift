@@ -147,7 +147,10 @@ import Wiring
       // nginx waits 15 s for an answer.
       calculator: FairPool(name: "calculator", threads: 2, waiting: 64, patience: .seconds(8))
     )
-    service = Service(wires: wires, tokens: tokens) { store.another() }
+    let networks = configuration.operationsNetworks
+    service = Service(wires: wires, tokens: tokens, isOfOperators: { $0.isIn(networks) }) {
+      store.another()
+    }
   }
 
   /// What takes mail; one that cannot be right any more is as none, and the log says why.

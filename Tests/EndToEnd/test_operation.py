@@ -39,7 +39,45 @@ class Documentation(unittest.TestCase):
             self.assertIn(family, readme, path)
 
 
+    def test_the_operators_guide_has_every_setting_as_the_program_tells_it(self):
+        guide = (ROOT / "deploy/README.md").read_text()
+        table = guide.split("<!-- what `dossierd settings` prints -->\n")[1].split("<!--")[0]
+        self.assertEqual(table, dossierd("settings").stdout)
+
+    def test_the_settings_that_are_shipped_are_settings(self):
+        shipped = (ROOT / "deploy/dossier.conf").read_text()
+        # What stands in comments too.
+        shipped = re.sub(r"(?m)^# (\w+ = )", r"\1", shipped)
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ["master-key", "mail-password"]:
+                with open(f"{folder}/{name}", "w") as file:
+                    file.write(KEY)
+            path = f"{folder}/dossier.conf"
+            with open(path, "w") as file:
+                file.write(shipped.replace("/etc/dossier", folder).replace("/var/lib/dossier/pictures", folder))
+            shown = dossierd("config", DOSSIER_CONFIG=path)
+        self.assertEqual((shown.returncode, shown.stderr), (0, ""))
+        self.assertIn(f"workers = 2    # {path}:", shown.stdout)
+
+
 class Settings(unittest.TestCase):
+    def test_a_value_and_a_file_that_holds_it_are_not_both_said_in_one_place(self):
+        with tempfile.NamedTemporaryFile("w") as key, tempfile.NamedTemporaryFile("w") as file:
+            key.write(KEY + "\n")
+            key.flush()
+            file.write(f"database = x\nmaster_key_file = {key.name}\n")
+            file.flush()
+            shown = dossierd("config", "--config", file.name)
+            self.assertEqual(shown.returncode, 0, shown.stderr)
+            self.assertIn(f"master_key = ********    # {file.name}:2 ({key.name})", shown.stdout)
+            file.write(f"master_key = {KEY}\n")
+            file.flush()
+            refused = dossierd("config", "--config", file.name)
+            self.assertEqual(refused.returncode, 78)
+            self.assertIn("both master_key_file and master_key are set", refused.stderr)
+            refused = dossierd("config", "--set", "master_key_file=/nonexistent")
+            self.assertIn("the file /nonexistent cannot be read", refused.stderr)
+
     def test_flags_go_over_the_environment_over_the_file_and_secrets_are_hidden(self):
         with tempfile.NamedTemporaryFile("w", suffix=".conf") as file:
             file.write(f"# ours\nmaster_key = {KEY}\nworkers = 3\nissuer = https://file\napp = file\n")

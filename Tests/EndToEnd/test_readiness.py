@@ -5,7 +5,7 @@ import subprocess
 import unittest
 
 from cases import Case
-from machine import BUILD, TOOLS, wait_until
+from machine import AS_POSTGRES, BUILD, TOOLS, free_port, is_listening, wait_until
 
 
 class Readiness(Case):
@@ -131,6 +131,37 @@ class Readiness(Case):
 
 
 class AtTheStart(Case):
+    def test_a_pooler_is_told(self):
+        port, folder = free_port(), self.site.folder
+        pooler = folder / "pgbouncer"
+        pooler.mkdir()
+        for ignored, words in [("", "PgBouncer is not supported"),
+                               ("options", "not ready: pooler: ")]:
+            with self.subTest(ignored=ignored):
+                (pooler / "ini").write_text(
+                    f"[databases]\ndossier = host={folder}\n[pgbouncer]\nlisten_addr = 127.0.0.1\n"
+                    f"listen_port = {port}\nunix_socket_dir =\nauth_type = any\n"
+                    f"auth_file = {pooler}/users\npool_mode = transaction\n"
+                    f"ignore_startup_parameters = {ignored}\n")
+                # Whom it connects as is in the connection string of its database.
+                text = (pooler / "ini").read_text().replace(
+                    f"host={folder}", f"host={folder} user=server")
+                (pooler / "ini").write_text(text)
+                (pooler / "users").write_text("")
+                started = subprocess.Popen(
+                    [*AS_POSTGRES, "pgbouncer", pooler / "ini"], stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL)
+                before = self.site.environment["DOSSIER_DATABASE"]
+                try:
+                    wait_until(lambda: is_listening(port), what="PgBouncer")
+                    self.restart(ready=False, DOSSIER_DATABASE=
+                                 f"host=127.0.0.1 port={port} user=server dbname=dossier")
+                    wait_until(lambda: words in self.site.get("/readyz").body.decode(), what=words)
+                finally:
+                    self.restart(DOSSIER_DATABASE=before)
+                    started.terminate()
+                    started.wait(60)
+
     def test_a_database_without_tables_and_an_unknown_app_are_told(self):
         subprocess.run([TOOLS / "createdb", "-h", self.site.folder, "-U", "owner", "empty"],
                        check=True)

@@ -2,6 +2,8 @@ package import Postgres
 
 /// What the server says of itself and of the role that asks.
 struct ServerState: RowDecodable {
+  /// Whether it ends statements that take too long, as every connection of ours asks for.
+  let hasTimeout: Bool
   let isReadOnly: Bool
   let hasLedger: Bool
   let role: String
@@ -9,10 +11,11 @@ struct ServerState: RowDecodable {
   let forbiddenTable: String?
 
   init(from row: Row) throws(DatabaseError) {
-    isReadOnly = try row.bool(0)
-    hasLedger = try row.bool(1)
-    role = try row.text(2)
-    forbiddenTable = row.text(ifAny: 3)
+    hasTimeout = try row.bool(0)
+    isReadOnly = try row.bool(1)
+    hasLedger = try row.bool(2)
+    role = try row.text(3)
+    forbiddenTable = row.text(ifAny: 4)
   }
 }
 
@@ -21,7 +24,8 @@ package enum ReadinessQueries {
   static let server = Statement<ServerState>(
     "readiness.server",
     """
-    select current_setting('transaction_read_only')::boolean,
+    select current_setting('statement_timeout') <> '0',
+      current_setting('transaction_read_only')::boolean,
       coalesce(has_table_privilege(to_regclass('schema_migrations'), 'select'), false),
       current_user::text,
       (select min(c.relname)::text from pg_class c

@@ -16,6 +16,7 @@ package import Postgres
   /// Something that must hold.
   package enum Condition: String, Sendable {
     case database
+    case pooler
     case readOnly = "read_only"
     case schema
     case grants
@@ -52,6 +53,13 @@ package import Postgres
 
   private func found() async throws(DatabaseError) -> Fault? {
     guard let server = try await database.read(ReadinessQueries.server).first else { return nil }
+    guard server.hasTimeout else {
+      return Fault(
+        check: .pooler,
+        reason: "what is set for the connection does not reach the server: name PostgreSQL itself "
+          + "in `database`, and no PgBouncer"
+      )
+    }
     if server.isReadOnly {
       return Fault(
         check: .readOnly,

@@ -122,4 +122,9 @@ package struct Origin: Sendable {
   ///
   /// `unix:` is what nginx says of a client on a Unix socket.
   package var isLocal: Bool { text == "unix:" || ip?.isLoopback == true }
+
+  /// Whether the caller is in one of some networks.
+  package func isIn(_ networks: [IPNetwork]) -> Bool {
+    !networks.isEmpty && ip.map { ip in networks.contains { $0.contains(ip) } } == true
+  }
 }

@@ -1,0 +1,57 @@
+"""The metrics, and what is made of them for Prometheus and Grafana."""
+
+import json
+import re
+import subprocess
+import tempfile
+import unittest
+
+from cases import Case
+from deployment import ROOT
+
+MONITORING = ROOT / "deploy/monitoring"
+
+
+class Monitoring(Case):
+    def families(self):
+        text = self.site.get("/metrics").body.decode()
+        return set(re.findall(r"^# TYPE (\w+) ", text, re.M))
+
+    def named(self, text):
+        """The families that a text of expressions names."""
+        names = set(re.findall(r"\bdossier_\w+", text))
+        return {re.sub(r"_(bucket|sum|count)$", "", name) for name in names}
+
+    def test_the_metrics_are_what_prometheus_takes(self):
+        self.site.login()
+        with tempfile.TemporaryFile() as file:
+            file.write(self.site.get("/metrics").body)
+            file.seek(0)
+            checked = subprocess.run(["promtool", "check", "metrics"], stdin=file,
+                                     capture_output=True, text=True)
+        # It has an opinion about names besides, and ends with 3 then.
+        self.assertIn(checked.returncode, (0, 3), checked.stdout + checked.stderr)
+        self.assertNotIn("error while linting", checked.stderr)
+
+    def test_rules_are_valid_and_of_metrics_that_there_are(self):
+        checked = subprocess.run(["promtool", "check", "rules", MONITORING / "alerts.yml"],
+                                 capture_output=True, text=True)
+        self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
+        named = self.named((MONITORING / "alerts.yml").read_text())
+        self.assertGreater(len(named), 8)
+        self.assertEqual(named - self.families(), set())
+
+    def test_the_dashboard_shows_every_metric_but_what_it_need_not(self):
+        dashboard = json.loads((MONITORING / "grafana.json").read_text())
+        shown = self.named(" ".join(
+            target["expr"] for panel in dashboard["panels"] for target in panel["targets"]))
+        self.assertEqual(shown - self.families(), set())
+        self.assertEqual(self.families() - shown, {"dossier_info", "dossier_longest_turn_seconds"})
+
+    def test_who_answers_says_which_program_it_is_on_which_host(self):
+        text = self.site.get("/metrics").body.decode()
+        self.assertRegex(text, r'(?m)^dossier_info\{version="[\d.]+",host="[^"]+"\} 1$')
+
+
+if __name__ == "__main__":
+    unittest.main()
