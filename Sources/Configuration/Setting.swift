@@ -52,8 +52,6 @@ package enum Setting: String, CaseIterable {
     case .argon2Passes: String(HashingCost.least.passes)
     case .connections: "512"
     case .drainSeconds: "30"
-    case .operationsNetworks:
-      "networks, as 10.0.0.0/8, that may ask for /metrics, /readyz and /healthz beside this machine; nginx has to let them too"
     case .log: "requests"
     case .migrateDatabase, .operationsNetworks, .mail, .mailUser, .mailPassword, .pictureProgram,
       .pictureFolder:

@@ -1,4 +1,4 @@
-import Outbound
+package import Outbound
 import Postgres
 
 /// Whose data a call is about, and by what right it is made.
