@@ -7,6 +7,8 @@ import tempfile
 import unittest
 
 from cases import Case
+from asking import ADDRESS
+from deployment import Deployment
 from machine import ROOT
 
 MONITORING = ROOT / "deploy/monitoring"
@@ -51,6 +53,21 @@ class Monitoring(Case):
     def test_who_answers_says_which_program_it_is_on_which_host(self):
         text = self.site.get("/metrics").body.decode()
         self.assertRegex(text, r'(?m)^dossier_info\{version="[\d.]+",host="[^"]+"\} 1$')
+
+
+class Elsewhere(unittest.TestCase):
+    def test_networks_that_are_named_may_ask_and_others_may_not(self):
+        site = Deployment(
+            settings=[("DOSSIER_OPERATIONS_NETWORKS", "198.51.100.0/24, 2001:db8::/32")],
+            nginx=[("    allow ::1;\n    deny all;",
+                    "    allow ::1;\n    allow 198.51.100.0/23;\n    allow 2001:db8::/32;\n"
+                    "    deny all;")])
+        self.addCleanup(site.stop)
+        for path in ["/metrics", "/readyz", "/healthz"]:
+            for address, status in [("198.51.100.9", 200), ("2001:db8::9", 200),
+                                    ("198.51.101.9", 403), ("203.0.113.9", 403)]:
+                answer = site.get(path, headers={ADDRESS: address})
+                self.assertEqual(answer.status, status, (path, address, answer.body))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,71 @@
+"""The schema of the next release comes and goes under load, and the workers are replaced."""
+
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import writing
+from deployment import BUILD, Deployment
+
+# What a next release may bring to the schema while the programs of this one go on.
+NEXT = """-- What a next release brings.
+
+-- migrate: up
+alter table users add column next_release text;
+create table next_release (user_id object_id primary key references users on delete cascade);
+-- migrate: down
+drop table next_release;
+alter table users drop column next_release;
+"""
+NEXT_INDEX = """-- migrate: no transaction
+-- migrate: up
+create index concurrently users_by_next_release on users (next_release);
+-- migrate: down
+drop index concurrently users_by_next_release;
+"""
+
+
+class Upgrade(unittest.TestCase):
+    def setUp(self):
+        self.site = Deployment()
+        self.addCleanup(self.site.stop)
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.migrations = pathlib.Path(folder.name) / "migrations"
+        shutil.copytree(writing.ROOT / "migrations", self.migrations)
+        (self.migrations / "9001_next.sql").write_text(NEXT)
+        (self.migrations / "9002_next_index.sql").write_text(NEXT_INDEX)
+
+    def migrate(self, *arguments):
+        subprocess.run(
+            [BUILD / "dossier-migrate", *arguments, "--quiet", "--migrations", self.migrations,
+             "--database", self.site.conninfo("owner")], check=True, stdout=subprocess.DEVNULL)
+
+    def reload(self):
+        subprocess.run([BUILD / "dossierd", "reload", str(self.site.supervisor.pid)], check=True)
+
+    def test_no_request_fails_on_the_way_up_and_down(self):
+        before = self.site.sql("select max(version) from schema_migrations")
+        load = writing.Writing(self.site)
+        self.addCleanup(load.stop)
+        load.go_on()
+        self.migrate("up", "--grant-to", "server")
+        load.go_on()
+        self.reload()
+        load.go_on()
+        self.assertEqual(self.site.sql("select max(version) from schema_migrations"), "9002")
+        # And back: programs first, the schema then.
+        self.reload()
+        load.go_on()
+        self.migrate("to", before)
+        load.go_on()
+        load.stop()
+        self.assertEqual(set(load.statuses), {200})
+        self.assertEqual(load.lost(), [])
+        self.assertEqual(self.site.get("/readyz").status, 200)
+
+
+if __name__ == "__main__":
+    unittest.main()
