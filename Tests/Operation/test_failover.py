@@ -6,7 +6,8 @@ import subprocess
 import unittest
 
 import writing
-from deployment import AS_POSTGRES, IS_ROOT, TOOLS, Deployment, wait_until
+from deployment import Deployment
+from machine import AS_POSTGRES, IS_ROOT, TOOLS, wait_until
 
 
 class Failover(unittest.TestCase):

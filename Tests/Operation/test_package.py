@@ -12,7 +12,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "Tests/EndToEnd"))
-from deployment import free_port, wait_until
+from machine import free_port, wait_until
 
 # Programs that are built already, linked as deploy/package does; without it they are built.
 PROGRAMS = os.environ.get("DOSSIER_TEST_RELEASE")

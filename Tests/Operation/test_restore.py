@@ -5,7 +5,8 @@ import unittest
 
 import writing
 from cases import Case
-from deployment import BUILD, MERGE, TOOLS
+from asking import MERGE
+from machine import BUILD, TOOLS
 
 
 class Restore(Case):

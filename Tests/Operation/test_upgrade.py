@@ -7,7 +7,8 @@ import tempfile
 import unittest
 
 import writing
-from deployment import BUILD, Deployment
+from deployment import Deployment
+from machine import BUILD
 
 # What a next release may bring to the schema while the programs of this one go on.
 NEXT = """-- What a next release brings.

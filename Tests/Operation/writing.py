@@ -6,7 +6,8 @@ import threading
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "Tests/EndToEnd"))
-from deployment import MERGE, wait_until
+from asking import MERGE
+from machine import wait_until
 
 
 class Writing:
