@@ -118,6 +118,19 @@ class Creation(Case):
                     "insufficient_scope")
         self.expect(self.post("/v1/users", {"metadata": {}}, token=poor), 201)
 
+    def test_an_address_is_stored_in_the_form_that_can_be_sent_mail(self):
+        # In full-width letters; where no form can be sent mail, it stays as it was told.
+        wide = "".join(chr(ord(letter) + 0xfee0) for letter in "wide") + "@example.com"
+        for told, stored in [(wide, "wide@example.com"),
+                             ("J\u00fcrgen@example.com", "J\u00fcrgen@example.com")]:
+            with self.subTest(told):
+                made = self.expect(
+                    self.create(email=told, email_verified=True, password="correct horse"), 201)
+                self.assertEqual(made.json["email"], stored)
+                self.expect(self.login(told), 200)
+        self.expect(self.post("/v1/password/reset-request", {"email": wide}), 202)
+        self.expect(self.reset(self.site.mailed("wide@example.com", "dpr"), "battery staple"), 204)
+
 
 if __name__ == "__main__":
     unittest.main()
