@@ -325,7 +325,7 @@ CREATE TABLE public.unconfirmed_emails (
 
 CREATE FUNCTION public.is_unused(u public.users, days integer) RETURNS boolean
     LANGUAGE sql STABLE PARALLEL SAFE
-    RETURN ((days > 0) AND (u).anonymous AND ((u).version = 1) AND (GREATEST((u).created_at, (u).last_login_at) < (now() - ((days)::double precision * '1 day'::interval))) AND (num_nonnulls((u).email, (u).name, (u).given_name, (u).family_name, (u).nickname, (u).phone, (u).locale, (u).zone, (u).picture) = 0) AND (EXISTS (SELECT FROM public.identities t WHERE (((t.user_id)::text = ((is_unused.u).user_id)::text) AND (t.provider = 'anonymous'::text)))) AND (NOT (EXISTS (SELECT FROM public.identities t WHERE (((t.user_id)::text = ((is_unused.u).user_id)::text) AND (t.provider <> 'anonymous'::text))))) AND (NOT (EXISTS (SELECT FROM public.sessions t WHERE (((t.user_id)::text = ((is_unused.u).user_id)::text) AND (t.refreshed_at >= (now() - ((is_unused.days)::double precision * '1 day'::interval))))))) AND (NOT (EXISTS (SELECT FROM public.documents t WHERE (((t.user_id)::text = ((is_unused.u).user_id)::text) AND (t.deleted_at IS NULL))))) AND (NOT (EXISTS (SELECT FROM public.document_versions t WHERE ((t.user_id)::text = ((is_unused.u).user_id)::text)))) AND (NOT (EXISTS (SELECT FROM public.properties t WHERE ((t.user_id)::text = ((is_unused.u).user_id)::text)))) AND (NOT (EXISTS (SELECT FROM public.pictures t WHERE ((t.user_id)::text = ((is_unused.u).user_id)::text)))) AND (NOT (EXISTS (SELECT FROM public.api_keys t WHERE ((t.user_id)::text = ((is_unused.u).user_id)::text)))) AND (NOT (EXISTS (SELECT FROM public.unconfirmed_emails t WHERE ((t.user_id)::text = ((is_unused.u).user_id)::text)))) AND (NOT (EXISTS (SELECT FROM public.passwords t WHERE ((t.user_id)::text = ((is_unused.u).user_id)::text)))));
+    RETURN ((days > 0) AND (u).anonymous AND ((u).blocked_at IS NULL) AND (GREATEST((u).created_at, (u).last_login_at) < (now() - ((days)::double precision * '1 day'::interval))) AND (num_nonnulls((u).email, (u).name, (u).given_name, (u).family_name, (u).nickname, (u).phone, (u).locale, (u).zone, (u).picture) = 0) AND (EXISTS (SELECT FROM public.identities t WHERE (((t.user_id)::text = ((is_unused.u).user_id)::text) AND (t.provider = 'anonymous'::text)))) AND (NOT (EXISTS (SELECT FROM public.identities t WHERE (((t.user_id)::text = ((is_unused.u).user_id)::text) AND (t.provider <> 'anonymous'::text))))) AND (NOT (EXISTS (SELECT FROM public.sessions t WHERE (((t.user_id)::text = ((is_unused.u).user_id)::text) AND (t.refreshed_at >= (now() - ((is_unused.days)::double precision * '1 day'::interval))))))) AND (NOT (EXISTS (SELECT FROM public.documents t WHERE (((t.user_id)::text = ((is_unused.u).user_id)::text) AND (t.deleted_at IS NULL))))) AND (NOT (EXISTS (SELECT FROM public.document_versions t WHERE ((t.user_id)::text = ((is_unused.u).user_id)::text)))) AND (NOT (EXISTS (SELECT FROM public.properties t WHERE ((t.user_id)::text = ((is_unused.u).user_id)::text)))) AND (NOT (EXISTS (SELECT FROM public.pictures t WHERE ((t.user_id)::text = ((is_unused.u).user_id)::text)))) AND (NOT (EXISTS (SELECT FROM public.api_keys t WHERE ((t.user_id)::text = ((is_unused.u).user_id)::text)))) AND (NOT (EXISTS (SELECT FROM public.unconfirmed_emails t WHERE ((t.user_id)::text = ((is_unused.u).user_id)::text)))) AND (NOT (EXISTS (SELECT FROM public.passwords t WHERE ((t.user_id)::text = ((is_unused.u).user_id)::text)))));
 
 
 --
@@ -379,12 +379,47 @@ CREATE FUNCTION public.new_object_id() RETURNS text
 
 
 --
+-- Name: patched_profile(public.users, jsonb); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.patched_profile(u public.users, patch jsonb) RETURNS TABLE(name text, given_name text, family_name text, nickname text, phone text, locale text, zone text)
+    LANGUAGE sql STABLE ROWS 1 PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT p.name,
+     p.given_name,
+     p.family_name,
+     p.nickname,
+     p.phone,
+     p.locale,
+     p.zone
+    FROM jsonb_populate_record(patched_profile.u, patched_profile.patch) p(user_id, app_id, anonymous, email, email_verified, name, given_name, family_name, nickname, phone, locale, zone, picture, version, property_floor, blocked_at, created_at, updated_at, last_login_at, login_count);
+END;
+
+
+--
 -- Name: profile_of(public.users); Type: FUNCTION; Schema: public; Owner: -
 --
 
-CREATE FUNCTION public.profile_of(u public.users) RETURNS text
-    LANGUAGE sql STABLE PARALLEL SAFE
-    RETURN (json_build_object('id', (u).user_id, 'created_at', (u).created_at, 'updated_at', (u).updated_at, 'version', (u).version, 'anonymous', (u).anonymous, 'blocked', ((u).blocked_at IS NOT NULL), 'email', (u).email, 'email_verified', (u).email_verified, 'name', (u).name, 'given_name', (u).given_name, 'family_name', (u).family_name, 'nickname', (u).nickname, 'phone', (u).phone, 'locale', (u).locale, 'zone', (u).zone, 'picture', (u).picture))::text;
+CREATE FUNCTION public.profile_of(u public.users) RETURNS TABLE(id text, created_at timestamp with time zone, updated_at timestamp with time zone, version bigint, anonymous boolean, blocked boolean, email text, email_verified boolean, name text, given_name text, family_name text, nickname text, phone text, locale text, zone text, picture text)
+    LANGUAGE sql STABLE ROWS 1 PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT (u).user_id AS user_id,
+     (u).created_at AS created_at,
+     (u).updated_at AS updated_at,
+     (u).version AS version,
+     (u).anonymous AS anonymous,
+     ((u).blocked_at IS NOT NULL),
+     (u).email AS email,
+     (u).email_verified AS email_verified,
+     (u).name AS name,
+     (u).given_name AS given_name,
+     (u).family_name AS family_name,
+     (u).nickname AS nickname,
+     (u).phone AS phone,
+     (u).locale AS locale,
+     (u).zone AS zone,
+     (u).picture AS picture;
+END;
 
 
 --
@@ -572,6 +607,23 @@ CREATE TABLE public.apps (
 
 
 --
+-- Name: app_records; Type: VIEW; Schema: public; Owner: -
+--
+
+CREATE VIEW public.app_records AS
+ SELECT a.app_id AS id,
+    a.name,
+    a.settings,
+    COALESCE(( SELECT string_agg(h.host, ' '::text ORDER BY h.host) AS string_agg
+           FROM public.app_hosts h
+          WHERE ((h.app_id)::text = (a.app_id)::text)), ''::text) AS hosts,
+    a.version,
+    a.created_at,
+    a.updated_at
+   FROM public.apps a;
+
+
+--
 -- Name: attempts; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -580,6 +632,28 @@ CREATE TABLE public.attempts (
     subject bytea NOT NULL,
     clear_at timestamp with time zone NOT NULL
 );
+
+
+--
+-- Name: audit_entries; Type: VIEW; Schema: public; Owner: -
+--
+
+CREATE VIEW public.audit_entries AS
+ SELECT a.event_id AS id,
+    a.at,
+    a.action,
+    a.actor,
+    NULLIF((a.user_id)::text, (a.app_id)::text) AS user_id,
+    a.session_id,
+    a.device_id,
+    host(a.address) AS address,
+    a.agent,
+    a.detail,
+    p.name AS app,
+    a.user_id AS subject_id,
+    a.app_id
+   FROM (public.audit a
+     LEFT JOIN public.apps p ON (((p.app_id)::text = (a.app_id)::text)));
 
 
 --
@@ -656,23 +730,21 @@ CREATE TABLE public.issuers (
 
 
 --
--- Name: mails; Type: TABLE; Schema: public; Owner: -
+-- Name: live_sessions; Type: VIEW; Schema: public; Owner: -
 --
 
-CREATE TABLE public.mails (
-    mail_id public.object_id NOT NULL,
-    app_id public.object_id NOT NULL,
-    kind text NOT NULL COLLATE pg_catalog."C",
-    sealed bytea NOT NULL,
-    user_id public.object_id,
-    token_hash bytea,
-    attempts integer DEFAULT 0 NOT NULL,
-    next_attempt_at timestamp with time zone DEFAULT now(),
-    last_error text,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    CONSTRAINT mails_kind_check CHECK ((kind = ANY (ARRAY['confirm'::text, 'reset'::text, 'change'::text, 'taken'::text])))
-);
+CREATE VIEW public.live_sessions AS
+ SELECT sessions.session_id AS id,
+    sessions.device_id,
+    sessions.provider,
+    host(sessions.address) AS address,
+    sessions.agent,
+    sessions.created_at,
+    sessions.refreshed_at,
+    sessions.expires_at,
+    sessions.user_id
+   FROM public.sessions
+  WHERE ((sessions.ended_at IS NULL) AND (sessions.expires_at > now()));
 
 
 --
@@ -725,6 +797,21 @@ CREATE TABLE public.search_indexes (
     CONSTRAINT search_indexes_path_check CHECK ((cardinality(path) > 0)),
     CONSTRAINT search_indexes_state_check CHECK ((state = ANY (ARRAY['building'::text, 'ready'::text, 'removing'::text])))
 );
+
+
+--
+-- Name: search_index_records; Type: VIEW; Schema: public; Owner: -
+--
+
+CREATE VIEW public.search_index_records AS
+ SELECT search_indexes.index_id AS id,
+    search_indexes.class,
+    to_json(search_indexes.path) AS path,
+    search_indexes.kind,
+    search_indexes.state,
+    search_indexes.created_at,
+    search_indexes.app_id
+   FROM public.search_indexes;
 
 
 --
