@@ -16,7 +16,8 @@ import Testing
     (.mailFromName, "{}", "{}"),
     (.mailFromName, "", ""),
     (.allowedOrigins, "[]", .array([])),
-    (.allowedOrigins, "https://a.example", "https://a.example"),
+    // One origin, or several by commas, is a list of them.
+    (.allowedOrigins, "https://a.example", .array(["https://a.example"])),
   ])
   func `a value is JSON where it is JSON of its setting's type`(
     setting: AppSetting,
