@@ -91,7 +91,10 @@ let package = Package(
     ),
     .target(
       name: "RESTWire",
-      dependencies: ["Dossier", "EventLoop", "HTTP", "JSON", "Operators", "Postgres", "Wiring"],
+      dependencies: [
+        "Dossier", "EventLoop", "HTTP", "JSON", "Operators", "Postgres", "Wiring",
+        .product(name: "Crypto", package: "swift-crypto"),
+      ],
       swiftSettings: house
     ),
     .target(

@@ -17,7 +17,7 @@ import Wiring
       "/v1/apps",
       access: .operator,
       body: .json(limit: 1_024),
-      takes: .body(["name": .slug]),
+      takes: .newApp,
       gives: [.created(.app, "The app.", fields: [.location])],
       refuses: [.appExists],
       summary: "Make an app"

@@ -9,12 +9,7 @@ import Wiring
     LoginResource.open(
       "/v1/confirm",
       4_096,
-      takes: .body(
-        ["token": .text],
-        optional: [
-          "password": .text.saying("of the user, unless a session that was opened by it is shown")
-        ]
-      ),
+      takes: .confirmation,
       gives: .noContent,
       refuses: [
         .mailTokenInvalid, .claimantUnproved, .emailTaken, .tooManyAttempts, .tokenInvalid,
@@ -37,7 +32,7 @@ import Wiring
     LoginResource.open(
       "/v1/confirm/request",
       1_024,
-      takes: .body(["email": .address]),
+      takes: .email,
       gives: .accepted(nil, "A mail is sent if somebody has the address."),
       refuses: [.wayInClosed, .tooManyAttempts, .mailNotConfigured],
       "Mail a token that confirms an email address"

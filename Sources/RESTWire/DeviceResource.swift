@@ -20,7 +20,7 @@ import Wiring
       "/v1/device/active",
       access: .device,
       body: .json(limit: 1_024),
-      takes: .body(["user_id": .id]),
+      takes: .choice,
       gives: [.ok(.grant)],
       refuses: [.notFound, .notLoggedIn, .switchingForbidden],
       summary: "Switch to another user of the device"

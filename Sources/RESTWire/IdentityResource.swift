@@ -36,7 +36,7 @@ import Wiring
         "/v1/me/api-keys",
         access: .user(scope: Scopes.updateIdentities),
         body: .json(limit: 1_024),
-        takes: .body(["name": .label]),
+        takes: .name,
         gives: [.created(.newAPIKey, "The API key.")],
         refuses: [.wayInClosed, .apiKeyLimit],
         summary: "Make an API key, which is shown this once"

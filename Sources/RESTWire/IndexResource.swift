@@ -23,7 +23,7 @@ import Wiring
       "/v1/indexes",
       access: .operator,
       body: .json(limit: 4_096),
-      takes: .body(["path": .text.like("metadata.theme"), "kind": .kind]),
+      takes: .newIndex,
       gives: [.accepted(.index, "It is built in the background.")],
       refuses: [.indexExists, .indexLimit],
       summary: "Declare a path that users can be searched by, when its state is ready",

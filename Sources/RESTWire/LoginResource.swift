@@ -10,7 +10,7 @@ import Wiring
     open(
       "/v1/login/anonymous",
       1_024,
-      takes: .body(),
+      takes: .nothing,
       gives: .ok(.grant),
       refuses: [.wayInClosed, .tooManyAttempts, .deviceFull],
       "Make a user without credentials and log it in"
@@ -48,7 +48,7 @@ import Wiring
     open(
       "/v1/login/jwt",
       20_000,
-      takes: .body(["token": .text]),
+      takes: .token,
       gives: .ok(.grant),
       refuses: [
         .wayInClosed, .wrongCredentials, .externalTokenInvalid, .issuerUnavailable, .deviceFull,
@@ -61,7 +61,7 @@ import Wiring
     open(
       "/v1/login/api-key",
       1_024,
-      takes: .body(["key": .text]),
+      takes: .key,
       gives: .ok(.grant),
       refuses: [.wayInClosed, .wrongCredentials, .deviceFull],
       "Log in with an API key"
@@ -72,10 +72,7 @@ import Wiring
     open(
       "/v1/token/refresh",
       1_024,
-      takes: .body(optional: [
-        "refresh_token": .text.saying("absent where a cookie is sent"),
-        "user_id": .id.saying("beside a cookie: whose tokens; without, those of the active user"),
-      ]),
+      takes: .refresh,
       gives: .ok(.grant),
       refuses: [.refreshTokenInvalid, .sessionEnded],
       "Exchange a refresh token, or the cookie of a device, for new tokens",

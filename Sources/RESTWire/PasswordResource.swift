@@ -9,7 +9,7 @@ import Wiring
     LoginResource.open(
       "/v1/password/reset-request",
       1_024,
-      takes: .body(["email": .address]),
+      takes: .email,
       gives: .accepted(nil, "A mail is sent if somebody has the address."),
       refuses: [.wayInClosed, .tooManyAttempts, .mailNotConfigured],
       "Mail a token that resets a password"
@@ -21,7 +21,7 @@ import Wiring
     LoginResource.open(
       "/v1/password/reset",
       4_096,
-      takes: .body(["token": .text, "password": .text]),
+      takes: .reset,
       gives: .noContent,
       refuses: [.mailTokenInvalid, .emailTaken],
       "Set a new password by a token that was mailed, to reset it or to confirm the address"
@@ -36,10 +36,7 @@ import Wiring
       "/v1/password/change",
       access: .user(scope: Scopes.updateIdentities, proof: .body),
       body: .json(limit: 4_096),
-      takes: .body(
-        ["current_password": .text, "new_password": .text],
-        optional: ["keep_api_keys": .flag]
-      ),
+      takes: .passwordChange,
       gives: [.ok(.grant)],
       refuses: [.wrongCredentials, .tooManyAttempts],
       summary:

@@ -48,7 +48,7 @@ import Wiring
         "\(pattern)/{key}",
         access: base.write,
         body: .json(limit: 16_384),
-        takes: .body(["value": .propertyValue]),
+        takes: .newValue,
         query: [.keep],
         versions: .conflict,
         gives: [.ok(.property)],
@@ -87,7 +87,7 @@ import Wiring
       "\(base.prefix)/properties",
       access: base.write,
       body: .json(limit: limit),
-      takes: method == .put ? .properties : .map(of: .propertyValue.orNull),
+      takes: method == .put ? .properties : .propertiesPatch,
       gives: [.ok(.properties)],
       refuses: [.propertyLimit],
       summary: summary

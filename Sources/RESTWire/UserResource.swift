@@ -43,7 +43,7 @@ import Wiring
       "/v1/users/{user}",
       access: .client(scope: Scopes.updateUsers),
       body: .mergePatch(limit: 16_384),
-      takes: .either(.profilePatch, .body(["blocked": .flag])),
+      takes: .either(.profilePatch, .blocking),
       versions: .write,
       gives: [.ok(.profile)],
       summary: "Change a user's profile, or block or unblock it",

@@ -3,8 +3,6 @@
 import copy
 import re
 
-import jsonschema
-
 
 def strict(schema):
     """The schema, with no members but those that are described."""
@@ -32,6 +30,7 @@ class Reference:
         self.components = {"schemas": strict(document["components"]["schemas"])}
         # Kinds of problems have members of their own.
         self.components["schemas"]["Problem"].pop("additionalProperties")
+        self.problems = document["x-problems"]
         self.paths = []
         for path, item in document["paths"].items():
             pattern = re.sub(r"\\\{\w+\\\}", "[^/]+", re.escape(path))
@@ -53,9 +52,13 @@ class Reference:
         if operation is None:
             return None
         name = operation["operationId"]
-        response = operation["responses"].get(str(answer.status))
+        response = self.response(operation, answer.status)
         if response is None:
             return f"{name}: status {answer.status} is not documented: {answer.body[:300]}"
+        if answer.status >= 400:
+            fault = self.problem_fault(operation, answer)
+            if fault:
+                return f"{name}: {answer.status}: {fault}"
         content = response.get("content")
         type_ = (answer.headers["Content-Type"] or "").split(";")[0]
         if content is None:
@@ -63,7 +66,7 @@ class Reference:
         if type_ not in content:
             return f"{name}: {answer.status} is not documented as {type_}"
         missing = [field for field, header in response.get("headers", {}).items()
-                   if header["required"] and field not in answer.headers]
+                   if header.get("required") and field not in answer.headers]
         if missing:
             return f"{name}: {answer.status} lacks {missing}"
         if "json" not in type_ or not content[type_]:
@@ -72,7 +75,54 @@ class Reference:
             return f"{name}: {answer.status}: {error.json_path}: {error.message[:300]}"
         return None
 
+    def response(self, operation, status):
+        """What the document says of a status; None when it says nothing."""
+        responses = operation["responses"]
+        # What goes well is told status by status.
+        response = responses.get(str(status))
+        if response is None and status >= 400:
+            response = responses.get("default") or responses[f"{status // 100}XX"]
+        return self.resolved(response)
+
+    def resolved(self, part):
+        """A part of the document, where it is described."""
+        if part and "$ref" in part:
+            _, _, kind, name = part["$ref"].split("/")
+            return self.document["components"][kind][name]
+        return part
+
+    def codes(self, operation):
+        """The kinds of problems that an operation may answer: its own, and those of what it is."""
+        codes = set(operation.get("x-problems", []) + self.problems["everywhere"])
+        for security in operation["security"]:
+            for scheme in security:
+                codes |= set(self.problems["bySecurity"][scheme])
+        content = self.resolved(operation.get("requestBody", {})).get("content", {})
+        codes |= set(self.problems["withBody"] if content else [])
+        codes |= set(self.problems["withJSON"] if any("json" in type_ for type_ in content) else [])
+        if any(self.resolved(parameter)["in"] == "path"
+               for parameter in operation.get("parameters", [])):
+            codes |= set(self.problems["withPath"])
+        return codes
+
+    def problem_fault(self, operation, answer):
+        """What is undocumented in a refusal, beside its form."""
+        try:
+            code = answer.json["code"]
+        except (ValueError, KeyError, TypeError):
+            return f"no problem with a code: {answer.body[:300]}"
+        if code not in self.codes(operation):
+            return f"the code {code} is not documented"
+        if self.problems["statuses"][code] != answer.status:
+            return f"the code {code} is of another status"
+        if answer.status in [429, 503] and "Retry-After" not in answer.headers:
+            return f"{code} lacks Retry-After"
+        return None
+
     def validator(self, name, status, media):
+        # Schemathesis runs without it.
+        import jsonschema
+
         key = (name, status)
         if key not in self.validators:
             schema = {**strict(media["schema"]), "components": self.components}

@@ -6,17 +6,31 @@ extension Operation {
   var problems: [ProblemType] {
     var all = Set(ProblemType.everywhere + route.access.problems + route.body.problems + refuses)
     if takes != nil || !query.isEmpty { all.insert(.invalid) }
-    if !parameters.isEmpty { all.formUnion([.pathMalformed, .notFound]) }
-    // Preconditions are tested on all routes.
-    all.insert(.versionMoved)
+    if !parameters.isEmpty { all.formUnion(ProblemType.path) }
     switch versions {
     case .none, .tagged: break
-    case .read: all.formUnion([.versionMoved, .notFound])
-    case .write: all.formUnion([.versionMoved, .notFound, .invalid])
+    case .read: all.insert(.notFound)
+    case .write: all.formUnion([.notFound, .invalid])
     case .conflict: all.insert(.propertyMoved)
     }
     return ProblemType.allCases.filter(all.contains)
   }
+
+  /// Those that do not follow from its access, its path and the kind of its body.
+  var ownProblems: [ProblemType] {
+    let given = Set(
+      ProblemType.everywhere + route.access.impliedProblems
+        + (parameters.isEmpty ? [] : ProblemType.path)
+        + (route.body == .none ? [] : ProblemType.body)
+        + (readsJSON ? ProblemType.json + [.invalid] : [])
+    )
+    return problems.filter { !given.contains($0) }
+  }
+
+  private var readsJSON: Bool { route.body.mediaTypes.contains { $0.rawValue.hasSuffix("json") } }
+
+  /// Whether what it writes is there from the start, in a version 0 that counts as none.
+  var countsAsUnwritten: Bool { route.pattern.hasSuffix("metadata") }
 
   /// Whether a guard counts what the route does.
   var isGuarded: Bool { refuses.contains(.tooManyAttempts) }
@@ -40,32 +54,48 @@ extension Operation {
 
 extension ProblemType {
   /// What any route may answer: what nginx refuses, a name that is no app's, and our own troubles.
-  fileprivate static let everywhere: [ProblemType] = [
-    .requestMalformed, .conditionMalformed, .appNotFound, .bodyTooLarge, .uriTooLong,
+  static let everywhere: [ProblemType] = [
+    .requestMalformed, .conditionMalformed, .versionMoved, .appNotFound, .bodyTooLarge, .uriTooLong,
     .tooManyRequests,
     .headerTooLarge, .internalError, .overloaded, .databaseUnavailable, .serverUnavailable,
   ]
 
   /// Of any route that reads JSON.
-  fileprivate static let json: [ProblemType] = [
+  static let json: [ProblemType] = [
     .jsonEmpty, .jsonSyntax, .jsonTrailing, .jsonUTF8, .jsonSurrogate, .jsonNul,
     .jsonDuplicateKey, .jsonDepth, .jsonNumber,
   ]
-  fileprivate static let body: [ProblemType] = [.mediaType, .bodyTruncated]
+  static let body: [ProblemType] = [.mediaType, .bodyTruncated]
+  /// Of any route whose path names something.
+  static let path: [ProblemType] = [.pathMalformed, .notFound]
 
   /// Whether people need not be told of it at each route.
   var isCommon: Bool { (Self.everywhere + Self.json + Self.body + [.pathMalformed]).contains(self) }
 }
 
 extension Access {
+  static let userProblems: [ProblemType] = [
+    .tokenMissing, .tokenInvalid, .tokenExpired, .sessionEnded, .insufficientScope,
+  ]
+  static let clientProblems: [ProblemType] = [.clientUnknown, .insufficientScope]
+  static let deviceProblems: [ProblemType] = [.deviceUnknown, .originForbidden]
+
+  /// What follows from how the caller shows who it is.
+  fileprivate var impliedProblems: [ProblemType] {
+    switch self {
+    case .user: Self.userProblems
+    case .device: Self.deviceProblems
+    case .client, .operator: Self.clientProblems
+    case .open, .loopback, .bearer: []
+    case .anyOf(let all): all.flatMap(\.impliedProblems)
+    }
+  }
+
   fileprivate var problems: [ProblemType] {
     switch self {
-    case .open: [.deviceUnknown, .originForbidden]
-    case .user(_, let proof):
-      [.tokenMissing, .tokenInvalid, .tokenExpired, .sessionEnded, .insufficientScope]
-        + (proof == .fresh ? [.reauthenticationRequired] : [])
-    case .device: [.deviceUnknown, .originForbidden]
-    case .client, .operator: [.clientUnknown, .insufficientScope]
+    case .open: Self.deviceProblems
+    case .user(_, .fresh): Self.userProblems + [.reauthenticationRequired]
+    case .user, .device, .client, .operator: impliedProblems
     case .loopback: [.notLoopback]
     case .bearer: [.tokenMissing, .tokenInvalid, .tokenExpired, .insufficientScope]
     case .anyOf(let all): all.flatMap(\.problems)

@@ -110,10 +110,15 @@ struct QueryParameter: Sendable {
     says: "which users, such as metadata.theme = \"dark\" and created_at > 2026-01-01",
     shape: .text.like("email = \"ada@example.com\"")
   )
+  static let audience = QueryParameter(
+    name: "for",
+    says: "users leaves out what only programs and operators call",
+    shape: .only("users")
+  )
   static let keep = QueryParameter(
     name: "keep",
     says: "what a property with another version does: new writes all the same, old leaves it",
-    shape: .choice(["new", "old"])
+    shape: .choice(["new", "old"]).named("Keep", "Whose value stays.")
   )
 }
 
@@ -124,4 +129,19 @@ struct Chapter: Sendable {
   /// Commands for a shell that has `B`, the address of the server, and those of the chapters before.
   var example: String?
   let operations: [Operation]
+
+  /// What an app calls for its users.
+  var ofUsers: Chapter {
+    Chapter(
+      title: title,
+      says: says,
+      example: example,
+      operations: operations.filter { operation in
+        switch operation.route.access {
+        case .open, .user, .device: operation.route.pattern.hasPrefix("/v1")
+        default: false
+        }
+      }
+    )
+  }
 }

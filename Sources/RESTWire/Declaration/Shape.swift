@@ -40,11 +40,14 @@ struct Shape: Sendable {
   static let number = Shape("number")
   static let null = Shape("null")
   static let id = Shape("string", ["pattern": "^[0-9a-f]{24}$"])
+    .named("ID", "24 hexadecimal digits.")
   static let time = Shape("string", ["format": "date-time"])
   static let count = Shape("integer", ["minimum": 0])
   static let integer = Shape("integer")
+  /// Bytes of another media type than JSON.
+  static let binary = Shape("string", ["format": "binary"])
   /// An object that nobody here looks into.
-  static let object = Shape("object")
+  static let object = Shape("object").named("Object", "An object of any members.")
 
   static func text(_ length: ClosedRange<Int>) -> Shape {
     Shape(
@@ -62,6 +65,9 @@ struct Shape: Sendable {
   static func choice(_ values: [String]) -> Shape {
     Shape("string", ["enum": .array(values.map(JSON.string))])
   }
+
+  /// One string.
+  static func only(_ value: String) -> Shape { Shape("string", ["const": .string(value)]) }
 
   // MARK: Made of others
 
@@ -127,6 +133,8 @@ struct Shape: Sendable {
   ) -> Shape {
     object(members: Array(members), optional: Array(optional), isClosed: true)
   }
+
+  var isInteger: Bool { schema["type"] == "integer" }
 
   /// Also null.
   var orNull: Shape {

@@ -10,7 +10,7 @@ extension Shape {
   static let apps = Shape.list(
     of: .object([
       "id": .id, "name": .text, "hosts": .list(of: .text), "version": .count, "created_at": .time,
-    ])
+    ]).named("ListedApp", "An app without its settings.")
   )
 
   static let app = Shape.object([
@@ -21,7 +21,9 @@ extension Shape {
 
   static let appPatch = Shape.body(optional: [
     "settings": .settingsPatch, "hosts": .list(of: .text).orNull,
-  ])
+  ]).named("AppPatch", "What an operator changes of an app.")
+
+  static let newApp = Shape.body(["name": .slug]).named("NewApp", "An app to make.")
 
   /// Made of the settings themselves.
   static let settings = Shape.object(
@@ -29,21 +31,23 @@ extension Shape {
   ).named("Settings", "What an operator chooses for an app.")
 
   static let settingsPatch = Shape.object(
-    optional: AppSetting.allCases.map { ($0.rawValue, shape(of: $0).orNull) },
+    optional: AppSetting.allCases.map { ($0.rawValue, value(of: $0).orNull) },
     isClosed: true
   ).named("SettingsPatch", "Settings to change; null puts one back to its default.")
 
   private static func shape(of setting: AppSetting) -> Shape {
-    let shape: Shape =
-      switch setting.rule {
-      case .flag: .flag
-      case .number(let range, _): .integer(range)
-      case .choice(let choices, _): .choice(choices)
-      case .text(let limit, _): .text(1...limit)
-      case .address: .text
-      case .origins: .list(of: .text, atMost: 100).like(["https://app.example.com"])
-      }
-    return shape.saying(setting.meaning)
+    value(of: setting).saying(setting.meaning)
+  }
+
+  private static func value(of setting: AppSetting) -> Shape {
+    switch setting.rule {
+    case .flag: .flag
+    case .number(let range, _): .integer(range)
+    case .choice(let choices, _): .choice(choices)
+    case .text(let limit, _): .text(1...limit)
+    case .address: .text
+    case .origins: .list(of: .text, atMost: 100).like(["https://app.example.com"])
+    }
   }
 
   static let clients = Shape.list(
@@ -56,13 +60,18 @@ extension Shape {
   static let clientDescription = Shape.body(
     ["name": .label, "app": .text.orNull.saying("null makes a client of the operator's")],
     optional: ["scopes": .list(of: .choice(Scopes.management))]
-  )
+  ).named("ClientDescription", "A client to make.")
 
   static let newClient = Shape.object([
     "id": .id, "app": .text.orNull, "name": .text, "key": .text.saying("shown this once"),
   ]).named("NewClient", "A client with its key.")
 
   static let disabling = Shape.body(["disabled": .flag])
+    .named("Disabling", "Whether it is disabled.")
+
+  static let blocking = Shape.body(["blocked": .flag]).named("Blocking", "Whether it is blocked.")
+
+  static let name = Shape.body(["name": .label]).named("Name", "What people read.")
 
   static let signingKeys = Shape.list(
     of: .object([
@@ -84,7 +93,7 @@ extension Shape {
       "jwks_url": .text, "jwks": .object, "secret": .text,
       "claims": .map(of: .text(1...200)).saying("which claim fills which member of the profile"),
     ]
-  ).saying("One of jwks_url, jwks and secret must be there.")
+  ).named("IssuerDescription", "An issuer to add; one of jwks_url, jwks and secret must be there.")
 
   static let index = Shape.object([
     "id": .id.orNull, "path": .text,
@@ -93,6 +102,7 @@ extension Shape {
   ]).named("Index", "A path that users can be searched by; those without an id are always there.")
 
   static let documentClass = Shape.choice(["metadata", "app-metadata", "custom-data"])
+    .named("DocumentClass", "A document of every user.")
 
   static let documentSchemas = Shape.list(
     of: .object(["class": .documentClass, "bytes": .count, "updated_at": .time])
@@ -102,5 +112,9 @@ extension Shape {
   static let jsonSchema = Shape.either(.object, .flag)
     .named("JSONSchema", "A JSON Schema of draft 2020-12, or as much of it as is kept to here.")
 
+  static let newIndex = Shape.body(["path": .text.like("metadata.theme"), "kind": .kind])
+    .named("NewIndex", "A path to search by.")
+
   static let kind = Shape.choice(["text", "number", "boolean"])
+    .named("Kind", "Of the values at a path.")
 }

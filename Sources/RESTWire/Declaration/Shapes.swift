@@ -13,6 +13,7 @@ extension Shape {
       "detail": .text, "instance": .text.saying("names the request, for the operator"),
       "errors": .list(
         of: .object(["pointer": .text.saying("RFC 6901"), "code": .text, "detail": .text])
+          .named("Fault", "A place of the input that broke a rule.")
       ).saying("the places of the input that broke a rule"),
     ]
   ).named("Problem", "An error, by RFC 9457; some kinds have further members.")
@@ -34,13 +35,38 @@ extension Shape {
 
   // MARK: Logging in
 
+  static let nothing = Shape.body().named("Nothing", "An object without members.")
   static let credentials = Shape.body(["email": .address, "password": .password])
+    .named("Credentials", "An email address and its password.")
+  static let token = Shape.body(["token": .text])
+    .named("IssuerToken", "A token of one of the app's issuers.")
+  static let key = Shape.body(["key": .text]).named("Key", "An API key.")
+  static let refresh = Shape.body(optional: [
+    "refresh_token": .text.saying("absent where a cookie is sent"),
+    "user_id": .id,
+  ]).named(
+    "Refresh",
+    "What is exchanged for new tokens. Beside a cookie, user_id says whose; without, they are the "
+      + "active user's."
+  )
+  static let email = Shape.body(["email": .address]).named("Email", "An email address.")
+  static let confirmation = Shape.body(
+    ["token": .text],
+    optional: ["password": .text.saying("of the user, unless a session that was opened by it is shown")]
+  ).named("Confirmation", "The token of a mail that confirms an address.")
+  static let reset = Shape.body(["token": .text, "password": .text])
+    .named("Reset", "The token of a mail and a new password.")
+  static let passwordChange = Shape.body(
+    ["current_password": .text, "new_password": .text],
+    optional: ["keep_api_keys": .flag]
+  ).named("PasswordChange", "The password that was and the one that shall be.")
+  static let choice = Shape.body(["user_id": .id]).named("Choice", "A user of the device.")
   static let address = Shape.text.like("ada@example.com")
   static let password = Shape.text.like("correct horse battery")
 
   static let grant = Shape.object(
     [
-      "access_token": .text.saying("a JWT"), "token_type": .choice(["Bearer"]),
+      "access_token": .text.saying("a JWT"), "token_type": .only("Bearer"),
       "expires_in": .count.saying("seconds the access token is good for"),
       "user_id": .id, "device_id": .id,
     ],
@@ -84,7 +110,7 @@ extension Shape {
       of: .body([
         "provider": .text(1...1_028).like("jwt:https://issuer.example.com"),
         "subject": .text(1...1_024),
-      ]),
+      ]).named("ImportedIdentity", "By what an imported user is known."),
       atMost: 100
     ),
     "metadata": .metadata, "app_metadata": .metadata, "custom_data": .document,
@@ -102,15 +128,22 @@ extension Shape {
   )
 
   static let newIdentity = Shape.either(
-    .body(["provider": .choice(["password"]), "email": .address, "password": .text]),
-    .body(["provider": .choice(["jwt"]), "token": .text]),
-    .body(["provider": .choice(["api-key"]), "name": .label])
+    .body(["provider": .only("password"), "email": .address, "password": .text])
+      .named("NewPassword", "An email address and a password to log in with."),
+    .tokenOfIssuer,
+    .body(["provider": .only("api-key"), "name": .label])
+      .named("NewKey", "An API key to make.")
   )
 
+  private static let tokenOfIssuer = Shape.body(["provider": .only("jwt"), "token": .text])
+    .named("TokenEvidence", "A token of one of the app's issuers.")
+
   static let evidence = Shape.either(
-    .body(["provider": .choice(["password"]), "password": .text]),
-    .body(["provider": .choice(["jwt"]), "token": .text]),
-    .body(["provider": .choice(["api-key"]), "key": .text])
+    .body(["provider": .only("password"), "password": .text])
+      .named("PasswordEvidence", "The password of the user."),
+    .tokenOfIssuer,
+    .body(["provider": .only("api-key"), "key": .text])
+      .named("KeyEvidence", "An API key of the user.")
   )
 
   static let apiKeys = Shape.list(
@@ -144,16 +177,19 @@ extension Shape {
     "device_id": .id,
     "users": .list(
       of: .object([
-        "user_id": .id, "chosen_at": .time, "state": .choice(["active", "inactive", "logged_out"]),
+        "user_id": .id, "chosen_at": .time, "state": .placeState,
         "anonymous": .flag, "name": .text.orNull, "nickname": .text.orNull, "email": .text.orNull,
         "picture": .text.orNull,
-      ])
+      ]).named("DeviceUser", "A user who is known on a device.")
     ),
   ]).named("Device", "Who is known on a device, the active user first.")
 
+  private static let placeState = Shape.choice(["active", "inactive", "logged_out"])
+    .named("State", "Whether a user of a device is logged in there, and is the one in front.")
+
   // MARK: Documents and properties
 
-  static let document = Shape.object.named("Document", "An object of the app's own making.")
+  static let document = Shape.map(of: .any).named("Document", "An object of the app's own making.")
 
   static let metadata = Shape.map(of: .any, named: "^[^.$]{1,\(DocumentClass.keyLimit)}$")
     .named("Metadata", "An object of the app's own making; its keys keep to a rule at every depth.")
@@ -167,9 +203,12 @@ extension Shape {
 
   static let jsonPatch = Shape.list(
     of: .either(
-      .object(["op": .choice(["add", "replace", "test"]), "path": .pointer, "value": .any]),
-      .object(["op": .choice(["remove"]), "path": .pointer]),
+      .object(["op": .choice(["add", "replace", "test"]), "path": .pointer, "value": .any])
+        .named("ValueOperation", "Puts a value somewhere, or expects it there."),
+      .object(["op": .only("remove"), "path": .pointer])
+        .named("RemoveOperation", "Takes a value away."),
       .object(["op": .choice(["move", "copy"]), "from": .pointer, "path": .pointer])
+        .named("CopyOperation", "Puts a value of one place somewhere else.")
     )
   ).named("JSONPatch", "Operations by RFC 6902: all or nothing.")
 
@@ -182,6 +221,13 @@ extension Shape {
   ).named("PropertyValue", "A string, a boolean or a number, which keeps its spelling.")
 
   static let properties = Shape.map(of: .propertyValue, atMost: PropertySet.limit)
+    .named("Properties", "Properties by key.")
+
+  static let propertiesPatch = Shape.map(of: .propertyValue.orNull)
+    .named("PropertiesPatch", "Properties to set by key; null removes one.")
+
+  static let newValue = Shape.body(["value": .propertyValue])
+    .named("NewValue", "What a property is set to.")
 
   static let property = Shape.object([
     "key": .text, "value": .propertyValue, "version": .count,
@@ -192,7 +238,7 @@ extension Shape {
     optional: [
       "array_filters": .list(of: .object), "filter": .object, "upsert": .flag,
     ]
-  )
+  ).named("DocumentUpdate", "An update by MongoDB's operators.")
 
   static let updateOutcome = Shape.object([
     "matched_count": .integer(0...1), "modified_count": .integer(0...1), "upserted": .flag,

@@ -3,34 +3,80 @@ import JSON
 import Wiring
 
 /// The reference for people: one page, which asks for nothing else.
+///
+/// It works without its script, which hides what is not looked for in the list of routes.
 struct ReferencePage {
-  private var html = ""
+  private(set) var html = ""
+  let values: ExampleValues
 
   static func text(of chapters: [Chapter]) -> String {
-    var page = ReferencePage()
-    page.add(head)
-    page.add("<nav><h1>Dossier</h1><p><a href=\"/openapi.json\">openapi.json</a></p><ul>")
-    for chapter in chapters {
-      page.add("<li><a href=\"#\(anchor(chapter.title))\">", text: chapter.title, "</a></li>")
-    }
-    page.add("<li><a href=\"#shapes\">Shapes</a></li><li><a href=\"#problems\">Problems</a></li>")
-    page.add("</ul></nav><main>\(introduction)")
+    let shapes = OpenAPI.shapes(of: chapters)
+    var page = ReferencePage(values: ExampleValues(shapes))
+    page.add(head("Dossier: reference"))
+    page.addContents(of: chapters)
+    page.add("<main>\(introduction)")
     for chapter in chapters { page.add(chapter) }
     page.add("<h2 id=\"shapes\">Shapes</h2>")
-    for shape in OpenAPI.shapes(of: chapters) { page.add(shape) }
+    for shape in shapes { page.add(shape) }
     page.addProblems()
-    page.add("</main></html>\n")
+    page.add("</main><script>\(script)</script></html>\n")
     return page.html
   }
 
-  private mutating func add(_ markup: String) { html += markup }
+  /// What a kind of problem means.
+  static func text(of type: ProblemType, in chapters: [Chapter]) -> String {
+    var page = ReferencePage(values: ExampleValues([]))
+    page.add(head("Dossier: \(type.rawValue)"))
+    page.add("<main><p><a href=\"/reference#problems\">All problems</a></p>")
+    page.add("<h1><code>\(type.rawValue)</code></h1><dl><dt>Status</dt>")
+    page.add("<dd>\(type.status.code) \(type.status.reason)</dd>")
+    page.add("<dt>Cause</dt><dd>", text: type.title, "</dd>")
+    page.add("<dt>Cure</dt><dd>", text: type.cure, "</dd><dt>Routes</dt><dd>")
+    if type.isCommon {
+      page.add("Any may answer it.")
+    } else {
+      let routes = chapters.flatMap(\.operations).filter { $0.problems.contains(type) }
+      let links = routes.map { operation in
+        "<a href=\"/reference#\(operation.id)\">\(escaped(operation.route.name))</a>"
+      }
+      page.add(links.joined(separator: "<br>"))
+    }
+    page.add("</dd></dl></main></html>\n")
+    return page.html
+  }
+
+  private init(values: ExampleValues) { self.values = values }
+
+  private mutating func addContents(of chapters: [Chapter]) {
+    add("<nav><h1>Dossier</h1><p><a href=\"/openapi.json\">openapi.json</a> · ")
+    add("<a href=\"#shapes\">Shapes</a> · <a href=\"#problems\">Problems</a></p>")
+    add(
+      "<input type=\"search\" placeholder=\"Find a route\" aria-label=\"Find a route\" hidden><ul>"
+    )
+    for chapter in chapters {
+      add("<li><a href=\"#\(Self.anchor(chapter.title))\">", text: chapter.title, "</a><ul>")
+      for operation in chapter.operations {
+        let words = Self.escaped(operation.route.summary)
+        add("<li class=\"route\" title=\"\(words)\"><a href=\"#\(operation.id)\">")
+        add(
+          "<b>\(operation.route.method.rawValue)</b> ",
+          text: operation.route.pattern,
+          "</a></li>"
+        )
+      }
+      add("</ul></li>")
+    }
+    add("</ul></nav>")
+  }
+
+  mutating func add(_ markup: String) { html += markup }
 
   /// Markup, text that is none, and markup.
-  private mutating func add(_ before: String, text: String, _ after: String) {
+  mutating func add(_ before: String, text: String, _ after: String) {
     html += before + Self.escaped(text) + after
   }
 
-  private static func escaped(_ text: String) -> String {
+  static func escaped(_ text: String) -> String {
     var escaped = ""
     for scalar in text.unicodeScalars {
       switch scalar {
@@ -49,46 +95,11 @@ struct ReferencePage {
     title.lowercased().split(separator: " ").joined(separator: "-")
   }
 
-  // MARK: Operations
-
   private mutating func add(_ chapter: Chapter) {
     add("<h2 id=\"\(Self.anchor(chapter.title))\">", text: chapter.title, "</h2>")
     add("<p>", text: chapter.says, "</p>")
     if let example = chapter.example { add("<pre class=\"example\">", text: example, "</pre>") }
     for operation in chapter.operations { add(operation) }
-  }
-
-  private mutating func add(_ operation: Operation) {
-    let route = operation.route
-    add("<section id=\"\(operation.id)\"><h3><b>\(route.method.rawValue)</b> ")
-    add("<code>", text: route.pattern, "</code></h3>")
-    add("<p>", text: "\(route.summary).", "</p><dl>")
-    add("<dt>Access</dt><dd>", text: "\(route.access)", "</dd>")
-    for parameter in operation.query {
-      add("<dt>?", text: parameter.name, "</dt><dd>")
-      add("", text: "\(parameter.says): ", "")
-      add(Self.link(parameter.shape.reference))
-      add("</dd>")
-    }
-    if let words = operation.versions.says { add("<dt>Versions</dt><dd>", text: words, "</dd>") }
-    if route.body != .none {
-      let types = route.body.mediaTypes.map(\.rawValue).joined(separator: ", ")
-      add("<dt>Body</dt><dd>")
-      if let shape = operation.takes { add(Self.link(shape.reference) + ", ") }
-      add("", text: "at most \(route.body.limit) bytes of \(types)", "</dd>")
-    }
-    for answer in operation.gives {
-      add("<dt>\(answer.status.code)</dt><dd>")
-      if let shape = answer.shape { add(Self.link(shape.reference) + " ") }
-      add("", text: answer.says, "</dd>")
-    }
-    let own = operation.problems.filter { !$0.isCommon }
-    let problems = Dictionary(grouping: own, by: \.status.code)
-    for (code, types) in problems.sorted(by: { $0.key < $1.key }) {
-      let links = types.map { "<a href=\"#\($0.rawValue)\">\($0.rawValue)</a>" }
-      add("<dt>\(code)</dt><dd>\(links.joined(separator: ", "))</dd>")
-    }
-    add("</dl></section>")
   }
 
   // MARK: Shapes
@@ -101,7 +112,7 @@ struct ReferencePage {
       let required = shape.schema["required"]?.array ?? []
       add("<table><tr><th>member</th><th>value</th><th></th></tr>")
       for (member, schema) in members {
-        let mark = required.contains(.string(member)) ? "" : ", may be absent"
+        let mark = required.contains(.string(member)) ? "" : " <i>optional</i>"
         add("<tr><td><code>", text: member, "</code></td><td>\(Self.link(schema))\(mark)</td>")
         add("<td>", text: schema["description"]?.string ?? "", "</td></tr>")
       }
@@ -113,13 +124,14 @@ struct ReferencePage {
   }
 
   /// A schema in a few words.
-  private static func link(_ schema: JSON) -> String {
+  static func link(_ schema: JSON) -> String {
     if let name = schema["$ref"]?.string?.split(separator: "/").last {
       return "<a href=\"#\(name)\">\(name)</a>"
     }
     if let choices = schema["anyOf"]?.array {
       return choices.map(link).joined(separator: " or ")
     }
+    if let value = schema["const"] { return "<code>\(escaped(value.text))</code>" }
     if let values = schema["enum"]?.array {
       return values.map { "<code>\(escaped($0.text))</code>" }.joined(separator: " or ")
     }
@@ -150,7 +162,8 @@ struct ReferencePage {
   private mutating func addProblems() {
     add("<h2 id=\"problems\">Problems</h2><table><tr><th>code</th><th>status</th><th></th></tr>")
     for type in ProblemType.allCases {
-      add("<tr id=\"\(type.rawValue)\"><td><code>\(type.rawValue)</code></td>")
+      let name = type.rawValue
+      add("<tr id=\"\(name)\"><td><a href=\"/problems/\(name)\"><code>\(name)</code></a></td>")
       let note = type.isCommon ? " On any route." : ""
       add("<td>\(type.status.code)</td><td>", text: type.title + note, "</td></tr>")
     }
@@ -174,39 +187,4 @@ struct ReferencePage {
     <a href="#problems">the table at the end</a>. With <code>Retry-After</code>, come again.</p>
 
     """
-
-  private static let head = """
-    <!doctype html>
-    <html lang="en"><meta charset="utf-8"><title>Dossier: reference</title>
-    <meta name="viewport" content="width=device-width">
-    <meta name="color-scheme" content="light dark"><style>
-    body { font: 16px/1.5 system-ui, sans-serif; margin: 0; display: flex }
-    nav { position: sticky; top: 0; align-self: flex-start; padding: 1rem 2rem; min-width: 12rem }
-    main { max-width: 52rem; padding: 1rem 2rem; min-width: 0 }
-    nav ul { list-style: none; padding: 0 }
-    section { border-top: 1px solid #8884; padding: .5rem 0 }
-    td, dd { overflow-wrap: anywhere }
-    h1 { font-size: 1.4rem } h3 { font-size: 1rem; margin: .5rem 0 }
-    code, pre { font: .9em ui-monospace, monospace }
-    pre { background: #8882; padding: .8rem; overflow-x: auto }
-    dl { display: grid; grid-template-columns: 6rem 1fr; gap: .2rem 1rem; margin: 0 }
-    dt { color: #888 } dd { margin: 0 }
-    table { border-collapse: collapse } td, th { text-align: left; padding: .2rem 1rem .2rem 0; vertical-align: top }
-    :target { background: #fd03 }
-    @media (max-width: 48rem) { body { display: block } nav { position: static } }
-    </style>
-
-    """
-}
-
-extension Versions {
-  fileprivate var says: String? {
-    switch self {
-    case .none: nil
-    case .tagged: "ETag"
-    case .read: "ETag; If-None-Match answers 304, If-Match 412"
-    case .write: "ETag; If-Match and If-None-Match: * answer 412"
-    case .conflict: "ETag; If-Match and If-None-Match: * answer 409 with the stored value"
-    }
-  }
 }

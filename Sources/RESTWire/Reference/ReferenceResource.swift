@@ -11,9 +11,16 @@ import Wiring
       .get,
       "/openapi.json",
       access: .open,
+      query: [.audience],
       gives: [.ok(.object, "An OpenAPI 3.1 document.")],
       summary: "Describe this API for programs"
-    ) { _ in show("application/json", document) },
+    ) { (call) throws(Failure) in
+      switch call.request.query {
+      case "": show("application/json", document)
+      case "for=users": show("application/json", usersDocument)
+      default: throw .invalid([Fault("", "query", "The query may only be for=users.")])
+      }
+    },
     Operation(
       .get,
       "/reference",
@@ -25,18 +32,19 @@ import Wiring
       .get,
       "/problems/{code}",
       access: .open,
-      gives: [Answer(status: .seeOther, says: "It is in the reference.", shape: nil)],
-      summary: "Lead to what a kind of problem means"
+      gives: [Answer(status: .ok, says: "A page.", shape: nil, types: [.html])],
+      summary: "Tell what a kind of problem means and what to do"
     ) { (call) throws(Failure) in
       guard let type = ProblemType(rawValue: call.text("code")) else { throw .notFound }
-      var response = Response(.seeOther)
-      response.add(.location, "/reference#\(type.rawValue)")
-      return response
+      let page = ReferencePage.text(of: type, in: RESTWire.chapters)
+      return show("text/html; charset=utf-8", Array(page.utf8))
     },
   ]
 
   // Made once a worker, when somebody asks.
   private static let document = OpenAPI.document(of: RESTWire.chapters).serialized()
+  private static let usersDocument = OpenAPI.document(of: RESTWire.chapters.map(\.ofUsers))
+    .serialized()
   private static let page = Array(ReferencePage.text(of: RESTWire.chapters).utf8)
 
   private static func show(_ type: String, _ body: [UInt8]) -> Response {
@@ -44,12 +52,7 @@ import Wiring
     response.body = body
     response.add(.contentType, type)
     response.add(.cacheControl, "public, max-age=300")
-    // The page has a style and nothing that runs.
-    response.add(
-      .contentSecurityPolicy,
-      "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
-        + "frame-ancestors 'none'"
-    )
+    response.add(.contentSecurityPolicy, ReferencePage.policy)
     response.add(.referrerPolicy, "no-referrer")
     return response
   }

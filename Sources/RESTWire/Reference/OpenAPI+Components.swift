@@ -1,0 +1,177 @@
+import HTTP
+import JSON
+import Wiring
+
+extension OpenAPI {
+  /// What operations refer to, gathered as they are described.
+  struct Components {
+    private(set) var parameters = JSONObject()
+    private(set) var responses: JSONObject = OpenAPI.refusals
+    private(set) var bodies = JSONObject()
+    /// How often each answer and body occurs, until that is known of all.
+    private var counts: [[UInt8]: Int]? = [:]
+    /// What occurs more than once.
+    private var shared: Set<[UInt8]> = []
+    /// The names under which it is kept.
+    private var names: [[UInt8]: String] = [:]
+
+    /// Names what occurs more than once from here on.
+    mutating func share() {
+      shared = Set((counts ?? [:]).filter { $0.value > 1 }.keys)
+      counts = nil
+    }
+
+    static func reference(_ response: String) -> JSON {
+      ["$ref": .string("#/components/responses/\(response)")]
+    }
+
+    mutating func parameter(
+      _ name: String,
+      _ place: String,
+      _ field: String,
+      _ shape: Shape,
+      isRequired: Bool = false
+    ) -> JSON {
+      var parameter = JSONObject()
+      parameter["name"] = .string(field)
+      parameter["in"] = .string(place)
+      parameter["schema"] = shape.reference
+      if isRequired { parameter["required"] = true }
+      parameters[name] = .object(parameter)
+      return ["$ref": .string("#/components/parameters/\(name)")]
+    }
+
+    mutating func response(_ response: JSONObject, _ answer: Answer) -> JSON {
+      let name = (answer.shape?.name ?? "") + answer.status.reason.filter { $0 != " " }
+      return component(response, \.responses, "responses", named: name)
+    }
+
+    mutating func body(_ body: JSONObject, _ operation: Operation) -> JSON {
+      component(body, \.bodies, "requestBodies", named: operation.takes?.name ?? "Picture")
+    }
+
+    private mutating func component(
+      _ object: JSONObject,
+      _ all: WritableKeyPath<Components, JSONObject>,
+      _ place: String,
+      named base: String
+    ) -> JSON {
+      let bytes = JSON.object(object).serialized()
+      counts?[bytes, default: 0] += 1
+      guard shared.contains(bytes) else { return .object(object) }
+      var name = names[bytes] ?? base
+      var count = 1
+      while names[bytes] == nil, self[keyPath: all][name] != nil {
+        count += 1
+        name = "\(base)\(count)"
+      }
+      names[bytes] = name
+      self[keyPath: all][name] = .object(object)
+      return ["$ref": .string("#/components/\(place)/\(name)")]
+    }
+
+    /// Nil for none.
+    static func headers(_ fields: [FieldName], areSure: (FieldName) -> Bool) -> JSON? {
+      guard !fields.isEmpty else { return nil }
+      var headers = JSONObject()
+      for field in fields {
+        var header = JSONObject()
+        header["schema"] = ["type": "string"]
+        if areSure(field) { header["required"] = true }
+        headers[field.text] = .object(header)
+      }
+      return .object(headers)
+    }
+  }
+
+  /// What every operation may answer besides.
+  private static var refusals: JSONObject {
+    let content: JSON = ["application/problem+json": ["schema": Shape.problem.reference]]
+    var refusals = JSONObject()
+    refusals["Unchanged"] = ["description": "The version is one of those known."]
+    refusals["Error"] = [
+      "description": "What was asked for is not done; with Retry-After, not at the moment.",
+      "headers": Components.headers([.retryAfter] + limits) { _ in false } ?? [:],
+      "content": content,
+    ]
+    return refusals
+  }
+
+  /// Every kind of problem with its status, and to which operations those belong that none names.
+  static var problems: JSON {
+    func codes(_ types: [ProblemType]) -> JSON { .array(types.map { .string($0.rawValue) }) }
+    var statuses = JSONObject()
+    for type in ProblemType.allCases {
+      statuses[type.rawValue] = .number(JSONNumber(type.status.code))
+    }
+    return [
+      "statuses": .object(statuses),
+      "everywhere": codes(ProblemType.everywhere),
+      "withBody": codes(ProblemType.body),
+      "withJSON": codes(ProblemType.json + [.invalid]),
+      "withPath": codes(ProblemType.path),
+      "bySecurity": [
+        "user": codes(Access.userProblems), "client": codes(Access.clientProblems),
+        "operator": codes(Access.clientProblems), "device": codes(Access.deviceProblems),
+        "deviceCookie": [],
+      ],
+    ]
+  }
+
+  /// Every shape that has a name, by it.
+  static func shapes(of chapters: [Chapter]) -> [Shape] {
+    let used = chapters.flatMap(\.operations).flatMap { operation in
+      [operation.takes].compactMap(\.self) + operation.gives.compactMap(\.shape)
+        + operation.query.map(\.shape) + operation.parameters.map(Shape.parameter)
+    }
+    var known: [String: Shape] = [:]
+    for shape in (used + [.jsonPatch, .problem]).flatMap(\.named) {
+      if let name = shape.name { known[name] = shape }
+    }
+    return known.sorted { $0.key < $1.key }.map(\.value)
+  }
+
+  static func schemas(of chapters: [Chapter]) -> JSONObject {
+    var schemas = JSONObject()
+    for shape in shapes(of: chapters) {
+      if let name = shape.name { schemas[name] = .object(shape.schema) }
+    }
+    return schemas
+  }
+
+  static let securitySchemes: JSON = [
+    "user": [
+      "type": "http", "scheme": "bearer", "bearerFormat": "JWT",
+      "description": "The access token of a user.",
+    ],
+    "client": [
+      "type": "http", "scheme": "bearer",
+      "description": "The key of a client of the app, or of the operator's.",
+    ],
+    "operator": [
+      "type": "http", "scheme": "bearer", "description": "The key of a client of the operator's.",
+    ],
+    "device": [
+      "type": "apiKey", "in": "header", "name": .string(FieldName.device.text),
+      "description": "The secret of a device.",
+    ],
+    "deviceCookie": [
+      "type": "apiKey", "in": "cookie", "name": .string(DeviceCookie.name),
+      "description": "The same in a browser; changes must come from an allowed origin.",
+    ],
+  ]
+}
+
+extension Access {
+  var requirements: [JSON] {
+    switch self {
+    case .open, .loopback: []
+    case .user(let scope, _): [["user": [.string(scope)]]]
+    case .client(let scope): [["client": [.string(scope)]]]
+    case .operator: [["operator": []]]
+    case .device: [["device": []], ["deviceCookie": []]]
+    case .bearer(let kind): [[kind.name: []]]
+    case .anyOf(let all): all.flatMap(\.requirements)
+    }
+  }
+}

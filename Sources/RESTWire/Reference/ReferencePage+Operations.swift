@@ -1,0 +1,138 @@
+import Dossier
+import HTTP
+import JSON
+import Wiring
+
+extension ReferencePage {
+  mutating func add(_ operation: Operation) {
+    let route = operation.route
+    add("<section id=\"\(operation.id)\"><h3><b>\(route.method.rawValue)</b> ")
+    add("<code>", text: route.pattern, "</code></h3>")
+    add("<p>", text: "\(route.summary).", "</p><dl>")
+    add("<dt>Access</dt><dd>", text: "\(route.access)", "</dd>")
+    for parameter in operation.query {
+      add("<dt>?", text: parameter.name, "</dt><dd>")
+      add("", text: "\(parameter.says): ", "")
+      add(Self.link(parameter.shape.reference))
+      add("</dd>")
+    }
+    let fields = operation.requestFields.map { "<code>\($0.text)</code>" }
+    if !fields.isEmpty { add("<dt>Sends</dt><dd>\(fields.joined(separator: ", "))</dd>") }
+    if let words = operation.versions.says { add("<dt>Versions</dt><dd>", text: words, "</dd>") }
+    if route.body != .none {
+      let types = route.body.mediaTypes.map(\.rawValue).joined(separator: ", ")
+      add("<dt>Body</dt><dd>")
+      if let shape = operation.takes { add(Self.link(shape.reference) + ", ") }
+      add("", text: "at most \(route.body.limit) bytes of \(types)", "</dd>")
+    }
+    for answer in operation.gives {
+      add("<dt>\(answer.status.code)</dt><dd>")
+      if let shape = answer.shape { add(Self.link(shape.reference) + " ") }
+      add("", text: answer.says, "")
+      let fields = OpenAPI.fields(of: operation, answer).map { "<code>\($0.text)</code>" }
+      if !fields.isEmpty { add(" with \(fields.joined(separator: ", "))") }
+      add("</dd>")
+    }
+    let own = operation.problems.filter { !$0.isCommon }
+    let problems = Dictionary(grouping: own, by: \.status.code)
+    for (code, types) in problems.sorted(by: { $0.key < $1.key }) {
+      let links = types.map { "<a href=\"/problems/\($0.rawValue)\">\($0.rawValue)</a>" }
+      add("<dt>\(code)</dt><dd>\(links.joined(separator: ", "))</dd>")
+    }
+    add("</dl><details><summary>Example</summary>")
+    add("<pre>", text: curl(operation), "</pre>")
+    if let script = script(operation) { add("<pre>", text: script, "</pre>") }
+    if let answer = operation.gives.first, let shape = answer.shape {
+      let value = values.value(of: shape.reference)
+      add("<pre>", text: "\(answer.status.code)\n\(value.text)", "</pre>")
+    }
+    add("</details></section>")
+  }
+
+  /// The path with something in its places.
+  private func path(_ operation: Operation) -> String {
+    operation.route.pattern.split(separator: "/", omittingEmptySubsequences: false).map { part in
+      guard part.hasPrefix("{") else { return String(part) }
+      let name = String(part.dropFirst().dropLast())
+      return values.value(of: Shape.parameter(name).reference).textInPath
+    }.joined(separator: "/")
+  }
+
+  private func body(_ operation: Operation) -> JSON? {
+    guard operation.route.body.mediaTypes.contains(where: { $0.rawValue.hasSuffix("json") }) else {
+      return nil
+    }
+    return operation.takes.map { values.value(of: $0.reference) }
+  }
+
+  private func curl(_ operation: Operation) -> String {
+    let method = operation.route.method.rawValue
+    var lines = ["curl\(method == "GET" ? "" : " -X \(method)") \"$B\(path(operation))\""]
+    if let field = operation.route.access.field { lines.append("-H \"\(field)\"") }
+    if let type = operation.route.body.mediaTypes.first {
+      lines.append("-H 'Content-Type: \(type.rawValue)'")
+      lines.append(body(operation).map { "-d '\($0.text)'" } ?? "--data-binary @picture.jpg")
+    }
+    return lines.joined(separator: " \\\n  ")
+  }
+
+  /// By the client for web pages; nil for what no page calls.
+  private func script(_ operation: Operation) -> String? {
+    guard case .user = operation.route.access else { return nil }
+    let route = operation.route
+    var options: [String] = []
+    if let type = route.body.mediaTypes.first {
+      options.append("body: \(body(operation)?.text ?? "file")")
+      if body(operation) != nil, type != .json { options.append("type: \"\(type.rawValue)\"") }
+    }
+    let more = options.isEmpty ? "" : ", {\n  \(options.joined(separator: ",\n  ")),\n}"
+    return "await dossier.request(\"\(route.method.rawValue)\", \"\(path(operation))\"\(more));"
+  }
+}
+
+extension JSON {
+  fileprivate var textInPath: String { string ?? text }
+}
+
+extension Access {
+  /// What shows who calls, as a shell has it.
+  fileprivate var field: String? {
+    switch self {
+    case .open, .loopback: nil
+    case .user, .bearer: "Authorization: Bearer $TOKEN"
+    case .client, .operator: "Authorization: Bearer $KEY"
+    case .device: "Dossier-Device: $DEVICE"
+    case .anyOf(let all): all.first?.field
+    }
+  }
+}
+
+extension Operation {
+  /// The header fields that it looks at, beside those of every route.
+  fileprivate var requestFields: [FieldName] {
+    let device: [FieldName] = route.access == .open && route.body != .none ? [.device] : []
+    let proof: [FieldName] =
+      switch route.access {
+      case .open, .loopback: []
+      case .device: [.device]
+      default: [.authorization]
+      }
+    let conditions: [FieldName] =
+      switch versions {
+      case .none, .tagged: []
+      case .read, .write, .conflict: [.ifMatch, .ifNoneMatch]
+      }
+    return proof + device + (route.body == .none ? [] : [.contentType]) + conditions
+  }
+}
+
+extension Versions {
+  fileprivate var says: String? {
+    switch self {
+    case .none, .tagged: nil
+    case .read: "If-None-Match answers 304, If-Match 412"
+    case .write: "If-Match and If-None-Match: * answer 412"
+    case .conflict: "If-Match and If-None-Match: * answer 409 with the stored value"
+    }
+  }
+}

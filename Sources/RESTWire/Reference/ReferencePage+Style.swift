@@ -1,0 +1,58 @@
+import Crypto
+import FoundationEssentials
+
+extension ReferencePage {
+  static func head(_ title: String) -> String {
+    "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>\(escaped(title))</title>"
+      + "<meta name=\"viewport\" content=\"width=device-width\">"
+      + "<meta name=\"color-scheme\" content=\"light dark\"><style>\(style)</style>\n"
+  }
+
+  /// The page has a style, and this script alone may run.
+  static let policy =
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-\(digest)'; base-uri 'none'; "
+    + "form-action 'none'; frame-ancestors 'none'"
+
+  private static let digest = Data(SHA256.hash(data: Data(script.utf8))).base64EncodedString()
+
+  static let script = """
+    const field = document.querySelector("nav input");
+    field.hidden = false;
+    field.addEventListener("input", () => {
+      const words = field.value.toLowerCase().split(" ");
+      for (const item of document.querySelectorAll(".route")) {
+        const text = (item.textContent + " " + item.title).toLowerCase();
+        item.hidden = !words.every((word) => text.includes(word));
+      }
+      for (const chapter of document.querySelectorAll("nav > ul > li")) {
+        chapter.hidden = !chapter.querySelector(".route:not([hidden])");
+      }
+    });
+    """
+
+  private static let style = """
+
+    body { font: 16px/1.5 system-ui, sans-serif; margin: 0; display: flex; overflow-wrap: anywhere }
+    nav { position: sticky; top: 0; box-sizing: border-box; height: 100vh; overflow-y: auto;
+      padding: 1rem; flex: 0 0 20rem }
+    nav ul { list-style: none; padding: 0 } nav ul ul { font-size: .8rem }
+    nav ul ul a { color: inherit; text-decoration: none }
+    nav input { font: inherit; width: 100%; box-sizing: border-box }
+    main { max-width: 52rem; padding: 1rem 2rem; min-width: 0; flex: 1 }
+    section { border-top: 1px solid #8884; padding: .5rem 0 }
+    h1 { font-size: 1.4rem } h3 { font-size: 1rem; margin: .5rem 0 }
+    code, pre { font: .9em ui-monospace, monospace }
+    pre { background: #8882; padding: .8rem; white-space: pre-wrap; margin: .5rem 0 }
+    dl { display: grid; grid-template-columns: 6rem minmax(0, 1fr); gap: .2rem 1rem; margin: 0 }
+    dt { color: #888 } dd { margin: 0 } summary { color: #888; cursor: pointer } i { color: #888 }
+    table { border-collapse: collapse; width: 100% }
+    td, th { text-align: left; padding: .2rem .5rem .2rem 0; vertical-align: top }
+    :target { background: #fd03 }
+    @media (max-width: 48rem) {
+      body { display: block }
+      nav { position: static; height: auto } nav > ul { max-height: 40vh; overflow-y: auto }
+      main { padding: 1rem } dl { grid-template-columns: 4.5rem minmax(0, 1fr) }
+    }
+
+    """
+}

@@ -1,0 +1,23 @@
+"""What Schemathesis looks at beside its own checks: that a refusal is one of those documented."""
+
+import schemathesis
+
+from deployment import Answer
+from reference import Reference
+
+
+@schemathesis.check
+def documented_refusal(ctx, response, case):
+    # Methods that there are not are looked at by checks of their own.
+    if response.request.method != case.operation.method.upper():
+        return
+    reference = Reference(case.operation.schema.raw_schema)
+    answer = Answer(
+        response.status_code, {name.title(): values[0] for name, values in response.headers.items()},
+        response.content)
+    if response.status_code < 400:
+        assert reference.response(case.operation.definition.raw, response.status_code), (
+            f"status {response.status_code} is not documented")
+        return
+    fault = reference.problem_fault(case.operation.definition.raw, answer)
+    assert fault is None, fault

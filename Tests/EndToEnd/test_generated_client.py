@@ -1,0 +1,129 @@
+"""A client that a generator makes of /openapi.json makes calls."""
+
+import json
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+from PIL import Image
+
+from cases import Case
+from test_reference import TOOLS_FOLDER
+
+PROGRAM = """
+import io, json, sys
+from dossier_client import AuthenticatedClient, Client
+from dossier_client import models
+from dossier_client.types import File
+from dossier_client.api.devices import get_device
+from dossier_client.api.documents import (
+    get_me_metadata, patch_me_metadata, post_me_custom_data_update, put_me_custom_data)
+from dossier_client.api.identities_and_sessions import get_me_sessions, post_me_identities
+from dossier_client.api.logging_in import post_login_password, post_register, post_token_refresh
+from dossier_client.api.properties import (
+    get_me_properties, patch_me_properties, put_me_properties_key)
+from dossier_client.api.users import get_me, get_pictures_picture, patch_me, put_me_picture
+
+url, picture = sys.argv[1:]
+anybody = Client(base_url=url)
+credentials = models.Credentials(email="generated@example.com", password="correct horse battery")
+tokens = post_register.sync(client=anybody, body=credentials)
+again = post_login_password.sync(
+    client=anybody, body=credentials, dossier_device=tokens.device_secret)
+assert again.user_id == tokens.user_id and again.device_id == tokens.device_id
+fresh = post_token_refresh.sync(
+    client=anybody, body=models.Refresh(refresh_token=again.refresh_token))
+user = AuthenticatedClient(base_url=url, token=fresh.access_token)
+
+# A refusal is a Problem, whatever its status.
+wrong = models.Credentials(email="generated@example.com", password="wrong")
+refused = post_login_password.sync(client=anybody, body=wrong)
+assert isinstance(refused, models.Problem) and refused.code == "wrong_credentials", refused
+broken = patch_me.sync(client=user, body=models.ProfilePatch(phone="1"))
+assert isinstance(broken, models.Problem), broken
+assert [(fault.pointer, fault.code) for fault in broken.errors][0][0] == "/phone", broken
+
+# Patches.
+profile = patch_me.sync(client=user, body=models.ProfilePatch(name="Ada", locale=None))
+assert profile.name == "Ada", profile
+patched = patch_me_metadata.sync(
+    client=user, body=models.Metadata.from_dict({"theme": "dark", "old": 1}))
+assert patched.to_dict() == {"theme": "dark", "old": 1}, patched
+patched = patch_me_metadata.sync(client=user, body=models.Metadata.from_dict({"old": None}))
+assert patched.to_dict() == {"theme": "dark"}, patched
+moved = patch_me_metadata.sync_detailed(
+    client=user, body=models.Metadata.from_dict({"a": 1}), if_match='"7"')
+assert moved.status_code == 412 and moved.parsed.code == "version_moved", moved
+assert get_me_metadata.sync(client=user).to_dict() == {"theme": "dark"}
+
+# Bytes.
+with open(picture, "rb") as file:
+    shown = put_me_picture.sync(client=user, body=File(payload=file))
+assert isinstance(shown, models.Profile) and shown.picture.startswith("/v1/pictures/"), shown
+name = shown.picture.removeprefix("/v1/pictures/")
+assert get_pictures_picture.sync_detailed(name, client=anybody).content[:2] == b"\\xff\\xd8"
+
+# The rest of what an app does.
+created = put_me_custom_data.sync(client=user, body=models.Document.from_dict({"level": 1}))
+assert created.to_dict() == {"level": 1}, created
+update = models.DocumentUpdate(update=models.Object.from_dict({"$inc": {"level": 1}}))
+assert post_me_custom_data_update.sync(client=user, body=update).modified_count == 1
+value = put_me_properties_key.sync("colour", client=user, body=models.NewValue(value="red"))
+assert (value.key, value.value, value.version) == ("colour", "red", 1), value
+changes = models.PropertiesPatch.from_dict({"size": 2, "colour": None})
+assert patch_me_properties.sync(client=user, body=changes).to_dict() == {"size": 2}
+assert get_me_properties.sync(client=user).to_dict() == {"size": 2}
+key = post_me_identities.sync(client=user, body=models.NewKey(provider="api-key", name="test"))
+assert key.key, key
+assert get_me_sessions.sync(client=user)[0].id
+device = AuthenticatedClient(
+    base_url=url, token=again.device_secret, prefix="", auth_header_name="Dossier-Device")
+users = get_device.sync(client=device).users
+assert [(item.user_id, str(item.state)) for item in users] == [(tokens.user_id, "active")], users
+print(json.dumps({"id": get_me.sync(client=user).id}))
+"""
+
+
+class Generated(Case):
+    def generate(self, query=""):
+        """A folder with the client as the package `dossier_client`; what the generator said."""
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        folder = pathlib.Path(folder.name)
+        (folder / "openapi.json").write_bytes(self.site.get("/openapi.json" + query).body)
+        (folder / "config.yml").write_text("post_hooks: []\n")
+        run = subprocess.run(
+            [TOOLS_FOLDER / "bin/openapi-python-client", "generate", "--path", folder / "openapi.json",
+             "--meta", "none", "--config", folder / "config.yml",
+             "--output-path", folder / "dossier_client"],
+            capture_output=True, text=True)
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        return folder, run.stdout + run.stderr
+
+    def count(self, folder):
+        return sum(1 for _ in folder.rglob("*.py"))
+
+    def test_the_client_of_an_app_makes_its_calls(self):
+        folder, _ = self.generate("?for=users")
+        self.assertLess(self.count(folder), 150)
+        picture = folder / "picture.jpg"
+        Image.new("RGB", (40, 20), (200, 30, 30)).save(picture, "JPEG")
+        run = subprocess.run(
+            [TOOLS_FOLDER / "bin/python", "-c", PROGRAM, f"http://127.0.0.1:{self.site.port}",
+             picture], cwd=folder, capture_output=True, text=True)
+        self.assertEqual(run.returncode, 0, run.stderr[-3000:])
+        self.assertRegex(json.loads(run.stdout)["id"], "^[0-9a-f]{24}$")
+
+    def test_the_whole_has_a_function_for_each_route_and_few_types(self):
+        folder, said = self.generate()
+        routes = sum(len(item) for item in self.site.reference.document["paths"].values())
+        functions = [path for path in (folder / "dossier_client/api").rglob("*.py")
+                     if path.name != "__init__.py"]
+        self.assertEqual(len(functions), routes, said[-3000:])
+        # One file for each route and one for each type: there is none of each route and refusal.
+        self.assertLess(self.count(folder) - routes, 120)
+
+
+if __name__ == "__main__":
+    unittest.main()
