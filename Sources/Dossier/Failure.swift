@@ -75,7 +75,7 @@ package enum Failure: Error {
   /// The stored version is not the one that the caller named.
   case versionMoved(current: Int)
   /// The property has another version than those that the caller named, or is not there.
-  case propertyMoved(Property?, expected: [Int])
+  case propertyMoved(key: String, Property?, expected: [Int])
   /// There would be more properties than a user may have.
   case tooManyProperties(limit: Int)
   /// A `test` of a JSON Patch did not hold.

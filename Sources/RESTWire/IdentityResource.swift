@@ -47,7 +47,7 @@ import Wiring
         .patch,
         "/v1/me/api-keys/{identity}",
         access: .user(scope: Scopes.updateIdentities),
-        body: .json(limit: 1_024),
+        body: .mergePatch(limit: 1_024),
         takes: .disabling,
         gives: [.noContent],
         summary: "Disable an API key, or enable it again"
@@ -108,8 +108,12 @@ import Wiring
   private static func link(_ call: Call) async throws(Failure) -> Response {
     switch call.json["provider"]?.string {
     case "password":
-      let members = try call.strings("provider", "email", "password")
-      let credentials = Credentials(email: members[1], password: members[2])
+      var members = try Members(call.json, known: ["provider", "email", "password"])
+      let credentials = Credentials(
+        email: members.string("email"),
+        password: members.string("password")
+      )
+      try members.check(credentials.faults(in: call.context.app))
       try await Identities.linkPassword(credentials, to: call.caller, call.context)
     case "jwt":
       let token = try call.strings("provider", "token")[1]

@@ -29,7 +29,7 @@ import Wiring
       "Log in with email address and password; without such a user make one"
     ) {
       (call) async throws(Failure) in
-      guard let grant = try await Users.register(credentials(call), call.context) else {
+      guard let grant = try await Users.register(newCredentials(call), call.context) else {
         return Response(.accepted)
       }
       return try response(.created, grant, call)
@@ -160,6 +160,17 @@ import Wiring
       summary: summary,
       handler
     )
+  }
+
+  /// Credentials that must keep the rules of new ones, all of which are told at once.
+  private static func newCredentials(_ call: Call) throws(Failure) -> Credentials {
+    var members = try Members(call.json, known: ["email", "password"])
+    let credentials = Credentials(
+      email: members.string("email"),
+      password: members.string("password")
+    )
+    try members.check(credentials.faults(in: call.context.app))
+    return credentials
   }
 
   static func credentials(_ call: Call) throws(Failure) -> Credentials {

@@ -37,7 +37,8 @@ extension Problem {
 
   private init(accepted types: [MediaType]) {
     let names = types.map(\.rawValue).joined(separator: ", ")
-    self.init(.mediaType, "The route reads \(names), in UTF-8.")
+    let isText = types.contains { $0.rawValue.hasSuffix("json") }
+    self.init(.mediaType, "The route reads \(names)\(isText ? ", in UTF-8" : "").")
     if types.contains(.mergePatch) { self = with(.acceptPatch, names) }
   }
 
@@ -83,7 +84,8 @@ extension Problem {
         Problem(.versionMoved, "The current version is \(current).")
           .with("current_version", current)
           .with(.entityTag, EntityTag(current).description)
-      case .propertyMoved(let stored, let expected): Problem(stored, expected: expected)
+      case .propertyMoved(let key, let stored, let expected):
+        Problem(key, stored, expected: expected)
       case .tooManyProperties(let limit): Problem(.propertyLimit).with("limit", limit)
       case .patchTestFailed(let pointer):
         Problem(.patchTestFailed).at(pointer, "The stored value is another.")
@@ -120,9 +122,9 @@ extension Problem {
       .with(.authenticate, "Bearer error=\"\(error)\", max_age=\"\(seconds)\"")
   }
 
-  private init(_ stored: Property?, expected: [Int]) {
+  private init(_ key: String, _ stored: Property?, expected: [Int]) {
     let problem = Problem(.propertyMoved)
-      .with("key", stored.map { .string($0.key) } ?? .null)
+      .with("key", .string(key))
       .with("value", stored?.value ?? .null)
       .with("current_version", stored?.version ?? 0)
       .with("expected_versions", .array(expected.map { .number(JSONNumber($0)) }))

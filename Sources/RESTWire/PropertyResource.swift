@@ -86,7 +86,7 @@ import Wiring
       method,
       "\(base.prefix)/properties",
       access: base.write,
-      body: .json(limit: limit),
+      body: method == .put ? .json(limit: limit) : .mergePatch(limit: limit),
       takes: method == .put ? .properties : .propertiesPatch,
       gives: [.ok(.properties)],
       refuses: [.propertyLimit],

@@ -31,8 +31,8 @@ package struct BodyRule: Sendable, Equatable {
     .of(.mergePatch, .jsonPatch, limit: limit)
   }
 
-  /// A merge patch, also by the name of plain JSON.
-  package static func mergePatch(limit: Int) -> BodyRule { .of(.mergePatch, .json, limit: limit) }
+  /// A merge patch.
+  package static func mergePatch(limit: Int) -> BodyRule { .of(.mergePatch, limit: limit) }
 
   /// Anything of these types; nobody looks into it.
   package static func bytes(limit: Int, types: [MediaType]) -> BodyRule {
@@ -58,6 +58,7 @@ package struct BodyRule: Sendable, Equatable {
 /// How a body is written.
 package enum BodyFormat: Sendable, Equatable {
   case json
+  /// Also by the name of plain JSON, which is what most clients send.
   case mergePatch
   case jsonPatch
   case form
@@ -67,7 +68,7 @@ package enum BodyFormat: Sendable, Equatable {
   package var mediaTypes: [MediaType] {
     switch self {
     case .json: [.json]
-    case .mergePatch: [.mergePatch]
+    case .mergePatch: [.mergePatch, .json]
     case .jsonPatch: [.jsonPatch]
     case .form: [.form]
     case .multipart: [.multipart]

@@ -79,9 +79,15 @@ package struct Members {
     return value
   }
 
+  /// - Parameter rules: what the domain would find wrong with the values, so that it is told in the
+  ///   same answer; where nothing is wrong here, the domain says it when it is its turn.
   /// - Throws: `.invalid` with everything that was wrong.
-  package func check() throws(Failure) {
-    guard faults.isEmpty else { throw .invalid(faults) }
+  package func check(_ rules: @autoclosure () throws(Failure) -> [Fault] = []) throws(Failure) {
+    guard !faults.isEmpty else { return }
+    let further = try rules().filter { rule in
+      !faults.contains { $0.pointer.utf8.elementsEqual(rule.pointer.utf8) }
+    }
+    throw .invalid(faults + further)
   }
 }
 

@@ -94,7 +94,7 @@ package struct PropertySet {
     case .old: return false
     case nil:
       let expected = condition.version.oneOf ?? (condition.version.mustNotExist ? [0] : [])
-      throw .propertyMoved(stored, expected: expected)
+      throw .propertyMoved(key: key.text, stored, expected: expected)
     }
   }
 

@@ -11,6 +11,12 @@ package struct Credentials: Sendable {
   }
 
   func checkForRegistration(_ app: App) throws(Failure) {
+    let faults = faults(in: app)
+    guard faults.isEmpty else { throw .invalid(faults) }
+  }
+
+  /// What breaks a rule of those that a new user must keep.
+  package func faults(in app: App) -> [Fault] {
     var faults: [Fault] = []
     if !EmailAddress.isPlausible(email) {
       faults.append(Fault("/email", "email", "This is not an email address."))
@@ -18,7 +24,7 @@ package struct Credentials: Sendable {
     if let fault = Self.fault(in: password, of: email, at: "/password", app) {
       faults.append(fault)
     }
-    guard faults.isEmpty else { throw .invalid(faults) }
+    return faults
   }
 
   /// Long enough for any passphrase; bounds what is hashed.
