@@ -2,7 +2,7 @@
 
 import schemathesis
 
-from deployment import Answer
+from asking import Answer
 from reference import Reference
 
 

@@ -3,7 +3,7 @@
 import unittest
 
 from cases import Case, in_parallel
-from asking import JSON
+from asking import JSON, MERGE
 
 
 class API(Case):
@@ -85,6 +85,30 @@ class API(Case):
         answers = in_parallel(32, lambda _: self.refresh(grant))
         self.assertEqual({answer.status for answer in answers}, {200})
         self.assertEqual(len({answer.json["refresh_token"] for answer in answers}), 1)
+
+    def test_an_unknown_member_hides_no_other_fault(self):
+        token = self.site.login()["access_token"]
+        body = {"email": "nobody", "password": "short", "extra": 1}
+        for path, more in [("/v1/register", {}), ("/v1/me/identities", {"provider": "password"})]:
+            refused = self.expect(self.post(path, {**body, **more}, token=token), 422, "invalid")
+            self.assertEqual({(fault["pointer"], fault["code"]) for fault in refused.json["errors"]},
+                             {("/extra", "unknown_member"), ("/email", "email"), ("/password", "length")})
+        # What has another type is told once.
+        refused = self.expect(self.post("/v1/register", {"email": 1, "password": "short"}), 422)
+        self.assertEqual({(fault["pointer"], fault["code"]) for fault in refused.json["errors"]},
+                         {("/email", "type"), ("/password", "length")})
+
+    def test_every_patch_takes_plain_json_as_a_merge_patch(self):
+        token = self.site.login()["access_token"]
+        for path, patch in [("/v1/me", {"name": "Ada"}), ("/v1/me/metadata", {"theme": "dark"}),
+                            ("/v1/me/custom-data", {"level": 1}), ("/v1/me/properties", {"a": 1})]:
+            for headers in [JSON, MERGE]:
+                answer = self.site.request("PATCH", path, patch, headers, token)
+                self.assertIn(answer.status, [200, 201], answer.body)
+        # Merged, not replaced.
+        self.expect(self.site.request("PATCH", "/v1/me/metadata", {"b": 1}, JSON, token), 200)
+        merged = self.site.get("/v1/me/metadata", token=token).json
+        self.assertEqual(merged, {"theme": "dark", "b": 1})
 
     def test_registration_names_every_member_that_breaks_a_rule(self):
         answer = self.register("no address", "short")

@@ -72,7 +72,10 @@ class Pictures(Case):
                 self.expect(self.upload(file), status, code)
                 self.assertEqual(self.shown(), path)
                 self.expect(self.site.get(path), 200)
-        self.expect(self.upload(png(10, 10), "image/gif"), 415, "media_type")
+        refused = self.expect(self.upload(png(10, 10), "image/gif"), 415, "media_type")
+        self.assertNotIn("UTF-8", refused.json["detail"])
+        # Clients that cannot tell send bytes of any kind.
+        self.expect(self.upload(png(10, 10), "application/octet-stream"), 200)
         self.expect(self.upload(png(10, 10), "application/json"), 415, "media_type")
 
     def test_a_flood_of_uploads_is_refused_in_part_and_profiles_go_on(self):

@@ -85,7 +85,7 @@ class Properties(Case):
         self.expect(self.delete("k", If_Match='"4"'), 200)
         self.expect(self.put("k", 1, "?keep=both"), 422, "invalid")
         gone = self.expect(self.put("k", 1, If_Match='"4"'), 409, "property_moved").json
-        self.assertEqual((gone["value"], gone["current_version"]), (None, 0))
+        self.assertEqual((gone["key"], gone["value"], gone["current_version"]), ("k", None, 0))
 
     def test_what_breaks_a_rule_is_named_and_nothing_is_changed(self):
         self.put("k", 1)

@@ -52,7 +52,9 @@ extension Shape {
   static let email = Shape.body(["email": .address]).named("Email", "An email address.")
   static let confirmation = Shape.body(
     ["token": .text],
-    optional: ["password": .text.saying("of the user, unless a session that was opened by it is shown")]
+    optional: [
+      "password": .text.saying("of the user, unless a session that was opened by it is shown")
+    ]
   ).named("Confirmation", "The token of a mail that confirms an address.")
   static let reset = Shape.body(["token": .text, "password": .text])
     .named("Reset", "The token of a mail and a new password.")

@@ -134,7 +134,10 @@ enum OpenAPI {
   private static func body(of operation: Operation) -> JSONObject? {
     guard operation.route.body != .none else { return nil }
     var content = JSONObject()
-    for type in operation.route.body.mediaTypes {
+    let types = operation.route.body.mediaTypes
+    let isMerge = types.contains(.mergePatch)
+    // A merge patch may come as plain JSON; generators fail on two types of one body.
+    for type in types where type != .json || !isMerge {
       // Generators of clients fail on a list beside another kind of body.
       content[type.rawValue] =
         type == .jsonPatch
@@ -144,7 +147,9 @@ enum OpenAPI {
     var body = JSONObject()
     body["required"] = true
     body["content"] = .object(content)
-    body["description"] = .string("At most \(operation.route.body.limit) bytes.")
+    body["description"] = .string(
+      "At most \(operation.route.body.limit) bytes\(isMerge ? ", also as application/json" : "")."
+    )
     return body
   }
 
