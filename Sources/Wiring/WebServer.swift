@@ -172,10 +172,12 @@ extension WebServer {
         ("Access-Control-Expose-Headers", "\"\(exposed)\""),
         ("Vary", "Origin"),
       ]
+    // Else the type would be that of what was asked for, such as a picture.
     let lines = fields.map { "  add_header \($0.0) \($0.1) always;" }.joined(separator: "\n")
     return """
       location ^~ \(path) {
         internal;
+        types { }
         default_type \(page.type.rawValue);
       \(lines)
         return \(refusal.status.code) '\(page.body)';
