@@ -27,10 +27,14 @@ package struct JSONLimits: Sendable {
   package let depth: Int
   /// Bytes of one number, written out without an exponent: PostgreSQL stores and answers it so.
   package let numberLength: Int
+  /// The same of one that is written without an exponent.
+  package let plainNumberLength: Int
 
-  package init(depth: Int, numberLength: Int) {
+  /// Both lengths of numbers are the same when the last is nil.
+  package init(depth: Int, numberLength: Int, plainNumberLength: Int? = nil) {
     self.depth = depth
     self.numberLength = numberLength
+    self.plainNumberLength = plainNumberLength ?? numberLength
   }
 
   /// 64 deep; numbers of 350 bytes, which every double fits with all digits that tell it from

@@ -19,9 +19,9 @@ extension JSONParser {
         // Zero is zero, to whatever power; PostgreSQL would write thousands of digits.
         return rewrite(.number, (text.first == UInt8(ascii: "-") ? "-0.0" : "0.0").utf8)
       }
-      try check(decimal.writtenLength, start)
+      try check(decimal.writtenLength, start, limit: limits.numberLength)
     } else {
-      try check(text.count, start)
+      try check(text.count, start, limit: limits.plainNumberLength)
     }
     return JSONNode(.number, start: start, count: offset - start)
   }
@@ -36,11 +36,11 @@ extension JSONParser {
     return JSONNode(kind, start: start, count: text.count, isMarked: true)
   }
 
-  private func check(_ length: Int, _ start: Int) throws(JSONError) {
-    guard length <= limits.numberLength else {
+  private func check(_ length: Int, _ start: Int, limit: Int) throws(JSONError) {
+    guard length <= limit else {
       throw error(
         .number,
-        "A number may have \(limits.numberLength) bytes when it is written without an exponent.",
+        "A number may have \(limit) bytes when it is written without an exponent.",
         at: start
       )
     }

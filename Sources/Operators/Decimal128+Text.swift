@@ -72,6 +72,16 @@ extension Decimal128: CustomStringConvertible {
     return sign + "0." + String(repeating: "0", count: -whole) + text
   }
 
+  /// Without its fraction; nil when that does not fit 64 bits.
+  var truncated: Int64? {
+    guard kind == .finite else { return nil }
+    guard magnitude > 0 else { return 0 }
+    guard magnitude <= 19 else { return nil }
+    let zeros = [UInt8](repeating: 0, count: max(exponent, 0))
+    let value = (digits + zeros).prefix(magnitude).reduce(Int128(0)) { $0 * 10 + Int128($1) }
+    return Int64(exactly: isNegative ? -value : value)
+  }
+
   /// The nearest double.
   var double: Double {
     switch kind {

@@ -13,6 +13,7 @@ package struct Decimal128: Sendable, Equatable {
   let exponent: Int
 
   static let precision = 34
+  private static let doublePrecision = 15
   static let exponents = -6176...6111
   static let nan = Decimal128(.nan)
 
@@ -55,18 +56,22 @@ package struct Decimal128: Sendable, Equatable {
     self.init(isNegative: value < 0, digits: digits, exponent: 0)
   }
 
-  /// As MongoDB converts for arithmetic: the 15 significant digits that every double has.
+  /// As MongoDB converts for arithmetic: to the 15 significant digits that every double has, zeros
+  /// at the end among them.
   init(_ value: Double) {
     guard value.isFinite, let shortest = Decimal128(value.description) else {
       self.init(value.isNaN ? .nan : .infinity, isNegative: value < 0)
       return
     }
-    let excess = max(shortest.digits.count - 15, 0)
-    self.init(
-      isNegative: shortest.isNegative,
-      digits: Self.round(shortest.digits, dropping: excess),
-      exponent: shortest.exponent + excess
-    )
+    let excess = shortest.digits.count - Self.doublePrecision
+    var digits = Self.round(shortest.digits, dropping: max(excess, 0))
+    var exponent = shortest.exponent + max(excess, 0)
+    if !digits.isEmpty, digits.count < Self.doublePrecision {
+      let zeros = Self.doublePrecision - digits.count
+      digits += [UInt8](repeating: 0, count: zeros)
+      exponent -= zeros
+    }
+    self.init(isNegative: shortest.isNegative, digits: digits, exponent: exponent)
   }
 
   var isZero: Bool { kind == .finite && digits.isEmpty }

@@ -3,6 +3,10 @@ internal import Patterns
 /// The evaluation of a predicate, within a budget.
 struct Matcher {
   var budget: Budget
+  /// Where in an array a condition was met, without the path saying so.
+  private(set) var position: Int?
+
+  init(budget: Budget) { self.budget = budget }
 
   mutating func holds(_ predicate: Predicate, of value: BSON) throws(OperatorError) -> Bool {
     try budget.spend(1)
@@ -14,6 +18,9 @@ struct Matcher {
       for part in parts where try holds(part, of: value) { return true }
       return false
     case .none(let parts):
+      // What is not so is nowhere.
+      let outer = position
+      defer { position = outer }
       for part in parts where try holds(part, of: value) { return false }
       return true
     case .field(let path, let test):
@@ -34,13 +41,19 @@ struct Matcher {
     try budget.spend(1)
     guard let name = path.first, let value = document[name] else { return try passes(test, nil) }
     let rest = path.dropFirst()
+    // MongoDB reads `a.` as `a` where that is an array, and as the field without a name elsewhere.
+    let isEnd = rest.isEmpty || rest.count == 1 && rest.first?.text.isEmpty == true
     switch value {
-    case .array(let elements) where !rest.isEmpty: return try reaches(rest, in: elements, test)
+    case .array(let elements) where !isEnd: return try reaches(rest, in: elements, test)
     case .document(let document) where !rest.isEmpty:
       return try reaches(rest, in: document, test)
     case .array(let elements) where test.expandsArrays:
-      for element in elements where try passes(test, element) { return true }
+      for (index, element) in elements.enumerated() where try passes(test, element) {
+        position = index
+        return true
+      }
       return try passes(test, value)
+    case .array: return try passes(test, value)
     default: return try passes(test, rest.isEmpty ? value : nil)
     }
   }
@@ -51,9 +64,10 @@ struct Matcher {
     in elements: BSONArray,
     _ test: Test
   ) throws(OperatorError) -> Bool {
-    for element in elements {
+    for (index, element) in elements.enumerated() {
       try budget.spend(1)
       if case .document(let document) = element, try reaches(path, in: document, test) {
+        position = index
         return true
       }
     }
@@ -87,11 +101,18 @@ struct Matcher {
     case .exists: return value != nil
     case .type(let kinds): return value.map { kinds.contains($0.kind) } ?? false
     case .pattern(let pattern): return try matches(pattern, value)
+    case .modulo(let modulo): return value.map(modulo.fits) ?? false
+    case .bits(let operation, let mask):
+      try budget.spend(mask.positions.count / 32)
+      return value.map { mask.fits($0, operation) } ?? false
     case .size(let count): return value?.array?.count == count
     case .element(let predicate, let isDocument):
-      for element in value?.array ?? [] {
+      for (index, element) in (value?.array ?? []).enumerated() {
         guard let element = isDocument ? try document(element) : element else { continue }
-        if try holds(predicate, of: element) { return true }
+        if try holds(predicate, of: element) {
+          position = index
+          return true
+        }
       }
       return false
     }

@@ -3,8 +3,7 @@ internal import Patterns
 
 /// A condition on one document, in MongoDB's query language.
 ///
-/// Operators: `$eq $ne $gt $gte $lt $lte $in $nin`, `$and $or $nor $not`, `$exists $type`,
-/// `$all $size $elemMatch`, `$regex` with `$options`; `$comment` is passed over. Others are refused.
+/// `QueryOperator` has its operators; others are refused.
 ///
 /// Arrays and null mean what they do in MongoDB up to version 8: `{"a": null}` is also true of a
 /// document without `a` and of one whose `a` is undefined; `{"a.b": null}` is true where `a` is no
@@ -31,8 +30,25 @@ package struct Query: Sendable {
   ///
   /// - Throws: `.maxTimeExpired` when that takes more than a million steps.
   package func matches(_ document: BSONDocument) throws(OperatorError) -> Bool {
-    var budget = Budget()
-    return try matches(.document(document), &budget)
+    try match(document) != nil
+  }
+
+  /// How the document meets the condition; nil when it does not.
+  ///
+  /// - Throws: as `matches`.
+  package func match(_ document: BSONDocument) throws(OperatorError) -> Match? {
+    var matcher = Matcher(budget: Budget())
+    guard try matcher.holds(root, of: .document(document)) else { return nil }
+    return Match(position: matcher.position)
+  }
+
+  /// What an update may want to know of a match.
+  package struct Match: Sendable {
+    /// What `$` in a path stands for.
+    ///
+    /// The index of the first element of an array that met a condition on it; with several such
+    /// conditions, that of the last.
+    package let position: Int?
   }
 
   func matches(_ value: BSON, _ budget: inout Budget) throws(OperatorError) -> Bool {
@@ -59,6 +75,8 @@ enum Test: Sendable {
   case exists
   case type(Set<BSON.Kind>)
   case pattern(Pattern)
+  case modulo(Modulo)
+  case bits(QueryOperator, BitMask)
   case size(Int)
   /// Some element of an array; with a query on documents, only those that are, or are arrays.
   case element(Predicate, isDocument: Bool)

@@ -24,15 +24,13 @@ struct QueryParser {
     for field in document {
       let name = field.name.text
       path.append(name)
-      switch name {
-      case "$and": parts.append(.all(try list(field.value)))
-      case "$or": parts.append(.any(try list(field.value)))
-      case "$nor": parts.append(.none(try list(field.value)))
-      case "$comment": break
+      switch QueryOperator(rawValue: name) {
+      case .and: parts.append(.all(try list(field.value)))
+      case .or: parts.append(.any(try list(field.value)))
+      case .nor: parts.append(.none(try list(field.value)))
+      case .comment: break
       default:
-        guard !field.name.isDollarPrefixed else {
-          throw error("There is no operator \(name) for a document.")
-        }
+        guard !field.name.isDollarPrefixed else { throw unknown(name, "a document") }
         let steps = try FieldName.parts(of: name, pointer: pointer)
         parts.append(try self.field(steps, field.value))
       }
@@ -60,7 +58,7 @@ struct QueryParser {
     _ steps: [FieldName],
     _ operand: BSON
   ) throws(OperatorError) -> Predicate {
-    if case .document(let document) = operand, document.isExpression {
+    if case .document(let document) = operand, document.isExpression() {
       return try operators(steps, document)
     }
     try count()
@@ -89,32 +87,38 @@ struct QueryParser {
   ) throws(OperatorError) -> Predicate? {
     let value = field.value
     try count()
-    switch field.name.text {
-    case "$eq": return .field(steps, .equal(try operand(value, isRegexAllowed: true)))
-    case "$ne": return .none([.field(steps, .equal(try operand(value)))])
-    case "$lt": return .field(steps, .less(try operand(value), orEqual: false))
-    case "$lte": return .field(steps, .less(try operand(value), orEqual: true))
-    case "$gt": return .field(steps, .greater(try operand(value), orEqual: false))
-    case "$gte": return .field(steps, .greater(try operand(value), orEqual: true))
-    case "$in": return .field(steps, .oneOf(try values(value)))
-    case "$nin": return .none([.field(steps, .oneOf(try values(value)))])
-    case "$exists":
+    guard let operation = QueryOperator(rawValue: field.name.text) else {
+      throw unknown(field.name.text, "a field")
+    }
+    switch operation {
+    case .equal: return .field(steps, .equal(try operand(value, isRegexAllowed: true)))
+    case .notEqual: return .none([.field(steps, .equal(try operand(value)))])
+    case .less: return .field(steps, .less(try operand(value), orEqual: false))
+    case .lessOrEqual: return .field(steps, .less(try operand(value), orEqual: true))
+    case .greater: return .field(steps, .greater(try operand(value), orEqual: false))
+    case .greaterOrEqual: return .field(steps, .greater(try operand(value), orEqual: true))
+    case .oneOf: return .field(steps, .oneOf(try values(value)))
+    case .noneOf: return .none([.field(steps, .oneOf(try values(value)))])
+    case .exists:
       return value.isTruthy ? .field(steps, .exists) : .none([.field(steps, .exists)])
-    case "$type": return .field(steps, .type(try kinds(value)))
-    case "$not": return .none([try negated(steps, value)])
-    case "$all": return try everyValue(steps, value)
-    case "$size":
+    case .type: return .field(steps, .type(try kinds(value)))
+    case .not: return .none([try negated(steps, value)])
+    case .all: return try everyValue(steps, value)
+    case .size:
       guard let size = value.integer, size >= 0 else {
         throw error("$size takes a whole number that is not negative.")
       }
       return .field(steps, .size(size))
-    case "$elemMatch": return .field(steps, try elementMatch(value))
-    case "$regex":
+    case .elementMatch: return .field(steps, try elementMatch(value))
+    case .regex:
       return .field(steps, .pattern(try pattern(value, options: document["$options"])))
-    case "$options":
+    case .options:
       guard document["$regex"] != nil else { throw error("$options needs a $regex.") }
       return nil
-    default: throw error("There is no operator \(field.name.text) for a field.")
+    case .modulo: return .field(steps, .modulo(try modulo(value)))
+    case .bitsAllSet, .bitsAllClear, .bitsAnySet, .bitsAnyClear:
+      return .field(steps, .bits(operation, try bits(value)))
+    case .and, .or, .nor, .comment: throw unknown(field.name.text, "a field")
     }
   }
 
@@ -137,7 +141,7 @@ struct QueryParser {
       if case .regularExpression = element {
         list.insert(try pattern(element))
       } else {
-        if let document = element.document, document.isExpression {
+        if let document = element.document, document.isExpression() {
           throw error("$in and $nin take values, not operators.")
         }
         list.insert(try self.operand(element).value)
@@ -157,7 +161,11 @@ struct QueryParser {
       } else if let kind = element.integer.flatMap({ BSON.Kind(rawValue: $0) }) {
         kinds.insert(kind)
       } else {
-        throw error("$type takes the names or the numbers of types.")
+        let isOfType = element.string != nil || element.kind.isNumber
+        throw error(
+          "$type takes the names or the numbers of types.",
+          isOfType ? .badValue : .typeMismatch
+        )
       }
     }
     return kinds
@@ -168,7 +176,7 @@ struct QueryParser {
     _ operand: BSON
   ) throws(OperatorError) -> Predicate {
     if case .regularExpression = operand { return .field(steps, .pattern(try pattern(operand))) }
-    guard let document = operand.document, document.isExpression else {
+    guard let document = operand.document, document.isExpression() else {
       throw error("$not takes operators or a regular expression.")
     }
     return try operators(steps, document)
@@ -185,7 +193,7 @@ struct QueryParser {
     let isElementMatch = elements[0].document?.first?.name.text == "$elemMatch"
     for (index, element) in elements.enumerated() {
       path.append(String(index))
-      if let document = element.document, document.isExpression {
+      if let document = element.document, document.isExpression() {
         guard isElementMatch, document.names == ["$elemMatch"] else {
           throw error("$all takes values, or only $elemMatch.")
         }
@@ -202,7 +210,7 @@ struct QueryParser {
   private mutating func elementMatch(_ operand: BSON) throws(OperatorError) -> Test {
     guard let document = operand.document else { throw error("$elemMatch takes an object.") }
     let isLogical = ["$and", "$or", "$nor"].contains(document.first?.name.text)
-    if document.isExpression, !isLogical {
+    if document.isExpression(withPartOfReference: true), !isLogical {
       return .element(try operators([], document), isDocument: false)
     }
     return .element(try query(document), isDocument: true)
@@ -255,15 +263,25 @@ struct QueryParser {
 
   private var pointer: String { JSONPointer(tokens: path).description }
 
-  private func error(_ detail: String, _ code: OperatorError.Code = .badValue) -> OperatorError {
+  private func unknown(_ name: String, _ place: String) -> OperatorError {
+    error(
+      QueryOperator.withheld.contains(name)
+        ? "MongoDB's \(name) is not offered." : "There is no operator \(name) for \(place)."
+    )
+  }
+
+  func error(_ detail: String, _ code: OperatorError.Code = .badValue) -> OperatorError {
     OperatorError(code, detail, pointer: pointer)
   }
 }
 
 extension BSONDocument {
   /// Whether it holds operators: its first name begins with a dollar, and it is no reference.
-  var isExpression: Bool {
+  ///
+  /// A reference has `$ref` and `$id`; where a part is enough, one of `$ref`, `$id` and `$db`.
+  func isExpression(withPartOfReference isPartEnough: Bool = false) -> Bool {
     guard let name = first?.name, name.isDollarPrefixed else { return false }
-    return !["$ref", "$id", "$db"].contains(name.text)
+    if isPartEnough { return !["$ref", "$id", "$db"].contains(name.text) }
+    return self["$ref"] == nil || self["$id"] == nil
   }
 }

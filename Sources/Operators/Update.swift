@@ -2,9 +2,8 @@ package import JSON
 
 /// A change of one document, in MongoDB's update language.
 ///
-/// Operators: `$set $unset $setOnInsert $inc $mul $min $max $rename $currentDate $bit`,
-/// `$push` (`$each $position $sort $slice`), `$addToSet` (`$each`), `$pull $pullAll $pop`; paths with
-/// `$[]` and `$[identifier]`, but not `$`. Pipelines are refused.
+/// `UpdateOperator` has its operators; paths have names, indexes, `$`, `$[]` and `$[identifier]`.
+/// Pipelines are refused.
 ///
 /// All of it happens or, when something is thrown, nothing. New fields come in the order of their
 /// names, numbers first, whatever the order of the request.
@@ -83,6 +82,7 @@ package struct Update: Sendable {
   /// - Parameters:
   ///   - document: stays as it is.
   ///   - now: milliseconds from 1970, for `$currentDate`.
+  ///   - position: what `$` in a path stands for; see `Query.Match`.
   ///   - isInsertion: of an upsert; the document is then `Query.insertion()`.
   ///   - maximumGrowth: how many bytes of JSON may be written into it, about; one value can be
   ///     written to every element of an array.
@@ -91,6 +91,7 @@ package struct Update: Sendable {
   package func apply(
     to document: BSONDocument,
     now: Int64,
+    position: Int? = nil,
     isInsertion: Bool = false,
     maximumGrowth: Int = 4_194_304
   ) throws(OperatorError) -> Outcome {
@@ -107,6 +108,8 @@ package struct Update: Sendable {
         isInsertion: isInsertion,
         budget: Budget(growth: maximumGrowth)
       )
+      if !isInsertion { try root.checkNames() }
+      let root = root.usesFound ? try root.resolved(position) : root
       (result, isModified) = try updater.update(document, by: root, renames)
     }
     if isModified { try check(result, from: document) }

@@ -18,6 +18,78 @@ indirect enum UpdateNode: Sendable {
     case .name(let name): self = .fields([name: rest])
     case .all: self = .elements(all: rest, filtered: [:])
     case .filtered(let identifier): self = .elements(all: nil, filtered: [identifier: rest])
+    case .found: self = .fields([Self.found: rest])
+    }
+  }
+
+  /// Stands for the index of the element that the query found, until that is known; no name of a
+  /// path is like it.
+  static let found = FieldName("$")
+
+  /// The tree with the index in the place of `found`.
+  ///
+  /// - Throws: `.badValue` when there is none, `.conflictingUpdateOperators` when that index is
+  ///   changed besides.
+  func resolved(_ position: Int?, at place: [String] = []) throws(OperatorError) -> UpdateNode {
+    switch self {
+    case .leaf: return self
+    case .fields(let children):
+      var resolved: [FieldName: UpdateNode] = [:]
+      for (name, child) in children where name != Self.found {
+        resolved[name] = try child.resolved(position, at: place + [name.text])
+      }
+      if let child = children[Self.found] {
+        guard let position else {
+          throw OperatorError(
+            .badValue,
+            "The positional operator did not find the match needed from the query.",
+            pointer: firstLeaf?.pointer ?? ""
+          )
+        }
+        let name = FieldName(String(position))
+        let place = place + [name.text]
+        try Self.merge(
+          try child.resolved(position, at: place),
+          into: &resolved[name],
+          at: place
+        )
+      }
+      return .fields(resolved)
+    case .elements(let all, let filtered):
+      var resolved: [String: UpdateNode] = [:]
+      for (name, child) in filtered {
+        resolved[name] = try child.resolved(position, at: place + ["$[\(name)]"])
+      }
+      return .elements(all: try all?.resolved(position, at: place + ["$[]"]), filtered: resolved)
+    }
+  }
+
+  /// Refuses new names that begin with a dollar at the top, where only a document that is made may
+  /// have them; they can be removed.
+  func checkNames() throws(OperatorError) {
+    guard case .fields(let children) = self else { return }
+    for (name, child) in children where name.isDollarPrefixed {
+      guard let leaf = child.firstLeaf(where: { !$0.operation.isRemoval }) else { continue }
+      throw UpdatePath.dollarPrefixed(name.text, pointer: leaf.pointer)
+    }
+  }
+
+  var usesFound: Bool {
+    switch self {
+    case .leaf: false
+    case .fields(let children):
+      children[Self.found] != nil || children.values.contains(where: \.usesFound)
+    case .elements(let all, let filtered):
+      all?.usesFound ?? false || filtered.values.contains(where: \.usesFound)
+    }
+  }
+
+  /// Whether elements of an array are changed at the place or below it, through fields only.
+  var changesElements: Bool {
+    switch self {
+    case .leaf: false
+    case .elements: true
+    case .fields(let children): children.values.contains(where: \.changesElements)
     }
   }
 
@@ -94,4 +166,11 @@ struct UpdateLeaf: Sendable {
   /// As the client wrote it.
   let path: String
   let pointer: String
+}
+
+extension UpdateOperation {
+  fileprivate var isRemoval: Bool {
+    if case .unset = self { return true }
+    return false
+  }
 }

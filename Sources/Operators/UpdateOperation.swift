@@ -41,23 +41,27 @@ struct OperandParser {
   let place: [String]
   let order: FieldOrder
 
-  func operation(_ name: String, _ operand: BSON) throws(OperatorError) -> UpdateOperation? {
-    switch name {
-    case "$set": .set(operand.ordered(order))
-    case "$setOnInsert": .setOnInsert(operand.ordered(order))
-    case "$unset": .unset
-    case "$inc": .increment(try number(operand))
-    case "$mul": .multiply(try number(operand))
-    case "$min": .minimum(operand.ordered(order))
-    case "$max": .maximum(operand.ordered(order))
-    case "$currentDate": try currentDate(operand)
-    case "$bit": .bits(try bits(operand))
-    case "$push": .push(try push(operand))
-    case "$addToSet": .addToSet(try addToSet(operand))
-    case "$pop": try pop(operand)
-    case "$pull": .pull(try pull(operand))
-    case "$pullAll": .pull(try pullAll(operand))
-    default: nil
+  /// Of any operator but `$rename`, which has two paths.
+  func operation(
+    _ operation: UpdateOperator,
+    _ operand: BSON
+  ) throws(OperatorError) -> UpdateOperation? {
+    switch operation {
+    case .set: .set(operand.ordered(order))
+    case .setOnInsert: .setOnInsert(operand.ordered(order))
+    case .unset: .unset
+    case .increment: .increment(try number(operand))
+    case .multiply: .multiply(try number(operand))
+    case .minimum: .minimum(operand.ordered(order))
+    case .maximum: .maximum(operand.ordered(order))
+    case .currentDate: try currentDate(operand)
+    case .bit: .bits(try bits(operand))
+    case .push: .push(try push(operand))
+    case .addToSet: .addToSet(try addToSet(operand))
+    case .pop: try pop(operand)
+    case .pull: .pull(try pull(operand))
+    case .pullAll: .pull(try pullAll(operand))
+    case .rename: nil
     }
   }
 
@@ -101,12 +105,7 @@ struct OperandParser {
 
   private func push(_ operand: BSON) throws(OperatorError) -> Push {
     guard let document = operand.document else { return Push(elements: [operand.ordered(order)]) }
-    guard let each = document["$each"] else {
-      guard !document.isExpression else {
-        throw error("The clauses of $push need an $each.", .dollarPrefixedFieldName)
-      }
-      return Push(elements: [operand.ordered(order)])
-    }
+    guard let each = document["$each"] else { return Push(elements: [operand.ordered(order)]) }
     guard let elements = each.array else { throw error("$each takes an array.") }
     var push = Push(elements: ordered(elements))
     for field in document {
@@ -137,8 +136,10 @@ struct OperandParser {
     }
     var keys: [Push.Sort.Key] = []
     for field in document {
-      let path = try UpdatePath(field.name.text, pointer: pointer)
-      guard let names = path.names else { throw error("$sort takes paths of names.") }
+      let names = try FieldName.parts(of: field.name.text, pointer: pointer)
+      guard names.allSatisfy({ !$0.text.isEmpty && !$0.isDollarPrefixed }) else {
+        throw error("$sort takes paths of names that are not empty.")
+      }
       keys.append(Push.Sort.Key(path: names, isAscending: try direction(field.value)))
     }
     return .fields(keys)
@@ -180,7 +181,7 @@ struct OperandParser {
     case .regularExpression: return .elements(Query(try parser.field(element, operand)))
     case .document(let document):
       let isLogical = ["$and", "$or", "$nor"].contains(document.first?.name.text)
-      if document.isExpression, !isLogical {
+      if document.isExpression(), !isLogical {
         return .elements(Query(try parser.operators(element, document)))
       }
       return .documents(Query(try parser.query(document)))

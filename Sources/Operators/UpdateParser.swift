@@ -67,15 +67,10 @@ struct UpdateParser {
 
   // MARK: Operators
 
-  private static let names: Set<String> = [
-    "$set", "$setOnInsert", "$unset", "$inc", "$mul", "$min", "$max", "$rename", "$currentDate",
-    "$bit", "$push", "$addToSet", "$pop", "$pull", "$pullAll",
-  ]
-
   private mutating func read(_ field: BSONDocument.Field) throws(OperatorError) {
     let name = field.name.text
     let pointer = JSONPointer(tokens: [name]).description
-    guard Self.names.contains(name) else {
+    guard let `operator` = UpdateOperator(rawValue: name) else {
       throw OperatorError(.failedToParse, "There is no update operator \(name).", pointer: pointer)
     }
     guard let changes = field.value.document else {
@@ -93,12 +88,12 @@ struct UpdateParser {
       let place = [name, change.name.text]
       let pointer = JSONPointer(tokens: place).description
       let path = try UpdatePath(change.name.text, pointer: pointer)
-      if name == "$rename" {
+      if `operator` == .rename {
         try rename(path, to: change.value, pointer)
         continue
       }
       let parser = OperandParser(place: place, order: order)
-      if let operation = try parser.operation(name, change.value) {
+      if let operation = try parser.operation(`operator`, change.value) {
         try add(operation, at: path, pointer)
       }
     }
@@ -125,6 +120,9 @@ struct UpdateParser {
     let target = try UpdatePath(text, pointer: pointer)
     guard let from = source.names, let to = target.names else {
       throw OperatorError(.badValue, "$rename takes paths of names.", pointer: pointer)
+    }
+    for path in [source, target] where path.isDollarPrefixed {
+      throw UpdatePath.dollarPrefixed(path.text, pointer: pointer)
     }
     guard !from.starts(with: to), !to.starts(with: from) else {
       throw OperatorError(

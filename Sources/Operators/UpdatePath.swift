@@ -6,6 +6,8 @@ struct UpdatePath: Sendable {
     case all
     /// `$[identifier]`, the elements that its array filter lets pass.
     case filtered(String)
+    /// `$`, the element that the query found.
+    case found
   }
 
   let text: String
@@ -14,15 +16,18 @@ struct UpdatePath: Sendable {
   /// Reads a dotted path.
   ///
   /// - Parameters:
-  ///   - text: names, indexes, `$[]` and `$[identifier]`; not `$`, for what a query matched is not
-  ///     known here.
+  ///   - text: names, indexes, `$[]`, `$[identifier]`, and `$` once.
   ///   - pointer: to the path, for errors.
   /// - Throws: `.emptyFieldName`, `.dollarPrefixedFieldName`, `.badValue` or `.overflow`.
   init(_ text: String, pointer: String) throws(OperatorError) {
     self.text = text
     var parts: [Part] = []
     for name in try FieldName.parts(of: text, pointer: pointer) {
-      parts.append(try Self.part(name, isFirst: parts.isEmpty, pointer))
+      let part = try Self.part(name, isFirst: parts.isEmpty, pointer)
+      if case .found = part, parts.contains(where: \.isFound) {
+        throw OperatorError(.badValue, "A path may have one $.", pointer: pointer)
+      }
+      parts.append(part)
     }
     self.parts = parts
   }
@@ -37,12 +42,11 @@ struct UpdatePath: Sendable {
       throw OperatorError(.emptyFieldName, "A part of a path must not be empty.", pointer: pointer)
     }
     guard name.isDollarPrefixed else { return .name(name) }
-    guard text != "$" else {
-      throw OperatorError(
-        .badValue,
-        "The positional operator did not find the match needed from the query.",
-        pointer: pointer
-      )
+    if text == "$" {
+      guard !isFirst else {
+        throw OperatorError(.badValue, "A path must begin with a name.", pointer: pointer)
+      }
+      return .found
     }
     if text.hasPrefix("$["), text.hasSuffix("]") {
       guard !isFirst else {
@@ -59,16 +63,20 @@ struct UpdatePath: Sendable {
       }
       return .filtered(identifier)
     }
-    // The names of a reference are the only ones of their kind that may be reached.
-    guard !isFirst, ["$ref", "$id", "$db"].contains(text) else {
-      throw OperatorError(
-        .dollarPrefixedFieldName,
-        "The name \(text) begins with a dollar.",
-        pointer: pointer
-      )
-    }
+    guard !text.hasPrefix("$[") else { throw dollarPrefixed(text, pointer: pointer) }
     return .name(name)
   }
+
+  static func dollarPrefixed(_ text: String, pointer: String) -> OperatorError {
+    OperatorError(
+      .dollarPrefixedFieldName,
+      "The name \(text) begins with a dollar.",
+      pointer: pointer
+    )
+  }
+
+  /// Whether a field of the document itself is named so.
+  var isDollarPrefixed: Bool { text.utf8.first == UInt8(ascii: "$") }
 
   static func isIdentifier(_ text: String) -> Bool {
     guard let first = text.utf8.first, UInt8(ascii: "a")...UInt8(ascii: "z") ~= first else {
@@ -91,5 +99,12 @@ struct UpdatePath: Sendable {
       return nil
     }
     return names.count == parts.count ? names : nil
+  }
+}
+
+extension UpdatePath.Part {
+  fileprivate var isFound: Bool {
+    if case .found = self { return true }
+    return false
   }
 }

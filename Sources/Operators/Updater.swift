@@ -201,6 +201,14 @@ struct Updater {
     _ name: FieldName,
     in value: BSON
   ) throws(OperatorError) {
+    if node.changesElements {
+      throw error(
+        .badValue,
+        "There must be an array for its elements to be changed.",
+        node.firstLeaf,
+        name.text
+      )
+    }
     var visited = 0
     let leaf = node.firstLeaf { leaf in
       visited += 1

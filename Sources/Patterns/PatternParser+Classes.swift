@@ -32,7 +32,7 @@ extension PatternParser {
     case "u" where isECMAScript: return try hexadecimal(4)
     default:
       guard !Self.isWord(scalar) || scalar == "_" else {
-        throw fault("The escape \\\(scalar) is not offered.")
+        throw fault(Self.refusal(ofEscape: scalar))
       }
       return scalar
     }
@@ -154,4 +154,12 @@ extension PatternParser {
     "upper": [65...90], "word": [48...57, 65...90, 95...95, 97...122],
     "xdigit": [48...57, 65...70, 97...102],
   ]
+
+  private static func refusal(ofEscape scalar: Unicode.Scalar) -> String {
+    switch scalar {
+    case "1"..."9", "g", "k": "A back reference, as \\\(scalar), is not offered."
+    case "p", "P", "X": "Properties of characters, as \\\(scalar), are not offered."
+    default: "The escape \\\(scalar) is not offered."
+    }
+  }
 }

@@ -109,7 +109,7 @@ struct PatternParser {
       throw fault("Groups may be \(Self.depthLimit) deep.")
     }
     let outer = options
-    if peek == "*" { throw fault("A verb is not offered.") }
+    if peek == "*" { throw fault("A verb such as (*FAIL) is not offered.") }
     if take("?") {
       if take("#") {
         while let scalar = next() { if scalar == ")" { return nil } }
@@ -130,7 +130,7 @@ struct PatternParser {
   private mutating func name() throws(Fault) {
     let end: Unicode.Scalar = next() == "<" ? ">" : "'"
     guard let first = peek, Self.isWord(first), !Self.isDigit(first) else {
-      throw fault("Looking around is not offered.")
+      throw fault("Looking around, as (?=a) or (?<!a), is not offered.")
     }
     while let scalar = peek, Self.isWord(scalar) { position += 1 }
     guard take(end) else { throw fault("The name of a group does not end.") }
@@ -148,10 +148,22 @@ struct PatternParser {
       case "x": options.isExtended = isOn
       case ":": return false
       case ")": return true
-      default: throw fault("This kind of group is not offered.")
+      default: throw fault(Self.refusal(ofGroup: scalar))
       }
     }
     throw fault("A parenthesis is missing.")
+  }
+
+  private static func refusal(ofGroup scalar: Unicode.Scalar) -> String {
+    switch scalar {
+    case "=", "!": "Looking around, as (?=a) or (?<!a), is not offered."
+    case ">": "A group that does not give back, as (?>a), is not offered."
+    case "(": "A condition, as (?(1)a|b), is not offered."
+    case "R", "&", "P", "+", "0"..."9": "Recursion, as (?R) or (?1), is not offered."
+    case "|": "A group that numbers its branches anew, as (?|a|b), is not offered."
+    case "C": "A callout, as (?C), is not offered."
+    default: "There is no group (?\(scalar)."
+    }
   }
 
   // MARK: Repetition
@@ -176,7 +188,7 @@ struct PatternParser {
       count += 1
       guard count <= Self.nestingLimit else { throw fault("This is repeated too often.") }
       // Whether it takes much or little first decides nothing here.
-      if peek == "+" { throw fault("Repetition that does not give back is not offered.") }
+      if peek == "+" { throw fault("Repetition that does not give back, as a++, is not offered.") }
       _ = take("?")
       node = .repeated(node, bounds.0, bounds.1)
     }

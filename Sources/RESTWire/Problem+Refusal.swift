@@ -101,8 +101,12 @@ extension Problem {
       case .tooManyIndexes(let limit): Problem(.indexLimit).with("limit", limit)
       case .schemaMismatch(let faults): Problem(.schemaMismatch).at(faults)
       case .documentTooLarge(let limit):
-        Problem(.documentTooLarge, "The document may have at most \(limit) bytes.")
-          .with("limit", limit)
+        Problem(
+          .documentTooLarge,
+          "The document may have at most \(limit) bytes, as PostgreSQL writes it: in UTF-8, with a "
+            + "space behind each comma and colon."
+        )
+        .with("limit", limit)
       case .overloaded(let seconds, _): Problem(.overloaded).retry(after: seconds)
       case .unavailable(let seconds, _): Problem(.databaseUnavailable).retry(after: seconds)
       case .unforeseen: Problem(.internalError)

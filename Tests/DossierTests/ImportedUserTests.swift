@@ -40,6 +40,13 @@ import Testing
     #expect(faults(text) == [fault])
   }
 
+  /// As an export has what was stored before there was a limit.
+  @Test func `a number that is written out may be as long as a document`() {
+    let digits = String(repeating: "7", count: 9_000)
+    #expect(faults(#"{"custom_data":{"a":\#(digits),"b":-0.\#(digits)}}"#) == [])
+    #expect(faults(#"{"custom_data":{"a":\#(digits)e1}}"#) == ["/custom_data/a json.number"])
+  }
+
   @Test func `all faults of a line are told`() {
     #expect(faults(#"{"id":"x","name":"","blocked":0}"#).count == 3)
   }

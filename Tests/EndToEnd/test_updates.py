@@ -1,6 +1,7 @@
 """MongoDB's update operators on custom data, and what programs do with a user's data."""
 
 import json
+import re
 import subprocess
 import unittest
 
@@ -40,6 +41,61 @@ class Updates(Case):
             "list": [{"n": 1}, {"n": 50}]})
         same = self.expect(self.update({"$addToSet": {"tags": "a"}}), 200).json
         self.assertEqual((same["matched_count"], same["modified_count"], same["version"]), (1, 0, 2))
+
+    def test_a_dollar_is_the_element_that_the_filter_found(self):
+        self.put({"list": [{"n": 1}, {"n": 5}]})
+        self.expect(self.update({"$inc": {"list.$.n": 1}}, filter={"list.n": {"$mod": [5, 0]}}), 200)
+        self.assertEqual(self.stored().json, {"list": [{"n": 1}, {"n": 6}]})
+        self.expect(self.update({"$inc": {"list.$.n": 1}}), 422, "update_refused")
+
+    def test_what_is_no_wrapper_is_data_by_every_door(self):
+        odd = {"$oid": "xyz"}
+        self.put({"a": odd})
+        self.expect(self.update({"$set": {"b": odd, "c.$x": 1}}), 200)
+        self.expect(self.site.request("PATCH", self.PATH, {"d": odd}, MERGE, self.token), 200)
+        self.assertEqual(self.stored().json, {"a": odd, "b": odd, "c": {"$x": 1}, "d": odd})
+        self.expect(self.update({"$unset": {"a": 1, "c.$x": 1, "b.$oid": 1}}), 200)
+        self.assertEqual(self.stored().json, {"b": {}, "c": {}, "d": odd})
+
+    def test_what_was_stored_before_there_were_limits_can_be_read_changed_and_removed(self):
+        """By every door, whatever else is in the document."""
+        for number in ("1e1000::numeric", "0.1e-5000::numeric", "round(0::numeric, 9000)"):
+            with self.subTest(number):
+                self.put({})
+                self.site.sql("update documents set body = jsonb_build_object('a', "
+                              f"{number}, 'b', 1) where class = 'custom_data' and deleted_at is null")
+                self.expect(self.stored(), 200)
+                self.expect(self.update({"$inc": {"b": 1}}), 200)
+                patch = [{"op": "add", "path": "/c", "value": 1}]
+                self.expect(self.site.request(
+                    "PATCH", self.PATH, patch, {"Content-Type": "application/json-patch+json"},
+                    self.token), 200)
+                merged = self.site.request("PATCH", self.PATH, {"d": 1}, MERGE, self.token)
+                self.assertEqual(self.expect(merged, 200).json["b"], 2)
+                self.assertIn(b'"a": 1000000' if number.startswith("1e") else b'"a": 0.00', merged.body)
+                self.expect(self.update({"$unset": {"a": 1}}), 200)
+                self.assertEqual(self.stored().json, {"b": 2, "c": 1, "d": 1})
+                self.expect(self.site.request("DELETE", self.PATH, token=self.token), 204)
+
+    def test_every_operator_of_the_reference_is_known(self):
+        page = self.expect(self.site.get("/reference"), 200).body.decode()
+        updates, queries = re.findall(
+            r"<table><tr><th>operator</th>.*?</table>", page[page.index('id="operators"'):], re.S)[:2]
+        self.put({"a": 1})
+        for name in re.findall(r"<code>([^<]*)</code>", updates):
+            answer = self.update({name: {"a": []}})
+            self.assertNotIn("There is no", answer.body.decode())
+        for name in re.findall(r"<code>([^<]*)</code>", queries):
+            answers = [self.update({"$set": {"a": 1}}, filter=query).body.decode()
+                       for query in ({name: 1}, {"a": {name: 1}})]
+            self.assertFalse(all("There is no" in answer for answer in answers), name)
+        self.assertIn("There is no", self.update({"$frob": {"a": 1}}).body.decode())
+        self.assertIn("There is no", self.update({"$set": {"a": 1}}, filter={"$frob": 1}).body.decode())
+        withheld = re.search(r"Refused by name: ([^<]*)<", page).group(1).split()
+        self.assertIn("$expr", withheld)
+        for name in withheld:
+            answer = self.expect(self.update({"$set": {"a": 1}}, filter={name: 1}), 422)
+            self.assertIn(f"MongoDB's {name} is not offered", answer.body.decode())
 
     def test_types_of_extended_json_are_kept(self):
         body = {"when": {"$date": "2026-11-21T00:00:00Z"}, "id": {"$oid": "0" * 24},

@@ -1,8 +1,10 @@
 """`POST /v1/users`: a back end makes users."""
 
+import json
 import unittest
 
 from cases import Case, in_parallel
+from asking import JSON
 
 
 class Creation(Case):
@@ -21,6 +23,17 @@ class Creation(Case):
 
     def users(self):
         return int(self.site.sql("select count(*) from users"))
+
+    def test_a_document_too_large_is_told_its_limit(self):
+        for name, limit in (("metadata", 65_536), ("custom_data", 1_048_576)):
+            # Short enough as it is sent, but PostgreSQL writes a space behind each comma.
+            documents = {"metadata": {"b": 1}, "custom_data": {"b": 1}, name: {"a": [0] * (limit * 2 // 5)}}
+            body = json.dumps(documents, separators=(",", ":")).encode()
+            self.assertLess(len(body), limit)
+            answer = self.expect(self.site.request("POST", "/v1/users", body, JSON, self.key), 413,
+                                 "document_too_large").json
+            self.assertEqual(answer["limit"], limit)
+            self.assertIn(str(limit), answer["detail"])
 
     def test_all_that_can_be_told_is_stored(self):
         made = self.expect(self.create(

@@ -34,10 +34,15 @@ extension Users {
       let salt = store.keys.master.passwordSalt(app.id, address.key)
       row.password = .hash(try await store.passwords.hash(password, salt))
     }
-    let user = try await administrator.transaction {
-      [row] transaction async throws(DatabaseError) in
-      try await write(row, to: app.id, administrator, in: transaction)
-    }.get()
+    let user: UserID
+    do throws(Failure) {
+      user = try await administrator.transaction {
+        [row] transaction async throws(DatabaseError) in
+        try await write(row, to: app.id, administrator, in: transaction)
+      }.get()
+    } catch .documentTooLarge {
+      throw .documentTooLarge(limit: row.fullestDocument?.limit ?? 0)
+    }
     return try await Profiles.read(
       of: administrator.caller(on: user, of: app.id),
       in: administrator.store

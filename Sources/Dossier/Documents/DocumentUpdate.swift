@@ -103,8 +103,13 @@ package struct DocumentUpdate: Sendable {
         return (made.document, (0, 0))
       }
       let document = try BSONDocument(stored)
-      guard try filter.matches(document) else { return (nil, (0, 0)) }
-      let changed = try update.apply(to: document, now: now, maximumGrowth: 2 * limit)
+      guard let match = try filter.match(document) else { return (nil, (0, 0)) }
+      let changed = try update.apply(
+        to: document,
+        now: now,
+        position: match.position,
+        maximumGrowth: 2 * limit
+      )
       guard changed.isModified else { return (nil, (1, 0)) }
       return (changed.document, (1, 1))
     } catch {

@@ -33,15 +33,26 @@ package struct ImportedUser: Sendable {
   private(set) var createdAt: String?
   private(set) var identities: [Identity] = []
   private(set) var documents: [(class: DocumentClass, body: JSON)] = []
+
+  /// That which fills the most of its limit: it is meant when the database finds one too large.
+  var fullestDocument: DocumentClass? {
+    documents.max {
+      $0.body.serialized().count * $1.class.limit < $1.body.serialized().count * $0.class.limit
+    }?.class
+  }
+
   private(set) var properties: JSONObject?
 
   /// Whether a password is a way in, now or after a mail.
   var hasPassword: Bool { password != .untold || email != nil && identities.isEmpty }
 
   /// Those of a request for each document, which is a member here: deeper by one.
+  ///
+  /// A number that is written out may be longer: it was stored when there was no limit, and exported.
   private static let limits = JSONLimits(
     depth: JSONLimits.standard.depth + 1,
-    numberLength: JSONLimits.standard.numberLength
+    numberLength: JSONLimits.standard.numberLength,
+    plainNumberLength: .max
   )
 
   /// Reads a line.

@@ -1,5 +1,6 @@
 import Dossier
 import JSON
+import Operators
 
 /// What the API's answers and bodies look like.
 extension Shape {
@@ -236,11 +237,21 @@ extension Shape {
   ]).named("Property", "A property with its version.")
 
   static let documentUpdate = Shape.body(
-    ["update": .object.saying("operators, or a document to put in the place of the stored one")],
+    [
+      "update": .object.saying(
+        "operators (\(updateOperators)), or a document to put in the place of the stored one"
+      )
+    ],
     optional: [
-      "array_filters": .list(of: .object), "filter": .object, "upsert": .flag,
+      "array_filters": .list(of: .object),
+      "filter": .object.saying("a query, by the operators \(queryOperators)"), "upsert": .flag,
     ]
   ).named("DocumentUpdate", "An update by MongoDB's operators.")
+
+  private static let updateOperators = UpdateOperator.allCases.map(\.rawValue)
+    .joined(separator: " ")
+  private static let queryOperators = QueryOperator.allCases.map(\.rawValue)
+    .joined(separator: " ")
 
   static let updateOutcome = Shape.object([
     "matched_count": .integer(0...1), "modified_count": .integer(0...1), "upserted": .flag,

@@ -18,6 +18,7 @@ struct ReferencePage {
     for chapter in chapters { page.add(chapter) }
     page.add("<h2 id=\"shapes\">Shapes</h2>")
     for shape in shapes { page.add(shape) }
+    page.addOperators()
     page.addProblems()
     page.add("</main><script>\(script)</script></html>\n")
     return page.html
@@ -49,7 +50,8 @@ struct ReferencePage {
 
   private mutating func addContents(of chapters: [Chapter]) {
     add("<nav><h1>Dossier</h1><p><a href=\"/openapi.json\">openapi.json</a> · ")
-    add("<a href=\"#shapes\">Shapes</a> · <a href=\"#problems\">Problems</a></p>")
+    add("<a href=\"#shapes\">Shapes</a> · <a href=\"#operators\">Operators</a> · ")
+    add("<a href=\"#problems\">Problems</a></p>")
     add(
       "<input type=\"search\" placeholder=\"Find a route\" aria-label=\"Find a route\" hidden><ul>"
     )

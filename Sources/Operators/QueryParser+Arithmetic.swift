@@ -1,0 +1,91 @@
+/// The operands of `$mod` and of the operators on bits.
+extension QueryParser {
+  func modulo(_ operand: BSON) throws(OperatorError) -> Modulo {
+    guard let elements = operand.array, elements.count == 2, let divisor = elements[0].truncated,
+      let remainder = elements[1].truncated
+    else { throw error("$mod takes an array of two numbers: the divisor and the remainder.") }
+    guard divisor != 0 else { throw error("The divisor of $mod is not 0.") }
+    return Modulo(divisor: divisor, remainder: remainder)
+  }
+
+  /// The positions of the bits that are 1 in a mask, or those of a list.
+  func bits(_ operand: BSON) throws(OperatorError) -> BitMask {
+    switch operand {
+    case .array(let positions):
+      guard positions.count <= Self.bitLimit else {
+        throw error("A test of bits may have \(Self.bitLimit) positions.")
+      }
+      var mask = BitMask()
+      for position in positions {
+        guard let position = position.integer, (0...Int(Int32.max)).contains(position) else {
+          throw error("The positions of bits are whole numbers that are not negative.")
+        }
+        mask.positions.append(position)
+      }
+      return mask
+    case .binary(let bytes, _):
+      guard bytes.count <= Self.bitLimit / 8 else {
+        throw error("A mask of bits may have \(Self.bitLimit / 8) bytes.")
+      }
+      return BitMask(positions: (0..<bytes.count * 8).filter { bytes[$0 / 8] >> ($0 % 8) & 1 == 1 })
+    default:
+      guard let mask = operand.integer, mask >= 0 else {
+        throw error("Bits are a mask that is not negative, binary data or a list of positions.")
+      }
+      return BitMask(positions: (0..<63).filter { mask >> $0 & 1 == 1 })
+    }
+  }
+
+  /// More than any client has use for.
+  private static let bitLimit = 4_096
+}
+
+/// The operand of `$mod`.
+struct Modulo: Sendable {
+  let divisor: Int64
+  let remainder: Int64
+
+  /// Whether a value is a number that leaves the remainder; fractions are cut off before.
+  func fits(_ value: BSON) -> Bool {
+    guard let number = value.truncated else { return false }
+    // The least number by -1 is past 64 bits, and leaves nothing.
+    return (divisor == -1 ? 0 : number % divisor) == remainder
+  }
+}
+
+/// The operand of `$bitsAllSet` and its kin.
+struct BitMask: Sendable {
+  var positions: [Int] = []
+
+  /// Whether a value is a whole number or binary data whose bits are as the operator asks.
+  func fits(_ value: BSON, _ operation: QueryOperator) -> Bool {
+    let isSet: (Int) -> Bool
+    if case .binary(let bytes, _) = value {
+      isSet = { $0 / 8 < bytes.count && bytes[$0 / 8] >> ($0 % 8) & 1 == 1 }
+    } else if value.kind.isNumber, let number = value.integer {
+      // A negative number has all bits 1 beyond its own.
+      isSet = { number >> min($0, 63) & 1 == 1 }
+    } else {
+      return false
+    }
+    return switch operation {
+    case .bitsAllSet: positions.allSatisfy(isSet)
+    case .bitsAllClear: !positions.contains(where: isSet)
+    case .bitsAnySet: positions.contains(where: isSet)
+    default: !positions.allSatisfy(isSet)
+    }
+  }
+}
+
+extension BSON {
+  /// A number without its fraction; nil for what is none, or does not fit 64 bits.
+  fileprivate var truncated: Int64? {
+    switch self {
+    case .int32(let value): Int64(value)
+    case .int64(let value): value
+    case .double(let number): Int64(exactly: number.value.rounded(.towardZero))
+    case .decimal(let number): number.truncated
+    default: nil
+    }
+  }
+}
