@@ -44,6 +44,7 @@ struct FuzzTarget: Sendable {
 
   static let all = [
     jsonGate, jsonPatch, operators, extendedJSON, jsonSchema, patterns, filters, records, heads,
+    forms,
     tokens, imports, migrations,
   ]
 }
