@@ -137,6 +137,50 @@ END;
 
 
 --
+-- Name: identities; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.identities (
+    user_id public.object_id NOT NULL,
+    identity_id public.object_id NOT NULL,
+    app_id public.object_id NOT NULL,
+    provider text NOT NULL COLLATE pg_catalog."C",
+    subject text NOT NULL COLLATE pg_catalog."C",
+    profile jsonb DEFAULT '{}'::jsonb NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    last_used_at timestamp with time zone
+);
+
+
+--
+-- Name: identity_subjects; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.identity_subjects (
+    app_id public.object_id NOT NULL,
+    provider text NOT NULL COLLATE pg_catalog."C",
+    subject text NOT NULL COLLATE pg_catalog."C",
+    user_id public.object_id NOT NULL,
+    identity_id public.object_id NOT NULL
+);
+
+
+--
+-- Name: drop_anonymous_identity(text); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.drop_anonymous_identity(of_user text) RETURNS boolean
+    LANGUAGE sql
+    BEGIN ATOMIC
+ DELETE FROM public.identities
+   WHERE (((identities.user_id)::text = drop_anonymous_identity.of_user) AND (identities.provider = 'anonymous'::text));
+ DELETE FROM public.identity_subjects
+   WHERE (((identity_subjects.user_id)::text = drop_anonymous_identity.of_user) AND (identity_subjects.provider = 'anonymous'::text));
+ SELECT true;
+END;
+
+
+--
 -- Name: email_key(text); Type: FUNCTION; Schema: public; Owner: -
 --
 
@@ -243,22 +287,6 @@ CASE class
     WHEN 'custom_data'::text THEN 1048576
     ELSE 65536
 END))
-);
-
-
---
--- Name: identities; Type: TABLE; Schema: public; Owner: -
---
-
-CREATE TABLE public.identities (
-    user_id public.object_id NOT NULL,
-    identity_id public.object_id NOT NULL,
-    app_id public.object_id NOT NULL,
-    provider text NOT NULL COLLATE pg_catalog."C",
-    subject text NOT NULL COLLATE pg_catalog."C",
-    profile jsonb DEFAULT '{}'::jsonb NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    last_used_at timestamp with time zone
 );
 
 
@@ -484,19 +512,6 @@ CREATE FUNCTION public.record_change(of_user text, of_app text, change jsonb) RE
    VALUES (record_change.of_user, public.new_object_id(), record_change.of_app, 'data_change'::text, (record_change.change ->> 'actor'::text), ((record_change.change ->> 'address'::text))::inet, (record_change.change ->> 'agent'::text), jsonb_build_object('what', (record_change.change -> 'what'::text)))
    RETURNING true;
 END;
-
-
---
--- Name: identity_subjects; Type: TABLE; Schema: public; Owner: -
---
-
-CREATE TABLE public.identity_subjects (
-    app_id public.object_id NOT NULL,
-    provider text NOT NULL COLLATE pg_catalog."C",
-    subject text NOT NULL COLLATE pg_catalog."C",
-    user_id public.object_id NOT NULL,
-    identity_id public.object_id NOT NULL
-);
 
 
 --

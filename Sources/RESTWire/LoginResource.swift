@@ -17,7 +17,7 @@ import Wiring
     ) {
       (call) async throws(Failure) in
       _ = try call.strings()
-      return try response(.ok, await Users.loginAnonymously(call.context), call)
+      return try await logIn(Users.proveNothing(call.context), call)
     },
     open(
       "/v1/register",
@@ -29,10 +29,10 @@ import Wiring
       "Log in with email address and password; without such a user make one"
     ) {
       (call) async throws(Failure) in
-      guard let grant = try await Users.register(newCredentials(call), call.context) else {
+      guard let proof = try await Users.register(newCredentials(call), call.context) else {
         return Response(.accepted)
       }
-      return try response(.created, grant, call)
+      return try await logIn(proof, call, .created)
     },
     open(
       "/v1/login/password",
@@ -43,7 +43,7 @@ import Wiring
       "Log in with email address and password"
     ) {
       (call) async throws(Failure) in
-      try response(.ok, await Users.login(credentials(call), call.context), call)
+      try await logIn(Users.prove(credentials(call), call.context), call)
     },
     open(
       "/v1/login/jwt",
@@ -56,7 +56,7 @@ import Wiring
       "Log in with a token of one of the app's issuers"
     ) {
       (call) async throws(Failure) in
-      try response(.ok, await TokenLogin.login(call.strings("token")[0], call.context), call)
+      try await logIn(TokenLogin.prove(call.strings("token")[0], call.context), call)
     },
     open(
       "/v1/login/api-key",
@@ -67,7 +67,7 @@ import Wiring
       "Log in with an API key"
     ) {
       (call) async throws(Failure) in
-      try response(.ok, await APIKeys.login(call.strings("key")[0], call.context), call)
+      try await logIn(APIKeys.prove(call.strings("key")[0], call.context), call)
     },
     open(
       "/v1/token/refresh",
@@ -176,6 +176,15 @@ import Wiring
   static func credentials(_ call: Call) throws(Failure) -> Credentials {
     let members = try call.strings("email", "password")
     return Credentials(email: members[0], password: members[1])
+  }
+
+  /// Opens a session for who has proved who it is.
+  private static func logIn(
+    _ proof: Proof,
+    _ call: Call,
+    _ status: Status = .ok
+  ) async throws(Failure) -> Response {
+    try response(status, await Sessions.open(for: proof, call.context), call)
   }
 
   /// The tokens; a browser that holds its device in a cookie gets the access token alone.

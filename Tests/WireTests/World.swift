@@ -171,6 +171,17 @@ import Wiring
     _ = try await administration.write(Queries.narrow, user)
   }
 
+  /// What the domain is to know of a call to an app, for tests that call it without a route.
+  func context(of app: String) async throws -> Context {
+    let store = store()
+    return Context(
+      app: try await store.apps.app(named: app, host: nil),
+      store: store,
+      tokens: tokens,
+      origin: Origin(address: "192.0.2.7", agent: nil)
+    )
+  }
+
   /// Makes the audit trail refuse what is done in an app from now on.
   func refuseEntries(of app: String) async throws {
     _ = try await administration.write(Queries.refuseEntries, app)

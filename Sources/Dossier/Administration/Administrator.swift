@@ -72,6 +72,27 @@ package enum Actor: Sendable, Equatable {
 }
 
 extension Administrator {
+  /// Does what answers with what it found, and records it in the same transaction.
+  ///
+  /// - Parameters:
+  ///   - action: as for `AuditEvent`.
+  ///   - statement: what is done.
+  ///   - fact: of what app it is, and what else there is to tell.
+  /// - Throws: `.notFound` when nothing was found.
+  func act<Found>(
+    _ action: String,
+    _ statement: @EventLoop (Transaction) async throws(DatabaseError) -> Found?,
+    recording fact: @EventLoop (Found) -> (app: AppID, detail: JSON)
+  ) async throws(Failure) {
+    let isFound = try await transaction { transaction async throws(DatabaseError) in
+      guard let found = try await statement(transaction) else { return false }
+      let (app, detail) = fact(found)
+      try await record(action, app: app, detail: detail, in: transaction)
+      return true
+    }
+    guard isFound else { throw .notFound }
+  }
+
   /// Tells the owner of a change that the administrator makes; the command line sends no mail.
   func queueNotice(
     of change: WayInChange,

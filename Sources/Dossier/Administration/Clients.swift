@@ -209,17 +209,11 @@ package enum Clients {
     _ administrator: Administrator,
     _ statement: @EventLoop (Transaction) async throws(DatabaseError) -> [Client]
   ) async throws(Failure) {
-    let isFound = try await administrator.transaction { transaction async throws(DatabaseError) in
-      guard let client = try await statement(transaction).first else { return false }
-      try await administrator.record(
-        action,
-        app: client.app ?? .deployment,
-        detail: ["client_id": .string(id.text)],
-        in: transaction
-      )
-      return true
+    try await administrator.act(action) { transaction async throws(DatabaseError) in
+      try await statement(transaction).first
+    } recording: { client in
+      (client.app ?? .deployment, ["client_id": .string(id.text)])
     }
-    guard isFound else { throw .notFound }
   }
 }
 

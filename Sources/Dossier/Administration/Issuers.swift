@@ -141,18 +141,11 @@ package enum Issuers {
     by administrator: Administrator
   ) async throws(Failure) {
     let id = try await Apps.record(of: app, for: administrator).id
-    let isFound = try await administrator.transaction { transaction async throws(DatabaseError) in
-      let removed = try await transaction.run(IssuerAdministrationQueries.remove, id, name)
-      guard !removed.isEmpty else { return false }
-      try await administrator.record(
-        "issuer_remove",
-        app: id,
-        detail: ["name": .string(name)],
-        in: transaction
-      )
-      return true
+    try await administrator.act("issuer_remove") { transaction async throws(DatabaseError) in
+      try await transaction.run(IssuerAdministrationQueries.remove, id, name).first
+    } recording: { name in
+      (id, ["name": .string(name)])
     }
-    guard isFound else { throw .notFound }
   }
 }
 

@@ -20,11 +20,7 @@ package enum APIKeys {
     _ context: Context
   ) async throws(Failure) -> Made {
     try context.requireOpen(.apiKey)
-    guard (1...100).contains(name.unicodeScalars.count),
-      name.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })
-    else {
-      throw .invalid([Fault("/name", "length", "A name has 1 to 100 characters in one line.")])
-    }
+    if let fault = OperatorName.labelFault(in: name, at: "/name") { throw .invalid([fault]) }
     let id = APIKeyID()
     let key = Credential(.apiKey, of: caller.user, part: id)
     let limit = context.app.settings.number(.apiKeysPerUser)
@@ -101,13 +97,13 @@ package enum APIKeys {
     guard found.isThere else { throw .notFound }
   }
 
-  /// Logs a user in by one of its keys.
+  /// Proves who somebody is by one of its keys.
   ///
   /// - Throws: `.wrongCredentials`, `.wayInClosed`, `.deviceUnknown`, `.deviceFull`, `.unavailable`.
-  @EventLoop package static func login(
+  @EventLoop package static func prove(
     _ text: String,
     _ context: Context
-  ) async throws(Failure) -> Sessions.Grant {
+  ) async throws(Failure) -> Proof {
     let key: (id: APIKeyID, owner: UserID)
     do throws(Failure) {
       key = try await use(text, context)
@@ -117,18 +113,12 @@ package enum APIKeys {
       try await RefusedLogin.record("api-key", of: shown?.owner(), context)
       throw .wrongCredentials
     }
-    let device = try await Devices.admit(key.owner, context)
-    let opening = Opening(
+    return Proof(
       of: key.owner,
       by: "api-key",
       showing: key.id.text,
-      on: device,
-      context
+      on: try await Devices.admit(key.owner, context)
     )
-    try await context.store.transaction { (transaction) async throws(DatabaseError) in
-      try await opening.write(in: transaction)
-    }
-    return try await opening.grant()
   }
 
   /// Which key that is, and whose, who is not blocked.
@@ -195,17 +185,13 @@ package enum APIKeyQueries {
       select $1::text, $3::text, $4, $5
       where (select count(*) from api_keys where user_id = $1::text) < $6::bigint
       returning user_id
-    ), placeholder as (
-      delete from identities i using made m where i.user_id = m.user_id and i.provider = 'anonymous'
-    ), subject as (
-      delete from identity_subjects i using made m
-      where i.user_id = m.user_id and i.provider = 'anonymous'
     ), identity as (
       insert into identities (user_id, identity_id, app_id, provider, subject)
       select user_id, $3::text, $2, 'api-key', $3::text from made
     )
     update users u set anonymous = false, version = u.version + 1, updated_at = now()
-    from made m where u.user_id = m.user_id returning u.user_id
+    from made m where u.user_id = m.user_id
+    returning u.user_id, drop_anonymous_identity(u.user_id)
     """
   )
 

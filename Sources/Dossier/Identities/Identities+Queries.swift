@@ -73,10 +73,6 @@ package enum IdentitiesQueries {
     """
     with c as (select user_id, app_id from caller($1, $2)), password as (
       insert into passwords (user_id, hash) select user_id, $6 from c
-    ), placeholder as (
-      delete from identities i using c where i.user_id = c.user_id and i.provider = 'anonymous'
-    ), subject as (
-      delete from identity_subjects i using c where i.user_id = c.user_id and i.provider = 'anonymous'
     ), identity as (
       insert into identities (user_id, identity_id, app_id, provider, subject)
       select user_id, $3, app_id, 'password', $5 from c
@@ -85,7 +81,8 @@ package enum IdentitiesQueries {
     )
     update users u set anonymous = false, email = btrim($4), email_verified = false,
       version = u.version + 1, updated_at = now()
-    from c where u.user_id = c.user_id returning u.user_id
+    from c where u.user_id = c.user_id
+    returning u.user_id, drop_anonymous_identity(u.user_id)
     """
   )
 
@@ -95,11 +92,7 @@ package enum IdentitiesQueries {
   static let linkSubject = Statement<String, UserID, Authority, IdentityID, String, String>(
     "identities.link_subject",
     """
-    with c as (select user_id, app_id from caller($1, $2)), placeholder as (
-      delete from identities i using c where i.user_id = c.user_id and i.provider = 'anonymous'
-    ), subject as (
-      delete from identity_subjects i using c where i.user_id = c.user_id and i.provider = 'anonymous'
-    ), identity as (
+    with c as (select user_id, app_id from caller($1, $2)), identity as (
       insert into identities (user_id, identity_id, app_id, provider, subject)
       select user_id, $3, app_id, $4, $5 from c
     ), claimed as (
@@ -107,7 +100,8 @@ package enum IdentitiesQueries {
       select app_id, $4, $5, user_id, $3 from c
     )
     update users u set anonymous = false, version = u.version + 1, updated_at = now()
-    from c where u.user_id = c.user_id returning u.user_id
+    from c where u.user_id = c.user_id
+    returning u.user_id, drop_anonymous_identity(u.user_id)
     """
   )
 

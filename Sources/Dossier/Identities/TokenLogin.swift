@@ -4,14 +4,15 @@ import Postgres
 
 /// Ways in by the token of an issuer.
 package enum TokenLogin {
-  /// Logs in whom an issuer's token names; makes the user when it comes for the first time.
+  /// Proves who somebody is by the token of an issuer; the user who comes for the first time is made
+  /// when the session is opened.
   ///
   /// - Throws: `.invalidExternalToken`, `.issuerUnavailable`, `.wrongCredentials` for a blocked user,
   ///   `.wayInClosed`, `.deviceUnknown`, `.deviceFull`, `.unavailable`.
-  @EventLoop package static func login(
+  @EventLoop package static func prove(
     _ token: String,
     _ context: Context
-  ) async throws(Failure) -> Sessions.Grant {
+  ) async throws(Failure) -> Proof {
     try context.requireOpen(.jwt)
     let external: ExternalTokens.Identity
     do throws(Failure) {
@@ -20,45 +21,36 @@ package enum TokenLogin {
       if case .invalidExternalToken = error { try await RefusedLogin.record("jwt", context) }
       throw error
     }
-    if let grant = try await enter(external, context) { return grant }
+    if let known = try await known(external, context) { return known }
     let user = UserID()
-    let device = try await Devices.admit(user, context)
-    let opening = Opening(
+    let proof = Proof(
       of: user,
       by: external.provider,
       at: external.authenticatedAt,
-      on: device,
-      context
+      on: try await Devices.admit(user, context)
     )
-    do throws(Failure) {
-      try await context.store.transaction { (transaction) async throws(DatabaseError) in
-        _ = try await transaction.run(
-          UsersQueries.create,
-          user,
-          context.app.id,
-          IdentityID(),
-          external.provider,
-          external.subject,
-          false,
-          TextBytes(JSON.object(external.profile).serialized())
-        )
-        try await opening.write(in: transaction)
-      }
-    } catch .identityTaken {
-      // It came twice at once, and the other was first.
-      guard let grant = try await enter(external, context) else {
-        throw .unavailable(retryAfter: 1)
-      }
-      return grant
+    proof.preparation = { (transaction) async throws(DatabaseError) in
+      _ = try await transaction.run(
+        UsersQueries.create,
+        user,
+        context.app.id,
+        IdentityID(),
+        external.provider,
+        external.subject,
+        false,
+        TextBytes(JSON.object(external.profile).serialized())
+      )
+      return true
     }
-    return try await opening.grant()
+    proof.again = { () async throws(Failure) in try await known(external, context) }
+    return proof
   }
 
   /// Nil when nobody has the identity.
-  @EventLoop private static func enter(
+  @EventLoop private static func known(
     _ external: ExternalTokens.Identity,
     _ context: Context
-  ) async throws(Failure) -> Sessions.Grant? {
+  ) async throws(Failure) -> Proof? {
     // On the exclusive lane: this must see the user that another login has just made.
     let found = try await context.store.write(
       IdentitiesQueries.holder,
@@ -71,18 +63,12 @@ package enum TokenLogin {
       try await RefusedLogin.record("jwt", of: holder.user, context)
       throw .wrongCredentials
     }
-    let device = try await Devices.admit(holder.user, context)
-    let opening = Opening(
+    return Proof(
       of: holder.user,
       by: external.provider,
       showing: external.subject,
       at: external.authenticatedAt,
-      on: device,
-      context
+      on: try await Devices.admit(holder.user, context)
     )
-    try await context.store.transaction { (transaction) async throws(DatabaseError) in
-      try await opening.write(in: transaction)
-    }
-    return try await opening.grant()
   }
 }

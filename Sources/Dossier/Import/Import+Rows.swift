@@ -8,12 +8,11 @@ extension ImportQueries {
     insert into users (user_id, app_id, anonymous, email, email_verified, name, given_name,
       family_name, nickname, phone, locale, zone, blocked_at, created_at)
     select r.user_id, $1, r.anonymous, btrim(r.email), coalesce(r.email_verified, false),
-      p ->> 'name', p ->> 'given_name', p ->> 'family_name', p ->> 'nickname', p ->> 'phone',
-      p ->> 'locale', p ->> 'zone', case when r.blocked then now() end,
+      p.*, case when r.blocked then now() end,
       coalesce(r.created_at, now())
     from jsonb_to_recordset($2::jsonb) as r (user_id text, anonymous boolean, email text,
       email_verified boolean, blocked boolean, created_at timestamptz, profile jsonb),
-      lateral (select r.profile) as profile (p)
+      lateral patched_profile(null::users, r.profile) p
     """
   )
 
@@ -31,18 +30,12 @@ extension ImportQueries {
     update users u set
       email = coalesce(btrim(r.email), u.email),
       email_verified = coalesce(r.email_verified, u.email_verified),
-      name = case when p ? 'name' then p ->> 'name' else u.name end,
-      given_name = case when p ? 'given_name' then p ->> 'given_name' else u.given_name end,
-      family_name = case when p ? 'family_name' then p ->> 'family_name' else u.family_name end,
-      nickname = case when p ? 'nickname' then p ->> 'nickname' else u.nickname end,
-      phone = case when p ? 'phone' then p ->> 'phone' else u.phone end,
-      locale = case when p ? 'locale' then p ->> 'locale' else u.locale end,
-      zone = case when p ? 'zone' then p ->> 'zone' else u.zone end,
+      (name, given_name, family_name, nickname, phone, locale, zone)
+        = (select * from patched_profile(u, r.profile)),
       blocked_at = case when r.blocked is null then u.blocked_at
         when r.blocked then coalesce(u.blocked_at, now()) end,
       version = u.version + 1, updated_at = now()
-    from r, lateral (select r.profile) as profile (p)
-    where u.user_id = r.user_id and u.app_id = $1
+    from r where u.user_id = r.user_id and u.app_id = $1
     """
   )
 
@@ -154,16 +147,12 @@ extension ImportQueries {
     """
     with r as (
       select r.user_id from jsonb_to_recordset($2::jsonb) as r (user_id text)
-      join users u on u.user_id = r.user_id and u.anonymous
+      join users u on u.user_id = r.user_id and u.app_id = $1 and u.anonymous
       where exists (
         select from identities i where i.user_id = r.user_id and i.provider <> 'anonymous')
-    ), placeholders as (
-      delete from identities i using r where i.user_id = r.user_id and i.provider = 'anonymous'
-    ), subjects as (
-      delete from identity_subjects s using r
-      where s.user_id = r.user_id and s.app_id = $1 and s.provider = 'anonymous'
     )
     update users u set anonymous = false from r where u.user_id = r.user_id
+    returning drop_anonymous_identity(u.user_id)
     """
   )
 

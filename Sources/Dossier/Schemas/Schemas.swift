@@ -102,18 +102,11 @@ import Postgres
     by administrator: Administrator
   ) async throws(Failure) {
     let id = try await Apps.record(of: app, for: administrator).id
-    let isFound = try await administrator.transaction { transaction async throws(DatabaseError) in
-      let removed = try await transaction.run(SchemaQueries.remove, id, document)
-      guard !removed.isEmpty else { return false }
-      try await administrator.record(
-        "schema_remove",
-        app: id,
-        detail: ["class": .string(document.pathName)],
-        in: transaction
-      )
-      return true
+    try await administrator.act("schema_remove") { transaction async throws(DatabaseError) in
+      try await transaction.run(SchemaQueries.remove, id, document).first
+    } recording: { _ in
+      (id, ["class": .string(document.pathName)])
     }
-    guard isFound else { throw .notFound }
   }
 
   // MARK: Loading

@@ -129,19 +129,13 @@ package enum SearchIndexes {
     by administrator: Administrator
   ) async throws(Failure) {
     let id = try await Apps.record(of: app, for: administrator).id
-    let isFound = try await administrator.transaction { transaction async throws(DatabaseError) in
-      guard let removed = try await transaction.run(SearchIndexQueries.find, id, index).first
-      else { return false }
+    try await administrator.act("index_remove") { transaction async throws(DatabaseError) in
+      let found = try await transaction.run(SearchIndexQueries.find, id, index).first
       _ = try await transaction.run(SearchIndexQueries.remove, id, index)
-      try await administrator.record(
-        "index_remove",
-        app: id,
-        detail: ["path": .string(removed.path)],
-        in: transaction
-      )
-      return true
+      return found
+    } recording: { removed in
+      (id, ["path": .string(removed.path)])
     }
-    guard isFound else { throw .notFound }
   }
 
   // MARK: The work

@@ -25,11 +25,17 @@ internal import JWTKit
     self.clock = clock
   }
 
-  /// Makes the token of a session.
-  func issue(for caller: Caller, lifetime: Duration) async throws(Failure) -> String {
+  /// Makes the token of a session, with members that the wire adds.
+  func issue(
+    for caller: Caller,
+    lifetime: Duration,
+    _ claimsOfWire: [(String, JSON)] = []
+  ) async throws(Failure) -> String {
     let signer = try await keys.signer(for: caller.app)
     let now = clock()
     var claims = JSONObject()
+    // First, so that they take the place of none of ours.
+    for (name, value) in claimsOfWire { claims[name] = value }
     claims["iss"] = .string(issuer)
     claims["sub"] = .string(caller.user.text)
     claims["sid"] = .string(caller.session?.text ?? "")

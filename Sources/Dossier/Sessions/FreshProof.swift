@@ -58,9 +58,9 @@ extension Sessions {
     // Of any kind: what is refused is recorded, and somebody may have stolen the token.
     let guarding = Users.passwordGuard(of: caller, context)
     try await guarding.attempt()
-    let proof: Proof
+    let verified: Verified
     do throws(Failure) {
-      proof = try await verify(evidence, of: caller, context)
+      verified = try await verify(evidence, of: caller, context)
     } catch {
       switch error {
       case .wrongCredentials, .invalidExternalToken:
@@ -71,7 +71,7 @@ extension Sessions {
     }
     let live = try await context.store.transaction { transaction async throws(DatabaseError) in
       guard try await Identities.lock(caller, in: transaction) else { return LiveSession?.none }
-      let live = try await renew(caller, by: proof, "reauthenticate", in: transaction, context)
+      let live = try await renew(caller, by: verified, "reauthenticate", in: transaction, context)
       try await guarding.succeed(in: transaction)
       try await event("reauthenticate", evidence, caller, live?.session).record(
         in: transaction,
@@ -84,7 +84,7 @@ extension Sessions {
   }
 
   /// What was found to be right.
-  struct Proof {
+  struct Verified {
     /// As of a session.
     let provider: String
     /// As `Opening` has it.
@@ -98,7 +98,7 @@ extension Sessions {
   /// In a transaction that has locked the user. Undoes it when the proof is none any more.
   @EventLoop static func renew(
     _ caller: Caller,
-    by proof: Proof,
+    by proof: Verified,
     _ reason: String,
     in transaction: Transaction,
     _ context: Context
@@ -125,12 +125,12 @@ extension Sessions {
     _ evidence: Evidence,
     of caller: Caller,
     _ context: Context
-  ) async throws(Failure) -> Proof {
+  ) async throws(Failure) -> Verified {
     switch evidence {
     case .password(let password):
       try context.requireOpen(.password)
       let hash = try await Users.verify(password, of: caller, context)
-      return Proof(provider: "password", evidence: hash)
+      return Verified(provider: "password", evidence: hash)
     case .token(let token):
       try context.requireOpen(.jwt)
       let external = try await context.store.external.identity(of: token, context)
@@ -147,7 +147,7 @@ extension Sessions {
         external.subject
       )
       guard holder.first?.user == caller.user else { throw .wrongCredentials }
-      return Proof(
+      return Verified(
         provider: external.provider,
         evidence: external.subject,
         authenticatedAt: external.authenticatedAt
@@ -155,7 +155,7 @@ extension Sessions {
     case .apiKey(let text):
       let key = try await APIKeys.use(text, context)
       guard key.owner == caller.user else { throw .wrongCredentials }
-      return Proof(provider: "api-key", evidence: key.id.text)
+      return Verified(provider: "api-key", evidence: key.id.text)
     }
   }
 

@@ -6,44 +6,22 @@ import Postgres
 ///
 /// Its device gets a new secret by that: whoever copied the one before does not come along.
 @EventLoop final class Opening {
-  let user: UserID
-  let provider: String
+  private let proof: Proof
+  private let style: SessionStyle
   private let session = SessionID()
   private let salt = Credential.salt()
   private let device: DeviceID
-  /// What the client has shown; nil on a new device.
-  private let shown: Credential?
   private let secret: Credential
   /// Whether `secret` is that of the device, when the transaction is through.
   private var isSecretOfDevice = false
-  private let evidence: String?
-  private let authenticatedAt: Int?
   private let context: Context
 
-  /// - Parameters:
-  ///   - user: who has proved to be it.
-  ///   - provider: by which identity.
-  ///   - evidence: what was found to be right: the stored hash of a password, the id of an API key,
-  ///     the subject of an identity; nil for a user who is made in the same transaction.
-  ///   - authenticatedAt: when it has proved to be it, in seconds since 1970; nil for now.
-  ///   - device: where, as `Devices.admit` has found it; nil for a new one.
-  ///   - context: of the request.
-  init(
-    of user: UserID,
-    by provider: String,
-    showing evidence: String? = nil,
-    at authenticatedAt: Int? = nil,
-    on device: DeviceProof?,
-    _ context: Context
-  ) {
-    self.user = user
-    self.provider = provider
-    self.evidence = evidence
-    self.authenticatedAt = authenticatedAt
+  init(_ proof: Proof, _ style: SessionStyle, _ context: Context) {
+    self.proof = proof
+    self.style = style
     self.context = context
-    shown = device?.secret
-    self.device = device?.id ?? DeviceID()
-    secret = Credential(.device, of: self.device)
+    device = proof.device?.id ?? DeviceID()
+    secret = Credential(.device, of: device)
   }
 
   /// Undoes the transaction when the device is not what it says, or has no room, or when what the
@@ -52,45 +30,45 @@ import Postgres
     let master = context.store.keys.master
     let entered = try await transaction.run(
       SessionsQueries.enter,
-      user,
+      proof.user,
       device,
       context.app.id,
-      shown?.hash(master),
+      proof.device?.secret.hash(master),
       secret.hash(master)
     )
     guard let isRenewed = entered.first else {
       throw DatabaseError(.undone, "the device has another secret", constraint: "device_unknown")
     }
     isSecretOfDevice = isRenewed
-    if let evidence {
-      try await Self.require(provider, evidence, of: user, in: transaction)
+    if let evidence = proof.evidence {
+      try await Self.require(proof.provider, evidence, of: proof.user, in: transaction)
     }
     let opened = try await transaction.run(
       SessionsQueries.open,
-      user,
+      proof.user,
       session,
       device,
       context.app.id,
-      provider,
-      Scopes.user.text,
+      proof.provider,
+      style.scopes.text,
       BinaryBytes(salt),
       Int(context.app.sessionLifetime.components.seconds),
       context.origin.address,
       context.origin.agent,
       Devices.limit,
       context.app.settings.number(.sessionsPerUser),
-      Sessions.key(of: provider, evidence),
-      authenticatedAt
+      Sessions.key(of: proof.provider, proof.evidence),
+      proof.authenticatedAt
     )
     guard !opened.isEmpty else {
       throw DatabaseError(.undone, "the device is full", constraint: "device_full")
     }
     try await AuditEvent(
       "login",
-      of: user,
+      of: proof.user,
       session: session,
       device: device,
-      detail: ["provider": .string(provider)]
+      detail: ["provider": .string(proof.provider)]
     ).record(in: transaction, context)
   }
 
@@ -110,8 +88,9 @@ import Postgres
   /// The tokens, when the transaction is through.
   func grant() async throws(Failure) -> Sessions.Grant {
     try await Sessions.grant(
-      LiveSession(session: session, device: device, scope: Scopes.user.text, salt: salt),
-      of: user,
+      LiveSession(session: session, device: device, scope: style.scopes.text, salt: salt),
+      of: proof.user,
+      as: style,
       context,
       deviceSecret: isSecretOfDevice ? secret.text(context.store.keys.master) : nil
     )

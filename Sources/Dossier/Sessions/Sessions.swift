@@ -19,13 +19,14 @@ package enum Sessions {
   /// lost, find the same successor.
   static let grace = Duration.seconds(30)
 
-  /// Exchanges a refresh token for new tokens.
+  /// Exchanges a refresh token for new tokens, of the style of the wire that gave it out.
   ///
   /// The exchange of the current token may be repeated within `grace`, with the same outcome. Any
   /// older token has been stolen, or its successor has: the session ends.
   /// - Throws: `.invalidRefreshToken`, `.unavailable`.
   @EventLoop package static func refresh(
     _ text: String,
+    as style: SessionStyle = .native,
     _ context: Context
   ) async throws(Failure) -> Grant {
     let store = context.store
@@ -44,7 +45,7 @@ package enum Sessions {
       Int(context.app.sessionLifetime.components.seconds),
       context.app.longestSession
     )
-    if let live = rotated.first { return try await grant(live, of: user, context) }
+    if let live = rotated.first { return try await grant(live, of: user, as: style, context) }
     // On the exclusive lane: this must see what a rotation that came first has committed.
     let superseded = try await store.write(
       SessionsQueries.superseded,
@@ -56,7 +57,7 @@ package enum Sessions {
       Int(grace.components.seconds)
     )
     guard let found = superseded.first else { throw .invalidRefreshToken }
-    if found.isRepeated { return try await grant(found.live, of: user, context) }
+    if found.isRepeated { return try await grant(found.live, of: user, as: style, context) }
     // A later one was given out before the database was put back to an earlier state.
     if token.number < found.live.generation {
       try await end(session, of: user, "refresh_reuse", context)
@@ -68,6 +69,7 @@ package enum Sessions {
   @EventLoop static func grant(
     _ live: LiveSession,
     of user: UserID,
+    as style: SessionStyle = .native,
     _ context: Context,
     deviceSecret: String? = nil
   ) async throws(Failure) -> Grant {
@@ -87,7 +89,11 @@ package enum Sessions {
       salt: live.salt
     )
     return Grant(
-      accessToken: try await context.tokens.issue(for: caller, lifetime: lifetime),
+      accessToken: try await context.tokens.issue(
+        for: caller,
+        lifetime: lifetime,
+        style.claims(caller)
+      ),
       refreshToken: refreshToken.text(context.store.keys.master),
       lifetime: lifetime,
       user: user,

@@ -47,7 +47,7 @@ extension Users {
       )
       try await guarding.succeed(in: transaction)
       try await WayInChange.passwordChanged.record(by: caller, in: transaction, context)
-      let proof = Sessions.Proof(provider: "password", evidence: hash)
+      let proof = Sessions.Verified(provider: "password", evidence: hash)
       let live = try await Sessions.renew(
         caller,
         by: proof,

@@ -8,71 +8,74 @@ import Postgres
 /// with a password of its own. Nothing that is answered here tells one from another, or whether
 /// there is any: what differs is mailed to the address, and the time is that of one hash.
 extension Users {
-  /// Logs in whose address and password they are; without such a user makes one, and mails the
+  /// Proves whose address and password they are; without such a user makes one, and mails the
   /// address what confirms it, or that there is an account already.
   ///
   /// It is a guess at the passwords that come with the address, and counted as one.
-  /// - Returns: nil where addresses must be confirmed first.
+  /// - Returns: nil where addresses must be confirmed first: then all is done.
   /// - Throws: `.invalid`, `.emailTaken` in an app that reveals it, `.wrongCredentials` for a blocked
   ///   user, `.tooManyAttempts` also when the address has all the claims it may, `.wayInClosed`,
   ///   `.deviceUnknown`, `.deviceFull`, `.overloaded`, `.unavailable`.
   @EventLoop package static func register(
     _ credentials: Credentials,
     _ context: Context
-  ) async throws(Failure) -> Sessions.Grant? {
+  ) async throws(Failure) -> Proof? {
     try context.requireOpen(.password)
     try credentials.checkForRegistration(context.app)
     let address = try await EmailAddress(credentials.email, context)
     try await address.limitMail(context)
     let match = try await match(credentials.password, address, context)
     let isRequired = context.app.settings.flag(.emailConfirmationRequired)
-    let user: UserID
-    var grant: Sessions.Grant?
     if let found = match.found {
-      user = found.user
       try await requireUnblocked(found, context)
-      if !isRequired {
-        grant = try await enter(found, match, context)
+      if isRequired {
+        Emails.mail(.confirm, to: address, claimedBy: found.user, context)
+        return nil
       }
-    } else {
-      if match.holder != nil, context.app.settings.flag(.revealTakenEmails) { throw .emailTaken }
-      user = UserID()
-      let device = try await Devices.admit(user, context)
-      let opening = Opening(of: user, by: "password", on: device, context)
-      let limit = ClaimLimit(address.key, context)
-      let isMade = try await context.store.transaction { transaction async throws(DatabaseError) in
-        guard try await limit.makeRoom(in: transaction) else { return false }
-        _ = try await transaction.run(
-          UsersQueries.createWithPassword,
-          user,
-          context.app.id,
-          IdentityID(),
-          address.stored(credentials.email),
-          address.key,
-          match.hash
-        )
-        if !isRequired { try await opening.write(in: transaction) }
-        return true
+      let proof = try await proof(of: found, match, context)
+      if !found.isConfirmed {
+        proof.aftermath = { Emails.mail(.confirm, to: address, claimedBy: found.user, context) }
       }
-      guard isMade else { throw limit.failure }
-      if !isRequired { grant = try await opening.grant() }
+      return proof
     }
-    if match.found?.isConfirmed != true || isRequired {
+    if match.holder != nil, context.app.settings.flag(.revealTakenEmails) { throw .emailTaken }
+    let user = UserID()
+    let proof = Proof(of: user, by: "password", on: try await Devices.admit(user, context))
+    let limit = ClaimLimit(address.key, context)
+    let make: Proof.Preparation = { (transaction) async throws(DatabaseError) in
+      guard try await limit.makeRoom(in: transaction) else { return false }
+      _ = try await transaction.run(
+        UsersQueries.createWithPassword,
+        user,
+        context.app.id,
+        IdentityID(),
+        address.stored(credentials.email),
+        address.key,
+        match.hash
+      )
+      return true
+    }
+    if isRequired {
+      guard try await context.store.transaction(make) else { throw limit.failure }
       Emails.mail(.confirm, to: address, claimedBy: user, context)
+      return nil
     }
-    return grant
+    proof.preparation = make
+    proof.refusal = limit.failure
+    proof.aftermath = { Emails.mail(.confirm, to: address, claimedBy: user, context) }
+    return proof
   }
 
-  /// Logs a user in by email address and password.
+  /// Proves who somebody is by email address and password.
   ///
   /// Of several who have the password, it is the one who has proved the address, else the one who
   /// claimed it first.
   /// - Throws: `.wrongCredentials`, `.emailUnconfirmed`, `.tooManyAttempts`, `.wayInClosed`,
   ///   `.deviceUnknown`, `.deviceFull`, `.overloaded`, `.unavailable`.
-  @EventLoop package static func login(
+  @EventLoop package static func prove(
     _ credentials: Credentials,
     _ context: Context
-  ) async throws(Failure) -> Sessions.Grant {
+  ) async throws(Failure) -> Proof {
     try context.requireOpen(.password)
     let address = try await EmailAddress(credentials.email, context)
     let match = try await match(credentials.password, address, context)
@@ -80,35 +83,27 @@ extension Users {
       throw try await refused(match.holder, context)
     }
     try await requireUnblocked(found, context)
-    return try await enter(found, match, context)
+    return try await proof(of: found, match, context)
   }
 
-  /// Logs in who has shown its password and is not blocked.
-  @EventLoop private static func enter(
-    _ found: StoredPassword,
+  /// Of who has shown its password and is not blocked.
+  @EventLoop private static func proof(
+    of found: StoredPassword,
     _ match: Match,
     _ context: Context
-  ) async throws(Failure) -> Sessions.Grant {
+  ) async throws(Failure) -> Proof {
     if context.app.settings.flag(.emailConfirmationRequired), !found.isConfirmed {
       throw .emailUnconfirmed
     }
     let device = try await Devices.admit(found.user, context)
-    let opening = Opening(
-      of: found.user,
-      by: "password",
-      showing: found.hash,
-      on: device,
-      context
-    )
-    try await context.store.transaction { (transaction) async throws(DatabaseError) in
-      try await opening.write(in: transaction)
-      // After it has made sure that the password is not another by now.
+    let proof = Proof(of: found.user, by: "password", showing: found.hash, on: device)
+    proof.conclusion = { (transaction) async throws(DatabaseError) in
       if let renewed = match.renewed {
         _ = try await transaction.run(UsersQueries.renewHash, found.user, renewed)
       }
       try await match.guarding.succeed(in: transaction)
     }
-    return try await opening.grant()
+    return proof
   }
 
   @EventLoop private static func requireUnblocked(

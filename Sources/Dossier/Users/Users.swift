@@ -4,19 +4,18 @@ import Postgres
 
 /// Users: how they come in, and how they go.
 package enum Users {
-  /// Makes a user that nobody else can log in as, and logs it in.
+  /// Somebody without credentials: a user that nobody else can log in as, who is made when the
+  /// session is opened.
   ///
   /// - Throws: `.wayInClosed`, `.deviceUnknown`, `.deviceFull`, `.tooManyAttempts`, `.overloaded`,
   ///   `.unavailable`.
-  @EventLoop package static func loginAnonymously(
-    _ context: Context
-  ) async throws(Failure) -> Sessions.Grant {
+  @EventLoop package static func proveNothing(_ context: Context) async throws(Failure) -> Proof {
     try context.requireOpen(.anonymous)
     let user = UserID()
     let device = try await Devices.admit(user, context)
     try await RequestGuard.anonymous(context)
-    let opening = Opening(of: user, by: "anonymous", on: device, context)
-    try await context.store.transaction { (transaction) async throws(DatabaseError) in
+    let proof = Proof(of: user, by: "anonymous", on: device)
+    proof.preparation = { (transaction) async throws(DatabaseError) in
       _ = try await transaction.run(
         UsersQueries.create,
         user,
@@ -27,9 +26,9 @@ package enum Users {
         true,
         TextBytes(Array("{}".utf8))
       )
-      try await opening.write(in: transaction)
+      return true
     }
-    return try await opening.grant()
+    return proof
   }
 
   /// Deletes the caller, with all that is stored of it; the audit trail keeps that it was.

@@ -1,0 +1,100 @@
+package import EventLoop
+package import JSON
+import Postgres
+
+/// Who somebody has proved to be, how, and when: what every way to log in comes to.
+///
+/// `Sessions.open` makes a session of it. What must be written for the proof to stand, such as the
+/// user who comes for the first time, is written in the transaction that opens the session.
+@EventLoop package final class Proof {
+  package nonisolated let user: UserID
+  /// The identity: `anonymous`, `password`, `api-key`, or the provider of an issuer's.
+  package nonisolated let provider: String
+  /// What was found to be right: the stored hash of a password, the id of an API key, the subject of
+  /// an identity; nil for a user who is made with the session.
+  let evidence: String?
+  /// In seconds since 1970; nil for now.
+  package nonisolated let authenticatedAt: Int?
+  /// Where, as `Devices.admit` has found it; nil on a new device.
+  let device: DeviceProof?
+  /// Comes before the session; false when there is no room for the user.
+  var preparation: Preparation?
+  /// Comes with the session, when it is certain that the evidence still stands.
+  var conclusion: Conclusion?
+  /// What the one too many is told.
+  var refusal: Failure?
+  /// How it is proved anew when another login has just made the user; nil where none can have.
+  var again: (@EventLoop () async throws(Failure) -> Proof?)?
+  /// Comes when the session is there.
+  var aftermath: (@EventLoop () -> Void)?
+
+  typealias Preparation = @EventLoop (Transaction) async throws(DatabaseError) -> Bool
+  typealias Conclusion = @EventLoop (Transaction) async throws(DatabaseError) -> Void
+
+  init(
+    of user: UserID,
+    by provider: String,
+    showing evidence: String? = nil,
+    at authenticatedAt: Int? = nil,
+    on device: DeviceProof?
+  ) {
+    self.user = user
+    self.provider = provider
+    self.evidence = evidence
+    self.authenticatedAt = authenticatedAt
+    self.device = device
+  }
+}
+
+/// What the sessions of a wire may do, and what their access tokens say.
+package struct SessionStyle: Sendable {
+  package let scopes: Scopes
+  /// Members of an access token beside those that this server reads in it.
+  package let claims: @Sendable (Caller) -> [(String, JSON)]
+
+  package init(
+    scopes: Scopes,
+    claims: @escaping @Sendable (Caller) -> [(String, JSON)] = { _ in [] }
+  ) {
+    self.scopes = scopes
+    self.claims = claims
+  }
+
+  /// Of the user's own clients.
+  package static let native = SessionStyle(scopes: .user)
+}
+
+extension Sessions {
+  /// Logs in who has proved who it is.
+  ///
+  /// - Parameters:
+  ///   - proof: used once.
+  ///   - style: of the wire.
+  ///   - context: of the request that brought the proof.
+  /// - Returns: the tokens.
+  /// - Throws: `.wrongCredentials` when what was shown does not log in any more, `.deviceUnknown`,
+  ///   `.deviceFull`, `.tooManyAttempts`, `.identityTaken`, `.overloaded`, `.unavailable`.
+  @EventLoop package static func open(
+    for proof: Proof,
+    as style: SessionStyle = .native,
+    _ context: Context
+  ) async throws(Failure) -> Grant {
+    let opening = Opening(proof, style, context)
+    let isOpened: Bool
+    do throws(Failure) {
+      isOpened = try await context.store.transaction { transaction async throws(DatabaseError) in
+        if let prepare = proof.preparation, try await !prepare(transaction) { return false }
+        try await opening.write(in: transaction)
+        try await proof.conclusion?(transaction)
+        return true
+      }
+    } catch .identityTaken where proof.again != nil {
+      // It came twice at once, and the other was first.
+      guard let other = try await proof.again?() else { throw .unavailable(retryAfter: 1) }
+      return try await open(for: other, as: style, context)
+    }
+    guard isOpened else { throw proof.refusal ?? .overloaded(retryAfter: 1) }
+    proof.aftermath?()
+    return try await opening.grant()
+  }
+}

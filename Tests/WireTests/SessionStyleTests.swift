@@ -1,0 +1,49 @@
+import Dossier
+import EventLoop
+import FoundationEssentials
+import HTTP
+import JSON
+import TestSupport
+import Testing
+
+/// What a wire decides of the sessions that it opens.
+@Suite struct SessionStyleTests {
+  init() { LoopThread.start() }
+
+  private static let style = SessionStyle(scopes: Scopes(Scopes.readUser)) { caller in
+    [("user_data", ["id": .string(caller.user.text)]), ("sub", "somebody else")]
+  }
+
+  @Test @EventLoop func `sessions have the scopes of their wire, and tokens its claims`()
+    async throws
+  {
+    let world = try await World.shared.value.get()
+    let cast = try await world.cast()
+    let context = try await world.context(of: cast.app)
+    let proof = try await Users.proveNothing(context)
+    #expect(proof.provider == "anonymous")
+    let opened = try await Sessions.open(for: proof, as: Self.style, context)
+    try check(opened, of: proof.user)
+    var read = cast.question(.get, "/v1/me")
+    read.authorize(opened.accessToken)
+    #expect(try await cast.expect(200, read).string("id") == proof.user.text)
+    var change = cast.question(.put, "/v1/me/metadata", "{}")
+    change.authorize(opened.accessToken)
+    #expect(try await cast.expect(403, change).code == "insufficient_scope")
+    try check(
+      try await Sessions.refresh(opened.refreshToken, as: Self.style, context),
+      of: proof.user
+    )
+  }
+
+  /// The claims of the wire are there, and none of them is in the place of one of ours.
+  @EventLoop func check(_ grant: Sessions.Grant, of user: UserID) throws {
+    let part = String(grant.accessToken.split(separator: ".")[1])
+    let text = part.replacing("-", with: "+").replacing("_", with: "/")
+    let padded = text + String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
+    let claims = try JSON.parse(Array(try #require(Data(base64Encoded: padded))))
+    #expect(claims["user_data"]?["id"]?.string == user.text)
+    #expect(claims["sub"]?.string == user.text)
+    #expect(claims["scope"]?.string == Scopes.readUser)
+  }
+}
