@@ -19,7 +19,38 @@ extension FuzzTarget {
     if let value = try? JSON.parse(input, limits: wide) { checkNumbers(of: value) }
     guard let value = try? JSON.parse(input) else { return }
     expectStorable(value, "what was parsed")
+    checkWrittenOut(value)
     checkForeign(input, value)
+  }
+
+  /// That what PostgreSQL makes of a number, which is what GET answers, passes the gate as the same.
+  private static func checkWrittenOut(_ value: JSON) {
+    for number in numbers(in: value).prefix(64) {
+      let text = writtenOut(number.text)
+      guard let read = try? JSON.parse(Array(text.utf8)).number else {
+        fatalError("\(number.text) is taken and \(text) is not")
+      }
+      expect(read == number, "\(number.text) is written out as another, \(text)")
+      expect(writtenOut(read.text) == text, "\(text) changes when it is stored again")
+    }
+  }
+
+  /// A number as `numeric` is written: without an exponent, with its zeros at the end.
+  private static func writtenOut(_ text: String) -> String {
+    let parts = text.lowercased().split(separator: "e")
+    let sign = parts[0].hasPrefix("-") ? "-" : ""
+    let mantissa = parts[0].drop { $0 == "-" }.split(separator: ".")
+    let fraction = mantissa.count > 1 ? String(mantissa[1]) : ""
+    let exponent = parts.count > 1 ? Int(parts[1]) ?? 0 : 0
+    var digits = mantissa[0] + fraction
+    var scale = fraction.utf8.count - exponent
+    if scale < 0 {
+      digits += String(repeating: "0", count: -scale)
+      scale = 0
+    }
+    digits = String(repeating: "0", count: max(scale + 1 - digits.utf8.count, 0)) + digits
+    let whole = digits.dropLast(scale).drop { $0 == "0" }
+    return sign + (whole.isEmpty ? "0" : whole) + (scale > 0 ? "." + digits.suffix(scale) : "")
   }
 
   /// That numbers compare as numbers do.

@@ -97,7 +97,7 @@ extension Users {
     let decision = ImportDecision(row, finding, of: app, .fail)
     switch decision {
     case .create(let user):
-      _ = batch.add(row, finding, decision)
+      _ = batch.add(row, addressKey: finding.emailKey, decision)
       try await batch.write(in: transaction, administrator)
       try await administrator.record("user_create", of: user, app: app, in: transaction)
       return .success(user)

@@ -48,11 +48,11 @@ struct ImportBatch {
   /// Takes a row up, and tells what becomes of it.
   mutating func add(
     _ row: ImportedUser,
-    _ finding: ImportFinding,
+    addressKey: String?,
     _ decision: ImportDecision
   ) -> (UserID?, ImportResult.Outcome) {
     var row = row
-    if let email = row.email, let key = finding.emailKey {
+    if let email = row.email, let key = addressKey {
       row.email = EmailAddress.stored(email, key)
     }
     switch decision {

@@ -156,7 +156,7 @@ package struct ImportLine: Sendable {
         }
         (user, outcome) = batch.add(
           row,
-          finding,
+          addressKey: finding.emailKey,
           ImportDecision(row, finding, of: app, existing)
         )
       }
