@@ -98,6 +98,11 @@ let package = Package(
       swiftSettings: house
     ),
     .target(
+      name: "AppServicesWire",
+      dependencies: ["Dossier", "EventLoop", "HTTP", "JSON", "Operators", "Wiring"],
+      swiftSettings: house
+    ),
+    .target(
       name: "Configuration",
       dependencies: [
         "Dossier", "Outbound", .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -116,7 +121,8 @@ let package = Package(
     .executableTarget(
       name: "dossierd",
       dependencies: [
-        "CLinux", "Configuration", "Dossier", "EventLoop", "FastCGI", "HTTP", "JSON", "Outbound",
+        "AppServicesWire", "CLinux", "Configuration", "Dossier", "EventLoop", "FastCGI", "HTTP",
+        "JSON", "Outbound",
         "Postgres",
         "RESTWire",
         "Wiring",
@@ -182,7 +188,8 @@ let package = Package(
     .testTarget(
       name: "WireTests",
       dependencies: [
-        "Dossier", "EventLoop", "HTTP", "JSON", "Outbound", "Postgres", "RESTWire", "TestSupport",
+        "AppServicesWire", "Dossier", "EventLoop", "HTTP", "JSON", "Outbound", "Postgres",
+        "RESTWire", "TestSupport",
         "Wiring", "dossier-pictures", "dossierd",
         .product(name: "Crypto", package: "swift-crypto"),
       ],

@@ -672,6 +672,17 @@ CREATE VIEW public.audit_entries AS
 
 
 --
+-- Name: beginnings; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.beginnings (
+    user_id public.object_id NOT NULL,
+    kind text NOT NULL COLLATE pg_catalog."C",
+    CONSTRAINT beginnings_kind_check CHECK ((kind = ANY (ARRAY['anonymous'::text, 'registered'::text])))
+);
+
+
+--
 -- Name: clients; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -904,6 +915,14 @@ ALTER TABLE ONLY public.attempts
 
 ALTER TABLE ONLY public.audit
     ADD CONSTRAINT audit_pkey PRIMARY KEY (user_id, event_id);
+
+
+--
+-- Name: beginnings beginnings_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.beginnings
+    ADD CONSTRAINT beginnings_pkey PRIMARY KEY (user_id, kind);
 
 
 --
@@ -1321,6 +1340,14 @@ ALTER TABLE ONLY public.api_keys
 
 ALTER TABLE ONLY public.app_hosts
     ADD CONSTRAINT app_hosts_app_id_fkey FOREIGN KEY (app_id) REFERENCES public.apps(app_id) ON DELETE CASCADE;
+
+
+--
+-- Name: beginnings beginnings_user_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.beginnings
+    ADD CONSTRAINT beginnings_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(user_id) ON DELETE CASCADE;
 
 
 --

@@ -4,7 +4,7 @@ import Synchronization
 package struct Request {
   package let method: Method
   package let id: RequestID
-  /// Path and query, as sent.
+  /// Path and query, as sent, but for a doubled slash in front.
   private let target: String
   private let pathEnd: String.Index
   private let fields: any FieldSource
@@ -15,6 +15,8 @@ package struct Request {
   ///   - fields: where header fields are looked up.
   package init(method: Method, target: String, fields: any FieldSource) {
     self.method = method
+    // Some clients put a base URL that ends in a slash before a path that begins with one.
+    let target = target.utf8.starts(with: "//".utf8) ? String(target.dropFirst()) : target
     self.target = target
     pathEnd = target.utf8.firstIndex(of: UInt8(ascii: "?")) ?? target.endIndex
     self.fields = fields

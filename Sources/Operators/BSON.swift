@@ -52,7 +52,7 @@ package enum BSON: Sendable {
   }
 
   /// The value of a number that is a whole one, whatever its type.
-  var integer: Int? {
+  package var integer: Int? {
     switch self {
     case .int32(let value): Int(value)
     case .int64(let value): Int(value)

@@ -30,7 +30,11 @@ struct QueryParser {
       case .nor: parts.append(.none(try list(field.value)))
       case .comment: break
       default:
-        guard !field.name.isDollarPrefixed else { throw unknown(name, "a document") }
+        guard !field.name.isDollarPrefixed else {
+          throw QueryOperator.withheld.contains(name)
+            ? unknown(name, "a document")
+            : error("The query has an unknown top level operator: \(name).")
+        }
         let steps = try FieldName.parts(of: name, pointer: pointer)
         parts.append(try self.field(steps, field.value))
       }

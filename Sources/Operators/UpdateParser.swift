@@ -71,7 +71,7 @@ struct UpdateParser {
     let name = field.name.text
     let pointer = JSONPointer(tokens: [name]).description
     guard let `operator` = UpdateOperator(rawValue: name) else {
-      throw OperatorError(.failedToParse, "There is no update operator \(name).", pointer: pointer)
+      throw OperatorError(.failedToParse, "Unknown modifier: \(name).", pointer: pointer)
     }
     guard let changes = field.value.document else {
       throw OperatorError(.failedToParse, "\(name) takes an object of paths.", pointer: pointer)

@@ -155,7 +155,10 @@ extension Access {
 extension Request {
   var origin: Origin { Origin(address: address, agent: field(.userAgent)) }
 
-  var bearerToken: String {
+  /// What came as `Bearer`.
+  ///
+  /// - Throws: `.unauthenticated`.
+  package var bearerToken: String {
     get throws(Failure) {
       switch BearerToken(field(.authorization)) {
       case .none: throw .unauthenticated(.missing)

@@ -11,6 +11,8 @@ struct ImportRequest: Sendable {
   let batch: Int
   let results: String?
   let isResumed: Bool
+  let format: ImportFormat
+  let issuer: String?
 }
 
 /// One run of `dossier user import`.
@@ -21,6 +23,8 @@ struct ImportRequest: Sendable {
   private let results: ResultsFile?
   private let line = ProgressLine()
   private let stringLimit: Int
+  /// Nil for lines that are Dossier's own.
+  private let foreign: AppServicesRow?
   /// As they are when the run begins.
   private let schemas: DocumentSchemas
   /// Rows of earlier runs.
@@ -45,6 +49,13 @@ struct ImportRequest: Sendable {
     reader = LineReader(descriptor)
     let record = try await session.record(of: request.app)
     stringLimit = record.settings.number(.propertyStringLength)
+    foreign =
+      request.format == .dossier
+      ? nil
+      : AppServicesRow(
+        userField: record.settings.text(.appServicesUserField),
+        issuer: request.issuer
+      )
     schemas = try await session.doing { administrator async throws(Failure) in
       try await Schemas.current(of: record.id, for: administrator)
     }
@@ -113,6 +124,7 @@ struct ImportRequest: Sendable {
 
   private func parsed(_ text: [UInt8]) -> Result<ImportedUser, Failure> {
     do throws(Failure) {
+      let text = try foreign?.translated(text) ?? text
       return .success(try ImportedUser(text, stringLimit: stringLimit, schemas: schemas))
     } catch {
       return .failure(error)

@@ -27,6 +27,11 @@ struct UserImportCommand: ParsableCommand {
       replaces what the line has (documents and properties as a whole), leaves what it has not, and \
       takes no identity away; null removes a member of the profile.
 
+      With --format app-services a line is a user as the administration of Atlas App Services lists it \
+      (one a line: jq -c '.[]'), or a document of custom data as mongoexport writes it, whose user is \
+      in the app's app_services_user_field. Import the users first, then the documents with \
+      --update-existing. Passwords are not in such files: users choose a new one by mail.
+
       A batch is written as one, with how far the input is read; a bad line fails alone. With \
       --resume the run goes on behind the last batch of the same input (a path or -) into the same \
       app, whatever ended the run before, and completes the file of results. Without anything to \
@@ -53,6 +58,12 @@ struct UserImportCommand: ParsableCommand {
   @Option(help: ArgumentHelp("Where to tell what became of each row.", valueName: "file"))
   var results: String?
 
+  @Option(help: "How lines are written: dossier, or app-services (see below).")
+  var format = ImportFormat.dossier
+
+  @Option(help: "With app-services: whose tokens the users of custom-token bring.")
+  var issuer: String?
+
   @Flag(help: "Goes on where the last run ended.")
   var resume = false
 
@@ -75,7 +86,9 @@ struct UserImportCommand: ParsableCommand {
       existing: updatesExisting ? .update : skipsExisting ? .skip : .fail,
       batch: batch,
       results: results,
-      isResumed: resume
+      isResumed: resume,
+      format: format,
+      issuer: issuer
     )
     do throws(ReferenceListError) {
       try ReferenceLists.load()
@@ -83,10 +96,16 @@ struct UserImportCommand: ParsableCommand {
       end([error.description], .configuration)
     }
     let settings = options.common.settings
-    let format = options.common.output.output
-    settings.run(format, isLarge: true, signals: ImportRun.signals) {
+    let output = options.common.output.output
+    settings.run(output, isLarge: true, signals: ImportRun.signals) {
       session async throws(CommandFailure) in
       try await ImportRun(request, session).run()
     }
   }
+}
+
+/// How the lines of an input are written.
+enum ImportFormat: String, ExpressibleByArgument, CaseIterable {
+  case dossier
+  case appServices = "app-services"
 }

@@ -1,5 +1,4 @@
 import ArgumentParser
-import RESTWire
 import Wiring
 
 /// The files for nginx that follow from what the wires declare; `deploy/nginx` ships them.
@@ -9,7 +8,7 @@ struct FastCGIParameters: ParsableCommand {
     abstract: "Print nginx's list of what a worker is told of a request."
   )
 
-  func run() { print(WebServer.parameters(of: [RESTWire()]), terminator: "") }
+  func run() { print(WebServer.parameters(of: clientWires()), terminator: "") }
 }
 
 struct ErrorPages: ParsableCommand {
@@ -18,5 +17,5 @@ struct ErrorPages: ParsableCommand {
     abstract: "Print nginx's answers to what it refuses by itself."
   )
 
-  func run() { print(WebServer.errorPages(of: [RESTWire()]), terminator: "") }
+  func run() { print(WebServer.errorPages(of: clientWires()), terminator: "") }
 }

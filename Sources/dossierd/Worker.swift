@@ -7,7 +7,6 @@ import Glibc
 import HTTP
 import Outbound
 import Postgres
-import RESTWire
 import Wiring
 
 /// One process that answers requests, on one thread with one loop.
@@ -120,9 +119,8 @@ import Wiring
       keys: keys
     )
     let tokens = AccessTokens(keys: keys, issuer: configuration.issuer)
-    let wires: [any Wire] = [
-      RESTWire(), OperationsWire(readiness: readiness, metrics: { report.metrics?.text ?? "" }),
-    ]
+    let operations = OperationsWire(readiness: readiness) { report.metrics?.text ?? "" }
+    let wires = clientWires(origin: configuration.issuer) + [operations]
     metrics = Metrics(board, slot: slot, routes: wires.flatMap(\.routes))
     report.metrics = metrics
     let pictures = PictureStudio(

@@ -24,7 +24,7 @@ from machine import BUILD, wait_until
 
 COUNTER = run.YARDSTICKS / "allocations.so"
 KINDS = ["GET /v1/me", "GET /v1/me/metadata", "PATCH /v1/me/metadata", "POST /v1/token/refresh",
-         "404", "GET /v1/me, C loop"]
+         "App Services login", "App Services findOne", "404", "GET /v1/me, C loop"]
 
 
 class Watched(Deployment):
@@ -52,8 +52,18 @@ class Requests:
 
     def __init__(self, site, count):
         self.site, self.count = site, count
+        site.set_app(app_services_collection="mongodb-atlas/my_database/users")
         self.grants = [site.login() for _ in range(20)]
         self.connection = site.connection(120)
+        for grant in self.grants:
+            self.call(grant, "insertOne", document={"userId": grant["user_id"], "color": "blue"})
+
+    def call(self, grant, name, **arguments):
+        """An operation of App Services on the custom data of a user."""
+        body = {"name": name, "service": "mongodb-atlas", "arguments": [
+            {"database": "my_database", "collection": "users", **arguments}]}
+        self.send("POST", "/api/client/v2.0/app/default/functions/call", 200, json.dumps(body),
+                  {"Content-Type": "application/json"}, grant["access_token"])
 
     def send(self, method, path, status, body=None, headers=None, token=None):
         headers = dict(headers or {})
@@ -70,6 +80,11 @@ class Requests:
         token = grant["access_token"]
         if kind == "404":
             self.send("GET", "/v1/nothing", 404, token=token)
+        elif kind.endswith("findOne"):
+            self.call(grant, "findOne", query={"userId": grant["user_id"]})
+        elif kind.endswith("login"):
+            self.send("POST", "/api/client/v2.0/app/default/auth/providers/anon-user/login", 200,
+                      "{}", {"Content-Type": "application/json"})
         elif kind.startswith("PATCH"):
             self.send("PATCH", kind.split()[1], 200, f'{{"counter":{number}}}', MERGE, token)
         elif kind.startswith("POST"):

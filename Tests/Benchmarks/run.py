@@ -29,6 +29,7 @@ from machine import wait_until  # noqa: E402
 from machine import ROOT, TOOLS, free_port, is_listening
 
 PACED = "GET /v1/me, paced"
+SERVICES = "/api/client/v2.0/app/default"
 LOADED = PACED + ", beside 4 searches, {}"
 YARDSTICKS = ROOT / ".build/benchmarks"
 
@@ -108,10 +109,11 @@ class Bench:
                 process.kill()
         self.site.stop()
 
-    def wrk(self, port, tokens, method="GET", path="/v1/me", clients=64, pause=0):
+    def wrk(self, port, tokens, method="GET", path="/v1/me", clients=64, pause=0, body=None):
+        kind = "application/json" if body else "application/merge-patch+json"
         return self.run_wrk(port, "tokens.lua", clients, {
             "TOKENS": str(tokens), "METHOD": method, "TARGET": path, "PAUSE": str(pause),
-            "KIND": "application/merge-patch+json"})
+            "KIND": kind, **({"BODY": body} if body else {})})
 
     def logins(self, path, bodies, mode="login", clients=64):
         return self.run_wrk(self.site.port, "logins.lua", clients, {
@@ -124,10 +126,21 @@ class Bench:
             json.dumps({"refresh_token": grant["refresh_token"]}) for grant in grants))
         return self.logins("/v1/token/refresh", self.refreshes, "refresh")
 
-    def anonymous_logins(self):
+    def find_one(self):
+        """The operation of App Services on the custom data of every user."""
+        self.site.set_app(app_services_collection="mongodb-atlas/my_database/users")
+        body = {"name": "findOne", "service": "mongodb-atlas", "arguments": [
+            {"database": "my_database", "collection": "users", "query": {"color": "blue"}}]}
+        self.site.sql("insert into documents (user_id, class, body, version) values " + ",".join(
+            f"""('{user}', 'custom_data', '{{"userId": "{user}", "color": "blue"}}', 1)"""
+            for user, _ in self.ids) + " on conflict do nothing")
+        return self.wrk(self.site.port, self.tokens, "POST", f"{SERVICES}/functions/call",
+                        body=json.dumps(body))
+
+    def anonymous_logins(self, path="/v1/login/anonymous"):
         bodies = self.site.folder / "anonymous"
         bodies.write_text("{}\n{}\n")
-        return self.logins("/v1/login/anonymous", bodies)
+        return self.logins(path, bodies)
 
     def password_logins(self):
         bodies = self.site.folder / "passwords"
@@ -291,6 +304,9 @@ def main():
             "POST /v1/token/refresh, product": bench.refresh,
             "POST /v1/login/anonymous, product": bench.anonymous_logins,
             "POST /v1/login/password, product": bench.password_logins,
+            "App Services, anonymous login": lambda: bench.anonymous_logins(
+                f"{SERVICES}/auth/providers/anon-user/login"),
+            "App Services, findOne": bench.find_one,
         }
         if options.large:
             large = Bench(options.large, options.seconds)

@@ -1,3 +1,4 @@
+import AppServicesWire
 import FoundationEssentials
 import RESTWire
 import Testing
@@ -10,7 +11,7 @@ import Wiring
     + "/deploy/nginx"
 
   @Test func `the shipped files are those that dossierd prints`() throws {
-    let wires: [any Wire] = [RESTWire()]
+    let wires: [any Wire] = [RESTWire(), AppServicesWire(origin: "http://localhost")]
     for (name, text) in [
       ("dossier.fastcgi_params", WebServer.parameters(of: wires)),
       ("dossier.error_pages", WebServer.errorPages(of: wires)),

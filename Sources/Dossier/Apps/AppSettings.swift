@@ -27,6 +27,8 @@ package enum AppSetting: String, CaseIterable, Sendable {
   case propertyStringLength = "property_string_length"
   case appMetadataReadable = "app_metadata_readable"
   case documentHistory = "document_history"
+  case appServicesCollection = "app_services_collection"
+  case appServicesUserField = "app_services_user_field"
   case auditDays = "audit_days"
   case mailFrom = "mail_from"
   case mailFromName = "mail_from_name"
@@ -46,6 +48,10 @@ package enum AppSetting: String, CaseIterable, Sendable {
     /// At most so many characters.
     case text(Int, String)
     case address(String)
+    /// `service/database/collection`, or nothing.
+    case collection
+    /// The name of a field of a document.
+    case field(String)
     case origins
   }
 
@@ -74,6 +80,8 @@ package enum AppSetting: String, CaseIterable, Sendable {
     case .apiKeysPerUser: .number(0...1_000, 20)
     case .propertyStringLength: .number(1...PropertySet.largestString, 128)
     case .documentHistory: .number(0...100, 0)
+    case .appServicesCollection: .collection
+    case .appServicesUserField: .field("userId")
     case .auditDays: .number(1...36_500, 365)
     case .mailFrom: .address("no-reply@localhost")
     case .mailFromName: .text(100, "Dossier")
@@ -145,6 +153,9 @@ package enum AppSetting: String, CaseIterable, Sendable {
     case .appMetadataReadable: "whether users may read their app metadata"
     case .documentHistory:
       "versions kept of each document, with who made them; what is deleted stays in them"
+    case .appServicesCollection:
+      "what clients of App Services call the collection of custom data: service/database/collection"
+    case .appServicesUserField: "the field of its documents that holds the user's id"
     case .auditDays: "days after which facts of the audit trail are removed"
     case .mailFrom: "address that mail comes from"
     case .mailFromName: "name beside it"
@@ -181,8 +192,9 @@ package struct AppSettings: Sendable {
 
   package func text(_ setting: AppSetting) -> String {
     switch setting.rule {
-    case .choice(_, let usual), .text(_, let usual), .address(let usual):
+    case .choice(_, let usual), .text(_, let usual), .address(let usual), .field(let usual):
       chosen[setting.rawValue]?.string ?? usual
+    case .collection: chosen[setting.rawValue]?.string ?? ""
     default: ""
     }
   }
@@ -210,7 +222,7 @@ package struct AppSettings: Sendable {
         switch setting.rule {
         case .flag: .bool(flag(setting))
         case .number: .number(JSONNumber(number(setting)))
-        case .choice, .text, .address: .string(text(setting))
+        case .choice, .text, .address, .collection, .field: .string(text(setting))
         case .origins: .array(list(setting).map(JSON.string))
         }
     }
@@ -225,46 +237,6 @@ package struct AppSettings: Sendable {
         return Fault(place, "unknown_member", "There is no such setting.")
       }
       return value == .null ? nil : setting.fault(value).map { Fault(place, $0, $1) }
-    }
-  }
-}
-
-extension AppSetting {
-  /// Reads a value as somebody types it: `null` for the default, JSON where it is JSON of the
-  /// setting's type, any other text as it is; origins one beside the other.
-  package func value(of text: String) -> JSON {
-    guard let json = try? JSON.parse(Array(text.utf8)) else {
-      if case .origins = rule { return AllowedOrigin.list(typed: text) }
-      return .string(text)
-    }
-    let isFit =
-      switch rule {
-      case .flag: json.bool != nil
-      case .number: json.number != nil
-      case .choice, .text, .address: json.string != nil
-      case .origins: json.array != nil
-      }
-    return isFit || json == .null ? json : .string(text)
-  }
-
-  /// Code and detail of what is wrong with a value; nil when nothing is.
-  fileprivate func fault(_ value: JSON) -> (String, String)? {
-    switch rule {
-    case .flag: value.bool == nil ? ("type", "This setting is true or false.") : nil
-    case .number(let range, _):
-      value.number?.int.map(range.contains) == true
-        ? nil : ("range", "This setting is a whole number in \(range).")
-    case .choice(let choices, _):
-      value.string.map(choices.contains) == true
-        ? nil : ("choice", "This setting is one of \(choices.joined(separator: ", ")).")
-    case .text(let limit, _):
-      value.string.map { (1...limit).contains($0.unicodeScalars.count) } == true
-        ? nil : ("length", "This setting is a text of 1 to \(limit) characters.")
-    case .address:
-      value.string.map { MailAddress.fault(in: $0) == nil } == true
-        ? nil : ("email", "This setting is an address of mail.")
-    case .origins:
-      AllowedOrigin.fault(in: value).map { ("origin", $0) }
     }
   }
 }

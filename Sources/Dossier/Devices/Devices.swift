@@ -8,13 +8,53 @@ package struct DeviceProof: Sendable {
   let secret: Credential
   /// Whether a browser sent it, which cannot help sending what it has.
   let isCookie: Bool
+  /// Whether the client has shown an id and nothing else; the secret is the server's alone.
+  let isBare: Bool
+
+  /// A device by its id alone.
+  ///
+  /// Its secret is always the same, and never given out: devices that prove what they are have others.
+  init(bare id: DeviceID) {
+    self.id = id
+    secret = Credential(.device, of: id, salt: [UInt8](repeating: 0, count: 16))
+    isCookie = false
+    isBare = true
+  }
 
   /// Reads what a client sent; nil when it was never given out with this master key.
   @EventLoop package init?(_ text: String, isCookie: Bool = false, _ store: Store) {
     guard let secret = Credential(.device, text, store.keys.master) else { return nil }
     self.secret = secret
     self.isCookie = isCookie
+    isBare = false
     id = secret.owner()
+  }
+}
+
+/// What a client says of its device whose protocol has ids of devices and no proof of them.
+package struct BareDevice: Sendable {
+  private let named: DeviceID?
+
+  /// - Parameter named: the id that a login gave to the client before; nil when it has none.
+  package init(named: DeviceID?) { self.named = named }
+
+  /// The device of that id if it is one without proof that has room for the user, else a new one:
+  /// ids that clients make up become no devices.
+  @EventLoop func admitted(_ user: UserID, _ context: Context) async throws(Failure) -> DeviceProof
+  {
+    guard let named else { return DeviceProof(bare: DeviceID()) }
+    let proof = DeviceProof(bare: named)
+    let rows = try await context.store.read(
+      DevicesQueries.admit,
+      named,
+      context.app.id,
+      proof.secret.hash(context.store.keys.master),
+      user
+    )
+    guard let row = rows.first, row.isRight, row.others < Devices.limit else {
+      return DeviceProof(bare: DeviceID())
+    }
+    return proof
   }
 }
 
@@ -143,7 +183,9 @@ package enum Devices {
     _ user: UserID,
     _ context: Context
   ) async throws(Failure) -> DeviceProof? {
-    guard let proof = context.device else { return nil }
+    guard let proof = context.device else {
+      return try await context.bareDevice?.admitted(user, context)
+    }
     let rows = try await context.store.read(
       DevicesQueries.admit,
       proof.id,

@@ -26,7 +26,7 @@ extension Documents {
     return written
   }
 
-  static func parsed(_ body: [UInt8]) throws(Failure) -> JSON {
+  package static func parsed(_ body: [UInt8]) throws(Failure) -> JSON {
     do throws(JSONError) {
       return try JSON.parse(body, limits: .stored)
     } catch {

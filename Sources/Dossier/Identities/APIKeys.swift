@@ -124,7 +124,7 @@ package enum APIKeys {
   /// Which key that is, and whose, who is not blocked.
   ///
   /// - Throws: `.wrongCredentials`, `.wayInClosed`, `.unavailable`.
-  @EventLoop static func use(
+  @EventLoop package static func use(
     _ text: String,
     _ context: Context
   ) async throws(Failure) -> (id: APIKeyID, owner: UserID) {

@@ -8,7 +8,7 @@ extension AccessTokens {
 
   /// The app that an access token says it is of, for routes that name none; nothing is verified.
   package nonisolated static func app(of token: String) -> AppID? {
-    guard token.utf8.count <= 4_096 else { return nil }
+    guard token.utf8.count <= tokenLimit else { return nil }
     return SignedToken(token)?.claims["app"]?.string.flatMap { AppID($0) }
   }
 }

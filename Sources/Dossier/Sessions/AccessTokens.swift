@@ -1,7 +1,7 @@
 package import EventLoop
 import FoundationEssentials
 import Glibc
-import JSON
+package import JSON
 internal import JWTKit
 
 /// Access tokens of the native and App Services wires: JWTs signed with ES256.
@@ -25,8 +25,13 @@ internal import JWTKit
     self.clock = clock
   }
 
+  /// The longest token that is read; ours have about 500 bytes, and what wires add to them.
+  nonisolated static let tokenLimit = 8_192
+
   /// Makes the token of a session, with members that the wire adds.
-  func issue(
+  ///
+  /// - Throws: `.unavailable`.
+  package func issue(
     for caller: Caller,
     lifetime: Duration,
     _ claimsOfWire: [(String, JSON)] = []
@@ -91,9 +96,9 @@ internal import JWTKit
   }
 
   private func verify(_ token: String, _ app: AppID) async throws(Failure) -> Claims {
-    // Ours have about 500 bytes; what is far longer is not worth parsing. The parser takes padding
-    // of the signature, with which one token would have several texts.
-    guard token.utf8.count <= 4_096, SignedToken(token) != nil,
+    // What is far longer than ours is not worth parsing. The parser takes padding of the signature,
+    // with which one token would have several texts.
+    guard token.utf8.count <= Self.tokenLimit, SignedToken(token) != nil,
       token.utf8.allSatisfy({ $0.isBase64URL || $0 == UInt8(ascii: ".") }),
       let parts = try? DefaultJWTParser().parse(Data(token.utf8), as: Claims.self),
       parts.header.alg == "ES256", let keyID = parts.header.kid,

@@ -34,7 +34,7 @@ package final class Caller: Sendable {
     if case .session(let session, _) = authority { session } else { nil }
   }
 
-  var device: DeviceID? {
+  package var device: DeviceID? {
     if case .session(_, let device) = authority { device } else { nil }
   }
 

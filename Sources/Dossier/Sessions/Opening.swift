@@ -21,7 +21,11 @@ import Postgres
     self.style = style
     self.context = context
     device = proof.device?.id ?? DeviceID()
-    secret = Credential(.device, of: device)
+    if let device = proof.device, device.isBare {
+      secret = device.secret
+    } else {
+      secret = Credential(.device, of: device)
+    }
   }
 
   /// Undoes the transaction when the device is not what it says, or has no room, or when what the

@@ -9,6 +9,8 @@ package enum Sessions {
     package let refreshToken: String
     /// Of the access token.
     package let lifetime: Duration
+    /// Whose session it is.
+    package let caller: Caller
     package let user: UserID
     package let device: DeviceID
     /// What proves the device from now on; nil when nothing new does.
@@ -96,6 +98,7 @@ package enum Sessions {
       ),
       refreshToken: refreshToken.text(context.store.keys.master),
       lifetime: lifetime,
+      caller: caller,
       user: user,
       device: live.device,
       deviceSecret: deviceSecret

@@ -29,6 +29,9 @@ struct TokenCache {
 
   /// About 1 KB each, so some 20 MB when both generations are full.
   private let generationSize: Int
+  /// Bytes of tokens in one generation: tokens with data of users in them are far longer than others.
+  private let generationBytes = 10_485_760
+  private var youngBytes = 0
   private var young: [UInt64: Entry] = [:]
   private var old: [UInt64: Entry] = [:]
 
@@ -48,11 +51,13 @@ struct TokenCache {
   }
 
   mutating func insert(_ entry: Entry) {
-    if young.count >= generationSize {
+    if young.count >= generationSize || youngBytes >= generationBytes {
       old = young
       young = [:]
+      youngBytes = 0
     }
     let token = entry.token
+    youngBytes += token.count
     young[Self.place(of: token.span)] = entry
   }
 

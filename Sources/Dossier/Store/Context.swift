@@ -9,6 +9,8 @@ package import Postgres
   package nonisolated let origin: Origin
   /// Nil when the client has none yet.
   package var device: DeviceProof?
+  /// Where clients prove no devices.
+  package var bareDevice: BareDevice?
 
   package init(
     app: App,
@@ -27,7 +29,7 @@ package import Postgres
   /// For work whose statement does not look at the caller's session itself.
   ///
   /// - Throws: `.unauthenticated`, `.unavailable`.
-  func requireSession(of caller: Caller) async throws(Failure) {
+  package func requireSession(of caller: Caller) async throws(Failure) {
     guard try await !store.read(CallerQueries.live, caller.user, caller.authority).isEmpty else {
       throw caller.gone
     }

@@ -27,8 +27,8 @@ package struct Credentials: Sendable {
     return faults
   }
 
-  /// Long enough for any passphrase; bounds what is hashed.
-  private static let longest = 1_024
+  /// In bytes: long enough for any passphrase; bounds what is hashed.
+  package static let longestPassword = 1_024
   /// In bytes: shorter names are in too many words.
   private static let shortestName = 4
 
@@ -49,8 +49,9 @@ package struct Credentials: Sendable {
     _ app: App
   ) -> Fault? {
     let shortest = app.settings.number(.passwordMinLength)
-    if password.unicodeScalars.count < shortest || password.utf8.count > longest {
-      let rule = "A password has at least \(shortest) characters and at most \(longest) bytes."
+    if password.unicodeScalars.count < shortest || password.utf8.count > longestPassword {
+      let rule =
+        "A password has at least \(shortest) characters and at most \(longestPassword) bytes."
       return Fault(pointer, "length", rule)
     }
     switch ReferenceLists.ofProcess {

@@ -6,6 +6,15 @@ package struct Claimant: Sendable {
   /// Who holds a session, which need not be the claimant's.
   let caller: Caller?
   let password: String?
+  fileprivate var isReader = false
+
+  /// Whoever reads the mail, in a protocol that shows nothing besides: its users are to open no link
+  /// that they did not ask for.
+  package static let reader: Claimant = {
+    var claimant = Claimant(caller: nil, password: nil)
+    claimant.isReader = true
+    return claimant
+  }()
 
   /// - Parameters:
   ///   - caller: by an access token; nil without one.
@@ -56,10 +65,11 @@ extension Emails {
         throw .claimantUnproved
       }
       guarding = attempts
-    } else {
+    } else if !claimant.isReader {
       throw .claimantUnproved
     }
-    let isInSession = provider != nil && provider != "anonymous"
+    // Who confirms without a session has the one that it began with, and is to keep it.
+    let isInSession = claimant.isReader || provider != nil && provider != "anonymous"
     try await token.take(context) { (isFirst, transaction) async throws(DatabaseError) in
       try await guarding?.succeed(in: transaction)
       if isFirst, !isInSession {

@@ -20,6 +20,29 @@ extension Users {
     _ credentials: Credentials,
     _ context: Context
   ) async throws(Failure) -> Proof? {
+    try await register(credentials, isLogin: true, context)
+  }
+
+  /// Registers without a login: until there is one, whoever shows the password may link the address
+  /// to another user.
+  ///
+  /// - Throws: as `register`.
+  @EventLoop package static func registerOnly(
+    _ credentials: Credentials,
+    _ context: Context
+  ) async throws(Failure) {
+    guard let proof = try await register(credentials, isLogin: false, context) else { return }
+    if let make = proof.preparation, try await !context.store.transaction(make) {
+      throw proof.refusal ?? .overloaded(retryAfter: 1)
+    }
+    proof.aftermath?()
+  }
+
+  @EventLoop private static func register(
+    _ credentials: Credentials,
+    isLogin: Bool,
+    _ context: Context
+  ) async throws(Failure) -> Proof? {
     try context.requireOpen(.password)
     try credentials.checkForRegistration(context.app)
     let address = try await EmailAddress(credentials.email, context)
@@ -53,6 +76,7 @@ extension Users {
         address.key,
         match.hash
       )
+      if !isLogin { _ = try await transaction.run(BeginningQueries.register, user) }
       return true
     }
     if isRequired {
@@ -126,7 +150,7 @@ extension Users {
     return .wrongCredentials
   }
 
-  private struct Match {
+  struct Match {
     /// Whose password it is.
     let found: StoredPassword?
     /// Takes the place of the stored hash, which was made otherwise.
@@ -141,7 +165,7 @@ extension Users {
   }
 
   /// Finds whose password it is, of all who come with the address; counts the attempt first.
-  @EventLoop private static func match(
+  @EventLoop static func match(
     _ password: String,
     _ address: EmailAddress,
     _ context: Context

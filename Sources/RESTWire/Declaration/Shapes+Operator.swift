@@ -45,7 +45,8 @@ extension Shape {
     case .number(let range, _): .integer(range)
     case .choice(let choices, _): .choice(choices)
     case .text(let limit, _): .text(1...limit)
-    case .address: .text
+    case .address, .collection: .text
+    case .field: .text(1...100)
     case .origins: .list(of: .text, atMost: 100).like(["https://app.example.com"])
     }
   }

@@ -1,0 +1,107 @@
+import Dossier
+import EventLoop
+import HTTP
+import JSON
+import Wiring
+
+/// The API keys of a user: `/auth/api_keys`, by its refresh token.
+@EventLoop enum APIKeyRoutes {
+  nonisolated static let routes =
+    [
+      Route(
+        .post,
+        path,
+        access: .refreshToken,
+        body: .json(limit: 4_096).lenient(assuming: .json),
+        summary: "Make an API key, which is shown this once",
+        make
+      ),
+      Route(.get, path, access: .refreshToken, summary: "List the API keys") {
+        (call) async throws(Failure) in
+        let keys = try await APIKeys.list(of: call.caller, call.context)
+        return Response(.ok, json: JSON.array(keys.map(shown)).serialized())
+      },
+      Route(.get, keyPath, access: .refreshToken, summary: "Read an API key") {
+        (call) async throws(Failure) in
+        let keys = try await APIKeys.list(of: call.caller, call.context)
+        guard let key = keys.first(where: { $0.id.text == call.text("key") })
+        else { return ServiceError.noSuchKey.response }
+        return Response(.ok, json: shown(key).serialized())
+      },
+      Route(.delete, keyPath, access: .refreshToken, summary: "Delete an API key") {
+        (call) async throws(Failure) in
+        try await changing(call) { (key) async throws(Failure) in
+          // An id of another kind of identity is no key's.
+          let keys = try await APIKeys.list(of: call.caller, call.context)
+          guard keys.contains(where: { $0.id == key }) else { throw .notFound }
+          try await Identities.unlink(
+            IdentityID(trusted: key.text),
+            from: call.caller,
+            call.context
+          )
+        }
+      },
+    ]
+    + [("enable", false), ("disable", true)].map { action, isDisabled in
+      Route(.put, "\(keyPath)/\(action)", access: .refreshToken, summary: "\(action) an API key") {
+        (call) async throws(Failure) in
+        try await changing(call) { (key) async throws(Failure) in
+          try await APIKeys.setDisabled(isDisabled, key, of: call.caller, call.context)
+        }
+      }
+    }
+
+  private nonisolated static let path = "\(AppServicesWire.authPrefix)/api_keys"
+  private nonisolated static let keyPath = "\(path)/{key}"
+
+  private static func make(_ call: Call) async throws(Failure) -> Response {
+    guard let name = call.json["name"]?.string, !name.isEmpty else {
+      return ServiceError(.badRequest, "'name' is a required string").response
+    }
+    guard name.utf8.allSatisfy(isAllowed) else {
+      return ServiceError(
+        .badRequest,
+        "API key name can only contain ASCII letters, numbers, underscores, and hyphens",
+        "InvalidParameter"
+      ).response
+    }
+    let keys = try await APIKeys.list(of: call.caller, call.context)
+    guard !keys.contains(where: { $0.name.utf8.elementsEqual(name.utf8) }) else {
+      return ServiceError(.conflict, "API key with name already exists", "APIKeyAlreadyExists")
+        .response
+    }
+    // A key is a way in, after which nothing shows any more how an anonymous user began.
+    try await Beginnings.note(anonymous: call.caller, call.context)
+    let made = try await APIKeys.make(name, for: call.caller, call.context)
+    let body: JSON = [
+      "_id": .string(made.id.text), "key": .string(made.key), "name": .string(name),
+      "disabled": false,
+    ]
+    return Response(.created, json: body.serialized())
+  }
+
+  private static func changing(
+    _ call: Call,
+    by body: @EventLoop (APIKeyID) async throws(Failure) -> Void
+  ) async throws(Failure) -> Response {
+    do throws(Failure) {
+      try await body(call.captured("key"))
+    } catch .notFound {
+      return ServiceError.noSuchKey.response
+    }
+    return Response(.noContent)
+  }
+
+  private nonisolated static func shown(_ key: APIKeyInfo) -> JSON {
+    ["_id": .string(key.id.text), "name": .string(key.name), "disabled": .bool(key.isDisabled)]
+  }
+
+  private nonisolated static func isAllowed(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
+      true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,43 @@
+import EventLoop
+import HTTP
+import Wiring
+
+/// What App Services had and this does not: each is told so in its words, at once.
+enum AbsentRoutes {
+  private static let app = AppServicesWire.appPrefix
+  private static let push = "\(app)/push/providers/{service}/registration"
+
+  static let routes = [
+    absent(.get, "\(app)\(FunctionRoutes.path)", "Refuse to watch a collection") { _ in
+      ServiceError(.notFound, "watch is not offered", "ServiceCommandNotFound")
+    },
+    absent(.get, "\(app)/realm-sync", "Refuse device sync") { _ in
+      ServiceError(.notFound, "device sync is not offered", "ServiceNotFound")
+    },
+    absent(.put, push, "Refuse to register for push messages", noPush),
+    absent(.delete, push, "Refuse to deregister from push messages", noPush),
+    absent(.post, "\(app)/graphql", "Refuse GraphQL") { _ in
+      ServiceError(.notFound, "GraphQL is not offered", "ServiceNotFound")
+    },
+    absent(
+      .get,
+      "\(app)/auth/providers/{provider}/login",
+      "Refuse to log in by way of a provider's page"
+    ) { call in
+      ServiceError.badRequest("\(call.text("provider")) has no page to log in by; send an id_token")
+    },
+  ]
+
+  private static let noPush: @EventLoop @Sendable (Call) -> ServiceError = { call in
+    ServiceError(.notFound, "service not found: '\(call.text("service"))'", "ServiceNotFound")
+  }
+
+  private static func absent(
+    _ method: Method,
+    _ pattern: String,
+    _ summary: String,
+    _ error: @escaping @EventLoop @Sendable (Call) -> ServiceError
+  ) -> Route {
+    Route(method, pattern, access: .open, summary: summary) { call in error(call).response }
+  }
+}

@@ -1,0 +1,62 @@
+package import Dossier
+import EventLoop
+package import HTTP
+import JSON
+package import Wiring
+
+/// The client API of Atlas App Services, `/api/client/v2.0`, for the SDKs that were written for it.
+///
+/// - Source: what the public SDKs send and read; see `Moving from Atlas App Services`.
+package struct AppServicesWire: Wire {
+  static let prefix = "/api/client/v2.0"
+  static let appPrefix = "\(prefix)/app/{app}"
+  static let authPrefix = "\(prefix)/auth"
+
+  /// Where the deployment is, for clients whose web server does not tell what they asked.
+  private let origin: ServiceOrigin
+
+  /// - Parameter origin: scheme, host and port.
+  package init(origin: String) { self.origin = ServiceOrigin(fallback: origin) }
+
+  package var routes: [Route] {
+    LocationRoutes.routes(origin) + LoginRoutes.routes + EmailPasswordRoutes.routes
+      + SessionRoutes.routes(origin) + APIKeyRoutes.routes + FunctionRoutes.routes
+      + AbsentRoutes.routes
+  }
+
+  package var prefixes: [String] { ["/api/client"] }
+
+  package var crossOrigin: CrossOriginFields {
+    CrossOriginFields(
+      sent: [.authorization, .contentType, .accept, .requestID],
+      exposed: [.retryAfter, .requestID]
+    )
+  }
+
+  /// The app is in the path, and in the paths of sessions only in the token.
+  @EventLoop package func app(of call: Call) throws(Failure) -> AppReference {
+    let path = call.request.path
+    let start = "\(Self.prefix)/app/"
+    if path.hasPrefix(start) {
+      let name = path.dropFirst(start.count).prefix { $0 != "/" }
+      return .named(call.captures["app"] ?? PercentCoding.decode(name) ?? "")
+    }
+    guard let token = try? call.request.bearerToken, let app = AccessTokens.app(of: token)
+    else { throw .unauthenticated(call.request.has(.authorization) ? .malformed : .missing) }
+    return .id(app)
+  }
+
+  @EventLoop package func response(to refusal: Refusal, of call: Call) -> Response {
+    ServiceError(refusal, of: call).response
+  }
+
+  package func page(for refusal: WebServerRefusal) -> WebServerPage {
+    WebServerPage(.json, ServiceError(refusal).json.text)
+  }
+}
+
+extension FieldName {
+  static let accept = FieldName("Accept")
+  /// Scheme, host and port that a client asked, as the web server saw them.
+  static let clientOrigin = FieldName("Dossier-Client-Origin")
+}

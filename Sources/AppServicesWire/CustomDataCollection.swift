@@ -1,0 +1,153 @@
+import Dossier
+import EventLoop
+import JSON
+import Operators
+
+/// The collection of custom data as a user sees it: it holds the user's own document, or none.
+///
+/// The document has an `_id` and, in a field that the operator names, the user's id. What was written
+/// by other doors of the service may lack both: it is shown with the user's id in them.
+@EventLoop struct CustomDataCollection {
+  let rules: CollectionRules
+  private let caller: Caller
+  private let context: Context
+
+  init(of caller: Caller, _ context: Context) {
+    self.caller = caller
+    self.context = context
+    rules = CollectionRules(
+      user: caller.user,
+      userField: context.app.settings.text(.appServicesUserField)
+    )
+  }
+
+  /// The document; nil when there is none.
+  func read() async throws(Failure) -> BSONDocument? {
+    guard let stored = try await stored() else { return nil }
+    return try await context.store.calculate(on: stored.body.count) { [rules] () throws(Failure) in
+      try rules.shown(stored)
+    }
+  }
+
+  /// What `body` makes of the document, in a place where it holds up nobody.
+  func look<Value: Sendable>(
+    _ body: @escaping @Sendable (BSONDocument?) throws(CallFault) -> Value
+  ) async throws(CallFault) -> Value {
+    try await outcome(of: try await storedForCall(), body)
+  }
+
+  /// Changes the document by what `body` says, again when another was faster.
+  func change<Value: Sendable>(
+    _ body: @escaping @Sendable (BSONDocument?) throws(CallFault) -> (CollectionChange, Value)
+  ) async throws(CallFault) -> Value {
+    // Writers of one document meet rarely; that many times in a row means something else is wrong.
+    for attempt in 0..<16 {
+      let stored = try await storedForCall()
+      let (change, value) = try await outcome(of: stored, body)
+      do throws(Failure) {
+        try await write(change, over: stored)
+        return value
+      } catch .versionMoved {
+        await EventLoop.sleep(for: .milliseconds(Int.random(in: 0...(1 + attempt * 4))))
+      } catch {
+        throw .domain(error)
+      }
+    }
+    throw .domain(.overloaded(retryAfter: 1))
+  }
+
+  private func write(
+    _ change: CollectionChange,
+    over stored: StoredDocument?
+  ) async throws(Failure) {
+    let condition =
+      stored.map { VersionCondition(oneOf: [$0.version]) } ?? VersionCondition(mustNotExist: true)
+    switch change {
+    case .none: return
+    case .put(let document):
+      let json = document.json(.stored)
+      _ = try await Documents.write(
+        .customData,
+        .replace(json, size: .max),
+        if: condition,
+        of: caller,
+        context
+      )
+    case .remove:
+      do throws(Failure) {
+        try await Documents.delete(.customData, if: condition, of: caller, context)
+      } catch .notFound {
+        throw .versionMoved(current: 0)
+      }
+    }
+  }
+
+  private func storedForCall() async throws(CallFault) -> StoredDocument? {
+    do throws(Failure) { return try await stored() } catch { throw .domain(error) }
+  }
+
+  private func stored() async throws(Failure) -> StoredDocument? {
+    do throws(Failure) {
+      return try await Documents.read(.customData, of: caller, context)
+    } catch .notFound {
+      return nil
+    }
+  }
+
+  private func outcome<Value: Sendable>(
+    of stored: StoredDocument?,
+    _ body: @escaping @Sendable (BSONDocument?) throws(CallFault) -> Value
+  ) async throws(CallFault) -> Value {
+    let outcome: Result<Value, CallFault>
+    do throws(Failure) {
+      // A query's cost is not told by the length of anything.
+      outcome = try await context.store.calculate(on: .max) { [rules] () throws(Failure) in
+        let document = try stored.map { (stored) throws(Failure) in try rules.shown(stored) }
+        return Result { () throws(CallFault) in try body(document) }
+      }
+    } catch {
+      throw .domain(error)
+    }
+    return try outcome.get()
+  }
+}
+
+/// What becomes of the document.
+enum CollectionChange: Sendable {
+  case none
+  case put(BSONDocument)
+  case remove
+}
+
+/// Who may have which document, as the service's rules said it.
+struct CollectionRules: Sendable {
+  let user: UserID
+  let userField: String
+
+  /// A stored document with what it may lack.
+  func shown(_ stored: StoredDocument) throws(Failure) -> BSONDocument {
+    var members = try Documents.parsed(stored.body).object ?? JSONObject()
+    if members["_id"] == nil { members["_id"] = ["$oid": .string(user.text)] }
+    members[userField] = .string(user.text)
+    do throws(OperatorError) {
+      return try BSONDocument(JSON.object(members))
+    } catch {
+      // Other doors store what only looks like Extended JSON.
+      throw .update(error, in: "")
+    }
+  }
+
+  /// - Throws: when the document is not, or would not be, the user's own.
+  func requireOwn(_ document: BSONDocument, _ what: String) throws(CallFault) {
+    guard document[userField] == .string(user.text) else { throw .service(.notPermitted(what)) }
+  }
+
+  /// The document with an `_id`, and that one: a new one where it has none.
+  func identified(_ document: BSONDocument) throws(OperatorError) -> (BSONDocument, BSON) {
+    if let id = document["_id"] { return (document, id) }
+    guard var members = document.json(.stored).object else { return (document, .null) }
+    let id = ID<Never>().text
+    members["_id"] = ["$oid": .string(id)]
+    return (try BSONDocument(JSON.object(members)), .objectID(id))
+  }
+}

@@ -1,0 +1,82 @@
+import HTTP
+import JSON
+import Operators
+
+/// An update of the `updateOne` and `findOneAndUpdate` families, read from the arguments of a call.
+struct DocumentRevision: Sendable {
+  /// What may be written in `update`.
+  enum Kind: Sendable {
+    /// Operators, or a document to take the place of the other.
+    case either
+    case replacement
+  }
+
+  /// What it does with the document that there is, or is not.
+  struct Outcome: Sendable {
+    var change = CollectionChange.none
+    var before: BSONDocument?
+    var after: BSONDocument?
+    fileprivate var isModified = false
+    fileprivate var insertedID: BSON?
+
+    /// The change, and the counts of it: `upsertedId` only where something was inserted.
+    var counted: (CollectionChange, JSON) {
+      var counts = JSONObject()
+      counts["matchedCount"] = count(before != nil)
+      counts["modifiedCount"] = count(isModified)
+      if let insertedID { counts["upsertedId"] = insertedID.json(.canonical) }
+      return (change, .object(counts))
+    }
+  }
+
+  private let query: Query
+  private let update: Update
+  private let isUpsert: Bool
+
+  init(_ arguments: Arguments, query name: String, _ kind: Kind) throws(CallFault) {
+    let json = try arguments.required("update")
+    if kind == .replacement, let first = json.object?.keys.first, first.hasPrefix("$") {
+      let rule = "the replace operation document must not contain atomic operators"
+      throw .service(ServiceError(.badRequest, rule))
+    }
+    let filters = try arguments.array("arrayFilters")
+    isUpsert = try arguments.flag("upsert")
+    let document = try arguments.document(name)
+    query = try mongo { () throws(OperatorError) in try Query(document, order: .stored) }
+    update = try mongo { () throws(OperatorError) in
+      try Update(
+        json,
+        arrayFilters: JSONArray(filters),
+        shape: kind == .replacement ? .replacement : nil,
+        order: .stored
+      )
+    }
+  }
+
+  func applied(
+    to document: BSONDocument?,
+    _ rules: CollectionRules
+  ) throws(CallFault) -> Outcome {
+    let result: Update.Outcome? = try mongo { () throws(OperatorError) in
+      guard let document, try query.matches(document) else { return nil }
+      return try update.apply(to: document, now: now())
+    }
+    if let result, let document {
+      try rules.requireOwn(result.document, "update")
+      return Outcome(
+        change: result.isModified ? .put(result.document) : .none,
+        before: document,
+        after: result.document,
+        isModified: result.isModified
+      )
+    }
+    guard isUpsert else { return Outcome() }
+    let (made, id) = try mongo { () throws(OperatorError) in
+      let result = try update.apply(to: try query.insertion(), now: now(), isInsertion: true)
+      return try rules.identified(result.document)
+    }
+    try rules.requireOwn(made, "insert")
+    guard document == nil else { throw .service(.duplicate) }
+    return Outcome(change: .put(made), after: made, insertedID: id)
+  }
+}

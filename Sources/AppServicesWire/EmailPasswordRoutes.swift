@@ -1,0 +1,133 @@
+import Dossier
+import EventLoop
+import HTTP
+import JSON
+import Wiring
+
+/// Registration, confirmation and resets: `/auth/providers/local-userpass`.
+///
+/// realm-web sends the access token of whoever is logged in; it is not looked at.
+@EventLoop enum EmailPasswordRoutes {
+  nonisolated static let routes = [
+    route("register", "Register an address and a password", register),
+    route("confirm", "Confirm an address by what was mailed there", confirm),
+    route("confirm/send", "Mail what confirms an address") { (call) async throws(Failure) in
+      try await answering(call, "email") { (values) async throws(Failure) in
+        try await Emails.requestConfirmation(of: values[0], call.context)
+        return Response(.noContent)
+      }
+    },
+    route("confirm/call", "Refuse to run a confirmation function") { (call) async throws(Failure) in
+      try await answering(call, "email") { (values) throws(Failure) in
+        let reason =
+          try call.context.app.settings.flag(.emailConfirmationRequired)
+          ? "confirmation functions are not offered" : "automatic confirmation is enabled"
+        return ServiceError(
+          .badRequest,
+          "cannot run confirmation for \(values[0]): \(reason)"
+        ).response
+      }
+    },
+    route("reset", "Choose a new password by what was mailed", reset),
+    route("reset/send", "Mail what lets its reader choose a new password") {
+      (call) async throws(Failure) in
+      try await answering(call, "email") { (values) async throws(Failure) in
+        try await Emails.requestReset(of: values[0], call.context)
+        return Response(.noContent)
+      }
+    },
+    route("reset/call", "Refuse to run a reset function") { (call) async throws(Failure) in
+      try await answering(call, "email") { (values) in
+        ServiceError(.badRequest, "failed to reset password for user \"\(values[0])\"").response
+      }
+    },
+  ]
+
+  private nonisolated static func route(
+    _ path: String,
+    _ summary: String,
+    _ handler: @escaping Route.Handler
+  ) -> Route {
+    Route(
+      .post,
+      "\(AppServicesWire.appPrefix)/auth/providers/local-userpass/\(path)",
+      access: .open,
+      body: .json(limit: 65_536).lenient(assuming: .json),
+      summary: summary,
+      handler
+    )
+  }
+
+  /// Answers a call whose body has these strings, whatever else it has.
+  private static func answering(
+    _ call: Call,
+    _ names: String...,
+    by body: @EventLoop ([String]) async throws(Failure) -> Response
+  ) async throws(Failure) -> Response {
+    var values: [String] = []
+    for name in names {
+      guard let value = call.json[name]?.string else {
+        return ServiceError(.badRequest, "'\(name)' is a required string", "BadRequest").response
+      }
+      values.append(value)
+    }
+    return try await body(values)
+  }
+
+  private static func register(_ call: Call) async throws(Failure) -> Response {
+    try await answering(call, "email", "password") { (values) async throws(Failure) in
+      let credentials = Credentials(email: values[0], password: values[1])
+      do throws(Failure) {
+        try await Users.registerOnly(credentials, call.context)
+      } catch .invalid(let faults) {
+        return refused(faults, try call.context.app)
+      }
+      return Response(.created, json: Array("{}".utf8))
+    }
+  }
+
+  private static func confirm(_ call: Call) async throws(Failure) -> Response {
+    try await answering(call, "token") { (values) async throws(Failure) in
+      guard isMailed(values[0]) else {
+        return ServiceError.badRequest("invalid token data").response
+      }
+      // The protocol shows nothing else: who reads the mail confirms.
+      try await Emails.confirm(values[0], by: .reader, call.context)
+      return Response(.noContent)
+    }
+  }
+
+  private static func reset(_ call: Call) async throws(Failure) -> Response {
+    try await answering(call, "token", "password") { (values) async throws(Failure) in
+      guard isMailed(values[0]) else {
+        return ServiceError.badRequest("invalid token data").response
+      }
+      do throws(Failure) {
+        try await Emails.reset(values[0], password: values[1], call.context)
+      } catch .invalid(let faults) {
+        return refused(faults, try call.context.app)
+      }
+      return Response(.noContent)
+    }
+  }
+
+  /// What SDKs and their users know of a password or an address that is refused.
+  private static func refused(_ faults: [Fault], _ app: App) -> Response {
+    let fault = faults.first
+    let text =
+      switch (fault?.pointer, fault?.code) {
+      case ("/email", _): "email invalid"
+      case (_, "length"):
+        "password must be between \(app.settings.number(.passwordMinLength)) and "
+          + "\(Credentials.longestPassword) characters"
+      default: fault?.detail ?? "bad request"
+      }
+    return ServiceError.badRequest(text).response
+  }
+
+  /// Whether a token has the form of those that are mailed.
+  private static func isMailed(_ token: String) -> Bool {
+    (token.hasPrefix("dct_") || token.hasPrefix("dpr_"))
+      && token.utf8.count == 84
+  }
+}

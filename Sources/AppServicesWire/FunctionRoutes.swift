@@ -1,0 +1,114 @@
+import Dossier
+import EventLoop
+import HTTP
+import JSON
+import Wiring
+
+/// `/functions/call`: the operations of the MongoDB service on the app's one collection.
+@EventLoop enum FunctionRoutes {
+  nonisolated static let path = "/functions/call"
+
+  nonisolated static let routes = [
+    Route(
+      .post,
+      "\(AppServicesWire.appPrefix)\(path)",
+      access: .user(scope: Scopes.updateMetadata),
+      body: .json(limit: 1_048_576).lenient(assuming: .json),
+      summary: "Call an operation on the collection of custom data",
+      call
+    )
+  ]
+
+  /// A result may have a member `error`, which realm-core would take for a failure of the call if the
+  /// type were `application/json` and nothing else.
+  private nonisolated static let resultType = "application/json; charset=utf-8"
+
+  private static func call(_ call: Call) async throws(Failure) -> Response {
+    do throws(CallFault) {
+      let result = try await result(of: call)
+      var response = Response(.ok)
+      response.body = result.serialized()
+      response.add(.contentType, resultType)
+      response.add(.cacheControl, "no-store")
+      return response
+    } catch {
+      switch error {
+      case .service(let error): return error.response
+      case .domain(let failure): throw failure
+      }
+    }
+  }
+
+  private static func result(of call: Call) async throws(CallFault) -> JSON {
+    guard let name = call.json["name"]?.string else { throw .service(.invalidCall) }
+    let context: Context
+    let caller: Caller
+    do throws(Failure) { (context, caller) = (try call.context, try call.caller) } catch {
+      throw .domain(error)
+    }
+    let operation: CollectionOperation
+    let arguments: Arguments
+    do throws(ServiceError) {
+      (operation, arguments) = try request(call.json, name, Namespace(context.app))
+    } catch {
+      // Whose session has ended is to hear that, and nothing else.
+      do throws(Failure) { try await context.requireSession(of: caller) } catch {
+        throw .domain(error)
+      }
+      throw .service(error)
+    }
+    return try await operation.perform(arguments, on: CustomDataCollection(of: caller, context))
+  }
+
+  private static func request(
+    _ body: JSON,
+    _ name: String,
+    _ namespace: Namespace?
+  ) throws(ServiceError) -> (CollectionOperation, Arguments) {
+    guard let service = body["service"]?.string else {
+      throw ServiceError(.notFound, "function not found: '\(name)'", "FunctionNotFound")
+    }
+    guard let namespace, namespace.service.utf8.elementsEqual(service.utf8) else {
+      throw ServiceError(.notFound, "service not found: '\(service)'", "ServiceNotFound")
+    }
+    guard let operation = CollectionOperation(rawValue: name) else {
+      throw ServiceError(.notFound, "\(name) is not offered", "ServiceCommandNotFound")
+    }
+    guard let all = body["arguments"]?.array, all.count == 1, let only = all.first?.object,
+      let database = only["database"]?.string, let collection = only["collection"]?.string
+    else { throw .invalidCall }
+    guard namespace.isOf(database, collection) else {
+      throw ServiceError(
+        .badRequest,
+        "no rule exists for namespace '\(database).\(collection)'",
+        "NoMatchingRuleFound"
+      )
+    }
+    return (operation, Arguments(only))
+  }
+}
+
+/// Why a call has no result.
+enum CallFault: Error {
+  case service(ServiceError)
+  case domain(Failure)
+}
+
+/// What the operator calls the collection of custom data.
+struct Namespace: Sendable {
+  let service: String
+  private let database: String
+  private let collection: String
+
+  /// Nil in an app that has none.
+  init?(_ app: App) {
+    let parts = app.settings.text(.appServicesCollection).split(separator: "/").map(String.init)
+    guard parts.count == 3 else { return nil }
+    (service, database, collection) = (parts[0], parts[1], parts[2])
+  }
+
+  func isOf(_ database: String, _ collection: String) -> Bool {
+    self.database.utf8.elementsEqual(database.utf8)
+      && self.collection.utf8.elementsEqual(collection.utf8)
+  }
+}

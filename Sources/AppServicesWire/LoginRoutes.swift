@@ -1,0 +1,159 @@
+import Dossier
+import EventLoop
+import HTTP
+import JSON
+import Wiring
+
+/// Ways in, and ways to link: `/auth/providers/{provider}/login`.
+@EventLoop enum LoginRoutes {
+  nonisolated static let routes = [
+    Route(
+      .post,
+      "\(AppServicesWire.appPrefix)/auth/providers/{provider}/login",
+      access: .open,
+      body: .json(limit: 65_536).lenient(assuming: .json),
+      summary: "Log a user in, or link what it could log in with",
+      login
+    )
+  ]
+
+  private static func login(_ call: Call) async throws(Failure) -> Response {
+    guard let provider = Provider(rawValue: call.text("provider")) else {
+      return ServiceError.noProvider(call.text("provider")).response
+    }
+    let evidence: Provider.Evidence
+    do throws(ServiceError) {
+      evidence = try provider.evidence(in: call.json)
+    } catch {
+      return error.response
+    }
+    // Other parameters of the query are for logins in a window, which are not offered.
+    if FormValues(call.request.query)?["link"] == "true" {
+      return try await link(evidence, provider, call)
+    }
+    return try await enter(evidence, provider, call)
+  }
+
+  private static func enter(
+    _ evidence: Provider.Evidence,
+    _ provider: Provider,
+    _ call: Call
+  ) async throws(Failure) -> Response {
+    var context = try call.context
+    context.bareDevice = BareDevice(named: device(in: call.json))
+    let grant: Sessions.Grant
+    do throws(Failure) {
+      let proof =
+        switch evidence {
+        case .none: try await Users.proveNothing(context)
+        case .password(let credentials): try await Users.prove(credentials, context)
+        case .token(let token): try await TokenLogin.prove(token, context)
+        case .apiKey(let key): try await APIKeys.prove(key, context)
+        }
+      grant = try await Sessions.open(for: proof, context)
+    } catch .wrongCredentials where provider != .localUserpass {
+      return ServiceError.authError.response
+    }
+    let tokens = try await ServiceTokens(
+      of: grant.caller,
+      isAnonymous: provider == .anonymous,
+      context
+    )
+    return Response(.ok, json: tokens.login.serialized())
+  }
+
+  /// The id that a login gave to the client before.
+  private static func device(in body: JSON) -> DeviceID? {
+    let id = body["options"]?["device"]?["deviceId"]
+    return (id?["$oid"]?.string ?? id?.string).flatMap { DeviceID($0) }
+  }
+
+  /// Refusals are never 401: realm-web would take that for a bad access token.
+  private static func link(
+    _ evidence: Provider.Evidence,
+    _ provider: Provider,
+    _ call: Call
+  ) async throws(Failure) -> Response {
+    guard let caller = try await call.callerIfAny(scope: Scopes.updateIdentities) else {
+      throw .unauthenticated(.missing)
+    }
+    let context = try call.context
+    try await Beginnings.note(anonymous: caller, context)
+    do throws(Failure) {
+      switch evidence {
+      case .none:
+        return ServiceError.refusedLink(
+          .badRequest,
+          "anonymous credentials are nobody else's to link"
+        ).response
+      case .password(let credentials):
+        try await Identities.linkRegistered(credentials, to: caller, context)
+      case .token(let token): try await Identities.linkToken(token, to: caller, context)
+      case .apiKey(let key):
+        guard try await APIKeys.use(key, context).owner == caller.user else {
+          return ServiceError.refusedLink(.badRequest, "the key is another user's").response
+        }
+      }
+    } catch .wrongCredentials {
+      let code = provider == .localUserpass ? "InvalidPassword" : "AuthError"
+      return ServiceError(.badRequest, "the credentials are wrong", code).response
+    } catch .emailUnconfirmed {
+      return ServiceError(.badRequest, "the email address must be confirmed first", "AuthError")
+        .response
+    } catch .invalidExternalToken(let rule) {
+      return ServiceError(.badRequest, "the token is refused: \(rule)", "AuthError").response
+    }
+    let tokens = try await ServiceTokens(of: caller, isAnonymous: false, context)
+    return Response(.ok, json: tokens.login.serialized())
+  }
+}
+
+/// The providers of App Services that the domain has.
+enum Provider: String, Sendable {
+  case anonymous = "anon-user"
+  case localUserpass = "local-userpass"
+  case apiKey = "api-key"
+  case customToken = "custom-token"
+  case google = "oauth2-google"
+  case apple = "oauth2-apple"
+
+  /// What a user shows.
+  enum Evidence: Sendable {
+    case none
+    case password(Credentials)
+    case token(String)
+    case apiKey(String)
+  }
+
+  /// Reads the body of a login; members that are not for this provider are passed over.
+  func evidence(in body: JSON) throws(ServiceError) -> Evidence {
+    func text(_ name: String) throws(ServiceError) -> String {
+      guard let text = body[name]?.string else {
+        throw ServiceError(.badRequest, "'\(name)' is a required string", "MissingParameter")
+      }
+      return text
+    }
+    switch self {
+    case .anonymous: return .none
+    case .localUserpass:
+      return .password(Credentials(email: try text("username"), password: try text("password")))
+    case .apiKey: return .apiKey(try text("key"))
+    case .customToken: return .token(try text("token"))
+    case .google where body["id_token"] == nil && body["authCode"] != nil:
+      throw .badRequest("an authCode is not exchanged here; send an id_token")
+    case .google, .apple: return .token(try text("id_token"))
+    }
+  }
+
+  /// How a kind of identity of the domain is called.
+  init(of identity: String) {
+    switch identity {
+    case "anonymous": self = .anonymous
+    case "password": self = .localUserpass
+    case "api-key": self = .apiKey
+    case "jwt:https://accounts.google.com", "jwt:accounts.google.com": self = .google
+    case "jwt:https://appleid.apple.com": self = .apple
+    default: self = .customToken
+    }
+  }
+}

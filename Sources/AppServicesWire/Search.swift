@@ -1,0 +1,139 @@
+import JSON
+import Operators
+
+/// A query with what it shows of what it finds.
+struct Search: Sendable {
+  private let query: Query
+  private let projection: Projection
+
+  /// Reads both by the names that an operation has for them.
+  ///
+  /// How the documents would be sorted is read, and
+  /// makes no difference to one.
+  init(_ arguments: Arguments, query: String, projection: String) throws(CallFault) {
+    let (condition, fields) = (try arguments.document(query), try arguments.document(projection))
+    self.query = try mongo { () throws(OperatorError) in try Query(condition, order: .stored) }
+    self.projection = try mongo { () throws(OperatorError) in try Projection(fields) }
+    try SortOrder.check(try arguments.document("sort"))
+    // Any number of documents but none, which stands for no limit.
+    _ = try arguments.integer("limit")
+  }
+
+  func finds(_ document: BSONDocument?) throws(CallFault) -> Bool {
+    guard let document else { return false }
+    return try mongo { () throws(OperatorError) in try query.matches(document) }
+  }
+
+  func result(_ document: BSONDocument?) throws(CallFault) -> JSON? {
+    guard let document, try finds(document) else { return nil }
+    return shown(document)
+  }
+
+  func shown(_ document: BSONDocument) -> JSON {
+    projection.apply(to: document).json(.canonical)
+  }
+}
+
+/// An order of documents, of which there is one: it is looked at and not followed.
+enum SortOrder {
+  static func check(_ json: JSON) throws(CallFault) {
+    let order = try mongo { () throws(OperatorError) in try BSONDocument(json) }
+    for name in order.names {
+      guard let direction = order[name]?.integer, abs(direction.clamped) == 1, !name.isEmpty else {
+        throw .service(.database("(BadValue) a sort says 1 or -1 of '\(name)'"))
+      }
+    }
+  }
+}
+
+extension Int {
+  /// The absolute value of the least number is none.
+  fileprivate var clamped: Int { Swift.max(self, -2) }
+}
+
+/// The stages of an aggregation, on one document at most.
+struct Pipeline: Sendable {
+  private enum Stage: Sendable {
+    case match(Query)
+    case project(Projection)
+    case sort
+    case limit(Int)
+    case skip(Int)
+    case count(String)
+  }
+
+  private let stages: [Stage]
+
+  /// More than any client has use for.
+  private static let limit = 100
+
+  init(_ stages: [JSON]) throws(CallFault) {
+    guard stages.count <= Self.limit else {
+      throw .service(.database("a pipeline may have \(Self.limit) stages"))
+    }
+    var read: [Stage] = []
+    for stage in stages { read.append(try Self.stage(stage)) }
+    self.stages = read
+  }
+
+  private static func stage(_ json: JSON) throws(CallFault) -> Stage {
+    guard let object = json.object, object.count == 1, let name = object.keys.first,
+      let operand = object[name]
+    else {
+      throw .service(.database("a stage of a pipeline is a document with one field"))
+    }
+    switch name {
+    case "$match":
+      return .match(try mongo { () throws(OperatorError) in try Query(operand, order: .stored) })
+    case "$project":
+      guard let fields = operand.object, fields.count > 0 else {
+        throw .service(.database("$project takes a document that is not empty"))
+      }
+      return .project(try mongo { () throws(OperatorError) in try Projection(operand) })
+    case "$sort":
+      try SortOrder.check(operand)
+      return .sort
+    case "$limit": return .limit(try number(operand, "$limit", from: 1))
+    case "$skip": return .skip(try number(operand, "$skip", from: 0))
+    case "$count":
+      guard let field = operand.string, !field.isEmpty, !field.hasPrefix("$"),
+        !field.utf8.contains(UInt8(ascii: "."))
+      else { throw .service(.database("$count takes the name of a field")) }
+      return .count(field)
+    default: throw .service(.database("Unrecognized pipeline stage name: '\(name)'"))
+    }
+  }
+
+  private static func number(
+    _ operand: JSON,
+    _ name: String,
+    from least: Int
+  ) throws(CallFault) -> Int {
+    let number = try mongo { () throws(OperatorError) in try BSON(operand) }.integer
+    guard let number, number >= least else {
+      throw .service(.database("\(name) takes a whole number from \(least) on"))
+    }
+    return number
+  }
+
+  func run(on document: BSONDocument?) throws(CallFault) -> BSONDocument? {
+    var current = document
+    for stage in stages {
+      guard let document = current else { return nil }
+      switch stage {
+      case .match(let query):
+        let isMatch = try mongo { () throws(OperatorError) in try query.matches(document) }
+        if !isMatch { current = nil }
+      case .project(let projection): current = projection.apply(to: document)
+      case .sort, .limit: break
+      case .skip(let count): if count > 0 { current = nil }
+      case .count(let field):
+        var counted = JSONObject()
+        counted[field] = 1
+        let json = JSON.object(counted)
+        current = try mongo { () throws(OperatorError) in try BSONDocument(json) }
+      }
+    }
+    return current
+  }
+}

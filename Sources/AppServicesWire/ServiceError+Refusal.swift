@@ -1,0 +1,141 @@
+import Dossier
+import EventLoop
+import HTTP
+import JSON
+import Wiring
+
+extension ServiceError {
+  /// What went wrong, in the words of the service.
+  @EventLoop init(_ refusal: Refusal, of call: Call) {
+    switch refusal {
+    case .noSuchPath, .badPath: self.init(.notFound, "there is nothing at this path")
+    case .method: self.init(.methodNotAllowed, "this path has other methods")
+    case .mediaType: self.init(.unsupportedMediaType, "the body must be JSON", "BadRequest")
+    case .bodyTooLong(let limit):
+      self.init(.contentTooLarge, "the body may have \(limit) bytes", "BadRequest")
+    case .bodyTruncated: self = .badRequest("the body is shorter than stated")
+    case .json(let error): self = Self.unreadable(error.detail, call)
+    case .patch, .form, .multipart, .condition, .conditionUnmet:
+      self = .badRequest("the request cannot be read")
+    case .notLoopback: self.init(.forbidden, "this path is for programs on the server itself")
+    case .failure(let failure): self.init(failure, of: call)
+    }
+  }
+
+  @EventLoop private static func unreadable(_ detail: String, _ call: Call) -> ServiceError {
+    call.request.path.hasSuffix(FunctionRoutes.path) ? invalidCall : badRequest(detail)
+  }
+
+  /// What the web server answers by itself.
+  init(_ refusal: WebServerRefusal) {
+    switch refusal {
+    case .requestMalformed: self = .badRequest("the request is malformed")
+    case .notLoopback: self.init(.forbidden, "this path is for programs on the server itself")
+    case .notFound: self.init(.notFound, "there is nothing at this path")
+    case .methodNotAllowed: self.init(.methodNotAllowed, "this path has other methods")
+    case .bodyTooLarge, .pictureTooLarge:
+      self.init(.contentTooLarge, "the body is too large", "BadRequest")
+    case .uriTooLong: self.init(.uriTooLong, "the path is too long", "BadRequest")
+    case .tooManyRequests: self.init(.tooManyRequests, "too many requests")
+    case .headerTooLarge:
+      self.init(.headerTooLarge, "the header fields are too large", "BadRequest")
+    case .serverUnavailable: self.init(.unavailable, "no worker can be reached")
+    }
+  }
+
+  @EventLoop private init(_ failure: Failure, of call: Call) {
+    switch failure {
+    case .unauthenticated(let fault): self = Self.unauthenticated(fault, call)
+    case .unknownApp: self = Self.unknownApp(call)
+    case .invalidRefreshToken: self = .noRefreshToken
+    case .wrongCredentials: self = .invalidPassword
+    case .emailUnconfirmed, .invalidExternalToken: self = .authError
+    case .reauthenticationRequired: self.init(.forbidden, "log in again first", "AuthError")
+    case .forbidden, .unknownClient, .originForbidden, .switchingForbidden:
+      self.init(.forbidden, "not allowed", "AuthError")
+    case .wayInClosed:
+      self = .noProvider(call.captures["provider"] ?? Provider.localUserpass.rawValue)
+    case .invalid(let faults): self = .badRequest(faults.first?.detail ?? "the input breaks a rule")
+    case .notFound: self.init(.notFound, "not found")
+    case .emailTaken: self.init(.conflict, "name already in use", "AccountNameInUse")
+    case .identityTaken: self = .refusedLink(.conflict, "the identity belongs to another user")
+    case .identityExists:
+      self = .refusedLink(.badRequest, "the user has an identity of this provider already")
+    case .lastIdentity: self.init(.forbidden, "there would be no way left to log in")
+    case .tooManyAPIKeys(let limit):
+      self.init(.badRequest, "a user may have \(limit) API keys", "InvalidParameter")
+    case .invalidMailToken:
+      self.init(.badRequest, "userpass token is expired or invalid", "UserpassTokenInvalid")
+    case .claimantUnproved: self.init(.badRequest, "log in where you registered to confirm", nil)
+    case .mailNotConfigured: self.init(.unavailable, "this deployment sends no mail")
+    case .versionMoved, .propertyMoved:
+      self.init(.conflict, "another call has changed it meanwhile")
+    case .schemaMismatch(let faults):
+      let reason = faults.first.map { ": \($0.pointer) \($0.detail)" } ?? ""
+      self.init(.badRequest, "schema validation failed\(reason)", "SchemaValidationFailedWrite")
+    case .documentTooLarge(let limit):
+      self = .database("the document would have more than \(limit) bytes")
+    case .update(let error, _): self.init(error)
+    case .tooManyAttempts(let seconds), .tooManyAtOnce(let seconds):
+      self = Self.busy(.tooManyRequests, seconds)
+    case .overloaded(let seconds, _), .unavailable(let seconds, _):
+      self = Self.busy(.unavailable, seconds)
+    case .issuerUnavailable(_, _, let seconds): self = Self.busy(.unavailable, seconds)
+    case .deviceFull(let limit):
+      self.init(.conflict, "the device knows \(limit) users already", "InvalidParameter")
+    // The operator's own, or of what these clients cannot ask for.
+    case .appExists, .hostTaken, .issuerExists, .userExists, .deviceUnknown, .notLoggedIn,
+      .tooManyProperties, .patchTestFailed, .patchNotApplicable, .picture, .invalidFilter,
+      .notIndexed, .searchTooSlow, .indexExists, .tooManyIndexes, .unforeseen:
+      self.init(.internalError, "internal server error", "InternalServerError")
+    }
+  }
+
+  private static func busy(_ status: Status, _ seconds: Int) -> ServiceError {
+    ServiceError(status, "try again in a moment").retry(after: seconds)
+  }
+
+  /// The one thing, beside logins, that is answered 401.
+  ///
+  /// A good token at another app's path is not: a new one would be no better, and realm-web would ask
+  /// for one for ever.
+  @EventLoop private static func unauthenticated(_ fault: TokenFault, _ call: Call) -> ServiceError
+  {
+    let token = try? call.request.bearerToken
+    if case .missing = fault {
+      return ServiceError(.unauthorized, "must authenticate first", "MissingAuthReq")
+    }
+    guard let token else { return emptyBearer(call) }
+    if let claimed = AccessTokens.app(of: token), let app = call.app, claimed != app.id {
+      return ServiceError(.forbidden, "the token is of another app", "UserAppDomainMismatch")
+    }
+    guard case .bearer = call.route?.access else { return .invalidSession }
+    switch fault {
+    case .sessionEnded, .expired: return .noRefreshToken
+    case .malformed where AccessTokens.claimedType(of: token) == "access":
+      return ServiceError(
+        .unauthorized,
+        "invalid refresh token: incorrect token type",
+        "InvalidSession"
+      )
+    default: return ServiceError(.unauthorized, "signature is invalid", "InvalidSession")
+    }
+  }
+
+  @EventLoop private static func emptyBearer(_ call: Call) -> ServiceError {
+    guard case .bearer = call.route?.access else { return .invalidSession }
+    return ServiceError(
+      .unauthorized,
+      "expected Authorization header with JWT (Bearer schema)",
+      "InvalidSession"
+    )
+  }
+
+  @EventLoop private static func unknownApp(_ call: Call) -> ServiceError {
+    guard call.request.path.hasPrefix("\(AppServicesWire.prefix)/app/") else {
+      return .noRefreshToken
+    }
+    let name = call.text("app")
+    return ServiceError(.notFound, "cannot find app using Client App ID '\(name)'")
+  }
+}

@@ -1,0 +1,142 @@
+import Dossier
+import EventLoop
+import HTTP
+import JSON
+import Wiring
+
+/// What a session can do of itself: `/auth/session`, `/auth/profile`, `/auth/delete`.
+@EventLoop enum SessionRoutes {
+  nonisolated static func routes(_ origin: ServiceOrigin) -> [Route] {
+    [
+      Route(
+        .post,
+        "\(AppServicesWire.authPrefix)/session",
+        access: .refreshToken,
+        summary: "Get an access token with the custom data of now"
+      ) { (call) async throws(Failure) in
+        let caller = try call.caller
+        try await Sessions.renew(caller, call.context)
+        let token = try await ServiceTokens.access(of: caller, call.context)
+        let body: JSON = ["access_token": .string(token)]
+        return Response(.created, json: body.serialized())
+      },
+      Route(
+        .delete,
+        "\(AppServicesWire.authPrefix)/session",
+        access: .refreshToken,
+        summary: "Log out"
+      ) { (call) async throws(Failure) in
+        try await Sessions.logout(call.caller, call.context)
+        return Response(.noContent)
+      },
+      Route(
+        .get,
+        "\(AppServicesWire.authPrefix)/profile",
+        access: .user(scope: Scopes.readUser),
+        summary: "Read the profile and the identities"
+      ) { (call) async throws(Failure) in try await profile(call, origin) },
+      Route(
+        .delete,
+        "\(AppServicesWire.authPrefix)/delete",
+        access: .user(scope: Scopes.updateMetadata),
+        summary: "Delete the user"
+      ) { (call) async throws(Failure) in
+        try await Users.delete(call.caller, if: VersionCondition(), call.context)
+        return Response(.noContent)
+      },
+    ]
+  }
+
+  private static func profile(
+    _ call: Call,
+    _ origin: ServiceOrigin
+  ) async throws(Failure) -> Response {
+    let caller = try call.caller
+    let context = try call.context
+    let profile = try await Profiles.read(of: caller, in: call.store)
+    let identities = try await Identities.list(of: caller, in: call.store)
+    let began = try await Beginnings.wasAnonymous(caller, context)
+    let shown = UserIdentity.all(identities, of: profile, wasAnonymous: began)
+    let picture = profile.picture.map { "\(origin.asked(by: call))/v1/pictures/\($0)" }
+    let body: JSON = [
+      "user_id": .string(caller.user.text), "domain_id": .string(context.app.id.text),
+      "identities": .array(shown.map { $0.json(context.app.id) }),
+      "data": UserIdentity.data(of: profile, picture: picture), "type": "normal",
+    ]
+    return Response(.ok, json: body.serialized())
+  }
+}
+
+extension Access {
+  /// A token that says of itself that it is a refresh token of this wire, or says nothing.
+  static let refreshToken = Access.bearer(
+    BearerKind("refresh token", isOfForm: { _ in true }) { (token, call) async throws(Failure) in
+      .user(try call.context.tokens.caller(ofSignedRefreshToken: token, call.context))
+    }
+  )
+}
+
+/// An identity as a profile of App Services shows it.
+struct UserIdentity: Sendable {
+  private let id: String
+  private let provider: Provider
+  private let email: String?
+
+  /// The identities of a user in the order in which they came, the anonymous one first of all.
+  static func all(
+    _ identities: [IdentityInfo],
+    of profile: Profile,
+    wasAnonymous: Bool
+  ) -> [UserIdentity] {
+    let found = identities.map { UserIdentity($0, of: profile) }
+    // The domain has none once there is another way in; clients show how a user began.
+    guard wasAnonymous, !found.contains(where: { $0.provider == .anonymous })
+    else { return found }
+    return [UserIdentity(anonymous: profile.id)] + found
+  }
+
+  private init(_ identity: IdentityInfo, of profile: Profile) {
+    let provider = Provider(of: identity.provider)
+    switch provider {
+    case .anonymous: self.init(anonymous: profile.id)
+    case .customToken, .google, .apple: self.init(identity.subject, provider)
+    case .localUserpass: self.init(identity.id.text, provider, email: profile.email)
+    case .apiKey: self.init(identity.id.text, provider)
+    }
+  }
+
+  private init(_ id: String, _ provider: Provider, email: String? = nil) {
+    self.id = id
+    self.provider = provider
+    self.email = email
+  }
+
+  /// As the service made them: an id, and 24 letters that are of no meaning.
+  private init(anonymous user: UserID) {
+    let letters = user.text.utf8.map { byte in
+      UInt8(ascii: "a") + (byte >= UInt8(ascii: "a") ? byte - UInt8(ascii: "a") + 10 : byte & 15)
+    }
+    self.init("\(user)-\(String(decoding: letters, as: UTF8.self))", .anonymous)
+  }
+
+  func json(_ app: AppID) -> JSON {
+    var json = JSONObject()
+    json["id"] = .string(id)
+    json["provider_type"] = .string(provider.rawValue)
+    json["provider_id"] = .string(app.text)
+    if let email { json["provider_data"] = ["email": .string(email)] }
+    return .object(json)
+  }
+
+  /// Members of the profile by the names of App Services, those that are there: realm-core takes
+  /// strings and nothing else.
+  static func data(of profile: Profile, picture: String?) -> JSON {
+    let members = [
+      ("name", profile.name), ("email", profile.email), ("first_name", profile.givenName),
+      ("last_name", profile.familyName), ("picture", picture), ("picture_url", picture),
+    ]
+    var data = JSONObject()
+    for (name, value) in members { data[name] = value.map(JSON.string) }
+    return .object(data)
+  }
+}

@@ -1,0 +1,82 @@
+import EventLoop
+package import Postgres
+
+/// How users began, for clients that show it or go by it.
+package enum Beginnings {
+  /// Notes that the caller came without credentials, if it still has none to log in with.
+  ///
+  /// - Throws: `.unauthenticated`, `.unavailable`.
+  @EventLoop package static func note(anonymous caller: Caller, _ context: Context)
+    async throws(Failure)
+  {
+    try await context.requireSession(of: caller)
+    _ = try await context.store.write(BeginningQueries.note, caller.user, caller.authority)
+  }
+
+  /// Whether the caller has linked credentials after it came without.
+  ///
+  /// - Throws: `.unauthenticated`, `.unavailable`.
+  @EventLoop package static func wasAnonymous(
+    _ caller: Caller,
+    _ context: Context
+  ) async throws(Failure) -> Bool {
+    let rows = try await context.store.read(
+      BeginningQueries.wasAnonymous,
+      caller.user,
+      caller.authority
+    )
+    guard let row = rows.first else { throw caller.gone }
+    return row
+  }
+}
+
+package enum BeginningQueries {
+  static let note = Statement<NoRow, UserID, Authority>(
+    "beginnings.note",
+    """
+    insert into beginnings (user_id, kind)
+    select c.user_id, 'anonymous' from caller($1, $2) c where c.anonymous on conflict do nothing
+    """
+  )
+
+  /// One row when the session counts.
+  static let wasAnonymous = Statement<Bool, UserID, Authority>(
+    "beginnings.was_anonymous",
+    """
+    select exists (
+      select from beginnings b where b.user_id = c.user_id and b.kind = 'anonymous')
+    from caller($1, $2) c
+    """
+  )
+
+  static let register = Statement<NoRow, UserID>(
+    "beginnings.register",
+    "insert into beginnings (user_id, kind) values ($1, 'registered')"
+  )
+
+  /// Removes a user who was registered and has never logged in, and of whom nothing else is stored;
+  /// one row then.
+  static let takeOver = Statement<String, UserID, AppID>(
+    "beginnings.take_over",
+    """
+    delete from users u using beginnings b
+    where u.user_id = $1 and u.app_id = $2 and b.user_id = u.user_id and b.kind = 'registered'
+      and u.login_count = 0 and u.blocked_at is null
+      and not exists (select from documents d where d.user_id = u.user_id)
+      and not exists (select from properties p where p.user_id = u.user_id)
+      and not exists (
+        select from identities i where i.user_id = u.user_id and i.provider <> 'password')
+    returning u.user_id
+    """
+  )
+
+  /// What a user has proved besides is not the database's to remove with it.
+  static let forget = Statement<NoRow, UserID>(
+    "beginnings.forget",
+    "delete from identity_subjects where user_id = $1"
+  )
+
+  package static let all: [any PreparedStatement] = [
+    note, wasAnonymous, register, takeOver, forget,
+  ]
+}

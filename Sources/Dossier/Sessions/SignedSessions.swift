@@ -1,0 +1,113 @@
+import EventLoop
+import FoundationEssentials
+import Glibc
+package import JSON
+package import Postgres
+
+/// Sessions whose refresh token is a JWT that is not rotated: it is good for as long as the session
+/// and its own time are.
+///
+/// It is signed with the master key, so that it outlives the keys of access tokens.
+extension AccessTokens {
+  private static let head = Array(#"{"alg":"HS256","typ":"JWT"}"#.utf8).base64URL
+  private static let tag = Array("refresh token ".utf8)
+
+  /// Makes the refresh token of a session.
+  ///
+  /// - Parameters:
+  ///   - caller: whose session.
+  ///   - claims: beside those that are looked at.
+  ///   - seconds: for how long it is good.
+  ///   - store: has the master key.
+  /// - Returns: a JWT.
+  package func signedRefreshToken(
+    of caller: Caller,
+    with claims: JSONObject,
+    seconds: Int,
+    _ store: Store
+  ) -> String {
+    var claims = claims
+    claims["sub"] = .string(caller.user.text)
+    claims["sid"] = .string(caller.session?.text ?? "")
+    claims["did"] = .string(caller.device?.text ?? "")
+    claims["app"] = .string(caller.app.text)
+    claims["iat"] = .number(JSONNumber(time(nil)))
+    claims["exp"] = .number(JSONNumber(time(nil) + seconds))
+    let signed = Self.head + "." + JSON.object(claims).serialized().base64URL
+    let mark = store.keys.master.mark(of: Self.tag + Array(signed.utf8), by: 0)
+    return signed + "." + mark.base64URL
+  }
+
+  /// Reads such a token; whether its session counts is for the statement that comes next.
+  ///
+  /// - Throws: `.unauthenticated`.
+  package func caller(
+    ofSignedRefreshToken token: String,
+    _ context: Context
+  ) throws(Failure) -> Caller {
+    guard token.utf8.count <= 4_096, let dot = token.utf8.lastIndex(of: UInt8(ascii: ".")),
+      token.hasPrefix(Self.head + "."),
+      let shown = [UInt8](base64URL: token[token.utf8.index(after: dot)...]),
+      context.store.keys.master.number(
+        marking: Self.tag + Array(token.utf8[..<dot]),
+        { isEqualInConstantTime($0, shown) }
+      ) != nil,
+      let claims = SignedToken(token)?.claims,
+      claims["app"]?.string == context.app.id.text,
+      let user = claims["sub"]?.string.flatMap({ UserID($0) }),
+      let session = claims["sid"]?.string.flatMap({ SessionID($0) }),
+      let device = claims["did"]?.string.flatMap({ DeviceID($0) }),
+      let expires = claims["exp"]?.number?.int
+    else { throw .unauthenticated(.malformed) }
+    guard expires > time(nil) else { throw .unauthenticated(.expired) }
+    return Caller(
+      user: user,
+      session: session,
+      device: device,
+      app: context.app.id,
+      scopes: .user
+    )
+  }
+
+  /// What a token says that it is.
+  package nonisolated static func claimedType(of token: String) -> String? {
+    guard token.utf8.count <= tokenLimit else { return nil }
+    return SignedToken(token)?.claims["typ"]?.string
+  }
+}
+
+extension Sessions {
+  /// Uses a session whose refresh token stays: it goes on for the app's lifetime of sessions.
+  ///
+  /// - Throws: `.unauthenticated`, `.unavailable`.
+  @EventLoop package static func renew(_ caller: Caller, _ context: Context) async throws(Failure) {
+    let renewed = try await context.store.write(
+      SignedSessionQueries.renew,
+      caller.user,
+      caller.authority,
+      Int(context.app.sessionLifetime.components.seconds),
+      context.app.longestSession
+    )
+    if renewed.isEmpty { throw caller.gone }
+  }
+}
+
+package enum SignedSessionQueries {
+  /// One row when the session counts, and has not lasted for as long as one may.
+  ///
+  /// - Parameter 4: how many seconds that is; null for ever.
+  static let renew = Statement<String, UserID, Authority, Int, Int?>(
+    "signed_sessions.renew",
+    """
+    update sessions s set refreshed_at = now(),
+      expires_at = least(now() + $3::bigint * interval '1 second',
+        s.created_at + $4::bigint * interval '1 second')
+    from caller($1, $2) c
+    where s.user_id = c.user_id and s.session_id = $2 and s.ended_at is null
+      and ($4::bigint is null or s.created_at + $4::bigint * interval '1 second' > now())
+    returning s.session_id
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [renew]
+}

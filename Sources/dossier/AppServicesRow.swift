@@ -1,0 +1,94 @@
+import Dossier
+import FoundationEssentials
+import JSON
+
+/// Reads lines that App Services has made: users as its administration lists them, and documents of
+/// custom data as `mongoexport` writes them.
+struct AppServicesRow: Sendable {
+  /// The field of a document that holds its user's id.
+  let userField: String
+  /// Whose tokens the users of `custom-token` bring; nil when there are none.
+  let issuer: String?
+
+  /// The line as an import has it.
+  ///
+  /// - Throws: `.invalid` for a line that is neither.
+  func translated(_ text: [UInt8]) throws(Failure) -> [UInt8] {
+    let json: JSON
+    do throws(JSONError) {
+      json = try JSON.parse(text)
+    } catch {
+      throw .invalid([Fault(error.pointer, error.reason.rawValue, error.detail)])
+    }
+    if json["identities"]?.array != nil { return JSON.object(try user(json)).serialized() }
+    guard let id = Self.id(json[userField]) else {
+      let rule = "A line is a user with identities, or a document with a user's id in \(userField)."
+      throw .invalid([Fault("/\(userField)", "required", rule)])
+    }
+    var row = JSONObject()
+    row["id"] = .string(id)
+    row["custom_data"] = json
+    return JSON.object(row).serialized()
+  }
+
+  private func user(_ json: JSON) throws(Failure) -> JSONObject {
+    guard let id = Self.id(json["_id"]) else {
+      throw .invalid([Fault("/_id", "id", "An id has 24 hexadecimal digits.")])
+    }
+    var row = JSONObject()
+    row["id"] = .string(id)
+    var identities: [JSON] = []
+    for identity in json["identities"]?.array ?? [] {
+      switch identity["provider_type"]?.string {
+      case "local-userpass":
+        guard let email = identity["provider_data"]?["email"]?.string else { continue }
+        row["email"] = .string(email)
+        // Those who have not confirmed theirs are no users there.
+        row["email_verified"] = true
+        // The service never shows hashes: a new one is chosen by mail.
+        row["password_hash"] = .null
+      case "custom-token":
+        guard let issuer else {
+          let rule = "Users of custom-token need --issuer, whose tokens they bring."
+          throw .invalid([Fault("/identities", "issuer", rule)])
+        }
+        identities += Self.identity(identity, of: issuer)
+      case "oauth2-google":
+        identities += Self.identity(identity, of: "https://accounts.google.com")
+      case "oauth2-apple":
+        identities += Self.identity(identity, of: "https://appleid.apple.com")
+      // Anonymous users come by their data alone; of others there is no way in here.
+      default: break
+      }
+    }
+    if !identities.isEmpty { row["identities"] = .array(identities) }
+    for (own, name) in [
+      ("name", "name"), ("given_name", "first_name"), ("family_name", "last_name"),
+    ] {
+      if let value = json["data"]?[name]?.string, !value.isEmpty { row[own] = .string(value) }
+    }
+    if json["disabled"]?.bool == true { row["blocked"] = true }
+    if let seconds = Self.seconds(json["creation_date"]) {
+      row["created_at"] = .string(Date(timeIntervalSince1970: seconds).formatted(.iso8601))
+    }
+    return row
+  }
+
+  private static func identity(_ identity: JSON, of issuer: String) -> [JSON] {
+    guard let subject = identity["id"]?.string else { return [] }
+    return [["provider": .string("jwt:\(issuer)"), "subject": .string(subject)]]
+  }
+
+  /// An id as text or as Extended JSON.
+  private static func id(_ json: JSON?) -> String? {
+    (json?.string ?? json?["$oid"]?.string).flatMap { UserID($0) }?.text
+  }
+
+  /// Seconds from 1970 on, plain or as Extended JSON.
+  private static func seconds(_ json: JSON?) -> Double? {
+    let wrapped = json?["$numberLong"]?.string ?? json?["$numberInt"]?.string
+    let seconds = wrapped.flatMap(Double.init) ?? json?.number?.double
+    // Until the year 9999.
+    return seconds.flatMap { (0..<253_402_300_800).contains($0) ? $0 : nil }
+  }
+}

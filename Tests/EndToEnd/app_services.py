@@ -1,0 +1,312 @@
+"""A client of App Services, as strict as the published SDKs are: realm-web in what it sends and
+when it repeats a call, realm-core in what it takes."""
+
+import base64
+import json
+import re
+
+from cases import Case
+
+PREFIX = "/api/client/v2.0"
+NO_DEVICE = "0" * 24
+PASSWORD = "correct horse battery"
+COLLECTION = "mongodb-atlas/my_database/users"
+# A call that is repeated more often than this would be for ever.
+PATIENCE = 4
+
+
+class ServiceError(Exception):
+    def __init__(self, answer, body):
+        super().__init__(f"{answer.status} {body}")
+        self.status, self.body = answer.status, body
+        self.error, self.code = body.get("error"), body.get("error_code")
+
+
+class Number:
+    """A number with the type that realm-core gives it."""
+
+    def __init__(self, kind, value):
+        self.kind, self.value = kind, value
+
+    def __eq__(self, other):
+        return isinstance(other, Number) and (self.kind, self.value) == (other.kind, other.value)
+
+    def __repr__(self):
+        return f"{self.kind}({self.value})"
+
+
+def int32(value):
+    return Number("Int32", value)
+
+
+def int64(value):
+    return Number("Int64", value)
+
+
+def encoded(value):
+    """A value in canonical Extended JSON, as SDKs write arguments."""
+    if isinstance(value, bool) or value is None or isinstance(value, str):
+        return value
+    if isinstance(value, int):
+        kind = "$numberInt" if -2**31 <= value < 2**31 else "$numberLong"
+        return {kind: str(value)}
+    if isinstance(value, float):
+        return {"$numberDouble": repr(value)}
+    if isinstance(value, list):
+        return [encoded(element) for element in value]
+    if len(value) == 1 and next(iter(value)) in WRAPPERS:
+        return value
+    return {name: encoded(member) for name, member in value.items()}
+
+
+WRAPPERS = {"$oid", "$date", "$numberInt", "$numberLong", "$numberDouble", "$numberDecimal",
+            "$binary", "$regularExpression", "$timestamp", "$uuid"}
+
+
+def decoded(value):
+    """Extended JSON as realm-core reads it; fails where that would end a process."""
+    if isinstance(value, bool) or value is None or isinstance(value, str):
+        return value
+    if isinstance(value, int):
+        return int64(value)
+    if isinstance(value, float):
+        return Number("Double", value)
+    if isinstance(value, list):
+        return [decoded(element) for element in value]
+    if len(value) == 1:
+        [(name, inner)] = value.items()
+        if name == "$numberInt":
+            return int32(int(inner))
+        if name == "$numberLong":
+            return int64(int(inner))
+        if name == "$numberDouble":
+            return Number("Double", float(inner))
+        if name == "$date":
+            assert isinstance(inner, dict) and set(inner) == {"$numberLong"}, value
+            return value
+        if name == "$binary":
+            assert set(inner) == {"base64", "subType"}, value
+            return value
+        if name == "$timestamp":
+            assert set(inner) == {"t", "i"}, value
+            return value
+        if name in WRAPPERS:
+            return value
+    return {name: decoded(member) for name, member in value.items()}
+
+
+def claims(token):
+    """What an SDK reads of a token."""
+    parts = token.split(".")
+    assert len(parts) == 3 and all(parts), token
+    payload = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
+    for name in ["exp", "iat"]:
+        assert type(payload[name]) is int, payload
+    assert isinstance(payload.get("user_data", {}), dict), payload
+    return payload
+
+
+class User:
+    def __init__(self, app, identifier, access, refresh):
+        self.app, self.id, self.access, self.refresh = app, identifier, access, refresh
+        self.state = "active"
+        self.profile = None
+
+    @property
+    def custom_data(self):
+        return decoded(claims(self.access).get("user_data", {}))
+
+    @property
+    def device_id(self):
+        return claims(self.access)["baas_device_id"]
+
+    @property
+    def identities(self):
+        return [identity["provider_type"] for identity in self.profile["identities"]]
+
+    def refresh_custom_data(self):
+        answer = self.app.send("POST", f"{PREFIX}/auth/session", bearer=self.refresh)
+        self.access = answer["access_token"]
+        claims(self.access)
+        return self.custom_data
+
+    def refresh_profile(self):
+        profile = self.fetch("GET", f"{PREFIX}/auth/profile")
+        assert isinstance(profile["type"], str) and isinstance(profile["data"], dict), profile
+        assert all(isinstance(value, str) for value in profile["data"].values()), profile
+        for identity in profile["identities"]:
+            assert isinstance(identity["id"], str), profile
+            assert isinstance(identity["provider_type"], str), profile
+        self.profile = profile
+
+    def fetch(self, method, path, body=None):
+        """A call with the access token: after a 401 with a new one, and again, without a limit."""
+        for _ in range(PATIENCE):
+            try:
+                return self.app.send(method, path, body, bearer=self.access)
+            except ServiceError as error:
+                isStale = error.code == "InvalidSession" or error.error == "unauthorized"
+                if error.status != 401 or not isStale:
+                    raise
+            try:
+                self.refresh_custom_data()
+            except ServiceError as error:
+                if error.status == 401:
+                    self.access, self.refresh, self.state = None, None, "logged-out"
+                raise
+        raise AssertionError(f"an SDK repeats {method} {path} for ever")
+
+    def call(self, name, **arguments):
+        """An operation on the collection of custom data."""
+        return self.function(name, {"database": "my_database", "collection": "users", **arguments})
+
+    def function(self, name, *arguments, service="mongodb-atlas"):
+        body = {"name": name, "arguments": [encoded(argument) for argument in arguments]}
+        if service:
+            body["service"] = service
+        return decoded(self.fetch("POST", f"{self.app.path}/functions/call", body))
+
+    def link(self, provider, **payload):
+        body = {**payload, "options": self.app.options}
+        answer = self.fetch(
+            "POST", f"{self.app.path}/auth/providers/{provider}/login?link=true", body)
+        assert answer["user_id"] == self.id and isinstance(answer["device_id"], str), answer
+        self.access = answer["access_token"]
+        self.refresh_profile()
+
+    def log_out(self):
+        if self.refresh:
+            try:
+                self.app.send("DELETE", f"{PREFIX}/auth/session", bearer=self.refresh)
+            except ServiceError as error:
+                if "failed to find refresh token" not in error.error:
+                    raise
+        self.access, self.refresh, self.state = None, None, "logged-out"
+
+    def delete(self):
+        self.fetch("DELETE", f"{PREFIX}/auth/delete")
+        self.log_out()
+
+
+class App:
+    """What an SDK keeps for one app, on one machine."""
+
+    def __init__(self, site, name, slash=False):
+        self.site, self.name = site, name
+        self.path = f"{PREFIX}/app/{name}"
+        self.base = "/" if slash else ""
+        self.users = []
+        self.device = None
+        self.is_located = False
+
+    @property
+    def current(self):
+        return next((user for user in self.users if user.state == "active"), None)
+
+    @property
+    def options(self):
+        device = {"sdkVersion": "2.0.1", "platform": "node", "platformVersion": "20.20.2"}
+        if self.device:
+            device["deviceId"] = {"$oid": self.device}
+        return {"device": device}
+
+    def send(self, method, path, body=None, bearer=None):
+        """One request; what came of it, checked as realm-web and realm-core both check it."""
+        if not self.is_located:
+            self.is_located = True
+            location = self.send("GET", f"{self.path}/location")
+            assert set(location) == {"hostname", "ws_hostname", "deployment_model", "location"}
+            assert location["hostname"] == f"http://127.0.0.1:{self.site.port}", location
+            assert location["ws_hostname"] == f"ws://127.0.0.1:{self.site.port}", location
+        headers = {"Accept": "application/json"}
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+        if bearer is not None:
+            headers["Authorization"] = f"Bearer {bearer}"
+        return checked(self.site.request(method, self.base + path, body, headers))
+
+    def log_in(self, provider, **payload):
+        body = {**payload, "options": self.options}
+        grant = self.send("POST", f"{self.path}/auth/providers/{provider}/login", body)
+        for name in ["access_token", "refresh_token", "user_id", "device_id"]:
+            assert isinstance(grant[name], str), grant
+        assert re.fullmatch("[0-9a-f]{24}", grant["device_id"]), grant
+        claims(grant["refresh_token"])
+        assert claims(grant["access_token"])["sub"] == grant["user_id"]
+        known = next((user for user in self.users if user.id == grant["user_id"]), None)
+        user = known or User(self, grant["user_id"], None, None)
+        user.access, user.refresh = grant["access_token"], grant["refresh_token"]
+        user.state = "active"
+        if known:
+            self.users.remove(known)
+        self.users.insert(0, user)
+        if grant["device_id"] != NO_DEVICE:
+            self.device = grant["device_id"]
+        user.refresh_profile()
+        return user
+
+    def switch(self, user):
+        self.users.remove(user)
+        self.users.insert(0, user)
+
+    def remove(self, user):
+        if user.state == "active":
+            user.log_out()
+        user.state = "removed"
+        self.users.remove(user)
+
+    def email(self, path, **body):
+        """An email/password call, with the token of whoever is logged in."""
+        path = f"{self.path}/auth/providers/local-userpass/{path}"
+        if self.current:
+            return self.current.fetch("POST", path, body)
+        return self.send("POST", path, body)
+
+
+def checked(answer):
+    """The body of an answer; what SDKs would stumble over fails."""
+    kind = answer.headers["Content-Type"]
+    if not answer.body:
+        assert kind is None, f"an empty answer is {kind}"
+        assert 200 <= answer.status < 300, answer.status
+        return None
+    assert kind.startswith("application/json"), kind
+    body = json.loads(answer.body)
+    if 200 <= answer.status < 300:
+        # realm-core looks for errors here too.
+        if kind == "application/json" and isinstance(body, dict):
+            assert not isinstance(body.get("error"), str) and not body.get("error_code"), body
+        return body
+    assert kind == "application/json", kind
+    assert isinstance(body["error"], str) and body["error"], body
+    assert isinstance(body.get("error_code", ""), str), body
+    assert isinstance(body.get("link", ""), str), body
+    raise ServiceError(answer, body)
+
+
+class Services(Case):
+    """Tests in an app of their own."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.name = "shop-qwert"
+        cls.site.add_app(cls.name, app_services_collection=COLLECTION, anonymous_per_address=10**6,
+                         failures_per_address=10**6)
+
+    def setUp(self):
+        self.app = App(self.site, self.name)
+
+    def refused(self, status, error, code, action, *arguments, **options):
+        with self.assertRaises(ServiceError) as caught:
+            action(*arguments, **options)
+        told = caught.exception
+        self.assertEqual(told.status, status, told.body)
+        self.assertIn(error, told.error)
+        self.assertEqual(told.code, code, told.body)
+
+    def anonymous(self):
+        return self.app.log_in("anon-user")
+
+    def own(self, user, **members):
+        user.call("insertOne", document={"userId": user.id, **members})

@@ -1,0 +1,302 @@
+"""The client API of App Services, by a client that is as strict as the published SDKs."""
+
+import base64
+import unittest
+
+from app_services import (
+    COLLECTION, PASSWORD, PREFIX, App, Services, claims, int32, int64)
+from asking import JSON, MERGE
+from machine import wait_until
+
+
+class Story(Services):
+    def test_what_a_shop_does(self):
+        user = self.anonymous()
+        self.assertEqual(user.custom_data, {})
+        made = user.call("insertOne", document={"userId": user.id, "favoriteColor": "blue"})
+        self.assertRegex(made["insertedId"]["$oid"], "^[0-9a-f]{24}$")
+        self.assertEqual(user.custom_data, {})
+        self.assertEqual(user.refresh_custom_data()["favoriteColor"], "blue")
+        self.assertEqual(user.call("findOne", query={"userId": user.id}), {
+            "_id": made["insertedId"], "userId": user.id, "favoriteColor": "blue"})
+        self.assertEqual(
+            user.call("updateOne", query={"userId": user.id},
+                      update={"$set": {"favoriteColor": "green"}}),
+            {"matchedCount": int32(1), "modifiedCount": int32(1)})
+        self.assertEqual(user.custom_data["favoriteColor"], "blue")
+        user.refresh_profile()
+        self.assertEqual(user.custom_data["favoriteColor"], "blue")
+        self.assertEqual(user.refresh_custom_data()["favoriteColor"], "green")
+
+        self.app.email("register", email="ada@example.test", password=PASSWORD)
+        user.link("local-userpass", username="ada@example.test", password=PASSWORD)
+        self.assertEqual(user.identities, ["anon-user", "local-userpass"])
+        self.assertEqual(user.profile["data"]["email"], "ada@example.test")
+        self.assertEqual(user.custom_data["favoriteColor"], "green")
+
+        second = self.anonymous()
+        self.assertNotEqual(second.id, user.id)
+        self.assertEqual(second.custom_data, {})
+        self.assertIs(self.app.current, second)
+        self.app.switch(user)
+        self.assertEqual(user.call("count", query={}), int64(1))
+        self.assertEqual(second.call("count", query={}), int64(0))
+        old = user.access
+        user.log_out()
+        self.assertIs(self.app.current, second)
+        self.refused(401, "invalid session", "InvalidSession", self.app.send, "GET",
+                     f"{PREFIX}/auth/profile", bearer=old)
+        self.app.remove(user)
+        again = self.app.log_in("local-userpass", username="ada@example.test", password=PASSWORD)
+        self.assertEqual(again.id, user.id)
+        self.assertEqual(again.custom_data["favoriteColor"], "green")
+        self.app.remove(second)
+        self.assertEqual(self.app.users, [again])
+
+    def test_a_base_url_that_ends_in_a_slash(self):
+        self.app = App(self.site, self.name, slash=True)
+        self.assertEqual(self.anonymous().call("find", query={}), [])
+
+
+class Recorded(Services):
+    """Requests as SDKs send them, and the whole answers."""
+
+    def ask(self, method, path, body=None, headers=None, token=None):
+        return self.site.request(method, path, body, headers, token)
+
+    def assertAnswer(self, answer, status, body):
+        self.assertEqual(answer.status, status, answer.body)
+        if body is None:
+            self.assertEqual(answer.body, b"")
+            self.assertIsNone(answer.headers["Content-Type"])
+        else:
+            self.assertEqual(answer.json, body)
+            self.assertEqual(answer.headers["Content-Type"], "application/json")
+        self.assertEqual(answer.headers["X-Content-Type-Options"], "nosniff")
+
+    def path(self, rest):
+        return f"{PREFIX}/app/{self.name}{rest}"
+
+    def login(self):
+        answer = self.ask("POST", self.path("/auth/providers/anon-user/login"))
+        self.assertEqual(answer.status, 200, answer.body)
+        return answer.json
+
+    def test_location(self):
+        host = f"127.0.0.1:{self.site.port}"
+        self.assertAnswer(self.ask("GET", self.path("/location")), 200, {
+            "deployment_model": "GLOBAL", "location": "US-VA", "hostname": f"http://{host}",
+            "ws_hostname": f"ws://{host}"})
+        # As the client named the server, whatever its own name is.
+        asked = self.ask("GET", self.path("/location"), headers={"Host": "data.example.test:81"})
+        self.assertEqual(asked.json["hostname"], "http://data.example.test:81")
+        # What only looks like it is no host.
+        for host in ["a b", "x/y", "u@h", "\"", "a?b"]:
+            told = self.ask("GET", self.path("/location"), headers={"Host": host})
+            if told.status == 200:
+                self.assertRegex(told.json["hostname"], r"^https?://[\w.:-]+$")
+
+    def test_an_app_that_is_none(self):
+        for method, rest in [("GET", "/location"), ("POST", "/auth/providers/anon-user/login"),
+                             ("POST", "/auth/providers/local-userpass/register")]:
+            answer = self.ask(method, f"{PREFIX}/app/shop-nobody{rest}", {} if method == "POST"
+                              else None, JSON if method == "POST" else None)
+            self.assertAnswer(answer, 404, {
+                "error": "cannot find app using Client App ID 'shop-nobody'"})
+
+    def test_anonymous_login_with_every_body_that_clients_send(self):
+        path = self.path("/auth/providers/anon-user/login")
+        core = {**JSON, "Content-Type": "application/json;charset=utf-8"}
+        device = {"platform": "node", "platformVersion": "20", "sdkVersion": "2.0.1"}
+        for body, headers in [
+                (None, None), (b"", JSON), (b"", core), ({"provider": "anon-user"}, core),
+                ({"options": {"device": device}}, JSON), ({"options": {"device": device}}, {}),
+                ({"options": {"device": {**device, "deviceId": {"$oid": "64c" + "0" * 21}}}}, JSON),
+                ({"options": {"device": {**device, "deviceId": None}}}, JSON),
+                ({"options": 7, "more": [1]}, JSON)]:
+            answer = self.ask("POST", path, body, headers)
+            self.assertEqual(answer.status, 200, (body, answer.body))
+            self.assertEqual(answer.headers["Content-Type"], "application/json")
+            self.assertEqual(
+                set(answer.json), {"access_token", "refresh_token", "user_id", "device_id"})
+
+    def test_the_claims_of_the_tokens(self):
+        grant = self.login()
+        access, refresh = claims(grant["access_token"]), claims(grant["refresh_token"])
+        self.assertEqual(access["typ"], "access")
+        self.assertEqual(refresh["typ"], "refresh")
+        self.assertEqual(access["exp"] - access["iat"], 1_800)
+        self.assertGreater(refresh["exp"] - refresh["iat"], 49 * 365 * 86_400)
+        for token in [access, refresh]:
+            self.assertEqual(token["sub"], grant["user_id"])
+            self.assertEqual(token["baas_device_id"], grant["device_id"])
+            self.assertEqual(token["stitch_devId"], grant["device_id"])
+            self.assertEqual(token["baas_domain_id"], token["stitch_domainId"])
+            self.assertRegex(token["baas_domain_id"], "^[0-9a-f]{24}$")
+        self.assertNotIn("user_data", access)
+        self.assertNotIn("email", access)
+
+    def test_profile(self):
+        grant = self.login()
+        answer = self.ask("GET", f"{PREFIX}/auth/profile", token=grant["access_token"])
+        [identity] = answer.json["identities"]
+        app = claims(grant["access_token"])["baas_domain_id"]
+        self.assertRegex(identity["id"], "^[0-9a-f]{24}-[a-z]{24}$")
+        self.assertAnswer(answer, 200, {
+            "user_id": grant["user_id"], "domain_id": app, "type": "normal", "data": {},
+            "identities": [
+                {"id": identity["id"], "provider_type": "anon-user", "provider_id": app}]})
+
+    def test_the_names_of_a_profile(self):
+        grant = self.login()
+        self.expect(self.site.request(
+            "PATCH", "/v1/me", {"name": "Ada L", "given_name": "Ada", "family_name": "L"},
+            {**MERGE, "Dossier-App": self.name}, grant["access_token"]), 200)
+        answer = self.ask("GET", f"{PREFIX}/auth/profile", token=grant["access_token"])
+        self.assertEqual(answer.json["data"],
+                         {"name": "Ada L", "first_name": "Ada", "last_name": "L"})
+
+    def test_refresh_and_logout(self):
+        grant = self.login()
+        session = f"{PREFIX}/auth/session"
+        first = self.ask("POST", session, token=grant["refresh_token"])
+        self.assertEqual(first.status, 201)
+        self.assertEqual(set(first.json), {"access_token"})
+        self.assertEqual(first.headers["Content-Type"], "application/json")
+        # It is not rotated.
+        again = self.ask("POST", session, b"", JSON, token=grant["refresh_token"])
+        self.assertEqual(again.status, 201)
+        self.assertAnswer(self.ask("DELETE", session, token=grant["refresh_token"]), 204, None)
+        gone = {"error": "invalid session: failed to find refresh token",
+                "error_code": "InvalidSession"}
+        for method in ["POST", "DELETE"]:
+            self.assertAnswer(self.ask(method, session, token=grant["refresh_token"]), 401, gone)
+        # With the session its access tokens.
+        self.assertAnswer(
+            self.ask("GET", f"{PREFIX}/auth/profile", token=first.json["access_token"]), 401,
+            {"error": "invalid session", "error_code": "InvalidSession"})
+
+    def test_tokens_that_are_none(self):
+        grant = self.login()
+        session, profile = f"{PREFIX}/auth/session", f"{PREFIX}/auth/profile"
+        call = self.path("/functions/call")
+        link = self.path("/auth/providers/anon-user/login?link=true")
+        invalid = {"error": "invalid session", "error_code": "InvalidSession"}
+        missing = {"error": "must authenticate first", "error_code": "MissingAuthReq"}
+        body = {"name": "count", "arguments": []}
+        access, refresh = grant["access_token"], grant["refresh_token"]
+        for token in ["null", "a", "a.b.c", "...", access[:-2] + "xx", refresh, "x" * 6_000]:
+            for method, path in [("GET", profile), ("POST", call), ("POST", link),
+                                 ("DELETE", f"{PREFIX}/auth/delete")]:
+                answer = self.ask(method, path, body if path == call else None,
+                                  JSON if path == call else None, token)
+                self.assertAnswer(answer, 401, invalid)
+        self.assertAnswer(self.ask("GET", profile), 401, missing)
+        self.assertAnswer(self.ask("POST", link), 401, missing)
+        self.assertAnswer(self.ask("POST", session, token=access), 401, {
+            "error": "invalid refresh token: incorrect token type", "error_code": "InvalidSession"})
+        changed = refresh[:-2] + ("AA" if refresh[-2:] != "AA" else "BB")
+        self.assertAnswer(self.ask("POST", session, token=changed), 401, {
+            "error": "signature is invalid", "error_code": "InvalidSession"})
+        for token in ["null", "a.b.c"]:
+            for method in ["POST", "DELETE"]:
+                self.assertEqual(self.ask(method, session, token=token).status, 401)
+        self.assertAnswer(self.ask("GET", f"{PREFIX}/auth/api_keys"), 401, missing)
+
+    def test_a_token_of_another_app_is_refused_without_a_loop(self):
+        self.site.add_app("shop-other", app_services_collection=COLLECTION)
+        grant = self.login()
+        answer = self.ask("POST", f"{PREFIX}/app/shop-other/functions/call",
+                          {"name": "count", "arguments": []}, JSON, grant["access_token"])
+        self.assertAnswer(answer, 403, {
+            "error": "the token is of another app", "error_code": "UserAppDomainMismatch"})
+
+    def test_an_access_token_that_has_expired(self):
+        self.site.set_app(self.name, access_token_seconds=1)
+        try:
+            grant = self.login()
+        finally:
+            self.site.set_app(self.name, access_token_seconds=1_800)
+        profile = f"{PREFIX}/auth/profile"
+        wait_until(lambda: self.ask("GET", profile, token=grant["access_token"]).status == 401)
+        self.assertAnswer(self.ask("GET", profile, token=grant["access_token"]), 401,
+                          {"error": "invalid session", "error_code": "InvalidSession"})
+
+    def test_pages_of_other_origins(self):
+        self.site.set_app(self.name, allowed_origins=["https://shop.example.test"])
+        origin = {"Origin": "https://shop.example.test"}
+        asked = {**origin, "Access-Control-Request-Method": "POST",
+                 "Access-Control-Request-Headers": "authorization,content-type,accept"}
+        paths = [self.path("/location"), self.path("/functions/call"), f"{PREFIX}/auth/session",
+                 f"{PREFIX}/auth/profile", f"{PREFIX}/auth/delete"]
+        for path in paths:
+            answer = self.ask("OPTIONS", path, headers=asked)
+            self.assertEqual(answer.status, 204, path)
+            self.assertEqual(answer.headers["Access-Control-Allow-Origin"], origin["Origin"])
+            allowed = answer.headers["Access-Control-Allow-Headers"].lower()
+            for name in ["authorization", "content-type", "accept"]:
+                self.assertIn(name, allowed)
+        # On errors too, or a page would see nothing but that something failed.
+        grant = self.login()
+        for answer in [
+                self.ask("GET", self.path("/location"), headers=origin),
+                self.ask("GET", f"{PREFIX}/auth/profile", headers=origin,
+                         token=grant["access_token"]),
+                self.ask("GET", f"{PREFIX}/auth/profile", headers=origin,
+                         token=grant["access_token"][:-2] + "xx"),
+                self.ask("GET", self.path("/nothing"), headers=origin)]:
+            self.assertEqual(answer.headers["Access-Control-Allow-Origin"], origin["Origin"],
+                             answer.status)
+            self.assertIn("Origin", answer.headers["Vary"])
+
+    def test_what_is_not_offered_is_told_at_once(self):
+        grant = self.login()
+        token = grant["access_token"]
+        watch = base64.b64encode(b'{"name":"watch"}').decode()
+        for method, path, status, error, code in [
+                ("GET", f"/functions/call?baas_request={watch}&baas_at={token}", 404,
+                 "watch is not offered", "ServiceCommandNotFound"),
+                ("GET", "/realm-sync?baas_at=x", 404, "device sync is not offered",
+                 "ServiceNotFound"),
+                ("PUT", "/push/providers/gcm_x/registration", 404, "service not found: 'gcm_x'",
+                 "ServiceNotFound"),
+                ("DELETE", "/push/providers/gcm_x/registration", 404,
+                 "service not found: 'gcm_x'", "ServiceNotFound"),
+                ("POST", "/graphql", 404, "GraphQL is not offered", "ServiceNotFound"),
+                ("POST", "/auth/providers/custom-function/login", 404,
+                 "authentication provider not found: 'custom-function'", "AuthProviderNotFound"),
+                ("POST", "/auth/providers/oauth2-facebook/login", 404,
+                 "authentication provider not found: 'oauth2-facebook'", "AuthProviderNotFound")]:
+            answer = self.ask(method, self.path(path), token=token)
+            self.assertAnswer(answer, status, {"error": error, "error_code": code})
+        self.assertAnswer(self.ask("GET", f"{PREFIX}/nothing"), 404,
+                          {"error": "there is nothing at this path"})
+        self.assertAnswer(self.ask("PATCH", self.path("/location")), 405,
+                          {"error": "this path has other methods"})
+
+    def test_what_the_web_server_refuses_is_told_in_these_words(self):
+        answer = self.ask("POST", self.path("/functions/call"), b"x" * 1_048_577, JSON)
+        self.assertAnswer(answer, 413, {"error": "the body is too large", "error_code": "BadRequest"})
+        answer = self.ask("GET", f"{PREFIX}/auth/profile", token="x" * 9_000)
+        self.assertAnswer(answer, 431, {
+            "error": "the header fields are too large", "error_code": "BadRequest"})
+
+    def test_bodies_that_cannot_be_read(self):
+        grant = self.login()
+        call = self.path("/functions/call")
+        for body in [b"", b"{", b"[]", b"null", b'{"name":1,"arguments":[]}', b"\xff", b"{}",
+                     b'{"a":1,"a":2}', b"[" * 100 + b"]" * 100]:
+            answer = self.ask("POST", call, body, JSON, grant["access_token"])
+            self.assertAnswer(answer, 400, {"error": "invalid function call request"})
+        # Of whatever type it says to be, and also of none.
+        answer = self.ask("POST", call, b"{", {}, grant["access_token"])
+        self.assertAnswer(answer, 400, {"error": "invalid function call request"})
+        for path in ["local-userpass/login", "local-userpass/register", "custom-token/login"]:
+            for body in [b"{", b"7", b"{}", b'{"username":7,"email":[],"token":{}}']:
+                answer = self.ask("POST", self.path(f"/auth/providers/{path}"), body, JSON)
+                self.assertEqual(answer.status, 400, (path, body, answer.body))
+                self.assertEqual(answer.headers["Content-Type"], "application/json")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,113 @@
+"""The import of what App Services and mongoexport wrote, and the settings it goes by."""
+
+import json
+import unittest
+
+from app_services import COLLECTION, App, Services, int32
+from issuers import claims as issued
+from issuers import secret_token
+
+SECRET = b"a secret of thirty-two bytes or more"
+
+
+class Import(Services):
+    def file(self, name, lines):
+        path = self.site.folder / name
+        path.write_text("".join(
+            (line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines))
+        return path
+
+    def load(self, path, *options, status=0):
+        results = self.site.folder / f"{path.name}.results"
+        run = self.site.dossier("user", "import", "--app", self.name, "--format", "app-services",
+                                "--results", results, *options, path, check=False)
+        self.assertEqual(run.returncode, status, run.stdout + run.stderr)
+        return [json.loads(line) for line in results.read_text().splitlines()]
+
+    def test_users_and_their_documents(self):
+        issuer = "https://issuer.example.com"
+        ids = [f"64c{number:021x}" for number in range(5)]
+        users = self.file("users", [
+            {"_id": ids[0], "type": "normal", "creation_date": 1_600_000_000, "disabled": False,
+             "data": {"first_name": "Ada", "last_name": "L", "name": "Ada L", "age": 7},
+             "identities": [
+                 {"id": "x-y", "provider_type": "anon-user"},
+                 {"id": "64d" + "0" * 21, "provider_type": "local-userpass",
+                  "provider_data": {"email": "imported@example.test"}}]},
+            {"_id": {"$oid": ids[1]}, "creation_date": {"$numberLong": "1600000000"},
+             "identities": [{"id": "bob", "provider_type": "custom-token"}]},
+            {"_id": ids[2], "disabled": True, "identities": [
+                {"id": "g-1", "provider_type": "oauth2-google"}]},
+            {"_id": ids[3], "identities": [{"id": "z", "provider_type": "anon-user"}]},
+            {"_id": "short", "identities": []}, {"name": "neither"}, "{"])
+        results = self.load(users, "--issuer", issuer, status=17)
+        self.assertEqual([result["status"] for result in results],
+                         ["created"] * 4 + ["failed"] * 3)
+        self.assertEqual([result["id"] for result in results[:4]], ids[:4])
+        # Nothing is left to go on with; from the start, all are there.
+        self.assertEqual(self.load(users, "--issuer", issuer, "--resume", status=17), results)
+        again = self.load(users, "--issuer", issuer, "--skip-existing", status=17)
+        self.assertEqual([result["status"] for result in again],
+                         ["skipped"] * 4 + ["failed"] * 3)
+        documents = self.file("documents", [
+            {"_id": {"$oid": "64e" + "0" * 21}, "userId": ids[0], "n": 1, "big": 2**40,
+             "when": {"$date": "2023-11-14T22:13:20Z"}, "price": {"$numberDecimal": "1.10"}},
+            {"_id": "mine", "userId": ids[1], "favoriteColor": "blue"},
+            {"_id": "nobody's", "owner": ids[1]}])
+        results = self.load(documents, "--update-existing", status=17)
+        self.assertEqual([result["status"] for result in results],
+                         ["updated", "updated", "failed"])
+
+        self.app.email("reset/send", email="imported@example.test")
+        token = self.site.mailed("imported@example.test", "dpr")
+        self.app.email("reset", token=token, tokenId="any", password="correct horse battery")
+        ada = self.app.log_in("local-userpass", username="imported@example.test",
+                              password="correct horse battery")
+        self.assertEqual(ada.id, ids[0])
+        self.assertEqual(ada.profile["data"], {
+            "email": "imported@example.test", "name": "Ada L", "first_name": "Ada",
+            "last_name": "L"})
+        found = ada.call("findOne", query={})
+        self.assertEqual(found["_id"], {"$oid": "64e" + "0" * 21})
+        self.assertEqual(found["n"], int32(1))
+        self.assertEqual(found["when"], {"$date": {"$numberLong": "1700000000000"}})
+        self.assertEqual(found["price"], {"$numberDecimal": "1.10"})
+        self.assertEqual(ada.custom_data["n"], int32(1))
+
+        secret = self.site.folder / "secret"
+        secret.write_bytes(SECRET)
+        self.site.dossier("issuer", "add", "own", "--app", self.name, "--issuer", issuer,
+                          "--audience", "app", "--secret-file", secret)
+        bob = self.app.log_in("custom-token", token=secret_token(issued("bob", issuer), SECRET))
+        self.assertEqual((bob.id, bob.custom_data["favoriteColor"]), (ids[1], "blue"))
+        self.assertEqual(self.site.sql(
+            f"select blocked_at is not null from users where user_id = '{ids[2]}'"), "t")
+        self.assertEqual(self.site.sql(
+            f"select extract(epoch from created_at)::bigint from users where user_id = '{ids[0]}'"),
+            "1600000000")
+
+    def test_users_of_tokens_need_their_issuer(self):
+        path = self.file("tokens", [{"_id": "64f" + "0" * 21, "identities": [
+            {"id": "bob", "provider_type": "custom-token"}]}])
+        [result] = self.load(path, status=17)
+        self.assertEqual(result["errors"][0]["code"], "issuer")
+
+    def test_settings(self):
+        for name, value in [("app_services_collection", "a/b"), ("app_services_collection", "a//b"),
+                            ("app_services_collection", "a/b/c/d"), ("app_services_user_field", ""),
+                            ("app_services_user_field", "a.b"), ("app_services_user_field", "$a"),
+                            ("app_services_user_field", "_id")]:
+            run = self.site.dossier("app", "set", self.name, f"{name}={value}", check=False)
+            self.assertNotEqual(run.returncode, 0, (name, value))
+        self.site.dossier("app", "create", "shop-set")
+        self.site.dossier("app", "set", "shop-set", f"app_services_collection={COLLECTION}",
+                          "app_services_user_field=owner")
+        user = App(self.site, "shop-set").log_in("anon-user")
+        user.call("insertOne", document={"owner": user.id, "a": 1})
+        self.assertEqual(user.call("findOne", query={"owner": user.id})["a"], int32(1))
+        self.site.dossier("app", "set", "shop-set", "app_services_collection=null")
+        self.refused(404, "service not found", "ServiceNotFound", user.call, "find")
+
+
+if __name__ == "__main__":
+    unittest.main()
