@@ -89,6 +89,8 @@ class Profile(Case):
         "api_keys": "api_keys", "audit": "audit", "device_users": "devices",
         "document_versions": "document_versions", "documents": "documents",
         "identities": "identities", "identity_subjects": "identities", "mail_tokens": "mails",
+        # What waits for the relay: the mail of a token, or of what the audit trail has.
+        "mails": "mails",
         "passwords": "password", "pictures": "pictures",
         "properties": "properties", "search_values": "documents", "sessions": "sessions",
         "unconfirmed_emails": "unconfirmed_emails", "users": "profile"}

@@ -20,7 +20,9 @@ import Testing
     #expect(network.contains(address) == isIn)
   }
 
-  @Test(arguments: ["", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/-1", "::/129", "10/8", "a/8", "::/1/2"])
+  @Test(arguments: [
+    "", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/-1", "::/129", "10/8", "a/8", "::/1/2",
+  ])
   func `what is no network is refused`(text: String) {
     #expect(IPNetwork(text) == nil)
   }
