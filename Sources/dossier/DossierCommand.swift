@@ -19,7 +19,7 @@ import Configuration
     subcommands: [
       AppCommand.self, ClientCommand.self, IssuerCommand.self, KeyCommand.self, UserCommand.self,
       SessionCommand.self, MailCommand.self, IndexCommand.self, SchemaCommand.self,
-      AuditCommand.self, Calibrate.self,
+      AuditCommand.self, Calibrate.self, Doctor.self,
     ]
   )
 }

@@ -19,6 +19,7 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
   case files = 21
   case notReady = 22
   case unconfirmed = 23
+  case unwell = 24
   case usage = 64
   case configuration = 78
 
@@ -39,6 +40,7 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
     case .inputChanged: "the input is not the one to resume, or another run goes on with it"
     case .files: "a file could not be read or written"
     case .notReady: "the database is not as this program needs it: schema, rights, read-only"
+    case .unwell: "the doctor has found something"
     case .unconfirmed: "it cannot be taken back, and was not confirmed: say --yes"
     case .usage: "wrong arguments"
     case .configuration: "the settings are not usable"

@@ -76,6 +76,8 @@ struct AppOptions: ParsableArguments {
   /// The name of the app of those who name none.
   let usualApp: String
   private let database: Database
+  /// Of all that a request needs, also the app.
+  let servingReadiness: ReadinessCheck
   private let readiness: ReadinessCheck
 
   init(_ configuration: Configuration, isLarge: Bool) {
@@ -115,9 +117,17 @@ struct AppOptions: ParsableArguments {
     let person = ProcessInfo.processInfo.userName
     let origin = Origin(address: nil, agent: "dossier (\(person))")
     readiness = ReadinessCheck(database, configuration.masterKey, app: nil)
+    servingReadiness = ReadinessCheck(
+      database,
+      configuration.masterKey,
+      app: configuration.app
+    )
     administrator = Administrator(.operator, scopes: .everything, store: store, origin: origin)
     usualApp = configuration.app
   }
+
+  /// Waits until there is a connection, or it is known why not.
+  func settle() async { await database.settle() }
 
   /// Makes sure that what is done here is understood by those who serve.
   ///

@@ -6,8 +6,8 @@ import subprocess
 import tempfile
 import unittest
 
-from cases import Case
 from asking import ADDRESS
+from cases import Case
 from deployment import Deployment
 from machine import ROOT
 

@@ -1,10 +1,11 @@
 """Whether requests can be served, and what operators are told when they cannot."""
 
+import json
 import re
 import subprocess
 import unittest
 
-from cases import Case
+from cases import Administration, Case
 from machine import AS_POSTGRES, BUILD, TOOLS, free_port, is_listening, wait_until
 
 
@@ -128,6 +129,27 @@ class Readiness(Case):
             self.site.sql(back)
             self.assertEqual(refused.returncode, status, refused.stderr)
             self.assertIn(words, refused.stderr)
+
+
+class Doctor(Administration):
+    def test_it_says_what_is_wrong(self):
+        well = self.site.dossier("doctor")
+        self.assertEqual([finding for finding in well if finding["fault"]], [])
+        self.assertEqual({finding["what"] for finding in well},
+                         {"settings", "lists", "socket 0", "socket 1", "files", "database",
+                          "connections", "clock", "mail"})
+        for what, words, settings in [
+            ("settings", "picture_program /nonexistent", {"DOSSIER_PICTURE_PROGRAM": "/nonexistent"}),
+            ("socket 2", "is dossierd running?", {"DOSSIER_WORKERS": "3"}),
+            ("connections", "max_connections", {"DOSSIER_EXCLUSIVE_CONNECTIONS": "64"}),
+            ("database", "app: there is no app", {"DOSSIER_APP": "nobody"}),
+            ("database", "No such file", {"DOSSIER_DATABASE": "host=/nowhere"}),
+            ("mail", "the setting mail is empty", {"DOSSIER_MAIL": ""}),
+        ]:
+            run = self.site.dossier("doctor", check=False, **settings)
+            self.assertEqual(run.returncode, 24, run.stderr)
+            found = {finding["what"]: finding["fault"] for finding in json.loads(run.stdout)}
+            self.assertIn(words, found[what])
 
 
 class AtTheStart(Case):

@@ -4,8 +4,8 @@ import subprocess
 import unittest
 
 import writing
-from cases import Case
 from asking import MERGE
+from cases import Case
 from machine import BUILD, TOOLS
 
 

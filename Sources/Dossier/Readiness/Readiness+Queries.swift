@@ -19,6 +19,21 @@ struct ServerState: RowDecodable {
   }
 }
 
+/// What an operator may have to know of a server that serves.
+package struct ServerFacts: RowDecodable {
+  /// Milliseconds since 1970.
+  package let time: Int
+  package let maxConnections: Int
+  /// Mails that wait for long, or were given up.
+  package let lateMails: Int
+
+  package init(from row: Row) throws(DatabaseError) {
+    time = try row.int(0)
+    maxConnections = try row.int(1)
+    lateMails = try row.int(2)
+  }
+}
+
 package enum ReadinessQueries {
   /// Also of a database without tables.
   static let server = Statement<ServerState>(
@@ -49,5 +64,15 @@ package enum ReadinessQueries {
     "select name from apps where name = $1"
   )
 
-  package static let all: [any PreparedStatement] = [server, version, app]
+  /// What a server has to say of its clock and of its limits.
+  static let facts = Statement<ServerFacts>(
+    "readiness.facts",
+    """
+    select (extract(epoch from clock_timestamp()) * 1000)::bigint,
+      current_setting('max_connections')::bigint, (select count(*) from mails
+        where next_attempt_at is null or created_at < now() - interval '15 minutes')
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [server, version, app, facts]
 }

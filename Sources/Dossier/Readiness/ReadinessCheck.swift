@@ -51,6 +51,11 @@ package import Postgres
     }
   }
 
+  /// What else the server says of itself; nil when it does not answer.
+  package func facts() async -> ServerFacts? {
+    try? await database.read(ReadinessQueries.facts).first
+  }
+
   private func found() async throws(DatabaseError) -> Fault? {
     guard let server = try await database.read(ReadinessQueries.server).first else { return nil }
     guard server.hasTimeout else {

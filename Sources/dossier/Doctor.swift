@@ -1,0 +1,146 @@
+import ArgumentParser
+import Configuration
+import Dossier
+import EventLoop
+import Glibc
+import JSON
+import Outbound
+import Postgres
+
+/// Looks at everything that a deployment needs, and says what to do about what it lacks.
+struct Doctor: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Looks at a deployment, and says what is wrong and what to do about it.",
+    discussion: """
+      At the settings, the database with its schema, rights, master key and app, the sockets of the \
+      workers, mail, clocks and limits. Run it on the host that serves, as the user that serves.
+      """
+  )
+  @OptionGroup var settings: ConfigurationOptions
+  @OptionGroup var output: OutputOptions
+
+  func run() throws {
+    let values = settings.values
+    let configuration: Configuration
+    var findings: [Finding] = []
+    do throws(ConfigurationError) {
+      configuration = try Configuration(values, serves: false)
+    } catch {
+      end([error.description], .configuration)
+    }
+    do throws(ConfigurationError) {
+      _ = try Configuration(values, serves: true)
+      findings.append(Finding("settings"))
+    } catch {
+      findings += error.problems.map { Finding("settings", $0) }
+    }
+    do throws(ReferenceListError) {
+      try ReferenceLists.check()
+      findings.append(Finding("lists"))
+    } catch {
+      findings.append(Finding("lists", error.description))
+    }
+    findings += Self.sockets(configuration) + [Self.files(configuration)]
+    let local = findings
+    let format = output.output
+    EventLoop.task {
+      let session = Session(configuration, isLarge: false)
+      let all = local + (await session.findings(configuration))
+      let isWell = all.allSatisfy { $0.fault == nil }
+      let rows = all.map { finding -> JSON in
+        ["what": .string(finding.what), "fault": finding.fault.map(JSON.string) ?? .null]
+      }
+      write(Outcome(.array(rows), columns: ["what", "fault"]).text(format), to: 1)
+      end([], isWell ? .success : .unwell)
+    }
+    EventLoop.reactor.run()
+  }
+
+  /// One thing that was looked at; without a fault it is well.
+  struct Finding: Sendable {
+    let what: String
+    let fault: String?
+
+    init(_ what: String, _ fault: String? = nil) { (self.what, self.fault) = (what, fault) }
+  }
+
+  /// Whether somebody listens where nginx is told to connect.
+  private static func sockets(_ configuration: Configuration) -> [Finding] {
+    guard configuration.listen == nil else { return [] }
+    return (0..<configuration.workers).map { index in
+      let path = "\(configuration.socketDirectory)/worker-\(index).sock"
+      let reason = fault(of: path)
+      return Finding("socket \(index)", reason.map { "\(path): \($0); is dossierd running?" })
+    }
+  }
+
+  private static func fault(of path: String) -> String? {
+    var name = sockaddr_un()
+    name.sun_family = sa_family_t(AF_UNIX)
+    guard path.utf8.count < MemoryLayout.size(ofValue: name.sun_path) else { return "too long" }
+    withUnsafeMutableBytes(of: &name.sun_path) { $0.copyBytes(from: path.utf8) }
+    let probe = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    defer { close(probe) }
+    let code = withUnsafeBytes(of: &name) { bytes in
+      connect(
+        probe,
+        bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self),
+        socklen_t(bytes.count)
+      )
+    }
+    return code == 0 ? nil : String(cString: strerror(errno))
+  }
+
+  /// Whether a worker may open as many files as it may have connections.
+  private static func files(_ configuration: Configuration) -> Finding {
+    var limit = rlimit()
+    getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    guard limit.rlim_max < rlim_t(configuration.connections + 64) else { return Finding("files") }
+    return Finding(
+      "files",
+      "only \(limit.rlim_max) may be open, and connections is \(configuration.connections): raise "
+        + "LimitNOFILE or lower connections"
+    )
+  }
+}
+
+extension Session {
+  /// What there is to say of the database, and of mail, by those who serve from it.
+  fileprivate func findings(_ configuration: Configuration) async -> [Doctor.Finding] {
+    await settle()
+    if let fault = await servingReadiness.fault() {
+      return [Doctor.Finding("database", fault.description)]
+    }
+    guard let facts = await servingReadiness.facts() else {
+      return [Doctor.Finding("database", "it does not answer")]
+    }
+    var now = timespec()
+    clock_gettime(CLOCK_REALTIME, &now)
+    let ahead = abs(facts.time - (now.tv_sec * 1_000 + now.tv_nsec / 1_000_000))
+    // Each worker for reads, writes, searches and large values; and twice while it is replaced.
+    let connections = configuration.workers * (configuration.exclusiveConnections + 3) * 2
+    return [
+      Doctor.Finding("database"),
+      Doctor.Finding(
+        "connections",
+        connections <= facts.maxConnections
+          ? nil
+          : "the workers of this host may take \(connections) in a reload, and max_connections of "
+            + "PostgreSQL is \(facts.maxConnections)"
+      ),
+      Doctor.Finding(
+        "clock",
+        ahead < 5_000
+          ? nil
+          : "it differs by \(ahead) ms from that of the database's host: tokens expire wrongly"
+      ),
+      Doctor.Finding(
+        "mail",
+        !configuration.mail.isSomewhere
+          ? "the setting mail is empty: addresses cannot be confirmed, nor passwords reset"
+          : facts.lateMails == 0
+            ? nil : "\(facts.lateMails) mails wait for long or were given up: dossier mail list"
+      ),
+    ]
+  }
+}
