@@ -28,6 +28,7 @@ class Failover(unittest.TestCase):
             shutil.chown(replica, "postgres")
         subprocess.run(
             [*AS_POSTGRES, TOOLS / "pg_basebackup", "-D", replica, "-R", "-X", "stream",
+             "--checkpoint=fast",
              "-d", f"host={folder} user=owner application_name=replica"], check=True, cwd="/")
         self.replica("start", "-l", str(replica / "log"), "-o",
                      f"-k {folder} -p 5433 -c listen_addresses='' -c fsync=off")

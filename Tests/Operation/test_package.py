@@ -16,6 +16,8 @@ from machine import free_port, wait_until
 
 # Programs that are built already, linked as deploy/package does; without it they are built.
 PROGRAMS = os.environ.get("DOSSIER_TEST_RELEASE")
+# What debootstrap made before; without it that is done here.
+BASE = os.environ.get("DOSSIER_TEST_DEBIAN")
 
 
 def mirror():
@@ -39,9 +41,12 @@ class Package(unittest.TestCase):
                 [ROOT / "deploy/package", "--output", cls.folder,
                  *(["--programs", PROGRAMS] if PROGRAMS else [])], check=True)
             cls.package, = cls.folder.glob("dossier_*.deb")
-            subprocess.run(
-                ["debootstrap", "--variant=minbase", "bookworm", cls.root, mirror()],
-                check=True, stdout=subprocess.DEVNULL)
+            if BASE:
+                subprocess.run(["cp", "-a", BASE, cls.root], check=True)
+            else:
+                subprocess.run(
+                    ["debootstrap", "--variant=minbase", "bookworm", cls.root, mirror()],
+                    check=True, stdout=subprocess.DEVNULL)
             for kind in ["proc", "dev"]:
                 subprocess.run(["mount", "--rbind", f"/{kind}", cls.root / kind], check=True)
                 subprocess.run(["mount", "--make-rslave", cls.root / kind], check=True)
