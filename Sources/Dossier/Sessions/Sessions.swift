@@ -1,4 +1,4 @@
-import EventLoop
+package import EventLoop
 import Postgres
 
 /// Sessions: opened by a login, carried on by refreshes, ended by a logout.
