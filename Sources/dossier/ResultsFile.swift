@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// A file that a command writes, or standard output.

@@ -2,7 +2,7 @@ package import EventLoop
 import Postgres
 
 /// Sessions: opened by a login, carried on by refreshes, ended by a logout.
-package enum Sessions {
+@EventLoop package enum Sessions {
   /// What a client gets for a login, a refresh or a switch.
   package struct Grant: Sendable {
     package let accessToken: String
@@ -19,14 +19,14 @@ package enum Sessions {
 
   /// How long the exchange of a refresh token may be repeated: two tabs, or an answer that was
   /// lost, find the same successor.
-  static let grace = Duration.seconds(30)
+  nonisolated static let grace = Duration.seconds(30)
 
   /// Exchanges a refresh token for new tokens, of the style of the wire that gave it out.
   ///
   /// The exchange of the current token may be repeated within `grace`, with the same outcome. Any
   /// older token has been stolen, or its successor has: the session ends.
   /// - Throws: `.invalidRefreshToken`, `.unavailable`.
-  @EventLoop package static func refresh(
+  package static func refresh(
     _ text: String,
     as style: SessionStyle = .native,
     _ context: Context
@@ -68,7 +68,7 @@ package enum Sessions {
   }
 
   /// The current tokens of a session.
-  @EventLoop static func grant(
+  static func grant(
     _ live: LiveSession,
     of user: UserID,
     as style: SessionStyle = .native,
@@ -110,7 +110,7 @@ package enum Sessions {
   /// Ends the caller's session; the next request with any of its tokens is refused.
   ///
   /// - Throws: `.unauthenticated` when it has ended already, `.unavailable`.
-  @EventLoop package static func logout(
+  package static func logout(
     _ caller: Caller,
     _ context: Context
   ) async throws(Failure) {
@@ -120,7 +120,7 @@ package enum Sessions {
   }
 
   /// Returns whether there was a session to end.
-  @discardableResult @EventLoop static func end(
+  @discardableResult static func end(
     _ session: SessionID,
     of user: UserID,
     _ reason: String,
@@ -148,7 +148,7 @@ package enum Sessions {
   }
 
   /// Ends sessions of a user in the transaction that brings it about.
-  @EventLoop static func end(
+  static func end(
     _ which: Ending,
     of user: UserID,
     _ reason: String,
@@ -179,13 +179,13 @@ package enum Sessions {
   // MARK: The user's view
 
   /// How many sessions a page has.
-  package static let pageSize = 100
+  package nonisolated static let pageSize = 100
 
   /// The caller's live sessions, the newest first, from 1 to `pageSize`.
   ///
   /// `cursor` is the `next` of the page before; nil for the first page.
   /// - Throws: `.unauthenticated`, `.unavailable`.
-  @EventLoop package static func page(
+  package static func page(
     of caller: Caller,
     before cursor: SessionID? = nil,
     count: Int = pageSize,
@@ -206,7 +206,7 @@ package enum Sessions {
   /// Ends one of the caller's sessions, or all others when `session` is nil.
   ///
   /// - Throws: `.notFound` when there is no such session, `.unauthenticated`, `.unavailable`.
-  @EventLoop package static func end(
+  package static func end(
     _ session: SessionID?,
     by caller: Caller,
     _ context: Context
