@@ -83,6 +83,12 @@ static inline CLinux_file CLinux_file_at(const char *path) {
   }
   return file;
 }
+// How long an open file is; -1 for a pipe, a terminal and whatever else has no length.
+static inline long long CLinux_file_length(int descriptor) {
+  struct stat found;
+  if (fstat(descriptor, &found) != 0 || !S_ISREG(found.st_mode)) return -1;
+  return found.st_size;
+}
 static inline int CLinux_open_process(pid_t process) {
   return (int)syscall(SYS_pidfd_open, process, 0);
 }

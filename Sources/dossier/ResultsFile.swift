@@ -18,9 +18,9 @@ final class ResultsFile {
     descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw .file("\(path): \(Self.reason)", .files) }
     // Pipes and terminals have no length to keep.
-    var status = stat()
-    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return }
-    guard status.st_size >= kept else {
+    let length = CLinux_file_length(descriptor)
+    guard length >= 0 else { return }
+    guard length >= kept else {
       throw .file("\(path) is not the file that this import wrote its results to", .files)
     }
     guard ftruncate(descriptor, kept) == 0, lseek(descriptor, kept, SEEK_SET) == kept else {

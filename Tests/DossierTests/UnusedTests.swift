@@ -90,8 +90,9 @@ import Testing
       """
       select coalesce(string_agg(conrelid::regclass::text, ' '), '') from pg_constraint
       where contype = 'f' and confrelid = 'users'::regclass
-        -- What follows from an identity, a password or a document.
-        and conrelid::regclass::text not in ('device_users', 'mail_tokens', 'search_values')
+        -- What follows from an identity, a password or a document, and how the user began.
+        and conrelid::regclass::text not in (
+          'beginnings', 'device_users', 'mail_tokens', 'search_values')
         and pg_get_functiondef('is_unused'::regproc) !~ ('\\m' || conrelid::regclass::text || '\\M')
       """
     )

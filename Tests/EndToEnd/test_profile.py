@@ -86,7 +86,8 @@ class Profile(Case):
 
     # What is exported of each table that holds a user's rows.
     EXPORTED = {
-        "api_keys": "api_keys", "audit": "audit", "device_users": "devices",
+        "api_keys": "api_keys", "audit": "audit", "beginnings": "identities",
+        "device_users": "devices",
         "document_versions": "document_versions", "documents": "documents",
         "identities": "identities", "identity_subjects": "identities", "mail_tokens": "mails",
         # What waits for the relay: the mail of a token, or of what the audit trail has.
