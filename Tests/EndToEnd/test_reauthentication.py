@@ -96,7 +96,8 @@ class Reauthentication(IssuerCase):
             operation = document["paths"][pattern][method.lower()]
             told = "reauthentication_required" in operation.get("x-problems", [])
             self.assertEqual(told, access.endswith("(fresh proof)"), f"{method} {path}")
-            self.assertEqual(told, "/v1/reauthenticate" in operation.get("description", ""))
+        page = self.expect(self.site.get("/problems/reauthentication_required"), 200)
+        self.assertIn("/v1/reauthenticate", page.body.decode())
 
     def test_a_login_is_a_proof_and_a_refresh_is_none(self):
         grant = self.confirmed("login@example.com")
