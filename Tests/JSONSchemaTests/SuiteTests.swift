@@ -5,9 +5,9 @@ import Testing
 
 /// The cases of the JSON Schema organization for draft 2020-12.
 ///
-/// `DOSSIER_SCHEMA_SUITE` names their folder; `deploy/test` fetches them and sets it.
+/// `JSON_SCHEMA_SUITE` names their folder; `deploy/test` fetches them and sets it.
 @Suite struct SuiteTests {
-  private static let folder = ProcessInfo.processInfo.environment["DOSSIER_SCHEMA_SUITE"]
+  private static let folder = ProcessInfo.processInfo.environment["JSON_SCHEMA_SUITE"]
 
   @Test(.enabled(if: folder != nil, "the suite is fetched by deploy/test"))
   func `no case is judged wrong, and only what is elsewhere is refused`() throws {
