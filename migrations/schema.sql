@@ -11,28 +11,30 @@ CREATE DOMAIN public.object_id AS text COLLATE pg_catalog."C"
 
 
 --
--- Name: sessions; Type: TABLE; Schema: public; Owner: -
+-- Name: user_row; Type: TYPE; Schema: public; Owner: -
 --
 
-CREATE TABLE public.sessions (
-    user_id public.object_id NOT NULL,
-    session_id public.object_id NOT NULL,
-    app_id public.object_id NOT NULL,
-    device_id public.object_id NOT NULL,
-    client_id text COLLATE pg_catalog."C",
-    provider text NOT NULL COLLATE pg_catalog."C",
-    scope text NOT NULL COLLATE pg_catalog."C",
-    refresh_generation integer DEFAULT 1 NOT NULL,
-    refresh_salt bytea NOT NULL,
-    refreshed_at timestamp with time zone DEFAULT now() NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    ended_at timestamp with time zone,
-    end_reason text COLLATE pg_catalog."C",
-    address inet,
-    agent text,
-    authenticated_at timestamp with time zone DEFAULT now() NOT NULL,
-    key_id public.object_id
+CREATE TYPE public.user_row AS (
+	user_id public.object_id,
+	app_id public.object_id,
+	anonymous boolean,
+	email text,
+	email_verified boolean,
+	name text,
+	given_name text,
+	family_name text,
+	nickname text,
+	phone text,
+	locale text,
+	zone text,
+	picture text,
+	version bigint,
+	property_floor bigint,
+	blocked_at timestamp with time zone,
+	created_at timestamp with time zone,
+	updated_at timestamp with time zone,
+	last_login_at timestamp with time zone,
+	login_count bigint
 );
 
 
@@ -65,32 +67,67 @@ CREATE TABLE public.users (
 
 
 --
+-- Name: user_row(public.users); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.user_row(u public.users) RETURNS public.user_row
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN ROW((u).user_id, (u).app_id, (u).anonymous, (u).email, (u).email_verified, (u).name, (u).given_name, (u).family_name, (u).nickname, (u).phone, (u).locale, (u).zone, (u).picture, (u).version, (u).property_floor, (u).blocked_at, (u).created_at, (u).updated_at, (u).last_login_at, (u).login_count)::public.user_row;
+
+
+--
+-- Name: sessions; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.sessions (
+    user_id public.object_id NOT NULL,
+    session_id public.object_id NOT NULL,
+    app_id public.object_id NOT NULL,
+    device_id public.object_id NOT NULL,
+    client_id text COLLATE pg_catalog."C",
+    provider text NOT NULL COLLATE pg_catalog."C",
+    scope text NOT NULL COLLATE pg_catalog."C",
+    refresh_generation integer DEFAULT 1 NOT NULL,
+    refresh_salt bytea NOT NULL,
+    refreshed_at timestamp with time zone DEFAULT now() NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    ended_at timestamp with time zone,
+    end_reason text COLLATE pg_catalog."C",
+    address inet,
+    agent text,
+    authenticated_at timestamp with time zone DEFAULT now() NOT NULL,
+    key_id public.object_id
+);
+
+
+--
 -- Name: caller(text, text); Type: FUNCTION; Schema: public; Owner: -
 --
 
-CREATE FUNCTION public.caller(of_user text, authority text) RETURNS SETOF public.users
+CREATE FUNCTION public.caller(of_user text, authority text) RETURNS SETOF public.user_row
     LANGUAGE sql STABLE ROWS 1 PARALLEL SAFE
     BEGIN ATOMIC
- SELECT u.user_id,
-     u.app_id,
-     u.anonymous,
-     u.email,
-     u.email_verified,
-     u.name,
-     u.given_name,
-     u.family_name,
-     u.nickname,
-     u.phone,
-     u.locale,
-     u.zone,
-     u.picture,
-     u.version,
-     u.property_floor,
-     u.blocked_at,
-     u.created_at,
-     u.updated_at,
-     u.last_login_at,
-     u.login_count
+ SELECT (public.user_row(u.*)).user_id AS user_id,
+     (public.user_row(u.*)).app_id AS app_id,
+     (public.user_row(u.*)).anonymous AS anonymous,
+     (public.user_row(u.*)).email AS email,
+     (public.user_row(u.*)).email_verified AS email_verified,
+     (public.user_row(u.*)).name AS name,
+     (public.user_row(u.*)).given_name AS given_name,
+     (public.user_row(u.*)).family_name AS family_name,
+     (public.user_row(u.*)).nickname AS nickname,
+     (public.user_row(u.*)).phone AS phone,
+     (public.user_row(u.*)).locale AS locale,
+     (public.user_row(u.*)).zone AS zone,
+     (public.user_row(u.*)).picture AS picture,
+     (public.user_row(u.*)).version AS version,
+     (public.user_row(u.*)).property_floor AS property_floor,
+     (public.user_row(u.*)).blocked_at AS blocked_at,
+     (public.user_row(u.*)).created_at AS created_at,
+     (public.user_row(u.*)).updated_at AS updated_at,
+     (public.user_row(u.*)).last_login_at AS last_login_at,
+     (public.user_row(u.*)).login_count AS login_count
     FROM public.users u
    WHERE (((u.user_id)::text = caller.of_user) AND
          CASE
@@ -425,10 +462,10 @@ END;
 
 
 --
--- Name: profile_of(public.users); Type: FUNCTION; Schema: public; Owner: -
+-- Name: profile_of(public.user_row); Type: FUNCTION; Schema: public; Owner: -
 --
 
-CREATE FUNCTION public.profile_of(u public.users) RETURNS TABLE(id text, created_at timestamp with time zone, updated_at timestamp with time zone, version bigint, anonymous boolean, blocked boolean, email text, email_verified boolean, name text, given_name text, family_name text, nickname text, phone text, locale text, zone text, picture text)
+CREATE FUNCTION public.profile_of(u public.user_row) RETURNS TABLE(id text, created_at timestamp with time zone, updated_at timestamp with time zone, version bigint, anonymous boolean, blocked boolean, email text, email_verified boolean, name text, given_name text, family_name text, nickname text, phone text, locale text, zone text, picture text)
     LANGUAGE sql STABLE ROWS 1 PARALLEL SAFE
     BEGIN ATOMIC
  SELECT (u).user_id AS user_id,
@@ -447,6 +484,33 @@ CREATE FUNCTION public.profile_of(u public.users) RETURNS TABLE(id text, created
      (u).locale AS locale,
      (u).zone AS zone,
      (u).picture AS picture;
+END;
+
+
+--
+-- Name: profile_of(public.users); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.profile_of(u public.users) RETURNS TABLE(id text, created_at timestamp with time zone, updated_at timestamp with time zone, version bigint, anonymous boolean, blocked boolean, email text, email_verified boolean, name text, given_name text, family_name text, nickname text, phone text, locale text, zone text, picture text)
+    LANGUAGE sql STABLE ROWS 1 PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT p.id,
+     p.created_at,
+     p.updated_at,
+     p.version,
+     p.anonymous,
+     p.blocked,
+     p.email,
+     p.email_verified,
+     p.name,
+     p.given_name,
+     p.family_name,
+     p.nickname,
+     p.phone,
+     p.locale,
+     p.zone,
+     p.picture
+    FROM public.profile_of(public.user_row(profile_of.u)) p(id, created_at, updated_at, version, anonymous, blocked, email, email_verified, name, given_name, family_name, nickname, phone, locale, zone, picture);
 END;
 
 

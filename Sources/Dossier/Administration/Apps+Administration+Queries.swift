@@ -7,17 +7,29 @@ package enum AppsAdministrationQueries {
     "insert into apps (app_id, name) values ($1, $2)"
   )
 
-  static let list = Statement<AppRecord>("apps.list", "select * from app_records order by name")
+  static let list = Statement<AppRecord>(
+    "apps.list",
+    """
+    select id, name, settings, hosts, version, created_at, updated_at
+    from app_records order by name
+    """
+  )
 
   static let find = Statement<AppRecord, String>(
     "apps.find",
-    "select * from app_records where name = $1"
+    """
+    select id, name, settings, hosts, version, created_at, updated_at
+    from app_records where name = $1
+    """
   )
 
   /// So that changes of one app follow one another.
   static let lock = Statement<App, String>(
     "apps.lock",
-    "select * from app_records where name = $1 for update"
+    """
+    select id, name, settings, hosts, version, created_at, updated_at
+    from app_records where name = $1 for update
+    """
   )
 
   /// Merges settings, and makes the hosts those of a JSON array.

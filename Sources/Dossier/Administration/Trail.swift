@@ -54,13 +54,16 @@ package enum TrailQueries {
   static let user = Statement<Found<AuditEntry>, UserID, AppID, EventID?, Int>(
     "trail.user",
     """
-    select e.*
+    select e.id, e.at, e.action, e.actor, e.user_id, e.session_id, e.device_id, e.address,
+      e.agent, e.detail, e.app
     from (
       select where exists (select from users where user_id = $1 and app_id = $2)
         or exists (select from audit where user_id = $1 and app_id = $2)
     ) u
     left join lateral (
-      select * from audit_entries e
+      select e.id, e.at, e.action, e.actor, e.user_id, e.session_id, e.device_id, e.address,
+        e.agent, e.detail, e.app
+      from audit_entries e
       where e.subject_id = $1 and e.app_id = $2 and ($3::text is null or e.id < $3)
       order by e.id desc limit $4::bigint
     ) e on true
@@ -72,10 +75,13 @@ package enum TrailQueries {
   static let app = Statement<AuditEntry, AppID?, EventID?, Int>(
     "trail.app",
     """
-    select e.*
+    select e.id, e.at, e.action, e.actor, e.user_id, e.session_id, e.device_id, e.address,
+      e.agent, e.detail, e.app
     from (select app_id::text from apps union all select repeat('0', 24)) p
     cross join lateral (
-      select * from audit_entries e
+      select e.id, e.at, e.action, e.actor, e.user_id, e.session_id, e.device_id, e.address,
+        e.agent, e.detail, e.app
+      from audit_entries e
       where e.app_id = p.app_id and ($2::text is null or e.id < $2)
       order by e.id desc limit $3::bigint
     ) e

@@ -40,7 +40,9 @@ package enum UsersAdministrationQueries {
   static let page = Statement<Profile, AppID, UserID?, Int>(
     "users.page",
     """
-    select p.*
+    select p.id, p.created_at, p.updated_at, p.version, p.anonymous, p.blocked, p.email,
+      p.email_verified, p.name, p.given_name, p.family_name, p.nickname, p.phone, p.locale,
+      p.zone, p.picture
     from (
       select user_id from users
       where app_id = $1 and ($2::text is null or user_id > $2)

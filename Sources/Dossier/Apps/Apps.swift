@@ -177,7 +177,10 @@ package enum AppsQueries {
   /// There are few: a worker keeps all of them.
   static let all = Statement<App>(
     "apps.all",
-    "select * from app_records order by name"
+    """
+    select id, name, settings, hosts, version, created_at, updated_at
+    from app_records order by name
+    """
   )
 
   package static let statements: [any PreparedStatement] = [all]

@@ -150,10 +150,13 @@ package enum AuditQueries {
   static let page = Statement<Found<AuditEntry>, UserID, Authority, EventID?, Int>(
     "audit.page",
     """
-    select e.*
+    select e.id, e.at, e.action, e.actor, e.user_id, e.session_id, e.device_id, e.address,
+      e.agent, e.detail, e.app
     from caller($1, $2) c
     left join lateral (
-      select * from audit_entries e
+      select e.id, e.at, e.action, e.actor, e.user_id, e.session_id, e.device_id, e.address,
+        e.agent, e.detail, e.app
+      from audit_entries e
       where e.subject_id = c.user_id and ($3::text is null or e.id < $3)
       order by e.id desc limit $4::bigint
     ) e on true

@@ -143,7 +143,7 @@ package enum DevicesQueries {
         and p.chosen_at < d.until and s.user_id = p.user_id
         and s.session_id = p.session_id and s.ended_at is null
         and ($7::bigint is null or s.created_at + $7::bigint * interval '1 second' > now())
-      returning s.*
+      returning s.session_id, s.device_id, s.scope, s.refresh_generation, s.refresh_salt, s.user_id
     )
     select s.session_id, s.device_id, s.scope, s.refresh_generation, s.refresh_salt, s.user_id
     from device left join session s on true

@@ -31,7 +31,7 @@ package enum AttemptQueries {
         json_to_recordset($2::json) as (subject bytea, burst bigint, seconds bigint)
       ) with ordinality as s (subject, burst, seconds, place)
     ), before as (
-      select q.*, greatest(a.clear_at, now()) as clear_at
+      select q.subject, q.place, q.horizon, q.share, greatest(a.clear_at, now()) as clear_at
       from asked q left join attempts a on a.app_id = $1 and a.subject = q.subject
     ), spent as (
       insert into attempts as a (app_id, subject, clear_at)

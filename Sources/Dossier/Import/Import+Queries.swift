@@ -74,7 +74,8 @@ package enum ImportQueries {
         left join identity_subjects s on s.app_id = $1 and s.provider = i.told ->> 'provider'
           and s.subject = i.told ->> 'subject')
     from (
-      select *, email_key(email) as key from jsonb_to_recordset($2::jsonb)
+      select index, user_id, email, identities, email_key(email) as key
+      from jsonb_to_recordset($2::jsonb)
         as r (index bigint, user_id text, email text, identities jsonb)) r
     left join users u on u.user_id = r.user_id
     """

@@ -8,7 +8,8 @@ extension ImportQueries {
     insert into users (user_id, app_id, anonymous, email, email_verified, name, given_name,
       family_name, nickname, phone, locale, zone, blocked_at, created_at)
     select r.user_id, $1, r.anonymous, btrim(r.email), coalesce(r.email_verified, false),
-      p.*, case when r.blocked then now() end,
+      p.name, p.given_name, p.family_name, p.nickname, p.phone, p.locale, p.zone,
+      case when r.blocked then now() end,
       coalesce(r.created_at, now())
     from jsonb_to_recordset($2::jsonb) as r (user_id text, anonymous boolean, email text,
       email_verified boolean, blocked boolean, created_at timestamptz, profile jsonb),
@@ -21,7 +22,8 @@ extension ImportQueries {
     "imports.update",
     """
     with r as (
-      select * from jsonb_to_recordset($2::jsonb) as r (user_id text, email text,
+      select user_id, email, email_verified, blocked, profile
+      from jsonb_to_recordset($2::jsonb) as r (user_id text, email text,
         email_verified boolean, blocked boolean, profile jsonb)
     ), ended as (
       update sessions s set ended_at = now(), end_reason = 'blocked' from r
@@ -31,7 +33,8 @@ extension ImportQueries {
       email = coalesce(btrim(r.email), u.email),
       email_verified = coalesce(r.email_verified, u.email_verified),
       (name, given_name, family_name, nickname, phone, locale, zone)
-        = (select * from patched_profile(u, r.profile)),
+        = (select p.name, p.given_name, p.family_name, p.nickname, p.phone, p.locale, p.zone
+          from patched_profile(u, r.profile) p),
       blocked_at = case when r.blocked is null then u.blocked_at
         when r.blocked then coalesce(u.blocked_at, now()) end,
       version = u.version + 1, updated_at = now()
@@ -127,7 +130,7 @@ extension ImportQueries {
     "imports.identities",
     """
     with r as (
-      select * from jsonb_to_recordset($2::jsonb)
+      select user_id, identity_id, provider, subject from jsonb_to_recordset($2::jsonb)
         as r (user_id text, identity_id text, provider text, subject text)
       where not exists (
         select from identity_subjects s where s.app_id = $1 and s.provider = r.provider

@@ -30,7 +30,10 @@ struct FilterComposer {
     var composer = FilterComposer(app, after: cursor, FilterCover(indexes))
     composer.append(
       """
-      select p.* from (select u.user_id from users u where u.app_id =
+      select p.id, p.created_at, p.updated_at, p.version, p.anonymous, p.blocked, p.email,
+        p.email_verified, p.name, p.given_name, p.family_name, p.nickname, p.phone, p.locale,
+        p.zone, p.picture
+      from (select u.user_id from users u where u.app_id =
       """
     )
     composer.append(" ")

@@ -16,12 +16,18 @@ package enum SearchIndexQueries {
   /// Served by the primary key.
   static let list = Statement<SearchIndex, AppID>(
     "search_indexes.list",
-    "select * from search_index_records where app_id = $1 order by id"
+    """
+    select id, class, path, kind, state, created_at
+    from search_index_records where app_id = $1 order by id
+    """
   )
 
   static let unfinished = Statement<SearchIndex>(
     "search_indexes.unfinished",
-    "select * from search_index_records where state <> 'ready' order by id"
+    """
+    select id, class, path, kind, state, created_at
+    from search_index_records where state <> 'ready' order by id
+    """
   )
 
   /// Fails by `search_indexes_path` when there is one on the path.
@@ -35,7 +41,10 @@ package enum SearchIndexQueries {
 
   static let find = Statement<SearchIndex, AppID, IndexID>(
     "search_indexes.find",
-    "select * from search_index_records where app_id = $1 and id = $2"
+    """
+    select id, class, path, kind, state, created_at
+    from search_index_records where app_id = $1 and id = $2
+    """
   )
 
   static let remove = Statement<NoRow, AppID, IndexID>(

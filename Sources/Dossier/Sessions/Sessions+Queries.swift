@@ -232,10 +232,13 @@ package enum SessionsQueries {
   static let page = Statement<Found<Session>, UserID, Authority, SessionID?, Int>(
     "sessions.page",
     """
-    select s.*
+    select s.id, s.device_id, s.provider, s.address, s.agent, s.created_at,
+      s.refreshed_at, s.expires_at
     from caller($1, $2) c
     left join lateral (
-      select * from live_sessions s
+      select s.id, s.device_id, s.provider, s.address, s.agent, s.created_at,
+        s.refreshed_at, s.expires_at
+      from live_sessions s
       where s.user_id = c.user_id and ($3::text is null or s.id < $3)
       order by s.id desc limit $4::bigint
     ) s on true

@@ -58,7 +58,10 @@ package enum ExportQueries {
   static let everything = Statement<Export, UserID, Authority, Bool>(
     "export.everything",
     """
-    select p.*, pictures.name, pictures.created_at, json_build_object(
+    select p.id, p.created_at, p.updated_at, p.version, p.anonymous, p.blocked, p.email,
+      p.email_verified, p.name, p.given_name, p.family_name, p.nickname, p.phone, p.locale,
+      p.zone, p.picture,
+      pictures.name, pictures.created_at, json_build_object(
       'exported_at', now(),
       'last_login_at', c.last_login_at, 'login_count', c.login_count,
       'identities', (select coalesce(json_agg(json_build_object(
@@ -88,7 +91,9 @@ package enum ExportQueries {
           'authenticated_at', authenticated_at, 'refreshed_at', refreshed_at,
           'expires_at', expires_at, 'ended_at', ended_at, 'end_reason', end_reason)
           order by session_id), '[]')
-        from (select * from sessions s where s.user_id = c.user_id
+        from (select session_id, device_id, provider, scope, address, agent, created_at,
+            authenticated_at, refreshed_at, expires_at, ended_at, end_reason
+          from sessions s where s.user_id = c.user_id
           order by s.session_id desc limit 1000) t),
       'documents', (select coalesce(json_object_agg(class, json_build_object(
           'body', body, 'version', version, 'updated_at', updated_at) order by class), '{}')
@@ -118,7 +123,8 @@ package enum ExportQueries {
           'deleted', body is null, 'body', case when is_told then body end,
           'body_left_out', not is_told) order by class, version), '[]') as told
       from (
-        select t.*, coalesce(sum(octet_length(body::text)) over (order by changed_at desc, class),
+        select t.class, t.version, t.changed_at, t.actor, t.body,
+          coalesce(sum(octet_length(body::text)) over (order by changed_at desc, class),
           0) <= 8388608 as is_told
         from document_versions t where t.user_id = c.user_id
           and ($3::boolean or class <> 'app_metadata')

@@ -22,7 +22,7 @@ package struct Profile: Listed {
 
   package var cursor: UserID { id }
 
-  /// Reads a row of the function `profile_of`.
+  /// Reads the columns of the function `profile_of`, in their order.
   package init(from row: Row) throws(DatabaseError) {
     id = try row.id(0)
     createdAt = try row.time(1)

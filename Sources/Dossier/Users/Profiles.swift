@@ -142,7 +142,12 @@ package enum ProfileQueries {
   /// Served by the primary keys of sessions and users.
   static let read = Statement<Profile, UserID, Authority>(
     "profile.read",
-    "select p.* from caller($1, $2) c cross join lateral profile_of(c) p"
+    """
+    select p.id, p.created_at, p.updated_at, p.version, p.anonymous, p.blocked, p.email,
+      p.email_verified, p.name, p.given_name, p.family_name, p.nickname, p.phone, p.locale,
+      p.zone, p.picture
+    from caller($1, $2) c cross join lateral profile_of(c) p
+    """
   )
 
   /// One row when the session is live, of nulls when the version was none of those asked for.
@@ -153,14 +158,18 @@ package enum ProfileQueries {
     """
     with c as (select user_id from caller($1, $2)), changed as (
       update users u set (name, given_name, family_name, nickname, phone, locale, zone)
-          = (select * from patched_profile(u, $3::jsonb)),
+          = (select p.name, p.given_name, p.family_name, p.nickname, p.phone, p.locale, p.zone
+            from patched_profile(u, $3::jsonb) p),
         version = u.version + 1, updated_at = now()
       from c
       where u.user_id = c.user_id
         and ($4::bigint[] is null or u.version = any ($4::bigint[]))
       returning u, u.user_id, u.app_id
     )
-    select p.*, record_change(w.user_id, w.app_id, $5::jsonb)
+    select p.id, p.created_at, p.updated_at, p.version, p.anonymous, p.blocked, p.email,
+      p.email_verified, p.name, p.given_name, p.family_name, p.nickname, p.phone, p.locale,
+      p.zone, p.picture,
+      record_change(w.user_id, w.app_id, $5::jsonb)
     from c left join changed w on true left join lateral profile_of(w.u) p on w.user_id is not null
     """
   )

@@ -41,7 +41,9 @@ package enum UsersQueries {
     with created as (
       insert into users (user_id, app_id, anonymous, email, name, given_name, family_name, nickname,
         phone, locale, zone)
-      select $1, $2, $6, $7::jsonb ->> 'email', p.* from patched_profile(null::users, $7::jsonb) p
+      select $1, $2, $6, $7::jsonb ->> 'email', p.name, p.given_name, p.family_name, p.nickname,
+        p.phone, p.locale, p.zone
+      from patched_profile(null::users, $7::jsonb) p
     ), identity as (
       insert into identities (user_id, identity_id, app_id, provider, subject)
       values ($1, $3, $2, $4, $5)
