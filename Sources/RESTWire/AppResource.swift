@@ -17,12 +17,12 @@ import Wiring
       "/v1/apps",
       access: .operator,
       body: .json(limit: 1_024),
-      takes: .newApp,
+      reads: Fields("NewApp", "An app to make.", .text("name", .slug)),
       gives: [.created(.app, "The app.", fields: [.location])],
       refuses: [.appExists],
       summary: "Make an app"
-    ) { (call) async throws(Failure) in
-      let app = try await Apps.create(call.strings("name")[0], by: call.administrator)
+    ) { (call, name) async throws(Failure) in
+      let app = try await Apps.create(name, by: call.administrator)
       var response = Self.response(.created, app)
       response.add(.location, "/v1/apps/\(app.name)")
       return response
@@ -43,7 +43,12 @@ import Wiring
       "/v1/apps/{app}",
       access: .operator,
       body: .mergePatch(limit: 131_072),
-      takes: .appPatch,
+      reads: Fields(
+        "AppPatch",
+        "What an operator changes of an app.",
+        .optional(.object("settings", .settingsPatch)),
+        .optional(.textsOrNull("hosts"))
+      ),
       versions: .write,
       gives: [.ok(.app)],
       refuses: [.hostTaken],
@@ -52,16 +57,14 @@ import Wiring
     ),
   ]
 
-  private static func patch(_ call: Call) async throws(Failure) -> Response {
-    var members = try Members(call.json, known: ["settings", "hosts"])
+  private static func patch(
+    _ call: Call,
+    _ settings: JSONObject?,
+    _ hosts: [String]?
+  ) async throws(Failure) -> Response {
     var change = AppChange()
-    if members.has("settings") { change.settings = members.object("settings") }
-    if call.json["hosts"] == .null {
-      change.hosts = .set([])
-    } else if members.has("hosts") {
-      change.hosts = .set(members.strings("hosts"))
-    }
-    try members.check()
+    if let settings { change.settings = settings }
+    if let hosts { change.hosts = .set(hosts) }
     let app = try await Apps.change(
       call.text("app"),
       change,

@@ -23,7 +23,14 @@ import Wiring
       "/v1/clients",
       access: .operator,
       body: .json(limit: 4_096),
-      takes: .clientDescription,
+      reads: Fields(
+        "ClientDescription",
+        "A client to make.",
+        .text("name", .label),
+        // Null, and not an omission, makes a client that may do everything.
+        .textOrNull("app", .text.saying("null makes a client of the operator's")),
+        .optional(.texts("scopes", of: .choice(Scopes.management)))
+      ),
       gives: [.created(.newClient, "The client with its key.")],
       summary: "Make a client, whose key is shown this once",
       create
@@ -33,13 +40,10 @@ import Wiring
       "/v1/clients/{client}",
       access: .operator,
       body: .mergePatch(limit: 1_024),
-      takes: .disabling,
+      reads: disabling,
       gives: [.noContent],
       summary: "Disable a client, or enable it again"
-    ) { (call) async throws(Failure) in
-      var members = try Members(call.json, known: ["disabled"])
-      let isDisabled = members.flag("disabled")
-      try members.check()
+    ) { (call, isDisabled) async throws(Failure) in
       try await Clients.setDisabled(isDisabled, call.captured("client"), by: call.administrator)
       return Response(.noContent)
     },
@@ -56,14 +60,24 @@ import Wiring
     },
   ]
 
-  /// `app` must be there: null, and not an omission, makes a client that may do everything.
-  private static func create(_ call: Call) async throws(Failure) -> Response {
-    var members = try Members(call.json, known: ["name", "app", "scopes"])
-    let name = members.string("name")
-    let app = members.stringOrNull("app")
-    let scopes = members.has("scopes") ? members.strings("scopes") : []
-    try members.check()
-    let made = try await Clients.create(name, app: app, scopes: scopes, by: call.administrator)
+  nonisolated static let disabling = Fields(
+    "Disabling",
+    "Whether it is disabled.",
+    .flag("disabled")
+  )
+
+  private static func create(
+    _ call: Call,
+    _ name: String,
+    _ app: String?,
+    _ scopes: [String]?
+  ) async throws(Failure) -> Response {
+    let made = try await Clients.create(
+      name,
+      app: app,
+      scopes: scopes ?? [],
+      by: call.administrator
+    )
     let body: JSON = [
       "id": .string(made.id.text), "app": app.map(JSON.string) ?? .null, "name": .string(name),
       "key": .string(made.key),

@@ -9,7 +9,17 @@ import Wiring
     LoginResource.open(
       "/v1/confirm",
       4_096,
-      takes: .confirmation,
+      reads: Fields(
+        "Confirmation",
+        "The token of a mail that confirms an address.",
+        .text("token"),
+        .optional(
+          .text(
+            "password",
+            .text.saying("of the user, unless a session that was opened by it is shown")
+          )
+        )
+      ),
       gives: .noContent,
       refuses: [
         .mailTokenInvalid, .claimantUnproved, .emailTaken, .tooManyAttempts, .tokenInvalid,
@@ -17,11 +27,7 @@ import Wiring
       ],
       "Confirm an email address by a token that was mailed, and a session or the password of the user"
     ) {
-      (call) async throws(Failure) in
-      var members = try Members(call.json, known: ["token", "password"])
-      let token = members.string("token")
-      let password = members.has("password") ? members.string("password") : nil
-      try members.check()
+      (call, token, password) async throws(Failure) in
       let claimant = Claimant(
         caller: try await call.callerIfAny(scope: Scopes.updateIdentities),
         password: password
@@ -32,14 +38,16 @@ import Wiring
     LoginResource.open(
       "/v1/confirm/request",
       1_024,
-      takes: .email,
+      reads: email,
       gives: .accepted(nil, "A mail is sent if somebody has the address."),
       refuses: [.wayInClosed, .tooManyAttempts, .mailNotConfigured],
       "Mail a token that confirms an email address"
     ) {
-      (call) async throws(Failure) in
-      try await Emails.requestConfirmation(of: call.strings("email")[0], call.context)
+      (call, email) async throws(Failure) in
+      try await Emails.requestConfirmation(of: email, call.context)
       return Response(.accepted)
     },
   ]
+
+  nonisolated static let email = Fields("Email", "An email address.", .text("email", .address))
 }

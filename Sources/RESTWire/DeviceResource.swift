@@ -20,15 +20,12 @@ import Wiring
       "/v1/device/active",
       access: .device,
       body: .json(limit: 1_024),
-      takes: .choice,
+      reads: Fields("Choice", "A user of the device.", .user("user_id")),
       gives: [.ok(.grant)],
       refuses: [.notFound, .notLoggedIn, .switchingForbidden],
       summary: "Switch to another user of the device"
-    ) { (call) async throws(Failure) in
-      guard let user = UserID(try call.strings("user_id")[0]) else {
-        throw .invalid([notAnID])
-      }
-      return try LoginResource.response(.ok, await Devices.activate(user, call.context), call)
+    ) { (call, user) async throws(Failure) in
+      try LoginResource.response(.ok, await Devices.activate(user, call.context), call)
     },
     Operation(
       .post,
@@ -51,8 +48,6 @@ import Wiring
       return try await list(call)
     },
   ]
-
-  static let notAnID = Fault("/user_id", "id", "An id has 24 hexadecimal characters.")
 
   private static func list(_ call: Call) async throws(Failure) -> Response {
     let known = try await Devices.list(call.context)

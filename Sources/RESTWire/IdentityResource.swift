@@ -13,7 +13,7 @@ import Wiring
         "/v1/me/identities",
         access: .user(scope: Scopes.updateIdentities),
         body: .json(limit: 20_000),
-        takes: .newIdentity,
+        reads: Variants(newPassword, newToken, newKey),
         gives: [.ok(.identities, "The identities."), .created(.newAPIKey, "The API key.")],
         refuses: [
           .wayInClosed, .emailTaken, .identityTaken, .identityExists, .apiKeyLimit,
@@ -36,25 +36,22 @@ import Wiring
         "/v1/me/api-keys",
         access: .user(scope: Scopes.updateIdentities),
         body: .json(limit: 1_024),
-        takes: .name,
+        reads: Fields("Name", "What people read.", .text("name", .label)),
         gives: [.created(.newAPIKey, "The API key.")],
         refuses: [.wayInClosed, .apiKeyLimit],
         summary: "Make an API key, which is shown this once"
-      ) { (call) async throws(Failure) in
-        try await makeKey(call.strings("name")[0], call)
+      ) { (call, name) async throws(Failure) in
+        try await makeKey(name, call)
       },
       Operation(
         .patch,
         "/v1/me/api-keys/{identity}",
         access: .user(scope: Scopes.updateIdentities),
         body: .mergePatch(limit: 1_024),
-        takes: .disabling,
+        reads: ClientResource.disabling,
         gives: [.noContent],
         summary: "Disable an API key, or enable it again"
-      ) { (call) async throws(Failure) in
-        var members = try Members(call.json, known: ["disabled"])
-        let isDisabled = members.flag("disabled")
-        try members.check()
+      ) { (call, isDisabled) async throws(Failure) in
         try await APIKeys.setDisabled(
           isDisabled,
           call.captured("identity"),
@@ -99,27 +96,45 @@ import Wiring
     ]
   }
 
-  static let unknownProvider = Fault(
-    "/provider",
-    "choice",
-    "The provider is password, jwt or api-key."
+  /// What is to be linked.
+  private enum NewIdentity {
+    case password(Credentials)
+    case token(String)
+    case apiKey(name: String)
+  }
+
+  private nonisolated static let newPassword = Variant(
+    Fields(
+      "NewPassword",
+      "An email address and a password to log in with.",
+      provider: "password",
+      .text("email", .address),
+      .text("password")
+    ).telling(LoginResource.faults)
+  ) { NewIdentity.password(Credentials(email: $0, password: $1)) }
+
+  private nonisolated static let newToken = Variant(tokenOfIssuer, NewIdentity.token)
+
+  private nonisolated static let newKey = Variant(
+    Fields("NewKey", "An API key to make.", provider: "api-key", .text("name", .label))
+  ) { NewIdentity.apiKey(name: $0) }
+
+  nonisolated static let tokenOfIssuer = Fields(
+    "TokenEvidence",
+    "A token of one of the app's issuers.",
+    provider: "jwt",
+    .text("token")
   )
 
-  private static func link(_ call: Call) async throws(Failure) -> Response {
-    switch call.json["provider"]?.string {
-    case "password":
-      var members = try Members(call.json, known: ["provider", "email", "password"])
-      let credentials = Credentials(
-        email: members.string("email"),
-        password: members.string("password")
-      )
-      try members.check(credentials.faults(in: call.context.app))
+  private static func link(
+    _ call: Call,
+    _ identity: NewIdentity
+  ) async throws(Failure) -> Response {
+    switch identity {
+    case .password(let credentials):
       try await Identities.linkPassword(credentials, to: call.caller, call.context)
-    case "jwt":
-      let token = try call.strings("provider", "token")[1]
-      try await Identities.linkToken(token, to: call.caller, call.context)
-    case "api-key": return try await makeKey(call.strings("provider", "name")[1], call)
-    default: throw .invalid([unknownProvider])
+    case .token(let token): try await Identities.linkToken(token, to: call.caller, call.context)
+    case .apiKey(let name): return try await makeKey(name, call)
     }
     return try await list(call)
   }

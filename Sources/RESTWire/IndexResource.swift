@@ -23,7 +23,12 @@ import Wiring
       "/v1/indexes",
       access: .operator,
       body: .json(limit: 4_096),
-      takes: .newIndex,
+      reads: Fields(
+        "NewIndex",
+        "A path to search by.",
+        .text("path", Shape.text.like(.string("metadata.theme"))),
+        .text("kind", .kind)
+      ),
       gives: [.accepted(.index, "It is built in the background.")],
       refuses: [.indexExists, .indexLimit],
       summary: "Declare a path that users can be searched by, when its state is ready",
@@ -46,11 +51,14 @@ import Wiring
     },
   ]
 
-  private static func add(_ call: Call) async throws(Failure) -> Response {
-    let values = try call.strings("path", "kind")
+  private static func add(
+    _ call: Call,
+    _ path: String,
+    _ kind: String
+  ) async throws(Failure) -> Response {
     let index = try await SearchIndexes.add(
-      values[0],
-      kind: values[1],
+      path,
+      kind: kind,
       to: call.context.app.name,
       by: call.administrator
     )

@@ -22,15 +22,22 @@ import Wiring
       "/v1/issuers",
       access: .operator,
       body: .json(limit: 131_072),
-      takes: .issuerDescription,
+      reads: described,
       gives: [.created(nil, "It is taken from now on.", fields: [.location])],
       refuses: [.issuerExists],
       summary: "Add an issuer: its keys at a URL, as a key set, or a shared secret"
-    ) { (call) async throws(Failure) in
-      let issuer = try description(call.json)
-      try await Issuers.add(issuer, to: call.context.app.name, by: call.administrator)
+    ) { (call, name, issuer, audience, url, set, secret, claims) async throws(Failure) in
+      guard let keys = keys(url, set, secret) else { throw .invalid([notOneOfThem]) }
+      let description = IssuerDescription(
+        name: name,
+        issuer: issuer,
+        audience: audience,
+        keys: keys,
+        claims: claims ?? [:]
+      )
+      try await Issuers.add(description, to: call.context.app.name, by: call.administrator)
       var response = Response(.created)
-      response.add(.location, "/v1/issuers/\(issuer.name)")
+      response.add(.location, "/v1/issuers/\(name)")
       return response
     },
     Operation(
@@ -49,41 +56,56 @@ import Wiring
     },
   ]
 
-  private static let keyNames = ["jwks_url", "jwks", "secret"]
+  private nonisolated static let described = Fields(
+    "IssuerDescription",
+    "An issuer to add; one of jwks_url, jwks and secret must be there.",
+    .text("name", .slug),
+    .text("issuer", .text(1...1_024)),
+    .text("audience", .text(1...1_024)),
+    .optional(.text("jwks_url")),
+    .optional(.json("jwks", .object)),
+    .optional(.text("secret")),
+    .optional(.claims("claims"))
+  ).telling { _, _, _, _, url, set, secret, _ in
+    keys(url, set, secret) == nil ? [notOneOfThem] : []
+  }
 
-  private static func description(_ json: JSON) throws(Failure) -> IssuerDescription {
-    var members = try Members(
-      json,
-      known: ["name", "issuer", "audience", "claims"] + keyNames
-    )
-    let (name, issuer) = (members.string("name"), members.string("issuer"))
-    let audience = members.string("audience")
-    var claims: [String: String] = [:]
-    if members.has("claims") {
-      for (member, claim) in members.object("claims") {
+  private nonisolated static let notOneOfThem = Fault(
+    "",
+    "choice",
+    "One of jwks_url, jwks and secret must be there."
+  )
+
+  private static func keys(
+    _ url: String?,
+    _ set: JSON?,
+    _ secret: String?
+  ) -> IssuerDescription.Keys? {
+    switch (url, set, secret) {
+    case (let url?, nil, nil): .url(url)
+    case (nil, let set?, nil): .set(set)
+    case (nil, nil, let secret?): .secret(Array(secret.utf8))
+    default: nil
+    }
+  }
+}
+
+extension Field<[String: String]> {
+  /// Which claim fills which member of the profile.
+  fileprivate static func claims(_ name: String) -> Field {
+    let shape = Shape.map(of: .text(1...200))
+    return Field(name, shape.saying("which claim fills which member of the profile")) {
+      members,
+      name in
+      var claims: [String: String] = [:]
+      for (member, claim) in members.object(name) {
         if claim.string == nil {
-          let pointer = "/claims/\(JSONPointer.escaped(member))"
+          let pointer = "/\(name)/\(JSONPointer.escaped(member))"
           members.refuse(Fault(pointer, "type", "This member must be a string."))
         }
         claims[member] = claim.string
       }
+      return claims
     }
-    var keys = IssuerDescription.Keys.secret([])
-    let given = keyNames.filter(members.has)
-    switch given.count == 1 ? given.first : nil {
-    case "jwks_url": keys = .url(members.string("jwks_url"))
-    case "jwks": keys = .set(members.json("jwks"))
-    case "secret": keys = .secret(Array(members.string("secret").utf8))
-    default:
-      members.refuse(Fault("", "choice", "One of jwks_url, jwks and secret must be there."))
-    }
-    try members.check()
-    return IssuerDescription(
-      name: name,
-      issuer: issuer,
-      audience: audience,
-      keys: keys,
-      claims: claims
-    )
   }
 }

@@ -10,26 +10,26 @@ import Wiring
     open(
       "/v1/login/anonymous",
       1_024,
-      takes: .nothing,
+      reads: Fields("Nothing", "An object without members."),
       gives: .ok(.grant),
       refuses: [.wayInClosed, .tooManyAttempts, .deviceFull],
       "Make a user without credentials and log it in"
     ) {
       (call) async throws(Failure) in
-      _ = try call.strings()
-      return try await logIn(Users.proveNothing(call.context), call)
+      try await logIn(Users.proveNothing(call.context), call)
     },
     open(
       "/v1/register",
       4_096,
-      takes: .credentials,
+      reads: credentials.telling(faults),
       gives: .created(.grant, "The user is logged in."),
       .accepted(nil, "The address must be confirmed first."),
       refuses: [.wayInClosed, .emailTaken, .wrongCredentials, .tooManyAttempts, .deviceFull],
       "Log in with email address and password; without such a user make one"
     ) {
-      (call) async throws(Failure) in
-      guard let proof = try await Users.register(newCredentials(call), call.context) else {
+      (call, email, password) async throws(Failure) in
+      let credentials = Credentials(email: email, password: password)
+      guard let proof = try await Users.register(credentials, call.context) else {
         return Response(.accepted)
       }
       return try await logIn(proof, call, .created)
@@ -37,42 +37,43 @@ import Wiring
     open(
       "/v1/login/password",
       4_096,
-      takes: .credentials,
+      reads: credentials,
       gives: .ok(.grant),
       refuses: [.wayInClosed, .wrongCredentials, .emailUnconfirmed, .tooManyAttempts, .deviceFull],
       "Log in with email address and password"
     ) {
-      (call) async throws(Failure) in
-      try await logIn(Users.prove(credentials(call), call.context), call)
+      (call, email, password) async throws(Failure) in
+      let credentials = Credentials(email: email, password: password)
+      return try await logIn(Users.prove(credentials, call.context), call)
     },
     open(
       "/v1/login/jwt",
       20_000,
-      takes: .token,
+      reads: Fields("IssuerToken", "A token of one of the app's issuers.", .text("token")),
       gives: .ok(.grant),
       refuses: [
         .wayInClosed, .wrongCredentials, .externalTokenInvalid, .issuerUnavailable, .deviceFull,
       ],
       "Log in with a token of one of the app's issuers"
     ) {
-      (call) async throws(Failure) in
-      try await logIn(TokenLogin.prove(call.strings("token")[0], call.context), call)
+      (call, token) async throws(Failure) in
+      try await logIn(TokenLogin.prove(token, call.context), call)
     },
     open(
       "/v1/login/api-key",
       1_024,
-      takes: .key,
+      reads: Fields("Key", "An API key.", .text("key")),
       gives: .ok(.grant),
       refuses: [.wayInClosed, .wrongCredentials, .deviceFull],
       "Log in with an API key"
     ) {
-      (call) async throws(Failure) in
-      try await logIn(APIKeys.prove(call.strings("key")[0], call.context), call)
+      (call, key) async throws(Failure) in
+      try await logIn(APIKeys.prove(key, call.context), call)
     },
     open(
       "/v1/token/refresh",
       1_024,
-      takes: .refresh,
+      reads: exchange,
       gives: .ok(.grant),
       refuses: [.refreshTokenInvalid, .sessionEnded],
       "Exchange a refresh token, or the cookie of a device, for new tokens",
@@ -83,7 +84,7 @@ import Wiring
       reauthentication,
       access: .user(scope: Scopes.readUser, proof: .body),
       body: .json(limit: 20_000),
-      takes: .evidence,
+      reads: Variants(byPassword, byToken, byKey),
       gives: [.ok(.grant)],
       refuses: [
         .wayInClosed, .wrongCredentials, .externalTokenInvalid, .issuerUnavailable,
@@ -91,8 +92,8 @@ import Wiring
       ],
       summary:
         "Show anew, by what logs in, that it is the user who calls, and go on in a new session"
-    ) { (call) async throws(Failure) in
-      let grant = try await Sessions.reauthenticate(call.caller, by: evidence(call), call.context)
+    ) { (call, evidence) async throws(Failure) in
+      let grant = try await Sessions.reauthenticate(call.caller, by: evidence, call.context)
       return try response(.ok, grant, call)
     },
     Operation(
@@ -107,75 +108,86 @@ import Wiring
     },
   ]
 
+  private nonisolated static let credentials = Fields(
+    "Credentials",
+    "An email address and its password.",
+    .text("email", .address),
+    .text("password", .password)
+  )
+
+  /// What is wrong with credentials that must keep the rules of new ones.
+  static func faults(
+    _ call: Call,
+    _ email: String,
+    _ password: String
+  ) throws(Failure) -> [Fault] {
+    Credentials(email: email, password: password).faults(in: try call.context.app)
+  }
+
+  private nonisolated static let exchange = Fields(
+    "Refresh",
+    "What is exchanged for new tokens. Beside a cookie, user_id says whose; without, they are the "
+      + "active user's.",
+    .optional(.text("refresh_token", .text.saying("absent where a cookie is sent"))),
+    .optional(.user("user_id"))
+  )
+
   /// By a cookie also for a user that is named.
   ///
   /// Who shows neither is to log in, as whoever shows what is of no more use: to a page these are one
   /// thing.
-  private static func refresh(_ call: Call) async throws(Failure) -> Response {
-    var members = try Members(
-      call.json,
-      known: [call.usesCookie ? "user_id" : "refresh_token"]
-    )
+  private static func refresh(
+    _ call: Call,
+    _ token: String?,
+    _ user: UserID?
+  ) async throws(Failure) -> Response {
     if call.usesCookie {
-      let user = members.has("user_id") ? members.string("user_id") : nil
-      try members.check()
-      let id = user.flatMap { UserID($0) }
-      guard user == nil || id != nil else { throw .invalid([DeviceResource.notAnID]) }
-      return try response(.ok, await Devices.refresh(of: id, call.context), call)
+      guard token == nil else { throw .invalid([Members.unknown("refresh_token")]) }
+      return try response(.ok, await Devices.refresh(of: user, call.context), call)
     }
-    let token = members.has("refresh_token") ? members.string("refresh_token") : nil
-    try members.check()
+    guard user == nil else { throw .invalid([Members.unknown("user_id")]) }
     guard let token else { throw .invalidRefreshToken }
     return try response(.ok, await Sessions.refresh(token, call.context), call)
   }
 
   nonisolated static let reauthentication = "/v1/reauthenticate"
 
-  private static func evidence(_ call: Call) throws(Failure) -> Evidence {
-    switch call.json["provider"]?.string {
-    case "password": .password(try call.strings("provider", "password")[1])
-    case "jwt": .token(try call.strings("provider", "token")[1])
-    case "api-key": .apiKey(try call.strings("provider", "key")[1])
-    default: throw .invalid([IdentityResource.unknownProvider])
-    }
-  }
+  private nonisolated static let byPassword = Variant(
+    Fields(
+      "PasswordEvidence",
+      "The password of the user.",
+      provider: "password",
+      .text("password")
+    ),
+    Evidence.password
+  )
+  private nonisolated static let byToken = Variant(IdentityResource.tokenOfIssuer, Evidence.token)
+  private nonisolated static let byKey = Variant(
+    Fields("KeyEvidence", "An API key of the user.", provider: "api-key", .text("key")),
+    Evidence.apiKey
+  )
 
-  nonisolated static func open(
+  nonisolated static func open<each Value: Sendable>(
     _ pattern: String,
     _ limit: Int,
-    takes: Shape,
+    reads fields: Fields<repeat each Value>,
     gives: Answer...,
     refuses: [ProblemType],
     _ summary: String,
-    _ handler: @escaping Route.Handler
+    _ handler:
+      @escaping @EventLoop @Sendable (Call, repeat each Value) async throws(Failure) -> Response
   ) -> Operation {
     Operation(
       .post,
       pattern,
       access: .open,
       body: .json(limit: limit),
-      takes: takes,
+      reads: fields,
       gives: gives,
       refuses: refuses,
       summary: summary,
       handler
     )
-  }
-
-  /// Credentials that must keep the rules of new ones, all of which are told at once.
-  private static func newCredentials(_ call: Call) throws(Failure) -> Credentials {
-    var members = try Members(call.json, known: ["email", "password"])
-    let credentials = Credentials(
-      email: members.string("email"),
-      password: members.string("password")
-    )
-    try members.check(credentials.faults(in: call.context.app))
-    return credentials
-  }
-
-  static func credentials(_ call: Call) throws(Failure) -> Credentials {
-    let members = try call.strings("email", "password")
-    return Credentials(email: members[0], password: members[1])
   }
 
   /// Opens a session for who has proved who it is.

@@ -9,26 +9,30 @@ import Wiring
     LoginResource.open(
       "/v1/password/reset-request",
       1_024,
-      takes: .email,
+      reads: ConfirmationResource.email,
       gives: .accepted(nil, "A mail is sent if somebody has the address."),
       refuses: [.wayInClosed, .tooManyAttempts, .mailNotConfigured],
       "Mail a token that resets a password"
     ) {
-      (call) async throws(Failure) in
-      try await Emails.requestReset(of: call.strings("email")[0], call.context)
+      (call, email) async throws(Failure) in
+      try await Emails.requestReset(of: email, call.context)
       return Response(.accepted)
     },
     LoginResource.open(
       "/v1/password/reset",
       4_096,
-      takes: .reset,
+      reads: Fields(
+        "Reset",
+        "The token of a mail and a new password.",
+        .text("token"),
+        .text("password")
+      ),
       gives: .noContent,
       refuses: [.mailTokenInvalid, .emailTaken],
       "Set a new password by a token that was mailed, to reset it or to confirm the address"
     ) {
-      (call) async throws(Failure) in
-      let members = try call.strings("token", "password")
-      try await Emails.reset(members[0], password: members[1], call.context)
+      (call, token, password) async throws(Failure) in
+      try await Emails.reset(token, password: password, call.context)
       return Response(.noContent)
     },
     Operation(
@@ -36,24 +40,22 @@ import Wiring
       "/v1/password/change",
       access: .user(scope: Scopes.updateIdentities, proof: .body),
       body: .json(limit: 4_096),
-      takes: .passwordChange,
+      reads: Fields(
+        "PasswordChange",
+        "The password that was and the one that shall be.",
+        .text("current_password"),
+        .text("new_password"),
+        .optional(.flag("keep_api_keys"))
+      ),
       gives: [.ok(.grant)],
       refuses: [.wrongCredentials, .tooManyAttempts],
       summary:
         "Change the password, end all sessions and, unless kept, API keys, and go on in a new one"
-    ) { (call) async throws(Failure) in
-      var members = try Members(
-        call.json,
-        known: ["current_password", "new_password", "keep_api_keys"]
-      )
-      let current = members.string("current_password")
-      let new = members.string("new_password")
-      let keepsKeys = members.has("keep_api_keys") && members.flag("keep_api_keys")
-      try members.check()
+    ) { (call, current, new, keepsKeys) async throws(Failure) in
       let grant = try await Users.changePassword(
         from: current,
         to: new,
-        keepingKeys: keepsKeys,
+        keepingKeys: keepsKeys == true,
         of: call.caller,
         call.context
       )

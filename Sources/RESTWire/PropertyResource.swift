@@ -48,16 +48,17 @@ import Wiring
         "\(pattern)/{key}",
         access: base.write,
         body: .json(limit: 16_384),
-        takes: .newValue,
+        reads: Fields(
+          "NewValue",
+          "What a property is set to.",
+          .json("value", .propertyValue)
+        ),
         query: [.keep],
         versions: .conflict,
         gives: [.ok(.property)],
         refuses: [.propertyLimit],
         summary: "Set a property; If-Match and keep say what a conflict does"
-      ) { (call) async throws(Failure) in
-        guard let object = call.json.object, let value = object["value"], object.count == 1 else {
-          throw .invalid([Fault("", "members", "The body is an object with value alone.")])
-        }
+      ) { (call, value) async throws(Failure) in
         let change = PropertyChange.set(call.text("key"), to: value, try call.propertyCondition)
         return try one(call, await apply(change, call))
       },

@@ -2,6 +2,7 @@ import Dossier
 import EventLoop
 import HTTP
 import JSON
+import Operators
 import Wiring
 
 /// `/v1/me/custom-data/update`: MongoDB's update operators.
@@ -12,7 +13,7 @@ import Wiring
       "\(base.prefix)/custom-data/update",
       access: base.write,
       body: .json(limit: 1_048_576),
-      takes: .documentUpdate,
+      reads: parts,
       versions: .write,
       gives: [.ok(.updateOutcome)],
       refuses: [.updateRefused, .documentTooLarge, .schemaMismatch],
@@ -21,26 +22,47 @@ import Wiring
     )
   }
 
-  private static func update(_ call: Call) async throws(Failure) -> Response {
-    var members = try Members(
-      call.json,
-      known: ["update", "array_filters", "filter", "upsert"]
-    )
-    let isUpsert = call.json["upsert"] != nil && members.flag("upsert")
-    let filters = call.json["array_filters"] ?? []
-    if filters.array == nil { members.refuse("array_filters", "an array") }
-    if call.json["update"]?.object == nil { members.refuse("update", "an object") }
-    try members.check()
-    let json = call.json
-    let update = try await call.store.calculate(on: .max) { () throws(Failure) in
+  private nonisolated static let parts = Fields(
+    "DocumentUpdate",
+    "An update by MongoDB's operators.",
+    .object(
+      "update",
+      .object.saying(
+        "operators (\(names(of: UpdateOperator.self))), or a document to put in the place of the "
+          + "stored one"
+      )
+    ),
+    .optional(.list("array_filters", of: .object)),
+    .optional(
+      .json(
+        "filter",
+        .object.saying("a query, by the operators \(names(of: QueryOperator.self))")
+      )
+    ),
+    .optional(.flag("upsert"))
+  )
+
+  private nonisolated static func names<Operator>(of _: Operator.Type) -> String
+  where Operator: CaseIterable & RawRepresentable<String> {
+    Operator.allCases.map(\.rawValue).joined(separator: " ")
+  }
+
+  private static func update(
+    _ call: Call,
+    _ update: JSONObject,
+    _ arrayFilters: JSONArray?,
+    _ filter: JSON?,
+    _ isUpsert: Bool?
+  ) async throws(Failure) -> Response {
+    let program = try await call.store.calculate(on: .max) { () throws(Failure) in
       try DocumentUpdate(
-        json["update"] ?? [:],
-        arrayFilters: filters.array ?? [],
-        filter: json["filter"] ?? [:],
-        isUpsert: isUpsert
+        .object(update),
+        arrayFilters: arrayFilters ?? [],
+        filter: filter ?? [:],
+        isUpsert: isUpsert == true
       )
     }
-    let outcome = try await update.apply(
+    let outcome = try await program.apply(
       to: .customData,
       if: call.condition,
       of: call.caller,

@@ -43,7 +43,7 @@ import Wiring
       "/v1/users/{user}",
       access: .client(scope: Scopes.updateUsers),
       body: .mergePatch(limit: 16_384),
-      takes: .either(.profilePatch, .blocking),
+      takes: .either(.profilePatch, blocking.shape),
       versions: .write,
       gives: [.ok(.profile)],
       summary: "Change a user's profile, or block or unblock it",
@@ -116,11 +116,15 @@ import Wiring
     return response
   }
 
+  private nonisolated static let blocking = Fields(
+    "Blocking",
+    "Whether it is blocked.",
+    .flag("blocked")
+  )
+
   private static func patch(_ call: Call) async throws(Failure) -> Response {
     guard call.json["blocked"] != nil else { return try await ProfileResource.patch(call) }
-    var members = try Members(call.json, known: ["blocked"])
-    let isBlocked = members.flag("blocked")
-    try members.check()
+    let isBlocked = try blocking.read(call)
     let profile = try await Users.setBlocked(
       isBlocked,
       call.captured("user"),

@@ -17,10 +17,13 @@ package struct Members {
     self.object = object
     self.known = known
     for (name, _) in object where !known.contains(name) && faults.count < Fault.limit {
-      faults.append(
-        Fault("/" + JSONPointer.escaped(name), "unknown_member", "This member is unknown.")
-      )
+      faults.append(Self.unknown(name))
     }
+  }
+
+  /// What is told of a member that there is not.
+  package static func unknown(_ name: String) -> Fault {
+    Fault("/" + JSONPointer.escaped(name), "unknown_member", "This member is unknown.")
   }
 
   /// A string that must be there.
@@ -36,19 +39,34 @@ package struct Members {
     value(name, "an object", \.object) ?? JSONObject()
   }
 
+  package mutating func list(_ name: String) -> JSONArray {
+    value(name, "an array", \.array) ?? []
+  }
+
   package mutating func strings(_ name: String) -> [String] {
     value(name, "an array of strings", Self.strings) ?? []
   }
 
+  package mutating func id<Of>(_ name: String) -> ID<Of> {
+    let text = value(name, "a string", \.string)
+    if let text, let id = ID<Of>(text) { return id }
+    if text != nil {
+      faults.append(Fault("/\(name)", "id", "An id has 24 hexadecimal characters."))
+    }
+    return ID(trusted: "")
+  }
+
   /// A string that must be there, or null.
   package mutating func stringOrNull(_ name: String) -> String? {
-    object[name] == .null ? nil : string(name)
+    isNull(name) ? nil : string(name)
   }
 
   /// Any value that must be there.
   package mutating func json(_ name: String) -> JSON { value(name, "a value") { $0 } ?? .null }
 
   package func has(_ name: String) -> Bool { object[name] != nil }
+
+  package func isNull(_ name: String) -> Bool { object[name] == .null }
 
   private static func strings(_ json: JSON) -> [String]? {
     guard let array = json.array else { return nil }
@@ -57,11 +75,6 @@ package struct Members {
   }
 
   package mutating func refuse(_ fault: Fault) { faults.append(fault) }
-
-  /// Notes that a member is not what it must be.
-  package mutating func refuse(_ name: String, _ kind: String) {
-    faults.append(Fault("/\(name)", "type", "This member must be \(kind)."))
-  }
 
   private mutating func value<Value>(
     _ name: String,
@@ -88,15 +101,5 @@ package struct Members {
       !faults.contains { $0.pointer.utf8.elementsEqual(rule.pointer.utf8) }
     }
     throw .invalid(faults + further)
-  }
-}
-
-extension Call {
-  /// The members of the body, which must be these strings and no others.
-  package func strings(_ names: String...) throws(Failure) -> [String] {
-    var members = try Members(json, known: names)
-    let values = names.map { members.string($0) }
-    try members.check()
-    return values
   }
 }

@@ -94,7 +94,9 @@ struct Shape: Sendable {
     return map
   }
 
-  static func either(_ shapes: Shape...) -> Shape {
+  static func either(_ shapes: Shape...) -> Shape { either(shapes) }
+
+  static func either(_ shapes: [Shape]) -> Shape {
     var schema = JSONObject()
     schema["anyOf"] = .array(shapes.map(\.reference))
     return Shape(schema, parts: shapes.flatMap(\.asPart))

@@ -19,12 +19,6 @@ extension Shape {
     "version": .count, "created_at": .time, "updated_at": .time,
   ]).named("App", "An app with the settings in force.")
 
-  static let appPatch = Shape.body(optional: [
-    "settings": .settingsPatch, "hosts": .list(of: .text).orNull,
-  ]).named("AppPatch", "What an operator changes of an app.")
-
-  static let newApp = Shape.body(["name": .slug]).named("NewApp", "An app to make.")
-
   /// Made of the settings themselves.
   static let settings = Shape.object(
     members: AppSetting.allCases.map { ($0.rawValue, shape(of: $0)) }
@@ -58,21 +52,9 @@ extension Shape {
     ]).named("Client", "A program that may call, without its key.")
   )
 
-  static let clientDescription = Shape.body(
-    ["name": .label, "app": .text.orNull.saying("null makes a client of the operator's")],
-    optional: ["scopes": .list(of: .choice(Scopes.management))]
-  ).named("ClientDescription", "A client to make.")
-
   static let newClient = Shape.object([
     "id": .id, "app": .text.orNull, "name": .text, "key": .text.saying("shown this once"),
   ]).named("NewClient", "A client with its key.")
-
-  static let disabling = Shape.body(["disabled": .flag])
-    .named("Disabling", "Whether it is disabled.")
-
-  static let blocking = Shape.body(["blocked": .flag]).named("Blocking", "Whether it is blocked.")
-
-  static let name = Shape.body(["name": .label]).named("Name", "What people read.")
 
   static let signingKeys = Shape.list(
     of: .object([
@@ -87,14 +69,6 @@ extension Shape {
       "jwks_url": .text.orNull, "claims": .map(of: .text), "created_at": .time,
     ]).named("Issuer", "Whose tokens an app takes.")
   )
-
-  static let issuerDescription = Shape.body(
-    ["name": .slug, "issuer": .text(1...1_024), "audience": .text(1...1_024)],
-    optional: [
-      "jwks_url": .text, "jwks": .object, "secret": .text,
-      "claims": .map(of: .text(1...200)).saying("which claim fills which member of the profile"),
-    ]
-  ).named("IssuerDescription", "An issuer to add; one of jwks_url, jwks and secret must be there.")
 
   static let index = Shape.object([
     "id": .id.orNull, "path": .text,
@@ -112,9 +86,6 @@ extension Shape {
 
   static let jsonSchema = Shape.either(.object, .flag)
     .named("JSONSchema", "A JSON Schema of draft 2020-12, or as much of it as is kept to here.")
-
-  static let newIndex = Shape.body(["path": .text.like("metadata.theme"), "kind": .kind])
-    .named("NewIndex", "A path to search by.")
 
   static let kind = Shape.choice(["text", "number", "boolean"])
     .named("Kind", "Of the values at a path.")

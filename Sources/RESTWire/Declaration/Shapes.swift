@@ -1,6 +1,5 @@
 import Dossier
 import JSON
-import Operators
 
 /// What the API's answers and bodies look like.
 extension Shape {
@@ -36,34 +35,6 @@ extension Shape {
 
   // MARK: Logging in
 
-  static let nothing = Shape.body().named("Nothing", "An object without members.")
-  static let credentials = Shape.body(["email": .address, "password": .password])
-    .named("Credentials", "An email address and its password.")
-  static let token = Shape.body(["token": .text])
-    .named("IssuerToken", "A token of one of the app's issuers.")
-  static let key = Shape.body(["key": .text]).named("Key", "An API key.")
-  static let refresh = Shape.body(optional: [
-    "refresh_token": .text.saying("absent where a cookie is sent"),
-    "user_id": .id,
-  ]).named(
-    "Refresh",
-    "What is exchanged for new tokens. Beside a cookie, user_id says whose; without, they are the "
-      + "active user's."
-  )
-  static let email = Shape.body(["email": .address]).named("Email", "An email address.")
-  static let confirmation = Shape.body(
-    ["token": .text],
-    optional: [
-      "password": .text.saying("of the user, unless a session that was opened by it is shown")
-    ]
-  ).named("Confirmation", "The token of a mail that confirms an address.")
-  static let reset = Shape.body(["token": .text, "password": .text])
-    .named("Reset", "The token of a mail and a new password.")
-  static let passwordChange = Shape.body(
-    ["current_password": .text, "new_password": .text],
-    optional: ["keep_api_keys": .flag]
-  ).named("PasswordChange", "The password that was and the one that shall be.")
-  static let choice = Shape.body(["user_id": .id]).named("Choice", "A user of the device.")
   static let address = Shape.text.like("ada@example.com")
   static let password = Shape.text.like("correct horse battery")
 
@@ -128,25 +99,6 @@ extension Shape {
     of: .object([
       "id": .id, "provider": .text, "subject": .text, "confirmed": .flag, "created_at": .time,
     ]).named("Identity", "By what a user is known: an address, an issuer's subject, an API key.")
-  )
-
-  static let newIdentity = Shape.either(
-    .body(["provider": .only("password"), "email": .address, "password": .text])
-      .named("NewPassword", "An email address and a password to log in with."),
-    .tokenOfIssuer,
-    .body(["provider": .only("api-key"), "name": .label])
-      .named("NewKey", "An API key to make.")
-  )
-
-  private static let tokenOfIssuer = Shape.body(["provider": .only("jwt"), "token": .text])
-    .named("TokenEvidence", "A token of one of the app's issuers.")
-
-  static let evidence = Shape.either(
-    .body(["provider": .only("password"), "password": .text])
-      .named("PasswordEvidence", "The password of the user."),
-    .tokenOfIssuer,
-    .body(["provider": .only("api-key"), "key": .text])
-      .named("KeyEvidence", "An API key of the user.")
   )
 
   static let apiKeys = Shape.list(
@@ -229,29 +181,9 @@ extension Shape {
   static let propertiesPatch = Shape.map(of: .propertyValue.orNull)
     .named("PropertiesPatch", "Properties to set by key; null removes one.")
 
-  static let newValue = Shape.body(["value": .propertyValue])
-    .named("NewValue", "What a property is set to.")
-
   static let property = Shape.object([
     "key": .text, "value": .propertyValue, "version": .count,
   ]).named("Property", "A property with its version.")
-
-  static let documentUpdate = Shape.body(
-    [
-      "update": .object.saying(
-        "operators (\(updateOperators)), or a document to put in the place of the stored one"
-      )
-    ],
-    optional: [
-      "array_filters": .list(of: .object),
-      "filter": .object.saying("a query, by the operators \(queryOperators)"), "upsert": .flag,
-    ]
-  ).named("DocumentUpdate", "An update by MongoDB's operators.")
-
-  private static let updateOperators = UpdateOperator.allCases.map(\.rawValue)
-    .joined(separator: " ")
-  private static let queryOperators = QueryOperator.allCases.map(\.rawValue)
-    .joined(separator: " ")
 
   static let updateOutcome = Shape.object([
     "matched_count": .integer(0...1), "modified_count": .integer(0...1), "upserted": .flag,
