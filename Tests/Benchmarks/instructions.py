@@ -52,7 +52,7 @@ class Requests:
 
     def __init__(self, site, count):
         self.site, self.count = site, count
-        site.set_app(app_services_collection="mongodb-atlas/my_database/users")
+        run.offer_services(site)
         self.grants = [site.login() for _ in range(20)]
         self.connection = site.connection(120)
         for grant in self.grants:
@@ -60,10 +60,9 @@ class Requests:
 
     def call(self, grant, name, **arguments):
         """An operation of App Services on the custom data of a user."""
-        body = {"name": name, "service": "mongodb-atlas", "arguments": [
-            {"database": "my_database", "collection": "users", **arguments}]}
-        self.send("POST", "/api/client/v2.0/app/default/functions/call", 200, json.dumps(body),
-                  {"Content-Type": "application/json"}, grant["access_token"])
+        self.send("POST", f"{run.SERVICES}/functions/call", 200,
+                  run.service_call(name, **arguments), {"Content-Type": "application/json"},
+                  grant["access_token"])
 
     def send(self, method, path, status, body=None, headers=None, token=None):
         headers = dict(headers or {})
@@ -83,7 +82,7 @@ class Requests:
         elif kind.endswith("findOne"):
             self.call(grant, "findOne", query={"userId": grant["user_id"]})
         elif kind.endswith("login"):
-            self.send("POST", "/api/client/v2.0/app/default/auth/providers/anon-user/login", 200,
+            self.send("POST", f"{run.SERVICES}/auth/providers/anon-user/login", 200,
                       "{}", {"Content-Type": "application/json"})
         elif kind.startswith("PATCH"):
             self.send("PATCH", kind.split()[1], 200, f'{{"counter":{number}}}', MERGE, token)

@@ -52,6 +52,27 @@ def claims(token):
     return json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
 
 
+def service_call(name, **arguments):
+    """The body of an operation of App Services on the custom data of a user."""
+    return json.dumps({"name": name, "service": "mongodb-atlas", "arguments": [
+        {"database": "my_database", "collection": "users", **arguments}]})
+
+
+def offer_services(site):
+    """Names the app's collection, and waits until every worker has seen it."""
+    site.set_app(app_services_collection="mongodb-atlas/my_database/users")
+    token = site.login()["access_token"]
+    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {token}"}
+
+    def is_offered():
+        return site.request("POST", f"{SERVICES}/functions/call", service_call("count"),
+                            headers).status == 200
+
+    # nginx hands requests to the workers in turn.
+    wait_until(lambda: all(is_offered() for _ in range(4 * len(site.workers()))), 60,
+               "the collection")
+
+
 def children(pid):
     return [int(child) for child in
             pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
@@ -128,14 +149,13 @@ class Bench:
 
     def find_one(self):
         """The operation of App Services on the custom data of every user."""
-        self.site.set_app(app_services_collection="mongodb-atlas/my_database/users")
-        body = {"name": "findOne", "service": "mongodb-atlas", "arguments": [
-            {"database": "my_database", "collection": "users", "query": {"color": "blue"}}]}
+        offer_services(self.site)
+        body = service_call("findOne", query={"color": "blue"})
         self.site.sql("insert into documents (user_id, class, body, version) values " + ",".join(
             f"""('{user}', 'custom_data', '{{"userId": "{user}", "color": "blue"}}', 1)"""
             for user, _ in self.ids) + " on conflict do nothing")
         return self.wrk(self.site.port, self.tokens, "POST", f"{SERVICES}/functions/call",
-                        body=json.dumps(body))
+                        body=body)
 
     def anonymous_logins(self, path="/v1/login/anonymous"):
         bodies = self.site.folder / "anonymous"
@@ -241,7 +261,7 @@ class Bench:
             f"(select {column} from bench_sessions where n = :n)"
             for column in ("user_id", "session_id")]
         values = [user, session, "'metadata'", "'{\"counter\":1}'", "true", "null", "false",
-                  "false", "true", "'user'"]
+                  "false", "true", "'user'", "null"]
         for number, value in reversed(list(enumerate(values, 1))):
             sql = sql.replace(f"${number}", value)
         script = self.site.folder / "patch.sql"
