@@ -26,10 +26,11 @@ let pointers = house + [.strictMemorySafety()]
 /// These have state that only the loop's thread touches, through a few functions of their own. Debug
 /// builds, and so all tests, and what is fuzzed check each access for others that overlap; in release
 /// builds that check took a twentieth of a request.
-let engine =
+let unchecked: [SwiftSetting] =
   fuzzer == nil
-  ? pointers + [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))]
-  : pointers
+  ? [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))] : []
+
+let engine = pointers + unchecked
 
 let package = Package(
   name: "dossier",
@@ -66,7 +67,7 @@ let package = Package(
     .target(name: "Patterns", swiftSettings: house),
     .target(name: "Operators", dependencies: ["JSON", "Patterns"], swiftSettings: house),
     .target(name: "JSONSchema", dependencies: ["JSON", "Patterns"], swiftSettings: house),
-    .target(name: "HTTP", swiftSettings: house),
+    .target(name: "HTTP", swiftSettings: house + unchecked),
     .target(name: "PictureContract", swiftSettings: house),
     .executableTarget(
       name: "dossier-pictures",
@@ -87,7 +88,7 @@ let package = Package(
     .target(
       name: "Wiring",
       dependencies: ["Dossier", "EventLoop", "HTTP", "JSON"],
-      swiftSettings: house
+      swiftSettings: house + unchecked
     ),
     .target(
       name: "RESTWire",
