@@ -66,11 +66,11 @@ package struct FieldParameters {
   private static func isOfToken(_ byte: UInt8, _ others: StaticString) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"):
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "+"),
+      UInt8(ascii: "."):
       true
     default:
-      "!#$%&'*+-.^_`|~".utf8.contains(byte)
-        || others.withUTF8Buffer { $0.contains(byte) }
+      others.withUTF8Buffer { $0.contains(byte) } || "!#$%&'*^_`|~".utf8.contains(byte)
     }
   }
 }

@@ -21,22 +21,19 @@ package struct MediaType: RawRepresentable, Hashable, Sendable {
 
   /// Reads a `Content-Type`; nil when it is malformed or names another charset than UTF-8.
   package init?(_ field: String) {
-    // Swift's lower case would make ASCII of letters that only look like it.
-    guard field.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
-    let parts = field.split(separator: ";", omittingEmptySubsequences: false).map(Self.trimmed)
-    guard let type = parts.first, type.split(separator: "/").count == 2 else { return nil }
-    for parameter in parts.dropFirst() {
-      let pair = parameter.split(separator: "=", maxSplits: 1)
-      guard pair.count == 2 else { return nil }
-      let value = pair[1].lowercased().filter { $0 != "\"" }
-      if pair[0].lowercased() == "charset", value != "utf-8" { return nil }
-    }
-    rawValue = type.lowercased()
+    guard let field = FieldParameters(field) else { return nil }
+    self.init(field)
   }
 
-  private static func trimmed(_ text: Substring) -> Substring {
-    let start = text.drop { $0 == " " || $0 == "\t" }
-    guard let last = start.lastIndex(where: { $0 != " " && $0 != "\t" }) else { return "" }
-    return start[...last]
+  package init?(_ field: FieldParameters) {
+    let parts = field.value.utf8.split(
+      separator: UInt8(ascii: "/"),
+      omittingEmptySubsequences: false
+    )
+    guard parts.count == 2, parts.allSatisfy({ !$0.isEmpty }) else { return nil }
+    if let charset = field["charset"], !charset.lowercased().utf8.elementsEqual("utf-8".utf8) {
+      return nil
+    }
+    rawValue = field.value
   }
 }

@@ -103,8 +103,8 @@ package struct Multipart: Sendable {
   }
 
   /// The boundary that the type of a body names; nil when it names none that may be one.
-  package static func boundary(in field: String) -> String? {
-    guard let boundary = FieldParameters(field)?["boundary"],
+  package static func boundary(in field: FieldParameters) -> String? {
+    guard let boundary = field["boundary"],
       (1...70).contains(boundary.utf8.count), boundary.utf8.last != UInt8(ascii: " "),
       boundary.utf8.allSatisfy(isOfBoundary)
     else { return nil }

@@ -6,8 +6,9 @@ extension Service {
   /// Reads the body by the rule of its route.
   func body(of call: Call, _ rule: BodyRule) async throws(Refusal) -> Body {
     let field = call.request.field(.contentType)
+    let type = field.flatMap { FieldParameters($0) }
     guard
-      let format = field == nil ? rule.assumed : field.flatMap(MediaType.init).flatMap(rule.format)
+      let format = field == nil ? rule.assumed : type.flatMap(MediaType.init).flatMap(rule.format)
     else {
       // Without a type there may be no body.
       guard field == nil, rule.isOptional else { throw .mediaType(accepted: rule.mediaTypes) }
@@ -19,7 +20,7 @@ extension Service {
     let bytes = try await call.bodySource.body(limit: rule.limit)
     if rule.isOptional, bytes.isEmpty { return .none }
     if case .bytes = format { return .bytes(bytes) }
-    let boundary = format == .form ? nil : field.flatMap(Multipart.boundary)
+    let boundary = type.flatMap(Multipart.boundary)
     let outcome: Result<Body, Refusal>
     do throws(Failure) {
       outcome = try await call.store.calculate(on: bytes.count) {

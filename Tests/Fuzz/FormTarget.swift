@@ -16,7 +16,7 @@ extension FuzzTarget {
     let line = input.prefix { $0 != UInt8(ascii: "\n") }
     let body = Array(input.dropFirst(line.count + 1))
     checkValues(body)
-    guard let boundary = Multipart.boundary(in: text(line)),
+    guard let boundary = FieldParameters(text(line)).flatMap(Multipart.boundary),
       let form = try? Multipart(body, boundary: boundary, limits: limits)
     else { return }
     checkParts(form, boundary)

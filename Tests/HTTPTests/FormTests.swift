@@ -69,7 +69,7 @@ import Testing
     ("multipart/form-data; boundary=" + String(repeating: "x", count: 71), nil),
   ])
   func `the boundary is found in the type`(field: String, boundary: String?) {
-    #expect(Multipart.boundary(in: field) == boundary)
+    #expect(FieldParameters(field).flatMap(Multipart.boundary) == boundary)
   }
 }
 
