@@ -143,7 +143,7 @@ import Wiring
       pictures: pictures,
       // Two, so that one large request does not wait for another.
       // nginx waits 15 s for an answer.
-      calculator: FairPool(name: "calculator", threads: 2, waiting: 64, patience: .seconds(8))
+      calculator: FairPool(name: "calculator", threads: 2, waiting: 128, patience: .seconds(8))
     )
     let networks = configuration.operationsNetworks
     service = Service(wires: wires, tokens: tokens, isOfOperators: { $0.isIn(networks) }) {

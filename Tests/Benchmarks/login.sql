@@ -1,0 +1,21 @@
+-- What an anonymous login writes, without the product: the guard of its address, then user, identity,
+-- device, place on it, session and trail in one transaction.
+select app_id as app, new_object_id() as "user", new_object_id() as identity, new_object_id() as device,
+  new_object_id() as session from apps limit 1 \gset
+insert into attempts as a (app_id, subject, clear_at) values (:app, 'bench', now())
+  on conflict (app_id, subject) do update set clear_at = greatest(a.clear_at, now());
+begin;
+insert into users (user_id, app_id, anonymous, last_login_at, login_count)
+  values (:user, :app, true, now(), 1);
+insert into identities (user_id, identity_id, app_id, provider, subject)
+  values (:user, :identity, :app, 'anonymous', :user);
+insert into identity_subjects (app_id, provider, subject, user_id, identity_id)
+  values (:app, 'anonymous', :user, :user, :identity);
+insert into devices (device_id, app_id, secret_hash) values (:device, :app, sha256(convert_to(:device, 'UTF8')));
+insert into device_users (user_id, device_id, chosen_at) values (:user, :device, now());
+insert into sessions (user_id, session_id, device_id, app_id, provider, scope, refresh_salt, expires_at)
+  values (:user, :session, :device, :app, 'anonymous', '', sha256(convert_to(:session, 'UTF8')),
+    now() + interval '60 days');
+insert into audit (user_id, event_id, app_id, action, actor, session_id, device_id, detail)
+  values (:user, new_object_id(), :app, 'login', 'user', :session, :device, '{}');
+commit;
