@@ -17,7 +17,7 @@ import Operators
     self.context = context
     rules = CollectionRules(
       user: caller.user,
-      userField: context.app.settings.text(.appServicesUserField)
+      userField: context.app.settings.appServicesUserField
     )
   }
 
@@ -53,7 +53,7 @@ import Operators
         throw .domain(error)
       }
     }
-    throw .domain(.overloaded(retryAfter: 1))
+    throw .domain(.overloaded(retryAfter: .seconds(1)))
   }
 
   private func write(

@@ -20,7 +20,7 @@ import Wiring
     route("confirm/call", "Refuse to run a confirmation function") { (call) async throws(Failure) in
       try await answering(call, "email") { (values) throws(Failure) in
         let reason =
-          try call.context.app.settings.flag(.emailConfirmationRequired)
+          try call.context.app.settings.requiresEmailConfirmation
           ? "confirmation functions are not offered" : "automatic confirmation is enabled"
         return ServiceError(
           .badRequest,
@@ -118,7 +118,7 @@ import Wiring
       switch (fault?.pointer, fault?.code) {
       case ("/email", _): "email invalid"
       case (_, "length"):
-        "password must be between \(app.settings.number(.passwordMinLength)) and "
+        "password must be between \(app.settings.passwordMinLength) and "
           + "\(Credentials.longestPassword) characters"
       default: fault?.detail ?? "bad request"
       }

@@ -102,7 +102,7 @@ struct Namespace: Sendable {
 
   /// Nil in an app that has none.
   init?(_ app: App) {
-    let parts = app.settings.text(.appServicesCollection).split(separator: "/").map(String.init)
+    let parts = app.settings.appServicesCollection.split(separator: "/").map(String.init)
     guard parts.count == 3 else { return nil }
     (service, database, collection) = (parts[0], parts[1], parts[2])
   }

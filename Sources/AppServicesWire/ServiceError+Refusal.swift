@@ -76,11 +76,11 @@ extension ServiceError {
     case .documentTooLarge(let limit):
       self = .database("the document would have more than \(limit) bytes")
     case .update(let error, _): self.init(error)
-    case .tooManyAttempts(let seconds), .tooManyAtOnce(let seconds):
-      self = Self.busy(.tooManyRequests, seconds)
-    case .overloaded(let seconds, _), .unavailable(let seconds, _):
-      self = Self.busy(.unavailable, seconds)
-    case .issuerUnavailable(_, _, let seconds): self = Self.busy(.unavailable, seconds)
+    case .tooManyAttempts(let time), .tooManyAtOnce(let time):
+      self = Self.busy(.tooManyRequests, time)
+    case .overloaded(let time, _), .unavailable(let time, _):
+      self = Self.busy(.unavailable, time)
+    case .issuerUnavailable(_, _, let time): self = Self.busy(.unavailable, time)
     case .deviceFull(let limit):
       self.init(.conflict, "the device knows \(limit) users already", "InvalidParameter")
     // The operator's own, or of what these clients cannot ask for.
@@ -91,8 +91,8 @@ extension ServiceError {
     }
   }
 
-  private static func busy(_ status: Status, _ seconds: Int) -> ServiceError {
-    ServiceError(status, "try again in a moment").retry(after: seconds)
+  private static func busy(_ status: Status, _ time: Duration) -> ServiceError {
+    ServiceError(status, "try again in a moment").retry(after: time)
   }
 
   /// The one thing, beside logins, that is answered 401.

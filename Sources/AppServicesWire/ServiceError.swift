@@ -1,3 +1,4 @@
+import EventLoop
 import HTTP
 import JSON
 
@@ -10,7 +11,7 @@ struct ServiceError: Error {
   let status: Status
   let text: String
   let code: String?
-  private var retryAfter: Int?
+  private var retryAfter: Duration?
 
   init(_ status: Status, _ text: String, _ code: String? = nil) {
     self.status = status
@@ -18,9 +19,9 @@ struct ServiceError: Error {
     self.code = code
   }
 
-  func retry(after seconds: Int) -> ServiceError {
+  func retry(after time: Duration) -> ServiceError {
     var error = self
-    error.retryAfter = seconds
+    error.retryAfter = time
     return error
   }
 
@@ -33,7 +34,7 @@ struct ServiceError: Error {
 
   var response: Response {
     var response = Response(status, json: json.serialized())
-    if let retryAfter { response.add(.retryAfter, String(retryAfter)) }
+    if let retryAfter { response.add(.retryAfter, String(retryAfter.wholeSeconds)) }
     return response
   }
 

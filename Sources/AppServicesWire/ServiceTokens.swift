@@ -16,7 +16,7 @@ import Operators
   ///
   /// What the user lost with it it could never get back: 50 years, as at App Services. Its session
   /// ends by the app's own rules.
-  private static let anonymousSeconds = 50 * 365 * 86_400
+  private static let anonymousLifetime = Duration.seconds(50 * 365 * 86_400)
 
   /// Makes the tokens of a login.
   init(of caller: Caller, isAnonymous: Bool, _ context: Context) async throws(Failure) {
@@ -26,11 +26,10 @@ import Operators
     claims["typ"] = "refresh"
     claims["baas_id"] = .string(caller.session?.text ?? "")
     Self.add(caller, to: &claims)
-    let days = Int(context.app.sessionLifetime.components.seconds)
     refresh = context.tokens.signedRefreshToken(
       of: caller,
       with: claims,
-      seconds: isAnonymous ? Self.anonymousSeconds : days,
+      lifetime: isAnonymous ? Self.anonymousLifetime : context.app.settings.sessionLifetime,
       context.store
     )
   }
@@ -51,7 +50,7 @@ import Operators
     if let data = try await userData(of: caller, context) { claims["user_data"] = data }
     return try await context.tokens.issue(
       for: caller,
-      lifetime: context.app.accessTokenLifetime,
+      lifetime: context.app.settings.accessTokenLifetime,
       claims.map { ($0.key, $0.value) }
     )
   }

@@ -9,8 +9,8 @@ package import Postgres
 package enum Failure: Error {
   /// No token, or one that is malformed, expired, of another issuer, or of a session that ended.
   case unauthenticated(TokenFault)
-  /// The session is live, and its last login or other proof is older than so many seconds.
-  case reauthenticationRequired(maxAge: Int)
+  /// The session is live, and its last login or other proof is older than that.
+  case reauthenticationRequired(maxAge: Duration)
   /// No key of a client, or one that was deleted, disabled, or is of another app.
   case unknownClient
   /// The token, or the client, lacks the scope that the route asks for.
@@ -57,7 +57,7 @@ package enum Failure: Error {
   /// The token of another issuer breaks a rule, for the client's developer.
   case invalidExternalToken(String)
   /// The keys of an issuer cannot be fetched; which, and why, is for the operator.
-  case issuerUnavailable(String, String, retryAfter: Int)
+  case issuerUnavailable(String, String, retryAfter: Duration)
   /// No proof of a device, or a wrong one.
   case deviceUnknown
   /// The device knows as many users as it may.
@@ -69,9 +69,9 @@ package enum Failure: Error {
   /// A browser sent its cookie for a page whose origin the app does not allow.
   case originForbidden
   /// The secret was guessed at, or mail asked for, too often.
-  case tooManyAttempts(retryAfter: Int)
+  case tooManyAttempts(retryAfter: Duration)
   /// As much of the user, the program or the network waits already as it may.
-  case tooManyAtOnce(retryAfter: Int)
+  case tooManyAtOnce(retryAfter: Duration)
   /// The stored version is not the one that the caller named.
   case versionMoved(current: Int)
   /// The property has another version than those that the caller named, or is not there.
@@ -101,9 +101,9 @@ package enum Failure: Error {
   /// A stored document would grow over its limit, in bytes.
   case documentTooLarge(limit: Int)
   /// More is asked than can be done soon; with what the database said, where it was that.
-  case overloaded(retryAfter: Int, DatabaseError? = nil)
+  case overloaded(retryAfter: Duration, DatabaseError? = nil)
   /// PostgreSQL cannot do what it should: it is away, read-only, full, or too slow.
-  case unavailable(retryAfter: Int, DatabaseError? = nil)
+  case unavailable(retryAfter: Duration, DatabaseError? = nil)
   /// What nobody foresaw; for the operator's log, never for an answer.
   case unforeseen(String)
 }
@@ -165,9 +165,10 @@ extension Failure {
     case (.undone, "way_in_ended"): self = .wrongCredentials
     // The user was deleted between the reading of the session and the write.
     case (.foreignKeyViolation, _): self = .unauthenticated(.sessionEnded)
-    case (.laneFull, _): self = .overloaded(retryAfter: 1, error)
-    case (_, _) where error.isTransient: self = .unavailable(retryAfter: 1, error)
-    case (_, _) where error.state.category == "25": self = .unavailable(retryAfter: 1, error)
+    case (.laneFull, _): self = .overloaded(retryAfter: .seconds(1), error)
+    case (_, _) where error.isTransient: self = .unavailable(retryAfter: .seconds(1), error)
+    case (_, _) where error.state.category == "25":
+      self = .unavailable(retryAfter: .seconds(1), error)
     default: self = .unforeseen(error.description)
     }
   }

@@ -114,4 +114,7 @@ extension Duration {
     guard seconds >= 0, attoseconds >= 0 else { return 0 }
     return UInt64(seconds) * 1_000_000_000 + UInt64(attoseconds / 1_000_000_000)
   }
+
+  /// Whole seconds, rounded up: who waits for so many does not come too early.
+  package var wholeSeconds: Int { Int(components.seconds) + (components.attoseconds > 0 ? 1 : 0) }
 }

@@ -32,6 +32,18 @@ extension Double: Bindable {
   }
 }
 
+extension Duration: Bindable {
+  /// As an interval in hours, which may be any number of them.
+  package func appendText(to bytes: inout [UInt8]) -> Bool {
+    let (seconds, attoseconds) = (self < .zero ? .zero - self : self).components
+    let micros = attoseconds / 1_000_000_000_000
+    let fraction = micros == 0 ? "" : "." + String(1_000_000 + micros).dropFirst()
+    let sign = self < .zero ? "-" : ""
+    let text = "\(sign)\(seconds / 3_600):\(seconds / 60 % 60):\(seconds % 60)\(fraction)"
+    return text.appendText(to: &bytes)
+  }
+}
+
 extension Optional: Bindable where Wrapped: Bindable {
   package func appendText(to bytes: inout [UInt8]) -> Bool {
     guard let self else { return false }

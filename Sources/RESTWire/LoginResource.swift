@@ -210,7 +210,7 @@ import Wiring
     let isBrowser = call.isOfBrowser
     if !isBrowser { body["refresh_token"] = .string(grant.refreshToken) }
     body["token_type"] = "Bearer"
-    body["expires_in"] = .number(JSONNumber(Int(grant.lifetime.components.seconds)))
+    body["expires_in"] = .number(JSONNumber(grant.lifetime.wholeSeconds))
     body["user_id"] = .string(grant.user.text)
     body["device_id"] = .string(grant.device.text)
     if !isBrowser { body["device_secret"] = grant.deviceSecret.map(JSON.string) }

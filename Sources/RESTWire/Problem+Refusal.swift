@@ -1,4 +1,5 @@
 import Dossier
+import EventLoop
 import HTTP
 import JSON
 import Wiring
@@ -49,7 +50,7 @@ extension Problem {
       case .forbidden(let scope):
         Problem(.insufficientScope, "The route asks for the scope \(scope).")
           .with(.authenticate, "Bearer error=\"insufficient_scope\", scope=\"\(scope)\"")
-      case .reauthenticationRequired(let seconds): Problem(maxAge: seconds)
+      case .reauthenticationRequired(let age): Problem(maxAge: age)
       case .unknownClient: Problem(.clientUnknown)
       case .appExists: Problem(.appExists)
       case .hostTaken: Problem(.hostTaken)
@@ -66,17 +67,17 @@ extension Problem {
       case .emailUnconfirmed: Problem(.emailUnconfirmed)
       case .claimantUnproved: Problem(.claimantUnproved)
       case .invalidMailToken: Problem(.mailTokenInvalid)
-      case .mailNotConfigured: Problem(.mailNotConfigured).retry(after: 3_600)
+      case .mailNotConfigured: Problem(.mailNotConfigured).retry(after: .seconds(3_600))
       case .invalidExternalToken(let reason):
         Problem(.externalTokenInvalid, "The token is refused because \(reason).")
-      case .issuerUnavailable(_, _, let seconds): Problem(.issuerUnavailable).retry(after: seconds)
+      case .issuerUnavailable(_, _, let time): Problem(.issuerUnavailable).retry(after: time)
       case .deviceUnknown: Problem(.deviceUnknown)
       case .deviceFull(let limit): Problem(.deviceFull).with("limit", limit)
       case .notLoggedIn: Problem(.notLoggedIn)
       case .switchingForbidden: Problem(.switchingForbidden)
       case .originForbidden: Problem(.originForbidden)
-      case .tooManyAttempts(let seconds): Problem(.tooManyAttempts).retry(after: seconds)
-      case .tooManyAtOnce(let seconds): Problem(.tooManyRequests).retry(after: seconds)
+      case .tooManyAttempts(let time): Problem(.tooManyAttempts).retry(after: time)
+      case .tooManyAtOnce(let time): Problem(.tooManyRequests).retry(after: time)
       case .emailTaken: Problem(.emailTaken).at("/email", ProblemType.emailTaken.title)
       case .wrongCredentials: Problem(.wrongCredentials)
       case .invalidRefreshToken: Problem(.refreshTokenInvalid)
@@ -96,7 +97,7 @@ extension Problem {
       case .invalidFilter(let error): Problem(of: error)
       case .notIndexed(let paths):
         Problem(.notIndexed).with("indexed", .array(paths.map(JSON.string)))
-      case .searchTooSlow: Problem(.searchTooSlow).retry(after: 10)
+      case .searchTooSlow: Problem(.searchTooSlow).retry(after: .seconds(10))
       case .indexExists: Problem(.indexExists)
       case .tooManyIndexes(let limit): Problem(.indexLimit).with("limit", limit)
       case .schemaMismatch(let faults): Problem(.schemaMismatch).at(faults)
@@ -107,14 +108,15 @@ extension Problem {
             + "space behind each comma and colon."
         )
         .with("limit", limit)
-      case .overloaded(let seconds, _): Problem(.overloaded).retry(after: seconds)
-      case .unavailable(let seconds, _): Problem(.databaseUnavailable).retry(after: seconds)
+      case .overloaded(let time, _): Problem(.overloaded).retry(after: time)
+      case .unavailable(let time, _): Problem(.databaseUnavailable).retry(after: time)
       case .unforeseen: Problem(.internalError)
       }
   }
 
   /// - Source: RFC 9470 section 3.
-  private init(maxAge seconds: Int) {
+  private init(maxAge: Duration) {
+    let seconds = maxAge.wholeSeconds
     let error = "insufficient_user_authentication"
     self =
       Problem(

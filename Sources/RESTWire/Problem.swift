@@ -1,4 +1,5 @@
 import Dossier
+import EventLoop
 import HTTP
 import JSON
 
@@ -46,7 +47,9 @@ struct Problem {
     return problem
   }
 
-  func retry(after seconds: Int) -> Problem { with(.retryAfter, String(seconds)) }
+  func retry(after time: Duration) -> Problem {
+    with(.retryAfter, String(time.wholeSeconds))
+  }
 
   /// The body; `id` is of the request, nil where the web server answers by itself.
   func json(of id: RequestID?) -> JSON {

@@ -1,4 +1,5 @@
 import Dossier
+import EventLoop
 import HTTP
 
 extension Response {
@@ -9,8 +10,8 @@ extension Response {
   /// - Source: draft-ietf-httpapi-ratelimit-headers-09; RFC 9651 section 3.1 (lists).
   mutating func add(_ limits: [RateLimit]) {
     guard !limits.isEmpty else { return }
-    let policies = limits.map { "\"\($0.name)\";q=\($0.quota);w=\($0.window)" }
-    let states = limits.map { "\"\($0.name)\";r=\($0.remaining);t=\($0.reset)" }
+    let policies = limits.map { "\"\($0.name)\";q=\($0.quota);w=\($0.window.wholeSeconds)" }
+    let states = limits.map { "\"\($0.name)\";r=\($0.remaining);t=\($0.reset.wholeSeconds)" }
     add(.rateLimitPolicy, policies.joined(separator: ", "))
     add(.rateLimit, states.joined(separator: ", "))
   }

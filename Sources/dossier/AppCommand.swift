@@ -93,9 +93,9 @@ struct AppCommand: ParsableCommand {
       for text in settings {
         let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2 else { throw ValidationError("\(text) is not setting=value.") }
-        let setting = AppSetting(rawValue: String(parts[0]))
+        let setting = AppSetting.named(String(parts[0]))
         // That there is no such setting is told with the other faults.
-        change.settings[String(parts[0])] = setting?.value(of: String(parts[1])) ?? .null
+        change.settings[String(parts[0])] = setting?.rule.value(of: String(parts[1])) ?? .null
       }
       common.change(name, change, ifVersion: ifVersion)
     }
@@ -146,10 +146,10 @@ extension CommonOptions {
 
 extension AppSetting {
   fileprivate static var table: String {
-    let width = allCases.map(\.rawValue.count).max() ?? 0
-    return allCases.map { setting in
-      let padding = String(repeating: " ", count: width - setting.rawValue.count)
-      return "  \(setting.rawValue)\(padding)  \(setting.meaning)"
+    let width = all.map(\.name.count).max() ?? 0
+    return all.map { setting in
+      let padding = String(repeating: " ", count: width - setting.name.count)
+      return "  \(setting.name)\(padding)  \(setting.meaning)"
     }.joined(separator: "\n")
   }
 }

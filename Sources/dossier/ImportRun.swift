@@ -48,12 +48,12 @@ struct ImportRequest: Sendable {
     }
     reader = LineReader(descriptor)
     let record = try await session.record(of: request.app)
-    stringLimit = record.settings.number(.propertyStringLength)
+    stringLimit = record.settings.propertyStringLength
     foreign =
       request.format == .dossier
       ? nil
       : AppServicesRow(
-        userField: record.settings.text(.appServicesUserField),
+        userField: record.settings.appServicesUserField,
         issuer: request.issuer
       )
     schemas = try await session.doing { administrator async throws(Failure) in

@@ -265,7 +265,7 @@ extension Exchange: BodySource {
       switch error {
       case .tooLong: throw .bodyTooLong(limit: limit)
       case .truncated: throw .bodyTruncated
-      case .overloaded: throw .failure(.overloaded(retryAfter: 1))
+      case .overloaded: throw .failure(.overloaded(retryAfter: .seconds(1)))
       }
     }
   }

@@ -5,26 +5,49 @@ import Testing
 
 @Suite struct AdministrationTests {
   @Test(arguments: [
-    (AppSetting.sessionDays, "30", JSON.number(JSONNumber(30))),
-    (.sessionDays, "many", "many"),
-    (.sessionDays, "null", .null),
-    (.anonymous, "true", .bool(true)),
-    (.anonymous, "1", "1"),
-    (.switching, "reauthenticate", "reauthenticate"),
-    (.mailFromName, "12", "12"),
-    (.mailFromName, "\"12\"", "12"),
-    (.mailFromName, "{}", "{}"),
-    (.mailFromName, "", ""),
-    (.allowedOrigins, "[]", .array([])),
+    ("session_days", "30", JSON.number(JSONNumber(30))),
+    ("session_days", "many", "many"),
+    ("session_days", "null", .null),
+    ("anonymous", "true", .bool(true)),
+    ("anonymous", "1", "1"),
+    ("switching", "reauthenticate", "reauthenticate"),
+    ("mail_from_name", "12", "12"),
+    ("mail_from_name", "\"12\"", "12"),
+    ("mail_from_name", "{}", "{}"),
+    ("mail_from_name", "", ""),
+    ("allowed_origins", "[]", .array([])),
     // One origin, or several by commas, is a list of them.
-    (.allowedOrigins, "https://a.example", .array(["https://a.example"])),
+    ("allowed_origins", "https://a.example", .array(["https://a.example"])),
   ])
   func `a value is JSON where it is JSON of its setting's type`(
-    setting: AppSetting,
+    setting: String,
     text: String,
     value: JSON
   ) {
-    #expect(setting.value(of: text) == value)
+    #expect(AppSetting.named(setting)?.rule.value(of: text) == value)
+  }
+
+  @Test func `settings are read in their types, and what one does not take is not chosen`() {
+    let usual = AppSettings(stored: Array("{}".utf8))
+    #expect(usual.accessTokenLifetime == .seconds(1_800))
+    #expect(usual.sessionLifetime == .seconds(60 * 86_400))
+    #expect(usual.longestSession == .seconds(365 * 86_400))
+    #expect(WayIn.allCases.allSatisfy(usual.isOpen))
+    #expect(usual.listed.chosen.isEmpty)
+    #expect(usual.listed.values.count == AppSetting.all.count)
+    let text =
+      #"{"jwt":false,"session_days":30,"session_max_days":7,"failure_minutes":2,"#
+      + #""access_token_seconds":1,"switching":"never","password_min_length":"9"}"#
+    let chosen = AppSettings(stored: Array(text.utf8))
+    #expect(!chosen.isOpen(.jwt) && chosen.isOpen(.password))
+    #expect(chosen.sessionLifetime == .seconds(7 * 86_400))
+    #expect(chosen.failureWindow == .seconds(120))
+    #expect(chosen.accessTokenLifetime == .seconds(1_800))
+    #expect(chosen.allowsSwitching && chosen.passwordMinLength == 8)
+    let names = ["jwt", "session_days", "session_max_days", "failure_minutes"]
+    #expect(chosen.listed.chosen == names)
+    #expect(chosen.listed.values["access_token_seconds"] == .number(JSONNumber(1_800)))
+    #expect(AppSettings(stored: Array(#"{"session_max_days":0}"#.utf8)).longestSession == nil)
   }
 
   @Test(arguments: ["a", "0", "a-b-9", String(repeating: "a", count: 63)])

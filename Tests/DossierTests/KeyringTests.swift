@@ -79,7 +79,7 @@ import Testing
       _ = try await database.write(
         SigningKeyQueries.retire,
         app,
-        86_400
+        .seconds(86_400)
       )
       _ = try await database.write(
         KeyringQueries.create,

@@ -51,7 +51,7 @@ import Testing
       }
       return results
     }
-    let overloaded = Result<Picture, PictureFailure>.failure(.overloaded(retryAfter: 5))
+    let overloaded = Result<Picture, PictureFailure>.failure(.overloaded(retryAfter: .seconds(5)))
     #expect(results.count { $0 == overloaded } == 3)
     #expect(results.count { $0 == .failure(.damaged) } == 2)
   }
@@ -59,7 +59,7 @@ import Testing
   @Test func `who has waited too long is refused`() async throws {
     let file = try await Studio.shared.value.file("small.jpg")
     let result = try await upload(file, patience: .zero)
-    #expect(result == .failure(.overloaded(retryAfter: 5)))
+    #expect(result == .failure(.overloaded(retryAfter: .seconds(5))))
   }
 
   @Test func `a program that is missing is nobody's fault`() async throws {

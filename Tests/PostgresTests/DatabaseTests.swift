@@ -13,6 +13,10 @@ import Testing
       "select count(*) from pg_stat_activity where application_name = $1"
     )
     static let echo = Statement<String, String>("test.echo", "select $1::text")
+    static let span = Statement<String, Duration>(
+      "test.span",
+      "select extract(epoch from $1::interval)::text"
+    )
     static let divide = Statement<Int, Int>("test.divide", "select 100 / $1::int")
     static let wrong = Statement<Int>("test.wrong", "select no_such_column")
     static let make = Statement<NoRow>(
@@ -69,6 +73,19 @@ import Testing
     var outcomes: [String] = []
     for task in tasks { outcomes.append(await task.value) }
     return outcomes
+  }
+
+  @Test(arguments: [
+    (Duration.zero, "0.000000"), (.seconds(90), "90.000000"),
+    (.microseconds(1_500_001), "1.500001"),
+    (.seconds(36_500 * 86_400), "3153600000.000000"), (.seconds(-61), "-61.000000"),
+  ])
+  @EventLoop func `a duration is the interval that it is`(_ span: Duration, _ text: String)
+    async throws
+  {
+    let database = try await database()
+    defer { database.stop() }
+    #expect(try await database.read(Queries.span, span) == [text])
   }
 
   @Test func `a transaction that throws leaves nothing, and conflicts are tried again`()

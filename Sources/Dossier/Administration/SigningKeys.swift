@@ -4,9 +4,9 @@ package import Postgres
 
 /// The keys that sign an app's access tokens, for those who administer them.
 package enum SigningKeys {
-  /// How long a key that signs no more still verifies, in seconds: the longest that an access token
+  /// How long a key that signs no more still verifies: the longest that an access token
   /// may be good for, and the time in which the last worker takes up the new key.
-  private static let verifying = 86_400 + 300
+  private static let verifying = Duration.seconds(86_400 + 300)
 
   /// The keys of an app, the newest first, without secrets; those that verify no more are left out.
   ///
@@ -52,7 +52,7 @@ package enum SigningKeys {
       return true
     }
     // The app's first key was made by a worker at that moment.
-    guard isMade else { throw .overloaded(retryAfter: 1) }
+    guard isMade else { throw .overloaded(retryAfter: .seconds(1)) }
   }
 
   /// Removes a key that got into the wrong hands, or that nobody can open.
@@ -113,10 +113,10 @@ package enum SigningKeyQueries {
     """
   )
 
-  static let retire = Statement<NoRow, AppID, Int>(
+  static let retire = Statement<NoRow, AppID, Duration>(
     "signing_keys.retire",
     """
-    update signing_keys set retires_at = now() + $2::bigint * interval '1 second'
+    update signing_keys set retires_at = now() + $2::interval
     where app_id = $1 and purpose = 'access' and retires_at is null
     """
   )

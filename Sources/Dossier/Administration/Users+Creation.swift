@@ -23,7 +23,7 @@ extension Users {
     if description["app_metadata"] != nil { try administrator.require(Scopes.updateAppMetadata) }
     var members = description
     let password = try takePassword(from: &members, app)
-    let stringLimit = app.settings.number(.propertyStringLength)
+    let stringLimit = app.settings.propertyStringLength
     let schemas = app.schemas
     var row = try await administrator.store.calculate(on: .max) { [members] () throws(Failure) in
       try ImportedUser(members, stringLimit: stringLimit, schemas: schemas)

@@ -157,20 +157,6 @@ package final class App: RowDecodable, Sendable {
 
   /// The same with schemas.
   func with(_ schemas: DocumentSchemas) -> App { App(self, schemas) }
-
-  /// How long an access token is good for.
-  package var accessTokenLifetime: Duration { .seconds(settings.number(.accessTokenSeconds)) }
-  /// How long a session lasts after its last refresh, and one that is opened.
-  package var sessionLifetime: Duration {
-    let idle = settings.number(.sessionDays) * 86_400
-    return .seconds(min(idle, longestSession ?? idle))
-  }
-
-  /// How many seconds a session lasts at most, however often it is refreshed; nil for ever.
-  var longestSession: Int? {
-    let days = settings.number(.sessionMaxDays)
-    return days == 0 ? nil : days * 86_400
-  }
 }
 
 package enum AppsQueries {

@@ -125,9 +125,9 @@ package enum DevicesQueries {
   /// It is a use of the session, as the exchange of a refresh token is: without, the limit of
   /// sessions would end it, and housekeeping remove an anonymous user, as if nobody came any more.
   /// - Parameter 6: the user; null for who is active.
-  /// - Parameter 7: how many seconds a session may last; null for ever.
+  /// - Parameter 7: how long a session may last; null for ever.
   static let refresh = Statement<
-    DevicePlaceRow, DeviceID, AppID, BinaryBytes, Int, Bool, String?, Int?
+    DevicePlaceRow, DeviceID, AppID, BinaryBytes, Duration, Bool, String?, Duration?
   >(
     "devices.refresh",
     """
@@ -136,13 +136,13 @@ package enum DevicesQueries {
       where d.device_id = p.device_id returning d.device_id, p.until
     ), session as (
       update sessions s set refreshed_at = now(),
-        expires_at = least(now() + $4::bigint * interval '1 second',
-          s.created_at + $7::bigint * interval '1 second')
+        expires_at = least(now() + $4::interval,
+          s.created_at + $7::interval)
       from device d cross join lateral device_places(d.device_id, $5::boolean) p
       where coalesce(p.user_id = $6::text, true) and (p.is_active or $5 and $6::text is not null)
         and p.chosen_at < d.until and s.user_id = p.user_id
         and s.session_id = p.session_id and s.ended_at is null
-        and ($7::bigint is null or s.created_at + $7::bigint * interval '1 second' > now())
+        and ($7::interval is null or s.created_at + $7::interval > now())
       returning s.session_id, s.device_id, s.scope, s.refresh_generation, s.refresh_salt, s.user_id
     )
     select s.session_id, s.device_id, s.scope, s.refresh_generation, s.refresh_salt, s.user_id

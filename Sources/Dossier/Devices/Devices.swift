@@ -129,10 +129,10 @@ package enum Devices {
       proof.id,
       context.app.id,
       proof.secret.hash(context.store.keys.master),
-      Int(context.app.sessionLifetime.components.seconds),
+      context.app.settings.sessionLifetime,
       context.app.settings.allowsSwitching,
       user?.text,
-      context.app.longestSession
+      context.app.settings.longestSession
     )
     guard let row = rows.first else { throw .deviceUnknown }
     guard let user = row.user, let live = row.live else { throw .unauthenticated(.sessionEnded) }

@@ -18,7 +18,7 @@ extension DocumentClass {
 
   func isReadable(by caller: Caller, in app: App) -> Bool {
     switch caller.authority {
-    case .session: self != .appMetadata || app.settings.flag(.appMetadataReadable)
+    case .session: self != .appMetadata || app.settings.isAppMetadataReadable
     case .program: caller.scopes.contains(readScope)
     }
   }

@@ -271,7 +271,7 @@ package enum Documents {
         await EventLoop.sleep(for: .milliseconds(Int.random(in: 0...(1 + attempt * 4))))
       }
     }
-    throw .overloaded(retryAfter: 1)
+    throw .overloaded(retryAfter: .seconds(1))
   }
 
   /// Deletes a document.

@@ -2,7 +2,7 @@ import EventLoop
 import JSON
 import Postgres
 
-/// How often something may be attempted: so many times at once, and then once each so many seconds.
+/// How often something may be attempted: so many times at once, and then once in each share of its window.
 ///
 /// Nobody is locked out: who has used an allowance up is slowed down, and it comes back by itself.
 struct Allowance {
@@ -11,8 +11,8 @@ struct Allowance {
   let subject: BinaryBytes
   /// How many attempts there are when none was made for long.
   let burst: Int
-  /// In how many seconds all of them come back.
-  let seconds: Int
+  /// In which all of them come back; whole seconds.
+  let window: Duration
   /// Whether an attempt that is let through is told how much is left.
   ///
   /// Not of what others use up too: it would tell of them.
@@ -22,14 +22,14 @@ struct Allowance {
   ///   - name: one of its kind among those of a request.
   ///   - subject: who or what attempts; the database sees a keyed hash of it.
   ///   - burst: at least 1.
-  ///   - seconds: at least 1.
+  ///   - window: at least a second.
   ///   - isTold: false for what strangers share.
   ///   - master: makes the hash.
   init(
     _ name: String,
     of subject: String...,
     burst: Int,
-    seconds: Int,
+    in window: Duration,
     isTold: Bool = true,
     _ master: MasterKey
   ) {
@@ -40,12 +40,12 @@ struct Allowance {
       master.attemptSubject(parts.map { "\($0.utf8.count):\($0)" }.joined())
     )
     self.burst = burst
-    self.seconds = seconds
+    self.window = window
     self.isTold = isTold
   }
 
   /// In microseconds.
-  fileprivate var whole: Int { seconds * 1_000_000 }
+  fileprivate var whole: Int { window.wholeSeconds * 1_000_000 }
   /// What one attempt costs, in microseconds.
   private var share: Int { whole / burst }
 
@@ -53,26 +53,26 @@ struct Allowance {
   fileprivate var json: JSON {
     [
       "subject": .string("\\x" + String(hexadecimal: subject.bytes)),
-      "burst": .number(JSONNumber(burst)), "seconds": .number(JSONNumber(seconds)),
+      "burst": .number(JSONNumber(burst)), "seconds": .number(JSONNumber(window.wholeSeconds)),
     ]
   }
 
   fileprivate func isUsedUp(_ ahead: Int) -> Bool { ahead + share > whole }
 
-  /// How many seconds to wait for the next attempt.
-  fileprivate func wait(_ ahead: Int) -> Int { max(1, Self.seconds(ahead + share - whole)) }
+  /// How long to wait for the next attempt.
+  fileprivate func wait(_ ahead: Int) -> Duration {
+    max(.seconds(1), .microseconds(ahead + share - whole))
+  }
 
   fileprivate func left(_ ahead: Int) -> RateLimit {
     RateLimit(
       name: name,
       quota: burst,
-      window: seconds,
+      window: window,
       remaining: min(max(0, (whole - ahead) / share), burst),
-      reset: Self.seconds(ahead)
+      reset: .microseconds(ahead)
     )
   }
-
-  private static func seconds(_ microseconds: Int) -> Int { (microseconds + 999_999) / 1_000_000 }
 }
 
 /// The allowances that one attempt uses: one attempt of each, or nothing.
@@ -108,7 +108,7 @@ struct Allowances {
       _ = try await context.store.write(AttemptQueries.giveBack, context.app.id, Self.list(spent))
     }
     for (allowance, _) in refusing { try await allowance.recordOnce(context) }
-    throw .tooManyAttempts(retryAfter: refusing.map { $0.wait($1) }.max() ?? 1)
+    throw .tooManyAttempts(retryAfter: refusing.map { $0.wait($1) }.max() ?? .seconds(1))
   }
 
   /// Whether there was one left of each, which is used; nothing of it is told to the client.
@@ -140,7 +140,7 @@ extension Allowance {
       "told-\(name)",
       of: String(hexadecimal: subject.bytes),
       burst: 1,
-      seconds: seconds,
+      in: window,
       context.store.keys.master
     )
     guard try await Allowances([once], context).spendUnseen() else { return }

@@ -23,8 +23,7 @@ struct FailureGuard {
     _ context: Context
   ) {
     let settings = context.app.settings
-    let burst = settings.number(.failuresPerIdentifier)
-    let seconds = settings.number(.failureMinutes) * 60
+    let burst = settings.failuresPerIdentifier
     let master = context.store.keys.master
     if isFamiliar, let device = context.device {
       let own = Allowance(
@@ -32,7 +31,7 @@ struct FailureGuard {
         of: identifier,
         device.id.text,
         burst: burst,
-        seconds: seconds,
+        in: settings.failureWindow,
         master
       )
       allowances = Allowances([own], context)
@@ -42,8 +41,8 @@ struct FailureGuard {
       Allowance.of(
         purpose,
         identifier,
-        anywhere: settings.number(.failuresPerIdentifierHourly),
-        in: 3_600,
+        anywhere: settings.failuresPerIdentifierHourly,
+        in: .seconds(3_600),
         context
       ),
       context
@@ -69,14 +68,14 @@ extension Allowance {
   ///   - purpose: each is counted for itself.
   ///   - identifier: counts also when it is nobody's.
   ///   - burst: from all networks.
-  ///   - seconds: in which those come back.
+  ///   - window: in which those come back.
   ///   - context: the app, with its limits, and where the call comes from.
   /// - Returns: the three.
   @EventLoop static func of(
     _ purpose: String,
     _ identifier: String,
     anywhere burst: Int,
-    in seconds: Int,
+    in window: Duration,
     _ context: Context
   ) -> [Allowance] {
     let settings = context.app.settings
@@ -86,15 +85,15 @@ extension Allowance {
         purpose,
         of: identifier,
         String(hexadecimal: context.origin.network),
-        burst: settings.number(.failuresPerIdentifier),
-        seconds: settings.number(.failureMinutes) * 60,
+        burst: settings.failuresPerIdentifier,
+        in: settings.failureWindow,
         master
       ),
       Allowance(
         "\(purpose)-anywhere",
         of: identifier,
         burst: burst,
-        seconds: seconds,
+        in: window,
         isTold: false,
         master
       ),
@@ -107,8 +106,8 @@ extension Allowance {
     Allowance(
       "\(purpose)-network",
       of: String(hexadecimal: context.origin.network),
-      burst: context.app.settings.number(.failuresPerAddress),
-      seconds: context.app.settings.number(.failureMinutes) * 60,
+      burst: context.app.settings.failuresPerAddress,
+      in: context.app.settings.failureWindow,
       context.store.keys.master
     )
   }

@@ -5,11 +5,11 @@ package struct RateLimit: Sendable {
   package let name: String
   /// How many there are when none was used for long.
   package let quota: Int
-  /// In how many seconds all of them come back.
-  package let window: Int
+  /// In which all of them come back.
+  package let window: Duration
   package let remaining: Int
-  /// How many seconds until none is missing.
-  package let reset: Int
+  /// How long until none is missing.
+  package let reset: Duration
 }
 
 /// What the guards of one request have said, for its answer.

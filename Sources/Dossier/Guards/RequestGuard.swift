@@ -12,8 +12,8 @@ enum RequestGuard {
       Allowance.of(
         "mail",
         key,
-        anywhere: 2 * settings.number(.failuresPerIdentifier),
-        in: settings.number(.failureMinutes) * 60,
+        anywhere: 2 * settings.failuresPerIdentifier,
+        in: settings.failureWindow,
         context
       ),
       context
@@ -27,8 +27,8 @@ enum RequestGuard {
     let allowance = Allowance(
       "anonymous",
       of: String(hexadecimal: context.origin.network),
-      burst: context.app.settings.number(.anonymousPerAddress),
-      seconds: 3_600,
+      burst: context.app.settings.anonymousPerAddress,
+      in: .seconds(3_600),
       context.store.keys.master
     )
     try await Allowances([allowance], context).spend()

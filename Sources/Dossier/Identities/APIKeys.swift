@@ -23,7 +23,7 @@ package enum APIKeys {
     if let fault = OperatorName.labelFault(in: name, at: "/name") { throw .invalid([fault]) }
     let id = APIKeyID()
     let key = Credential(.apiKey, of: caller.user, part: id)
-    let limit = context.app.settings.number(.apiKeysPerUser)
+    let limit = context.app.settings.apiKeysPerUser
     let master = context.store.keys.master
     let outcome = try await context.store.transaction { transaction async throws(DatabaseError) in
       // Keys made at once are counted one after the other.

@@ -46,7 +46,7 @@ import Outbound
       do throws(FetchError) {
         return try await (fetch ?? begin()).value.get()
       } catch .overloaded {
-        throw .overloaded(retryAfter: 1)
+        throw .overloaded(retryAfter: .seconds(1))
       } catch {
         failure = error
       }
@@ -57,7 +57,7 @@ import Outbound
     throw .issuerUnavailable(
       issuer,
       failure.map { "\($0)" } ?? "",
-      retryAfter: Int(rest / 1_000_000_000) + 1
+      retryAfter: .seconds(rest / 1_000_000_000 + 1)
     )
   }
 
@@ -75,7 +75,7 @@ import Outbound
         let set = Set(
           keys: keys,
           fetchedAt: now,
-          expires: now + UInt64(lifetime.components.seconds) * 1_000_000_000
+          expires: now + lifetime.nanoseconds
         )
         last = set
         failures = 0

@@ -21,7 +21,7 @@ extension Identities {
     let match = try await Users.match(credentials.password, address, context)
     guard let found = match.found, !found.isBlocked else { throw .wrongCredentials }
     if found.user == caller.user { return }
-    if context.app.settings.flag(.emailConfirmationRequired), !found.isConfirmed {
+    if context.app.settings.requiresEmailConfirmation, !found.isConfirmed {
       throw .emailUnconfirmed
     }
     let email = address.stored(credentials.email)

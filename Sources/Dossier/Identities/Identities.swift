@@ -32,7 +32,7 @@ import Postgres
     try await context.requireSession(of: caller)
     let address = try await EmailAddress(credentials.email, context)
     try await address.limitMail(context)
-    if context.app.settings.flag(.revealTakenEmails) {
+    if context.app.settings.revealsTakenEmails {
       let holder = try await context.store.read(
         IdentitiesQueries.holder,
         context.app.id,

@@ -1,16 +1,9 @@
 import Outbound
 
-/// The words of an app's mail of one kind, as its settings have them.
-struct AppMail {
-  private let subject: AppSetting
-  private let text: AppSetting
-
-  static let confirmation = AppMail(subject: .confirmSubject, text: .confirmText)
-  static let reset = AppMail(subject: .resetSubject, text: .resetText)
-  /// To the owner of an account, when a way in has changed.
-  static let change = AppMail(subject: .changeSubject, text: .changeText)
-  /// To who has proved an address that somebody else has named as its own.
-  static let taken = AppMail(subject: .takenSubject, text: .takenText)
+/// The words of an app's mail of one kind.
+struct AppMail: Sendable {
+  let subject: String
+  let text: String
 
   /// The mail to an address.
   ///
@@ -25,14 +18,13 @@ struct AppMail {
     _ app: App,
     _ values: [String: String] = [:]
   ) throws -> MailMessage {
-    let settings = app.settings
     let values = values.merging(["email": email, "app": app.name]) { $1 }
     let template = try MailTemplate(
-      subject: settings.text(subject),
-      text: settings.text(text),
+      subject: subject,
+      text: text,
       names: Set(values.keys)
     )
-    let sender = MailAddress(settings.text(.mailFrom), name: settings.text(.mailFromName))
+    let sender = MailAddress(app.settings.mailFrom, name: app.settings.mailFromName)
     return try template.message(from: sender, to: MailAddress(email), values: values)
   }
 }

@@ -26,8 +26,8 @@ package import Postgres
 
   /// Mails under way at once; all of them take less than a mail is given to one worker for.
   private static let most = 6
-  /// Seconds before each further attempt; the last one counts for all that follow.
-  private static let pauses = [2, 20, 60, 300, 900, 1_800, 3_600]
+  /// Before each further attempt; the last one counts for all that follow.
+  private static let pauses = [2, 20, 60, 300, 900, 1_800, 3_600].map(Duration.seconds)
 
   /// - Parameters:
   ///   - database: where the queue is.
@@ -128,12 +128,12 @@ package import Postgres
   }
 
   /// Some seconds more or less, lest all that waited for one relay come back together.
-  private static func pause(after attempts: Int) -> Int {
+  private static func pause(after attempts: Int) -> Duration {
     let pause = pauses[min(max(attempts, 1), pauses.count) - 1]
-    return pause + Int.random(in: 0...(pause / 4))
+    return pause + pause / 4 * Double.random(in: 0...1)
   }
 
-  private func putOff(_ due: DueMail, _ pause: Int?, _ reason: String) async {
+  private func putOff(_ due: DueMail, _ pause: Duration?, _ reason: String) async {
     if pause == nil {
       mailer.lose("\(due.id): \(reason)")
       tell(.lost)

@@ -12,7 +12,10 @@ struct MailedToken {
 
     var kind: Credential.Kind { self == .confirm ? .confirmation : .passwordReset }
     var lifetime: Duration { self == .confirm ? .seconds(86_400) : .seconds(3_600) }
-    fileprivate var mail: AppMail { self == .confirm ? .confirmation : .reset }
+
+    fileprivate func mail(of app: App) -> AppMail {
+      self == .confirm ? app.settings.confirmationMail : app.settings.resetMail
+    }
   }
 
   let purpose: Purpose
@@ -36,8 +39,7 @@ struct MailedToken {
 
   @EventLoop var app: AppID { context.app.id }
   @EventLoop var hash: BinaryBytes { token.hash(context.store.keys.master) }
-  /// In seconds.
-  var lifetime: Int { Int(purpose.lifetime.components.seconds) }
+  var lifetime: Duration { purpose.lifetime }
 
   /// Queues its mail, and with it the token, which counts from then on.
   ///
@@ -47,7 +49,7 @@ struct MailedToken {
     let message: MailMessage
     do {
       let values = ["token": token.text(context.store.keys.master)]
-      message = try purpose.mail.message(to: email, context.app, values)
+      message = try purpose.mail(of: context.app).message(to: email, context.app, values)
     } catch {
       return context.store.mailer.lose("\(error)")
     }
@@ -74,13 +76,13 @@ struct MailedClaim: RowDecodable {
 package enum MailTokenQueries {
   /// Queues the mail of a token together with it; it is of no use longer than the token is good.
   static let write = Statement<
-    NoRow, UserID, String, BinaryBytes, String, Int, MailID, AppID, BinaryBytes
+    NoRow, UserID, String, BinaryBytes, String, Duration, MailID, AppID, BinaryBytes
   >(
     "mail_tokens.write",
     """
     with token as (
       insert into mail_tokens (user_id, purpose, token_hash, email, expires_at)
-      values ($1, $2, $3, btrim($4), now() + $5::bigint * interval '1 second')
+      values ($1, $2, $3, btrim($4), now() + $5::interval)
       returning user_id, purpose, token_hash, expires_at
     )
     insert into mails (mail_id, app_id, kind, sealed, user_id, token_hash, expires_at)
@@ -90,27 +92,27 @@ package enum MailTokenQueries {
 
   /// What a token that is good was mailed for; it stays good.
   ///
-  /// - Parameter 5: for how many seconds it must be good still.
-  static let look = Statement<MailedClaim, UserID, String, BinaryBytes, AppID, Int>(
+  /// - Parameter 5: for how long it must be good still.
+  static let look = Statement<MailedClaim, UserID, String, BinaryBytes, AppID, Duration>(
     "mail_tokens.look",
     """
     select t.email, email_key(t.email), p.hash
     from mail_tokens t join users u on u.user_id = t.user_id
     left join passwords p on p.user_id = t.user_id
     where t.user_id = $1 and t.purpose = $2 and t.token_hash = $3
-      and t.expires_at > now() + $5::bigint * interval '1 second'
+      and t.expires_at > now() + $5::interval
       and u.app_id = $4 and u.blocked_at is null
     """
   )
 
   /// Uses a token up, and the others of its purpose with it; one row when it was good as for `look`.
-  static let take = Statement<String, UserID, String, BinaryBytes, AppID, Int>(
+  static let take = Statement<String, UserID, String, BinaryBytes, AppID, Duration>(
     "mail_tokens.take",
     """
     with taken as (
       delete from mail_tokens t using users u
       where t.user_id = $1 and t.purpose = $2 and t.token_hash = $3
-        and t.expires_at > now() + $5::bigint * interval '1 second'
+        and t.expires_at > now() + $5::interval
         and u.user_id = t.user_id and u.app_id = $4 and u.blocked_at is null
       returning t.user_id, t.email
     ), others as (

@@ -1,11 +1,11 @@
 package import Postgres
 
 package enum OutboxQueries {
-  static let add = Statement<NoRow, MailID, AppID, String, BinaryBytes, Int>(
+  static let add = Statement<NoRow, MailID, AppID, String, BinaryBytes, Duration>(
     "outbox.add",
     """
     insert into mails (mail_id, app_id, kind, sealed, expires_at)
-    values ($1, $2, $3, $4, now() + $5::bigint * interval '1 second')
+    values ($1, $2, $3, $4, now() + $5::interval)
     """
   )
 
@@ -45,11 +45,11 @@ package enum OutboxQueries {
     """
   )
 
-  /// Puts a mail off by so many seconds; null gives it up.
-  static let putOff = Statement<NoRow, MailID, Int?, String>(
+  /// Puts a mail off for so long; null gives it up.
+  static let putOff = Statement<NoRow, MailID, Duration?, String>(
     "outbox.put_off",
     """
-    update mails set next_attempt_at = now() + $2::bigint * interval '1 second', last_error = $3
+    update mails set next_attempt_at = now() + $2::interval, last_error = $3
     where mail_id = $1
     """
   )

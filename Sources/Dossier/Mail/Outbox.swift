@@ -5,8 +5,8 @@ package import Postgres
 
 /// The queue of mail in the database, as operators see it.
 package enum Outbox {
-  /// How long a mail is tried, in seconds; one with a token no longer than that is good.
-  static let patience = 86_400
+  /// How long a mail is tried; one with a token no longer than that is good.
+  static let patience = Duration.seconds(86_400)
 
   /// Mails in the queue, the oldest first: `id, app, kind, to, attempts, next_attempt_at,
   /// last_error, created_at, expires_at` each, as JSON.

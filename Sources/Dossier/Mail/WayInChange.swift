@@ -138,7 +138,7 @@ struct WayInNotice {
     guard let email, let app else { return }
     let values = ["change": change, "advice": advice]
     do {
-      let message = try AppMail.change.message(to: email, app, values)
+      let message = try app.settings.changeMail.message(to: email, app, values)
       try await store.queue(message, .change, of: app.id, in: transaction)
     } catch let error as DatabaseError {
       throw error

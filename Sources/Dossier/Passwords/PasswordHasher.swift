@@ -78,7 +78,7 @@ package import EventLoop
     do throws(BlockingPoolError) {
       return try await pool.run(work)
     } catch {
-      throw .overloaded(retryAfter: 1)
+      throw .overloaded(retryAfter: .seconds(1))
     }
   }
 }

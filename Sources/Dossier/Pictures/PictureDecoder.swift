@@ -43,7 +43,9 @@ import PictureContract
     let run: Result<Program.Outcome, PictureFailure>
     do throws(BlockingPoolError) {
       run = try await pool.run { [program, deadline] in
-        guard EventLoop.now() < latest else { return .failure(.overloaded(retryAfter: 5)) }
+        guard EventLoop.now() < latest else {
+          return .failure(.overloaded(retryAfter: .seconds(5)))
+        }
         do throws(EventLoopError) {
           // The header line takes less than 64 bytes.
           let limit = PictureLimits.output + 64
@@ -53,7 +55,7 @@ import PictureContract
         }
       }
     } catch {
-      throw .overloaded(retryAfter: 5)
+      throw .overloaded(retryAfter: .seconds(5))
     }
     let outcome = try run.get()
     guard outcome.ending == .exited(PictureStatus.success.rawValue) else {
@@ -80,7 +82,7 @@ extension PictureFailure {
         )
     case .outOfTime: self = .tooSlow
     // The system was short of memory.
-    case .killed(SIGKILL): self = .overloaded(retryAfter: 5)
+    case .killed(SIGKILL): self = .overloaded(retryAfter: .seconds(5))
     case .killed(let signal): self = .hostile(signal: signal)
     case .tooMuchOutput: self = .hostile(signal: 0)
     }

@@ -44,7 +44,7 @@ import Postgres
     do throws(BlockingPoolError) {
       return try await pool.run(work)
     } catch {
-      throw .overloaded(retryAfter: 1)
+      throw .overloaded(retryAfter: .seconds(1))
     }
   }
 }

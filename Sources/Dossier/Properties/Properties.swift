@@ -27,7 +27,7 @@ package enum Properties {
     of caller: Caller,
     _ context: Context
   ) async throws(Failure) -> [Property] {
-    let faults = faults(in: change, context.app.settings.number(.propertyStringLength))
+    let faults = faults(in: change, context.app.settings.propertyStringLength)
     guard faults.isEmpty else { throw .invalid(faults) }
     guard change.count <= PropertySet.changeLimit else {
       throw .tooManyProperties(limit: PropertySet.limit)

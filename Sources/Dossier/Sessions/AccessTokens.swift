@@ -48,7 +48,7 @@ internal import JWTKit
     claims["app"] = .string(caller.app.text)
     claims["scope"] = .string(caller.scopes.text)
     claims["iat"] = .number(JSONNumber(now))
-    claims["exp"] = .number(JSONNumber(now + Int(lifetime.components.seconds)))
+    claims["exp"] = .number(JSONNumber(now + lifetime.wholeSeconds))
     let header = Array(#"{"alg":"ES256","typ":"JWT","kid":"\#(signer.keyID)"}"#.utf8)
     let signed = header.base64URL + "." + JSON.object(claims).serialized().base64URL
     do {

@@ -32,15 +32,15 @@ extension Sessions {
     of caller: Caller,
     _ context: Context
   ) async throws(Failure) {
-    let seconds = context.app.settings.number(.reauthenticationMinutes) * 60
+    let age = context.app.settings.proofLifetime
     let rows = try await context.store.read(
       FreshProofQueries.isFresh,
       caller.user,
       caller.authority,
-      seconds
+      age
     )
     guard let isFresh = rows.first else { throw caller.gone }
-    guard isFresh else { throw .reauthenticationRequired(maxAge: seconds) }
+    guard isFresh else { throw .reauthenticationRequired(maxAge: age) }
   }
 
   /// Takes a fresh proof of the caller, verified as at a login, and goes on in a new session.
@@ -113,7 +113,7 @@ extension Sessions {
       reason,
       proof.provider,
       BinaryBytes(Credential.salt()),
-      Int(context.app.sessionLifetime.components.seconds),
+      context.app.settings.sessionLifetime,
       context.origin.address,
       context.origin.agent,
       key(of: proof.provider, proof.evidence),
@@ -134,10 +134,10 @@ extension Sessions {
     case .token(let token):
       try context.requireOpen(.jwt)
       let external = try await context.store.external.identity(of: token, context)
-      let minutes = context.app.settings.number(.reauthenticationMinutes)
-      guard external.authenticatedAt > time(nil) - minutes * 60 else {
+      let age = context.app.settings.proofLifetime.wholeSeconds
+      guard external.authenticatedAt > time(nil) - age else {
         throw .invalidExternalToken(
-          "its auth_time, or without one its iat, is more than \(minutes) minutes ago"
+          "its auth_time, or without one its iat, is more than \(age / 60) minutes ago"
         )
       }
       let holder = try await context.store.read(
@@ -180,12 +180,12 @@ extension Sessions {
 
 package enum FreshProofQueries {
   /// One row when the session counts.
-  static let isFresh = Statement<Bool, UserID, Authority, Int>(
+  static let isFresh = Statement<Bool, UserID, Authority, Duration>(
     "fresh_proof.is_fresh",
     """
     select exists (
         select from sessions s where s.user_id = c.user_id and s.session_id = $2
-          and (s.authenticated_at > now() - $3::bigint * interval '1 second'
+          and (s.authenticated_at > now() - $3::interval
             or s.provider = 'anonymous' and not exists (
               select from identities i
               where i.user_id = c.user_id and i.provider not in ('anonymous', 'api-key'))))

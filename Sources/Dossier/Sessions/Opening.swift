@@ -56,11 +56,11 @@ import Postgres
       proof.provider,
       style.scopes.text,
       BinaryBytes(salt),
-      Int(context.app.sessionLifetime.components.seconds),
+      context.app.settings.sessionLifetime,
       context.origin.address,
       context.origin.agent,
       Devices.limit,
-      context.app.settings.number(.sessionsPerUser),
+      context.app.settings.sessionsPerUser,
       Sessions.key(of: proof.provider, proof.evidence),
       proof.authenticatedAt
     )

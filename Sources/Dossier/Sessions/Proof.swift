@@ -90,10 +90,12 @@ extension Sessions {
       }
     } catch .identityTaken where proof.again != nil {
       // It came twice at once, and the other was first.
-      guard let other = try await proof.again?() else { throw .unavailable(retryAfter: 1) }
+      guard let other = try await proof.again?() else {
+        throw .unavailable(retryAfter: .seconds(1))
+      }
       return try await open(for: other, as: style, context)
     }
-    guard isOpened else { throw proof.refusal ?? .overloaded(retryAfter: 1) }
+    guard isOpened else { throw proof.refusal ?? .overloaded(retryAfter: .seconds(1)) }
     proof.aftermath?()
     return try await opening.grant()
   }

@@ -92,7 +92,8 @@ package enum SessionsQueries {
   /// - Parameter 13: the API key that logs in; null for none.
   /// - Parameter 14: when the user proved who it is, in seconds since 1970; null for now.
   static let open = Statement<
-    String, UserID, SessionID, DeviceID, AppID, String, String, BinaryBytes, Int, String?, String?,
+    String, UserID, SessionID, DeviceID, AppID, String, String, BinaryBytes, Duration, String?,
+    String?,
     Int, Int, APIKeyID?, Int?
   >(
     "sessions.open",
@@ -124,7 +125,7 @@ package enum SessionsQueries {
     insert into sessions (
       user_id, session_id, device_id, app_id, provider, scope, refresh_salt, expires_at, address,
       agent, key_id, authenticated_at)
-    select $1, $2, $3, $4, $5, $6, $7, now() + $8::bigint * interval '1 second', $9::inet, $10, $13,
+    select $1, $2, $3, $4, $5, $6, $7, now() + $8::interval, $9::inet, $10, $13,
       least(coalesce(to_timestamp($14::bigint), now()), now())
     from room
     returning session_id
@@ -139,7 +140,8 @@ package enum SessionsQueries {
   /// - Parameter 4: why the one before ends.
   /// - Parameters 5, 10, 11: as 5, 13 and 14 of `open`.
   static let renew = Statement<
-    LiveSession, UserID, SessionID, SessionID, String, String, BinaryBytes, Int, String?, String?,
+    LiveSession, UserID, SessionID, SessionID, String, String, BinaryBytes, Duration, String?,
+    String?,
     APIKeyID?, Int?
   >(
     "sessions.renew",
@@ -153,7 +155,7 @@ package enum SessionsQueries {
       user_id, session_id, device_id, app_id, client_id, provider, scope, refresh_salt, expires_at,
       address, agent, key_id, authenticated_at)
     select $1, $3, device_id, app_id, client_id, $5, scope, $6,
-      now() + $7::bigint * interval '1 second', $8::inet, $9, $10,
+      now() + $7::interval, $8::inet, $9, $10,
       least(coalesce(to_timestamp($11::bigint), now()), now())
     from old
     returning session_id, device_id, scope, refresh_generation, refresh_salt
@@ -172,29 +174,31 @@ package enum SessionsQueries {
   /// Steps to the next refresh token; no row when the one shown is not the current one, or when the
   /// session has lasted for as long as one may.
   ///
-  /// - Parameter 7: how many seconds that is; null for ever.
-  static let rotate = Statement<LiveSession, UserID, SessionID, AppID, BinaryBytes, Int, Int, Int?>(
+  /// - Parameter 7: how long that is; null for ever.
+  static let rotate = Statement<
+    LiveSession, UserID, SessionID, AppID, BinaryBytes, Int, Duration, Duration?
+  >(
     "sessions.rotate",
     """
     update sessions s set refresh_generation = s.refresh_generation + 1, refreshed_at = now(),
-      expires_at = least(now() + $6::bigint * interval '1 second',
-        s.created_at + $7::bigint * interval '1 second')
+      expires_at = least(now() + $6::interval,
+        s.created_at + $7::interval)
     from caller($1, $2) c
     where s.user_id = c.user_id and s.session_id = $2 and s.app_id = $3 and s.refresh_salt = $4
       and s.refresh_generation = $5 and s.ended_at is null
-      and ($7::bigint is null or s.created_at + $7::bigint * interval '1 second' > now())
+      and ($7::interval is null or s.created_at + $7::interval > now())
     returning s.session_id, s.device_id, s.scope, s.refresh_generation, s.refresh_salt
     """
   )
 
   /// Finds the session of a token that is not its current one.
   static let superseded = Statement<
-    SupersededSession, UserID, SessionID, AppID, BinaryBytes, Int, Int
+    SupersededSession, UserID, SessionID, AppID, BinaryBytes, Int, Duration
   >(
     "sessions.superseded",
     """
     select s.session_id, s.device_id, s.scope, s.refresh_generation, s.refresh_salt,
-      s.refresh_generation = $5 + 1 and s.refreshed_at > now() - $6::bigint * interval '1 second'
+      s.refresh_generation = $5 + 1 and s.refreshed_at > now() - $6::interval
     from caller($1, $2) c join sessions s on s.user_id = c.user_id and s.session_id = $2
     where s.app_id = $3 and s.refresh_salt = $4
     """

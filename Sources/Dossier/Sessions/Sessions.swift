@@ -44,8 +44,8 @@ import Postgres
       context.app.id,
       BinaryBytes(token.salt),
       token.number,
-      Int(context.app.sessionLifetime.components.seconds),
-      context.app.longestSession
+      context.app.settings.sessionLifetime,
+      context.app.settings.longestSession
     )
     if let live = rotated.first { return try await grant(live, of: user, as: style, context) }
     // On the exclusive lane: this must see what a rotation that came first has committed.
@@ -56,7 +56,7 @@ import Postgres
       context.app.id,
       BinaryBytes(token.salt),
       token.number,
-      Int(grace.components.seconds)
+      grace
     )
     guard let found = superseded.first else { throw .invalidRefreshToken }
     if found.isRepeated { return try await grant(found.live, of: user, as: style, context) }
@@ -82,7 +82,7 @@ import Postgres
       app: context.app.id,
       scopes: Scopes(live.scope)
     )
-    let lifetime = context.app.accessTokenLifetime
+    let lifetime = context.app.settings.accessTokenLifetime
     let refreshToken = Credential(
       .refreshToken,
       of: user,

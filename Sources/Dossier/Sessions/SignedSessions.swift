@@ -17,13 +17,13 @@ extension AccessTokens {
   /// - Parameters:
   ///   - caller: whose session.
   ///   - claims: beside those that are looked at.
-  ///   - seconds: for how long it is good.
+  ///   - lifetime: for how long it is good.
   ///   - store: has the master key.
   /// - Returns: a JWT.
   package func signedRefreshToken(
     of caller: Caller,
     with claims: JSONObject,
-    seconds: Int,
+    lifetime: Duration,
     _ store: Store
   ) -> String {
     var claims = claims
@@ -32,7 +32,7 @@ extension AccessTokens {
     claims["did"] = .string(caller.device?.text ?? "")
     claims["app"] = .string(caller.app.text)
     claims["iat"] = .number(JSONNumber(time(nil)))
-    claims["exp"] = .number(JSONNumber(time(nil) + seconds))
+    claims["exp"] = .number(JSONNumber(time(nil) + lifetime.wholeSeconds))
     let signed = Self.head + "." + JSON.object(claims).serialized().base64URL
     let mark = store.keys.master.mark(of: Self.tag + Array(signed.utf8), by: 0)
     return signed + "." + mark.base64URL
@@ -85,8 +85,8 @@ extension Sessions {
       SignedSessionQueries.renew,
       caller.user,
       caller.authority,
-      Int(context.app.sessionLifetime.components.seconds),
-      context.app.longestSession
+      context.app.settings.sessionLifetime,
+      context.app.settings.longestSession
     )
     if renewed.isEmpty { throw caller.gone }
   }
@@ -95,16 +95,16 @@ extension Sessions {
 package enum SignedSessionQueries {
   /// One row when the session counts, and has not lasted for as long as one may.
   ///
-  /// - Parameter 4: how many seconds that is; null for ever.
-  static let renew = Statement<String, UserID, Authority, Int, Int?>(
+  /// - Parameter 4: how long that is; null for ever.
+  static let renew = Statement<String, UserID, Authority, Duration, Duration?>(
     "signed_sessions.renew",
     """
     update sessions s set refreshed_at = now(),
-      expires_at = least(now() + $3::bigint * interval '1 second',
-        s.created_at + $4::bigint * interval '1 second')
+      expires_at = least(now() + $3::interval,
+        s.created_at + $4::interval)
     from caller($1, $2) c
     where s.user_id = c.user_id and s.session_id = $2 and s.ended_at is null
-      and ($4::bigint is null or s.created_at + $4::bigint * interval '1 second' > now())
+      and ($4::interval is null or s.created_at + $4::interval > now())
     returning s.session_id
     """
   )

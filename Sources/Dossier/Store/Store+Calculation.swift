@@ -26,8 +26,8 @@ extension Store {
       return try await calculator.run(for: owner, until: latest, work)
     } catch {
       switch error {
-      case .shareTaken: throw .tooManyAtOnce(retryAfter: 1)
-      case .full, .late, .abandoned: throw .overloaded(retryAfter: 1)
+      case .shareTaken: throw .tooManyAtOnce(retryAfter: .seconds(1))
+      case .full, .late, .abandoned: throw .overloaded(retryAfter: .seconds(1))
       }
     }
   }

@@ -29,7 +29,7 @@ struct ClaimLimit {
 
   /// What the one too many is told: the same as who has tried too often.
   @EventLoop var failure: Failure {
-    .tooManyAttempts(retryAfter: context.app.settings.number(.failureMinutes) * 60)
+    .tooManyAttempts(retryAfter: context.app.settings.failureWindow)
   }
 }
 

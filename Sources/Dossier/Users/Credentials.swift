@@ -48,7 +48,7 @@ package struct Credentials: Sendable {
     at pointer: String,
     _ app: App
   ) -> Fault? {
-    let shortest = app.settings.number(.passwordMinLength)
+    let shortest = app.settings.passwordMinLength
     if password.unicodeScalars.count < shortest || password.utf8.count > longestPassword {
       let rule =
         "A password has at least \(shortest) characters and at most \(longestPassword) bytes."
@@ -61,7 +61,7 @@ package struct Credentials: Sendable {
     case .success: break
     }
     let local = email?.split(separator: "@").first.map(String.init)
-    let names = [email, local, app.name, app.settings.text(.mailFromName)].compactMap(\.self)
+    let names = [email, local, app.name, app.settings.mailFromName].compactMap(\.self)
     guard names.contains(where: { $0.utf8.count >= shortestName && password.containsFolded($0) })
     else { return nil }
     let rule = "A password has neither the email address nor the name of the app in it."

@@ -177,8 +177,8 @@ struct ShownToken {
   let claim: MailedClaim
   private let purpose: MailedToken.Purpose
   private let hash: BinaryBytes
-  /// How many seconds it must be good for still.
-  private let left: Int
+  /// How long it must be good for still.
+  private let left: Duration
 
   /// Finds what it was mailed for, and leaves it good.
   ///
@@ -200,7 +200,7 @@ struct ShownToken {
       self.purpose = purpose
       user = token.owner()
       hash = token.hash(master)
-      left = Int((purpose.lifetime - (lifetime ?? purpose.lifetime)).components.seconds)
+      left = purpose.lifetime - (lifetime ?? purpose.lifetime)
       let found = try await context.store.read(
         MailTokenQueries.look,
         user,

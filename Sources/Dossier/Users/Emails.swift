@@ -83,7 +83,7 @@ package enum Emails {
   ) async throws(Failure) {
     let message: MailMessage
     do {
-      message = try AppMail.taken.message(to: email, context.app)
+      message = try context.app.settings.takenMail.message(to: email, context.app)
     } catch {
       return context.store.mailer.lose("\(error)")
     }

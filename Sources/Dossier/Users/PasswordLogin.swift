@@ -33,7 +33,7 @@ extension Users {
   ) async throws(Failure) {
     guard let proof = try await register(credentials, isLogin: false, context) else { return }
     if let make = proof.preparation, try await !context.store.transaction(make) {
-      throw proof.refusal ?? .overloaded(retryAfter: 1)
+      throw proof.refusal ?? .overloaded(retryAfter: .seconds(1))
     }
     proof.aftermath?()
   }
@@ -48,7 +48,7 @@ extension Users {
     let address = try await EmailAddress(credentials.email, context)
     try await address.limitMail(context)
     let match = try await match(credentials.password, address, context)
-    let isRequired = context.app.settings.flag(.emailConfirmationRequired)
+    let isRequired = context.app.settings.requiresEmailConfirmation
     if let found = match.found {
       try await requireUnblocked(found, context)
       if isRequired {
@@ -61,7 +61,7 @@ extension Users {
       }
       return proof
     }
-    if match.holder != nil, context.app.settings.flag(.revealTakenEmails) { throw .emailTaken }
+    if match.holder != nil, context.app.settings.revealsTakenEmails { throw .emailTaken }
     let user = UserID()
     let proof = Proof(of: user, by: "password", on: try await Devices.admit(user, context))
     let limit = ClaimLimit(address.key, context)
@@ -116,7 +116,7 @@ extension Users {
     _ match: Match,
     _ context: Context
   ) async throws(Failure) -> Proof {
-    if context.app.settings.flag(.emailConfirmationRequired), !found.isConfirmed {
+    if context.app.settings.requiresEmailConfirmation, !found.isConfirmed {
       throw .emailUnconfirmed
     }
     let device = try await Devices.admit(found.user, context)

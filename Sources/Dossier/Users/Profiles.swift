@@ -97,7 +97,7 @@ package import Postgres
         continue
       }
     }
-    throw .overloaded(retryAfter: 1)
+    throw .overloaded(retryAfter: .seconds(1))
   }
 
   nonisolated static func fault(_ name: String, _ value: JSON) -> Fault? {

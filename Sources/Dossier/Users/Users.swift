@@ -67,7 +67,7 @@ package enum Users {
 
 extension Context {
   /// - Throws: `.wayInClosed` when the app does not let users come that way.
-  func requireOpen(_ wayIn: AppSetting) throws(Failure) {
-    guard app.settings.flag(wayIn) else { throw .wayInClosed(wayIn.rawValue) }
+  func requireOpen(_ way: WayIn) throws(Failure) {
+    guard app.settings.isOpen(way) else { throw .wayInClosed(way.rawValue) }
   }
 }

@@ -21,11 +21,11 @@ extension Shape {
 
   /// Made of the settings themselves.
   static let settings = Shape.object(
-    members: AppSetting.allCases.map { ($0.rawValue, shape(of: $0)) }
+    members: AppSetting.all.map { ($0.name, shape(of: $0)) }
   ).named("Settings", "What an operator chooses for an app.")
 
   static let settingsPatch = Shape.object(
-    optional: AppSetting.allCases.map { ($0.rawValue, value(of: $0).orNull) },
+    optional: AppSetting.all.map { ($0.name, value(of: $0).orNull) },
     isClosed: true
   ).named("SettingsPatch", "Settings to change; null puts one back to its default.")
 
@@ -36,9 +36,9 @@ extension Shape {
   private static func value(of setting: AppSetting) -> Shape {
     switch setting.rule {
     case .flag: .flag
-    case .number(let range, _): .integer(range)
-    case .choice(let choices, _): .choice(choices)
-    case .text(let limit, _): .text(1...limit)
+    case .number(let range): .integer(range)
+    case .choice(let choices): .choice(choices)
+    case .text(let limit): .text(1...limit)
     case .address, .collection: .text
     case .field: .text(1...100)
     case .origins: .list(of: .text, atMost: 100).like(["https://app.example.com"])

@@ -6,9 +6,10 @@ package import JSON
 extension AppRecord {
   /// With the settings in force, and the names of those that are not left to their defaults.
   package var json: JSON {
-    [
+    let listed = settings.listed
+    return [
       "id": .string(id.text), "name": .string(name), "hosts": .array(hosts.map(JSON.string)),
-      "settings": .object(settings.json), "chosen": .array(settings.chosenNames.map(JSON.string)),
+      "settings": .object(listed.values), "chosen": .array(listed.chosen.map(JSON.string)),
       "version": .number(JSONNumber(version)), "created_at": .string(createdAt.text),
       "updated_at": .string(updatedAt.text),
     ]

@@ -1,16 +1,48 @@
 package import JSON
 import Outbound
 
-extension AppSetting {
+/// What an operator can choose for an app, as `AppSettings` declares it.
+package struct AppSetting: Sendable {
+  package let name: String
+  package let rule: SettingRule
+  /// For people.
+  package let meaning: String
+
+  /// In the order in which people are told of them.
+  package static let all: [AppSetting] = {
+    var reader = SettingsReader(JSONObject(), isListing: true)
+    _ = AppSettings(&reader)
+    return reader.settings
+  }()
+
+  package static func named(_ name: String) -> AppSetting? {
+    all.first { $0.name.hasSameBytes(as: name) }
+  }
+}
+
+/// What the value of a setting must be.
+package enum SettingRule: Sendable {
+  case flag
+  case number(ClosedRange<Int>)
+  case choice([String])
+  /// At most so many characters.
+  case text(Int)
+  case address
+  /// `service/database/collection`, or nothing.
+  case collection
+  /// The name of a field of a document.
+  case field
+  case origins
+
   /// Reads a value as somebody types it: `null` for the default, JSON where it is JSON of the
   /// setting's type, any other text as it is; origins one beside the other.
   package func value(of text: String) -> JSON {
     guard let json = try? JSON.parse(Array(text.utf8)) else {
-      if case .origins = rule { return AllowedOrigin.list(typed: text) }
+      if case .origins = self { return AllowedOrigin.list(typed: text) }
       return .string(text)
     }
     let isFit =
-      switch rule {
+      switch self {
       case .flag: json.bool != nil
       case .number: json.number != nil
       case .choice, .text, .address, .collection, .field: json.string != nil
@@ -21,15 +53,15 @@ extension AppSetting {
 
   /// Code and detail of what is wrong with a value; nil when nothing is.
   func fault(_ value: JSON) -> (String, String)? {
-    switch rule {
+    switch self {
     case .flag: value.bool == nil ? ("type", "This setting is true or false.") : nil
-    case .number(let range, _):
+    case .number(let range):
       value.number?.int.map(range.contains) == true
         ? nil : ("range", "This setting is a whole number in \(range).")
-    case .choice(let choices, _):
+    case .choice(let choices):
       value.string.map(choices.contains) == true
         ? nil : ("choice", "This setting is one of \(choices.joined(separator: ", ")).")
-    case .text(let limit, _):
+    case .text(let limit):
       value.string.map { (1...limit).contains($0.unicodeScalars.count) } == true
         ? nil : ("length", "This setting is a text of 1 to \(limit) characters.")
     case .address:

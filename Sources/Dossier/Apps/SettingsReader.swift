@@ -1,0 +1,106 @@
+import JSON
+
+/// Reads the settings of an app one by one, and notes what each of them is.
+///
+/// A stored value that a setting does not take counts as not chosen, in all that is told of it too:
+/// an earlier version of the program may have had wider bounds.
+struct SettingsReader {
+  let chosen: JSONObject
+  /// Whether somebody asks for more than the values.
+  private let isListing: Bool
+  private(set) var settings: [AppSetting] = []
+  private(set) var json = JSONObject()
+  private(set) var chosenNames: [String] = []
+
+  init(_ chosen: JSONObject, isListing: Bool = false) {
+    self.chosen = chosen
+    self.isListing = isListing
+  }
+
+  mutating func flag(_ name: String, _ usual: Bool, _ meaning: String) -> Bool {
+    take(name, .flag, .bool(usual), meaning, \.bool) ?? usual
+  }
+
+  mutating func number(
+    _ name: String,
+    _ range: ClosedRange<Int>,
+    _ usual: Int,
+    _ meaning: String
+  ) -> Int {
+    take(name, .number(range), .number(JSONNumber(usual)), meaning) { $0.number?.int } ?? usual
+  }
+
+  /// What the settings of time count.
+  enum TimeUnit: Int {
+    case seconds = 1
+    case minutes = 60
+    case days = 86_400
+  }
+
+  mutating func duration(
+    _ name: String,
+    _ unit: TimeUnit,
+    _ range: ClosedRange<Int>,
+    _ usual: Int,
+    _ meaning: String
+  ) -> Duration {
+    .seconds(number(name, range, usual, meaning) * unit.rawValue)
+  }
+
+  /// A number that statements look up where the apps are stored, and nobody else.
+  mutating func ofDatabase(
+    _ name: String,
+    _ range: ClosedRange<Int>,
+    _ usual: Int,
+    _ meaning: String
+  ) {
+    _ = number(name, range, usual, meaning)
+  }
+
+  /// One of several words, of which the first is usual.
+  mutating func choice(_ name: String, _ choices: [String], _ meaning: String) -> String {
+    text(name, .choice(choices), choices[0], meaning)
+  }
+
+  mutating func text(
+    _ name: String,
+    _ rule: SettingRule,
+    _ usual: String,
+    _ meaning: String
+  ) -> String {
+    take(name, rule, .string(usual), meaning, \.string) ?? usual
+  }
+
+  mutating func origins(_ name: String, _ meaning: String) -> [String] {
+    take(name, .origins, [], meaning) { $0.array?.compactMap(\.string) } ?? []
+  }
+
+  /// The two settings of a mail.
+  mutating func mail(
+    _ name: String,
+    _ subject: String,
+    _ text: String,
+    _ meaning: String
+  ) -> AppMail {
+    AppMail(
+      subject: self.text("\(name)_subject", .text(200), subject, meaning),
+      text: self.text("\(name)_text", .text(20_000), text, meaning)
+    )
+  }
+
+  private mutating func take<Value>(
+    _ name: String,
+    _ rule: SettingRule,
+    _ usual: JSON,
+    _ meaning: String,
+    _ read: (JSON) -> Value?
+  ) -> Value? {
+    let value = chosen[name].flatMap { rule.fault($0) == nil ? $0 : nil }
+    if isListing {
+      settings.append(AppSetting(name: name, rule: rule, meaning: meaning))
+      json[name] = value ?? usual
+      if value != nil { chosenNames.append(name) }
+    }
+    return value.flatMap(read)
+  }
+}
