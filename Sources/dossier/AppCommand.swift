@@ -7,7 +7,7 @@ struct AppCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "app",
     abstract: "Apps, their settings and host names.",
-    subcommands: [Create.self, List.self, Show.self, Set.self, Host.self]
+    subcommands: [Create.self, List.self, Show.self, Set.self, Host.self, Delete.self]
   )
 
   struct Create: ParsableCommand {
@@ -127,6 +127,42 @@ struct AppCommand: ParsableCommand {
       case .remove: change.hosts = .remove(hosts)
       }
       common.change(name, change, ifVersion: nil)
+    }
+  }
+}
+
+extension AppCommand {
+  struct Delete: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Deletes an app with all its users and their data, for good.",
+      discussion: """
+        Users go a hundred at a time, and the app last: when it is interrupted, run it again. That it \
+        was done stays in the trail of the deployment; the app's own trail goes with it. What nginx \
+        and the clients say of the app has to be changed by hand.
+        """
+    )
+    @OptionGroup var common: CommonOptions
+    @OptionGroup var consent: Consent
+
+    @Argument(help: "Its name.")
+    var name: String
+
+    func run() throws {
+      common.settings.run(common.output.output, isLarge: true) {
+        session async throws(CommandFailure) in
+        let app = try await session.record(of: name)
+        guard name != session.usualApp else { throw .usualApp(name) }
+        try consent.ask("Delete the app \(name) with all its users and their data, for good?")
+        let line = ProgressLine()
+        let count = try await session.doing { administrator async throws(Failure) in
+          // A worker that is asked for nothing meanwhile reads the apps anew when it is.
+          try await Apps.delete(app, known: session.appAge * 2, by: administrator) {
+            line.update(rows: $0, "\($0) users")
+          }
+        }
+        line.clear()
+        return Outcome(["name": .string(name), "users": .number(JSONNumber(count))])
+      }
     }
   }
 }

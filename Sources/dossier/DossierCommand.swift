@@ -5,12 +5,15 @@ import Configuration
 @main struct DossierCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "dossier",
-    abstract: "Administers apps, clients, issuers, signing keys, indexes, schemas and users.",
+    abstract: "Administers apps, clients, issuers, keys, indexes, schemas, users and mail.",
     discussion: """
       Works on the database, by the settings of dossierd (DOSSIER_DATABASE, DOSSIER_MASTER_KEY or \
       DOSSIER_MASTER_KEY_FILE, --config, --set), also while no server runs. What it does is in the \
       audit trail, as done by the operator. Results go to standard output, all else to standard \
       error.
+
+      `dossier --generate-completion-script bash` (or zsh, fish) prints what lets Tab complete \
+      commands; the package for Debian brings it along.
 
       Exit codes:
       \(ExitStatus.table)
@@ -18,7 +21,8 @@ import Configuration
     version: Version.text,
     subcommands: [
       AppCommand.self, ClientCommand.self, IssuerCommand.self, KeyCommand.self, UserCommand.self,
-      SessionCommand.self, MailCommand.self, IndexCommand.self, SchemaCommand.self,
+      SessionCommand.self, LimitCommand.self, MailCommand.self, IndexCommand.self,
+      SchemaCommand.self,
       AuditCommand.self, Calibrate.self, Doctor.self,
     ]
   )

@@ -29,7 +29,7 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
     case .success: "done"
     case .unforeseen: "something went wrong that is not in this list"
     case .notFound: "there is no such app, user, client, issuer, key, mail, index or schema"
-    case .conflict: "a name, host, address or path is taken"
+    case .conflict: "a name, host, address or path is taken, or an app is in use"
     case .invalid: "the input breaks a rule, which is told with its place"
     case .versionMoved: "the version is not the one of --if-version"
     case .ambiguous: "several users claim the address: name one by its id"
@@ -65,6 +65,8 @@ enum CommandFailure: Error {
   case notReady(ReadinessCheck.Fault)
   /// What was asked and not said yes to.
   case unconfirmed(String)
+  /// An app of that name is the one of those who ask for none.
+  case usualApp(String)
 
   var status: ExitStatus {
     switch self {
@@ -72,6 +74,7 @@ enum CommandFailure: Error {
     case .ambiguous: .ambiguous
     case .file(_, let status): status
     case .unconfirmed: .unconfirmed
+    case .usualApp: .conflict
     case .notReady(let fault):
       switch fault.check {
       case .database: .cannotConnect
@@ -91,6 +94,8 @@ enum CommandFailure: Error {
     case .notReady(let fault) where fault.check == .database:
       "PostgreSQL cannot be reached: \(fault.reason)"
     case .notReady(let fault): fault.description
+    case .usualApp(let name):
+      "\(name) is the app of requests that name none, by the setting app: name another there first"
     case .unconfirmed(let question): "not done: \(question) Say --yes."
     }
   }
@@ -100,11 +105,13 @@ extension Failure {
   fileprivate var status: ExitStatus {
     switch self {
     case .notFound, .unknownApp: .notFound
-    case .appExists, .hostTaken, .issuerExists, .emailTaken, .identityTaken, .indexExists,
+    case .appExists, .hostTaken, .issuerExists, .emailTaken, .identityTaken, .userExists,
+      .indexExists,
       .tooManyIndexes:
       .conflict
     case .invalid, .invalidFilter, .notIndexed: .invalid
     case .versionMoved: .versionMoved
+    case .mailNotConfigured: .configuration
     case .unavailable: .cannotConnect
     case .overloaded, .searchTooSlow: .overloaded
     default: .unforeseen
@@ -115,13 +122,16 @@ extension Failure {
   fileprivate var words: String {
     switch self {
     case .notFound:
-      "there is no such user, client, issuer, key, mail or schema, or nothing of it to confirm"
+      "there is no such user, client, issuer, key, mail or schema, or the user has no address with a "
+        + "password"
     case .unknownApp: "there is no such app"
     case .appExists: "there is an app of that name"
     case .hostTaken: "a host belongs to another app"
     case .issuerExists: "the app has an issuer of that name"
     case .emailTaken: "another user has confirmed this address"
-    case .invalid(let faults):
+    case .identityTaken: "another user has this identity"
+    case .mailNotConfigured: "nothing can be mailed: the setting mail is empty"
+    case .invalid(let faults), .userExists(let faults):
       faults.map { "\($0.pointer): \($0.detail) (\($0.code))" }.joined(separator: "\n")
     case .invalidFilter(let error): "at byte \(error.position): \(error.detail) (\(error.rule))"
     case .notIndexed(let paths):

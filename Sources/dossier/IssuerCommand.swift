@@ -1,6 +1,5 @@
 import ArgumentParser
 import Dossier
-import FoundationEssentials
 import JSON
 import RESTWire
 
@@ -84,24 +83,8 @@ struct IssuerCommand: ParsableCommand {
 
     private func keys() throws(CommandFailure) -> IssuerDescription.Keys {
       if let url { return .url(url) }
-      if let setFile {
-        let bytes = try Self.read(setFile)
-        do throws(JSONError) {
-          return .set(try JSON.parse(bytes))
-        } catch {
-          throw .file("\(setFile) is not JSON at byte \(error.offset): \(error.detail)", .invalid)
-        }
-      }
-      var secret = try Self.read(secretFile ?? "")
-      if secret.last == UInt8(ascii: "\n") { secret.removeLast() }
-      return .secret(secret)
-    }
-
-    private static func read(_ path: String) throws(CommandFailure) -> [UInt8] {
-      guard let data = try? Data(contentsOf: URL(filePath: path)) else {
-        throw .file("\(path) cannot be read", .files)
-      }
-      return Array(data)
+      if let setFile { return .set(try InputFile.json(setFile)) }
+      return .secret(try InputFile.secret(secretFile ?? ""))
     }
   }
 

@@ -1,6 +1,5 @@
 import ArgumentParser
 import Dossier
-import Glibc
 import JSON
 import RESTWire
 
@@ -30,7 +29,7 @@ struct SchemaCommand: ParsableCommand {
     func run() throws {
       options.common.run { session async throws(CommandFailure) in
         let app = options.app ?? session.usualApp
-        let text = try SchemaCommand.read(file)
+        let text = try InputFile.read(file, upTo: Schemas.sizeLimit)
         _ = try await session.doing { administrator async throws(Failure) in
           try await Schemas.set(text, for: document, of: app, by: administrator)
         }
@@ -112,28 +111,11 @@ struct SchemaCommand: ParsableCommand {
     func run() throws {
       let format = options.common.output.output
       options.common.settings.run(.table, isLarge: true) { session async throws(CommandFailure) in
-        let text: [UInt8]? = if let schema { try SchemaCommand.read(schema) } else { nil }
+        let text: [UInt8]? =
+          if let schema { try InputFile.read(schema, upTo: Schemas.sizeLimit) } else { nil }
         return try await session.check(document, of: options.app, by: text, format)
       }
     }
-  }
-
-  /// What a file begins with: more than a schema may have, and no more than that.
-  private static func read(_ path: String) throws(CommandFailure) -> [UInt8] {
-    let descriptor = path == "-" ? 0 : open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw .file("\(path) cannot be read", .files) }
-    defer { if descriptor > 0 { close(descriptor) } }
-    var text: [UInt8] = []
-    while text.count <= Schemas.sizeLimit {
-      var count = 0
-      text += [UInt8](unsafeUninitializedCapacity: Schemas.sizeLimit) { space, filled in
-        count = Glibc.read(descriptor, space.baseAddress, space.count)
-        filled = max(0, count)
-      }
-      if count == 0 { break }
-      guard count > 0 || errno == EINTR else { throw .file("\(path) cannot be read", .files) }
-    }
-    return text
   }
 }
 

@@ -75,6 +75,9 @@ struct AppOptions: ParsableArguments {
   let administrator: Administrator
   /// The name of the app of those who name none.
   let usualApp: String
+  /// How long a worker may serve an app that has changed.
+  let appAge: Duration
+  private let tokens: AccessTokens
   private let database: Database
   /// Of all that a request needs, also the app.
   let servingReadiness: ReadinessCheck
@@ -122,6 +125,8 @@ struct AppOptions: ParsableArguments {
       configuration.masterKey,
       app: configuration.app
     )
+    tokens = AccessTokens(keys: keys, issuer: configuration.issuer)
+    appAge = configuration.appAge
     administrator = Administrator(.operator, scopes: .everything, store: store, origin: origin)
     usualApp = configuration.app
   }
@@ -174,6 +179,18 @@ struct AppOptions: ParsableArguments {
     let name = name ?? usualApp
     return try await doing { administrator async throws(Failure) in
       try await Apps.record(of: name, for: administrator)
+    }
+  }
+
+  /// An app as a request finds it, for what is done in its settings.
+  func context(of name: String?) async throws(CommandFailure) -> Context {
+    try await doing { administrator async throws(Failure) in
+      Context(
+        app: try await administrator.store.apps.app(named: name ?? usualApp, host: nil),
+        store: administrator.store,
+        tokens: tokens,
+        origin: administrator.origin
+      )
     }
   }
 

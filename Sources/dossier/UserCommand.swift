@@ -9,8 +9,8 @@ struct UserCommand: ParsableCommand {
     commandName: "user",
     abstract: "Users of an app, by id or by address of mail.",
     subcommands: [
-      List.self, Show.self, Block.self, Unblock.self, Confirm.self, Logout.self, Delete.self,
-      UserImportCommand.self, UserExportCommand.self,
+      List.self, Show.self, Create.self, Data.self, Password.self, Confirm.self, Block.self,
+      Unblock.self, Logout.self, Delete.self, UserImportCommand.self, UserExportCommand.self,
     ]
   )
 
@@ -142,9 +142,13 @@ struct UserCommand: ParsableCommand {
       abstract: "Deletes a user with all its data, at once."
     )
     @OptionGroup var user: UserArgument
+    @OptionGroup var consent: Consent
 
     func run() throws {
-      user.run { id, app, administrator async throws(Failure) in
+      user.run(asking: consent, "Delete the user with all its data, for good?") {
+        id,
+        app,
+        administrator async throws(Failure) in
         try await Users.delete(id, of: app, by: administrator)
         return Outcome(["id": .string(id.text)])
       }
@@ -163,10 +167,15 @@ struct UserArgument: ParsableArguments {
     @EventLoop @Sendable (UserID, AppID, Administrator) async throws(Failure) ->
     Outcome
 
-  func run(_ verb: @escaping Verb) -> Never {
+  func run(
+    asking consent: Consent? = nil,
+    _ question: String = "",
+    _ verb: @escaping Verb
+  ) -> Never {
     options.common.run { session async throws(CommandFailure) in
       let app = try await session.app(options.app)
       let id = try await session.user(user, in: app)
+      try consent?.ask("\(question) (\(id))")
       return try await session.doing { administrator async throws(Failure) in
         try await verb(id, app, administrator)
       }

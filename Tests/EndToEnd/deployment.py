@@ -16,7 +16,8 @@ import tempfile
 from asking import ADDRESS, Asking
 from cluster import Cluster
 from machine import (
-    AS_SERVER, BUILD, IS_ROOT, ROOT, SERVER_USER, TOOLS, free_port, is_listening, wait_until)
+    AS_SERVER, BUILD, FOREIGN, IS_ROOT, ROOT, SERVER_USER, TOOLS, free_port, is_listening,
+    wait_until)
 from reference import Reference
 
 
@@ -57,7 +58,7 @@ class Deployment(Cluster, Asking):
             if picture_folder:
                 settings = [*settings, ("DOSSIER_PICTURE_FOLDER", str(self.pictures))]
             self.environment = {
-                **{k: v for k, v in os.environ.items() if not k.startswith("DOSSIER_")},
+                **FOREIGN,
                 "DOSSIER_DATABASE": self.conninfo("server"),
                 "DOSSIER_MASTER_KEY": base64.b64encode(os.urandom(32)).decode(),
                 "DOSSIER_SOCKET_DIRECTORY": str(self.sockets),
@@ -108,14 +109,15 @@ class Deployment(Cluster, Asking):
         wait_until(lambda: len(tokens()) >= count, what=f"{count} mails to {address}")
         return tokens()[-1]
 
-    def dossier(self, *arguments, check=True, output="json", timeout=120, **environment):
+    def dossier(self, *arguments, check=True, output="json", timeout=120, given="",
+                **environment):
         """Runs the command line; what it printed, read as JSON unless it failed."""
         arguments = [str(argument) for argument in arguments]
         end = arguments.index("--") if "--" in arguments else len(arguments)
         arguments[end:end] = ["--output", output]
         run = subprocess.run(
             [BUILD / "dossier", *arguments], capture_output=True, text=True,
-            env={**self.environment, **environment}, timeout=timeout)
+            env={**self.environment, **environment}, timeout=timeout, input=given)
         if not check:
             return run
         assert run.returncode == 0, run.stdout + run.stderr

@@ -16,12 +16,16 @@ AS_POSTGRES = (
 )
 
 
+# What is not ours: dossierd refuses settings that it does not know, as those of the tests.
+FOREIGN = {name: value for name, value in os.environ.items() if not name.startswith("DOSSIER_")}
+
+
 def functions(script, *arguments, **options):
     """Runs a script that has the functions of deploy/ at hand, on what is tested here."""
     head = f'set -euo pipefail; here={ROOT}; programs={BUILD}; . "$here/deploy/functions"; '
     return subprocess.run(
         ["bash", "-c", head + script, "bash", *map(str, arguments)],
-        text=True, stdout=subprocess.PIPE, **options)
+        text=True, stdout=subprocess.PIPE, env=FOREIGN, **options)
 
 
 # As what deploy/up starts dossierd; no words when that is who runs the tests.

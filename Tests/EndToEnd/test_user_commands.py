@@ -63,13 +63,15 @@ class UserCommands(Administration):
 
     def test_a_user_is_deleted_and_its_trail_stays(self):
         grant = self.confirmed("gone@example.com")
-        self.site.dossier("user", "delete", "gone@example.com")
+        self.refused(23, "user", "delete", "gone@example.com", words=grant["user_id"])
+        self.expect(self.me(grant), 200)
+        self.site.dossier("user", "delete", "gone@example.com", "--yes")
         self.expect(self.me(grant), 401, "session_ended")
         self.refused(10, "user", "show", grant["user_id"])
         fact = self.trail("--user", grant["user_id"])[0]
         self.assertEqual((fact["action"], fact["actor"]), ("user_delete", "operator"))
         self.expect(self.register("gone@example.com"), 201)
-        self.refused(10, "user", "delete", grant["user_id"])
+        self.refused(10, "user", "delete", grant["user_id"], "--yes")
         self.refused(10, "audit", "--user", "0" * 24)
 
     def test_the_trail_has_pages(self):

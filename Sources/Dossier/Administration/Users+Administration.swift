@@ -169,7 +169,7 @@ extension Users {
     guard hasAddress else { throw .notFound }
   }
 
-  @EventLoop private static func endSessions(
+  @EventLoop static func endSessions(
     of user: UserID,
     _ reason: String,
     _ administrator: Administrator,
@@ -186,7 +186,7 @@ extension Users {
   }
 
   /// Does `body` on a user that is there, in the version asked for, with its row locked.
-  @EventLoop private static func change(
+  @EventLoop static func change(
     _ user: UserID,
     of app: AppID,
     if condition: VersionCondition = VersionCondition(),

@@ -34,14 +34,16 @@ struct Allowance {
     _ master: MasterKey
   ) {
     self.name = name
-    // With its length before each part, no two lists of parts are one text.
-    let parts = [name] + subject
-    self.subject = BinaryBytes(
-      master.attemptSubject(parts.map { "\($0.utf8.count):\($0)" }.joined())
-    )
+    self.subject = BinaryBytes(Self.subject(name, subject, master))
     self.burst = burst
     self.window = window
     self.isTold = isTold
+  }
+
+  /// What the database knows who or what attempts by.
+  static func subject(_ name: String, _ parts: [String], _ master: MasterKey) -> [UInt8] {
+    // With its length before each part, no two lists of parts are one text.
+    master.attemptSubject(([name] + parts).map { "\($0.utf8.count):\($0)" }.joined())
   }
 
   /// In microseconds.
@@ -134,10 +136,13 @@ struct Allowances {
 }
 
 extension Allowance {
+  /// What counts that one of that name was recorded.
+  static func told(_ name: String) -> String { "told-\(name)" }
+
   /// Records that it was used up: once while it comes back, however often somebody tries.
   @EventLoop fileprivate func recordOnce(_ context: Context) async throws(Failure) {
     let once = Allowance(
-      "told-\(name)",
+      Self.told(name),
       of: String(hexadecimal: subject.bytes),
       burst: 1,
       in: window,

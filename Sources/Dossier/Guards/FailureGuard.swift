@@ -1,6 +1,23 @@
 import EventLoop
 import Postgres
 
+/// What attempts are counted for, each for itself.
+enum AttemptPurpose: String, CaseIterable {
+  /// Logins by an address, by its key.
+  case login
+  /// Passwords shown in a session, by the user.
+  case password
+  /// Mail to an address, by its key.
+  case mail
+  /// Tokens and keys that were refused, which are counted by network alone.
+  case refused
+
+  /// Names of the allowances: by who is guessed at and from where there is no more to it.
+  var anywhere: String { "\(rawValue)-anywhere" }
+  var onDevice: String { "\(rawValue)-device" }
+  var ofNetwork: String { "\(rawValue)-network" }
+}
+
 /// Limits how often a secret may be guessed.
 ///
 /// Failures are counted by who is guessed at and from where, so that nobody can lock out another;
@@ -17,7 +34,7 @@ struct FailureGuard {
   ///     caller's device, which only they can have brought about.
   ///   - context: the app, with its limits, and where the call comes from.
   @EventLoop init(
-    _ purpose: String,
+    _ purpose: AttemptPurpose,
     on identifier: String,
     isFamiliar: Bool = false,
     _ context: Context
@@ -27,7 +44,7 @@ struct FailureGuard {
     let master = context.store.keys.master
     if isFamiliar, let device = context.device {
       let own = Allowance(
-        "\(purpose)-device",
+        purpose.onDevice,
         of: identifier,
         device.id.text,
         burst: burst,
@@ -72,7 +89,7 @@ extension Allowance {
   ///   - context: the app, with its limits, and where the call comes from.
   /// - Returns: the three.
   @EventLoop static func of(
-    _ purpose: String,
+    _ purpose: AttemptPurpose,
     _ identifier: String,
     anywhere burst: Int,
     in window: Duration,
@@ -82,7 +99,7 @@ extension Allowance {
     let master = context.store.keys.master
     return [
       Allowance(
-        purpose,
+        purpose.rawValue,
         of: identifier,
         String(hexadecimal: context.origin.network),
         burst: settings.failuresPerIdentifier,
@@ -90,7 +107,7 @@ extension Allowance {
         master
       ),
       Allowance(
-        "\(purpose)-anywhere",
+        purpose.anywhere,
         of: identifier,
         burst: burst,
         in: window,
@@ -102,9 +119,9 @@ extension Allowance {
   }
 
   /// What one network may attempt, whatever it is about.
-  @EventLoop static func ofNetwork(_ purpose: String, _ context: Context) -> Allowance {
+  @EventLoop static func ofNetwork(_ purpose: AttemptPurpose, _ context: Context) -> Allowance {
     Allowance(
-      "\(purpose)-network",
+      purpose.ofNetwork,
       of: String(hexadecimal: context.origin.network),
       burst: context.app.settings.failuresPerAddress,
       in: context.app.settings.failureWindow,

@@ -2,6 +2,9 @@ import EventLoop
 
 /// Limits how often mail may be asked for, and how many users may come without credentials.
 enum RequestGuard {
+  /// The name of the allowance for users without credentials.
+  static let anonymous = "anonymous"
+
   /// Counts a mail to an address, by its key.
   ///
   /// One network may use half of what the address is sent at most, so that another finds some left.
@@ -10,7 +13,7 @@ enum RequestGuard {
     let settings = context.app.settings
     try await Allowances(
       Allowance.of(
-        "mail",
+        .mail,
         key,
         anywhere: 2 * settings.failuresPerIdentifier,
         in: settings.failureWindow,
@@ -25,7 +28,7 @@ enum RequestGuard {
   /// - Throws: `.tooManyAttempts`, `.unavailable`.
   @EventLoop static func anonymous(_ context: Context) async throws(Failure) {
     let allowance = Allowance(
-      "anonymous",
+      anonymous,
       of: String(hexadecimal: context.origin.network),
       burst: context.app.settings.anonymousPerAddress,
       in: .seconds(3_600),

@@ -60,6 +60,10 @@ struct WayInChange {
     "password_reset",
     "A new password for your account was chosen by a code that was mailed to this address."
   )
+  static let passwordSet = WayInChange(
+    "password_set",
+    "A new password for your account was set by those who run the app."
+  )
   static let deleted = WayInChange(
     "user_delete",
     "Your account was deleted, with all its data.",

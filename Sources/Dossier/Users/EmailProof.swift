@@ -59,7 +59,7 @@ extension Emails {
     if provider == "password" {
       // Nothing is left to show.
     } else if let password = claimant.password {
-      let attempts = FailureGuard("login", on: token.claim.key, context)
+      let attempts = FailureGuard(.login, on: token.claim.key, context)
       try await attempts.attempt()
       guard try await context.store.passwords.verify(password, against: token.claim.hash) else {
         throw .claimantUnproved

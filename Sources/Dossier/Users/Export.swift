@@ -46,6 +46,22 @@ extension Export {
     guard let export = rows.first else { throw caller.gone }
     return export
   }
+
+  /// The data of a user, for those who administer; it is in the trail that they read it.
+  ///
+  /// - Throws: `.notFound`, `.overloaded`, `.unavailable`.
+  @EventLoop package static func all(
+    of user: UserID,
+    by administrator: Administrator,
+    _ context: Context
+  ) async throws(Failure) -> Export {
+    let app = context.app.id
+    let export = try await all(of: administrator.caller(on: user, of: app), context)
+    try await administrator.transaction { transaction async throws(DatabaseError) in
+      try await administrator.record("user_export", of: user, app: app, in: transaction)
+    }
+    return export
+  }
 }
 
 package enum ExportQueries {

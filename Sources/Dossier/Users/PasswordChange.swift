@@ -85,7 +85,7 @@ extension Users {
 
   /// Counts who shows in a session, by a password or otherwise, that it is the user.
   @EventLoop static func passwordGuard(of caller: Caller, _ context: Context) -> FailureGuard {
-    FailureGuard("password", on: caller.user.text, context)
+    FailureGuard(.password, on: caller.user.text, context)
   }
 
   @EventLoop private static func verify(
@@ -98,7 +98,7 @@ extension Users {
     else { throw .wrongCredentials }
   }
 
-  @EventLoop private static func ownPassword(
+  @EventLoop static func ownPassword(
     of caller: Caller,
     _ context: Context
   ) async throws(Failure) -> OwnPassword {

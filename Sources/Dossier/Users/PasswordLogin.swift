@@ -179,7 +179,7 @@ extension Users {
     // any device, and would tell whether there are others.
     let holder = candidates.first.flatMap { $0.isConfirmed ? $0.user : nil }
     let guarding = FailureGuard(
-      "login",
+      .login,
       on: address.key,
       isFamiliar: try await Devices.know(holder.map { [$0] } ?? [], context),
       context

@@ -82,7 +82,7 @@ extension DocumentVersion {
 
 extension Export {
   /// One JSON object.
-  var text: [UInt8] {
+  package var text: [UInt8] {
     var pictures: [JSON] = []
     if let picture {
       pictures = [

@@ -1,0 +1,99 @@
+import EventLoop
+import JSON
+package import Postgres
+
+extension Apps {
+  /// Deletes an app with its users and all else that is its own, also its audit trail.
+  ///
+  /// Users go first, a hundred at a time: who was interrupted does it again. Workers know the app for
+  /// a moment longer; whom they make in it goes too, if `delete` is told how long that is.
+  /// - Parameters:
+  ///   - app: which.
+  ///   - age: how long a worker may serve an app that has changed.
+  ///   - administrator: who does it.
+  ///   - progress: is told how many users went so far.
+  /// - Returns: how many users went.
+  /// - Throws: `.unavailable`.
+  package static func delete(
+    _ app: AppRecord,
+    known age: Duration,
+    by administrator: Administrator,
+    _ progress: @EventLoop (Int) -> Void
+  ) async throws(Failure) -> Int {
+    var count = try await deleteUsers(of: app.id, 0, administrator, progress)
+    try await administrator.transaction { [count] transaction async throws(DatabaseError) in
+      _ = try await transaction.run(AppsDeletionQueries.delete, app.id)
+      try await administrator.record(
+        "app_delete",
+        app: .deployment,
+        detail: ["name": .string(app.name), "users": .number(JSONNumber(count))],
+        in: transaction
+      )
+    }
+    await EventLoop.sleep(for: age)
+    count = try await deleteUsers(of: app.id, count, administrator, progress)
+    while try await administrator.store.write(AppsDeletionQueries.deleteTrail, app.id).first != 0 {}
+    return count
+  }
+
+  private static func deleteUsers(
+    of app: AppID,
+    _ before: Int,
+    _ administrator: Administrator,
+    _ progress: @EventLoop (Int) -> Void
+  ) async throws(Failure) -> Int {
+    var count = before
+    while true {
+      let gone = try await administrator.store.write(AppsDeletionQueries.deleteUsers, app)
+      guard !gone.isEmpty else { return count }
+      for user in gone { await administrator.store.pictures.shelf.forget(user.name) }
+      count += gone.count
+      progress(count)
+    }
+  }
+}
+
+package enum AppsDeletionQueries {
+  /// The next hundred users of an app; a row for each, with its picture.
+  ///
+  /// Served by `users_by_app`.
+  static let deleteUsers = Statement<ReplacedPicture, AppID>(
+    "apps.delete_users",
+    """
+    with batch as (
+      select user_id from users where app_id = $1 order by user_id limit 100
+    ), subjects as (
+      delete from identity_subjects s using batch b where s.user_id = b.user_id
+    )
+    delete from users u using batch b where u.user_id = b.user_id
+    returning u.picture
+    """
+  )
+
+  /// What has no user: devices that nobody uses and attempts go by housekeeping.
+  static let delete = Statement<NoRow, AppID>(
+    "apps.delete",
+    """
+    with indexes as (delete from search_indexes where app_id = $1),
+      imports as (delete from imports where app_id = $1),
+      attempts as (delete from attempts where app_id = $1)
+    delete from apps where app_id = $1
+    """
+  )
+
+  /// Served by `audit_by_app`.
+  static let deleteTrail = Statement<Int, AppID>(
+    "apps.delete_trail",
+    """
+    with old as (
+      select user_id, event_id from audit where app_id = $1 order by event_id limit 1000
+    ), removed as (
+      delete from audit a using old o where a.user_id = o.user_id and a.event_id = o.event_id
+      returning 1
+    )
+    select count(*) from removed
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [deleteUsers, delete, deleteTrail]
+}

@@ -1,0 +1,179 @@
+import EventLoop
+import JSON
+package import Outbound
+package import Postgres
+
+/// Gives back attempts that were used up (429), for those who have a reason to.
+package enum Attempts {
+  /// Lets a user log in, show its password and ask for mail again, from wherever it was refused.
+  ///
+  /// Attempts are counted under keyed hashes: what is lifted are those of the address and the user, from
+  /// the networks and devices that the database knows. The networks are those of the app's trail from
+  /// which somebody was refused in the past two days.
+  /// - Parameters:
+  ///   - email: as somebody typed it, also one that is nobody's; nil where the user has none.
+  ///   - users: whose it is.
+  ///   - network: all that is counted by the network of this address is lifted, too.
+  ///   - administrator: who does it.
+  ///   - context: the app.
+  /// - Returns: how many allowances were less than whole.
+  /// - Throws: `.unavailable`.
+  @EventLoop package static func lift(
+    of email: String?,
+    _ users: [UserID],
+    from network: IPAddress?,
+    by administrator: Administrator,
+    _ context: Context
+  ) async throws(Failure) -> Int {
+    let store = context.store
+    let app = context.app.id
+    var identifiers: [(AttemptPurpose, String)] = users.map { (.password, $0.text) }
+    var keys: [String] = []
+    if let email { keys.append(try await EmailAddress(email, store).key) }
+    var devices: [DeviceID] = []
+    for user in users {
+      let own = try await store.read(AttemptLiftQueries.own, user, app)
+      keys += own.compactMap(\.address)
+      devices += own.compactMap(\.device)
+    }
+    identifiers += keys.flatMap { [(.login, $0), (.mail, $0)] }
+    var networks = network.map { [$0] } ?? []
+    if !identifiers.isEmpty {
+      networks += try await store.read(AttemptLiftQueries.refused, app)
+        .compactMap(IPAddress.init)
+    }
+    let places = networks.map { String(hexadecimal: $0.network) }
+    var subjects: [(name: String, parts: [String])] = []
+    for (purpose, identifier) in identifiers {
+      subjects.append((purpose.anywhere, [identifier]))
+      subjects += places.map { (purpose.rawValue, [identifier, $0]) }
+      subjects += devices.map { (purpose.onDevice, [identifier, $0.text]) }
+    }
+    if let network {
+      let place = String(hexadecimal: network.network)
+      subjects += AttemptPurpose.allCases.map { ($0.ofNetwork, [place]) }
+      subjects.append((RequestGuard.anonymous, [place]))
+    }
+    let master = store.keys.master
+    let lifted = subjects.map { ($0.name, Allowance.subject($0.name, $0.parts, master)) }
+    let told = lifted.map {
+      Allowance.subject(Allowance.told($0), [String(hexadecimal: $1)], master)
+    }
+    return try await forget(lifted.map(\.1), told, of: users, by: administrator, app)
+  }
+
+  /// Gives everybody's attempts in an app back.
+  ///
+  /// - Throws: `.unavailable`.
+  @EventLoop package static func liftAll(
+    by administrator: Administrator,
+    _ context: Context
+  ) async throws(Failure) -> Int {
+    let app = context.app.id
+    return try await administrator.transaction { transaction async throws(DatabaseError) in
+      let count = try await transaction.run(AttemptLiftQueries.forgetAll, app).first ?? 0
+      try await record(count, of: nil, by: administrator, app, in: transaction)
+      return count
+    }
+  }
+
+  // `told` is what lets a refusal be recorded again.
+  @EventLoop private static func forget(
+    _ subjects: [[UInt8]],
+    _ told: [[UInt8]],
+    of users: [UserID],
+    by administrator: Administrator,
+    _ app: AppID
+  ) async throws(Failure) -> Int {
+    try await administrator.transaction { transaction async throws(DatabaseError) in
+      let count = try await transaction.run(AttemptLiftQueries.forget, app, list(subjects)).first
+      _ = try await transaction.run(AttemptLiftQueries.forget, app, list(told))
+      let user = users.count == 1 ? users.first : nil
+      try await record(count ?? 0, of: user, by: administrator, app, in: transaction)
+      return count ?? 0
+    }
+  }
+
+  @EventLoop private static func record(
+    _ count: Int,
+    of user: UserID?,
+    by administrator: Administrator,
+    _ app: AppID,
+    in transaction: Transaction
+  ) async throws(DatabaseError) {
+    let detail: JSON = ["count": .number(JSONNumber(count))]
+    try await administrator.record(
+      "attempts_lift",
+      of: user,
+      app: app,
+      detail: detail,
+      in: transaction
+    )
+  }
+
+  private static func list(_ subjects: [[UInt8]]) -> TextBytes {
+    let texts = subjects.map { JSON.string("\\x" + String(hexadecimal: $0)) }
+    return TextBytes(JSON.array(texts).serialized())
+  }
+}
+
+/// What a user's attempts may be counted by.
+struct AttemptIdentity: RowDecodable {
+  /// The key of the address that it logs in by.
+  let address: String?
+  let device: DeviceID?
+
+  init(from row: Row) throws(DatabaseError) {
+    address = row.text(ifAny: 0)
+    device = row.text(ifAny: 1).map(DeviceID.init(trusted:))
+  }
+}
+
+package enum AttemptLiftQueries {
+  static let own = Statement<AttemptIdentity, UserID, AppID>(
+    "attempts.own",
+    """
+    select subject, null from identities
+    where user_id = $1 and app_id = $2 and provider = 'password'
+    union all
+    select null, p.device_id from device_users p join users u on u.user_id = p.user_id
+    where p.user_id = $1 and u.app_id = $2
+    """
+  )
+
+  /// Addresses from which somebody was refused in the past two days.
+  ///
+  /// Served by the primary key.
+  static let refused = Statement<String, AppID>(
+    "attempts.refused",
+    """
+    select distinct host(address) from audit
+    where user_id = $1 and action = 'attempts_refused' and address is not null
+      and event_id > lpad(to_hex(extract(epoch from now() - interval '2 days')::bigint), 8, '0')
+    limit 10000
+    """
+  )
+
+  /// - Parameter 2: an array of subjects.
+  static let forget = Statement<Int, AppID, TextBytes>(
+    "attempts.forget",
+    """
+    with gone as (
+      delete from attempts where app_id = $1 and clear_at > now() and subject in (
+        select t.subject::bytea from json_array_elements_text($2::json) as t (subject))
+      returning 1
+    )
+    select count(*) from gone
+    """
+  )
+
+  static let forgetAll = Statement<Int, AppID>(
+    "attempts.forget_all",
+    """
+    with gone as (delete from attempts where app_id = $1 and clear_at > now() returning 1)
+    select count(*) from gone
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [own, refused, forget, forgetAll]
+}

@@ -1,0 +1,53 @@
+import Glibc
+import JSON
+
+/// A file that a command is given; `-` is standard input, which root may give to a command that
+/// goes on as another user.
+enum InputFile {
+  /// More than a description of a user, a set of keys or a schema may have.
+  private static let limit = 8_388_608
+
+  /// What it begins with: more than `limit` bytes of a longer one, and not all of it.
+  ///
+  /// - Throws: `.file`.
+  static func read(_ path: String, upTo limit: Int = limit) throws(CommandFailure) -> [UInt8] {
+    let descriptor = path == "-" ? 0 : open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw .file("\(path) cannot be read", .files) }
+    defer { if descriptor > 0 { close(descriptor) } }
+    var text: [UInt8] = []
+    while text.count <= limit {
+      var count = 0
+      text += [UInt8](unsafeUninitializedCapacity: 65_536) { space, filled in
+        count = Glibc.read(descriptor, space.baseAddress, space.count)
+        filled = max(0, count)
+      }
+      if count == 0 { break }
+      guard count > 0 || errno == EINTR else { throw .file("\(path) cannot be read", .files) }
+    }
+    return text
+  }
+
+  /// A secret, without the end of its line.
+  static func secret(_ path: String) throws(CommandFailure) -> [UInt8] {
+    var secret = try read(path)
+    if secret.last == UInt8(ascii: "\n") { secret.removeLast() }
+    return secret
+  }
+
+  static func json(_ path: String) throws(CommandFailure) -> JSON {
+    let text = try read(path)
+    do throws(JSONError) {
+      return try JSON.parse(text)
+    } catch {
+      throw .file("\(path) is not JSON at byte \(error.offset): \(error.detail)", .invalid)
+    }
+  }
+
+  /// A password, which is text.
+  static func password(_ path: String) throws(CommandFailure) -> String {
+    guard let password = String(validating: try secret(path), as: UTF8.self) else {
+      throw .file("\(path) is not text in UTF-8", .invalid)
+    }
+    return password
+  }
+}

@@ -1,0 +1,67 @@
+import ArgumentParser
+import Dossier
+import EventLoop
+import JSON
+import Outbound
+
+struct LimitCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "limit",
+    abstract: "Limits that slow down who tries too often (429).",
+    subcommands: [Lift.self]
+  )
+
+  struct Lift: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Lets somebody try again at once who was told to wait.",
+      discussion: """
+        For a user: logins, passwords and mail, from wherever somebody was refused in the past two \
+        days. For a network: all that is counted by it, whoever tries from there; `dossier audit` \
+        shows the addresses of those who were slowed down (attempts_refused). nginx has a limit of \
+        its own, which this does not lift.
+        """
+    )
+    @OptionGroup var options: AppOptions
+
+    @Option(help: ArgumentHelp("Also what is counted by its network.", valueName: "IP address"))
+    var network: String?
+
+    @Flag(help: "All that is counted in the app.")
+    var all = false
+
+    @Argument(help: "A user's id, or an address of mail, which need not be anybody's.")
+    var user: String?
+
+    func validate() throws {
+      guard all ? user == nil && network == nil : user != nil || network != nil else {
+        throw ValidationError("Name a user, a --network or both; or --all.")
+      }
+      guard network.map({ IPAddress($0) != nil }) != false else {
+        throw ValidationError("--network takes an address, as 198.51.100.7 or 2001:db8::1.")
+      }
+    }
+
+    func run() throws {
+      options.common.run { session async throws(CommandFailure) in
+        let context = try await session.context(of: options.app)
+        let count = try await session.doing { administrator async throws(Failure) in
+          guard !all else { return try await Attempts.liftAll(by: administrator, context) }
+          let id = user.flatMap { UserID($0) }
+          let email = id == nil ? user : nil
+          var users = id.map { [$0] } ?? []
+          if let email {
+            users = try await Users.holders(of: email, in: context.app.id, for: administrator)
+          }
+          return try await Attempts.lift(
+            of: email,
+            users,
+            from: network.flatMap { IPAddress($0) },
+            by: administrator,
+            context
+          )
+        }
+        return Outcome(["lifted": .number(JSONNumber(count))])
+      }
+    }
+  }
+}

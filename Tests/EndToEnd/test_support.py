@@ -1,0 +1,217 @@
+"""What an operator does for users who write to support, and apps that go."""
+
+import json
+import os
+import pty
+import subprocess
+import unittest
+
+from asking import ADDRESS
+from cases import Administration
+from machine import BUILD, wait_until
+
+
+class Support(Administration):
+    def dossier(self, *arguments, **options):
+        return self.site.dossier(*arguments, **options)
+
+    def test_a_user_is_made_and_chooses_a_password_by_mail(self):
+        made = self.dossier("user", "create", "email=made@example.com", "email_verified=true",
+                            "name=12", 'metadata={"seats": 4}', "--mail")
+        self.assertEqual((made["email_verified"], made["name"]), (True, "12"))
+        code = self.site.mailed("made@example.com", "dpr")
+        self.expect(self.post("/v1/password/reset", {"token": code, "password": "chosen from a code"}), 204)
+        grant = self.expect(self.login("made@example.com", "chosen from a code"), 200).json
+        self.assertEqual(grant["user_id"], made["id"])
+        self.assertEqual(self.me(grant, "/metadata").json, {"seats": 4})
+        self.assertEqual(
+            [fact["action"] for fact in self.trail("--user", made["id"])][-2:],
+            ["password_reset_mail", "user_create"])
+        self.refused(11, "user", "create", "email=MADE@example.com", "email_verified=true",
+                     words="/email")
+        self.refused(12, "user", "create", "shoe_size=44", words="/shoe_size")
+        self.refused(64, "user", "create", "name", words="name is not member=value")
+
+    def test_a_user_is_made_with_a_password_that_no_argument_shows(self):
+        made = self.dossier("user", "create", "email=typed@example.com", "--password-file", "-",
+                            given="said by keyboard\n")
+        grant = self.expect(self.login("typed@example.com", "said by keyboard"), 200).json
+        self.assertEqual(grant["user_id"], made["id"])
+        path = self.site.folder / "user.json"
+        path.write_text(json.dumps({"name": "Filed", "properties": {"seat": 1}}))
+        self.assertEqual(self.dossier("user", "create", "--from", path)["name"], "Filed")
+        path.write_text("[]")
+        self.refused(12, "user", "create", "--from", path, words="not a JSON object")
+        self.refused(12, "user", "create", "email=w@example.com", "--password-file", "-",
+                     given="short\n", words="/password")
+
+    def test_a_password_is_set_and_the_owner_is_told(self):
+        grant = self.confirmed("forgot@example.com")
+        self.expect(self.post("/v1/me/api-keys", {"name": "one"}, token=grant["access_token"]), 201)
+        self.dossier("user", "password", "forgot@example.com", "--from", "-",
+                     given="said on the phone\n")
+        self.expect(self.me(grant), 401, "session_ended")
+        self.expect(self.login("forgot@example.com"), 401, "wrong_credentials")
+        again = self.expect(self.login("forgot@example.com", "said on the phone"), 200).json
+        self.assertEqual(self.me(again, "/api-keys").json, [])
+        facts = [(fact["action"], fact["actor"]) for fact in
+                 self.trail("--user", "forgot@example.com")]
+        self.assertIn(("password_set", "operator"), facts)
+        wait_until(lambda: "was set by those who run the app" in "".join(
+            self.site.mails("forgot@example.com")), what="the mail")
+        # One who was imported without a password has one then.
+        made = self.dossier("user", "create", "email=bare@example.com")
+        self.dossier("user", "password", made["id"], "--from", "-", given="the first of all\n")
+        self.expect(self.login("bare@example.com", "the first of all"), 200)
+        self.refused(12, "user", "password", made["id"], "--from", "-", given="bare\n",
+                     words="/password")
+        self.refused(64, "user", "password", made["id"], words="--mail or --from")
+        anonymous = self.site.login()["user_id"]
+        self.refused(10, "user", "password", anonymous, "--from", "-", given="of nobody at all")
+        self.refused(10, "user", "password", anonymous, "--mail", words="no address with a password")
+
+    def test_a_reset_is_mailed_to_who_it_belongs_to(self):
+        rival = self.expect(self.register("claim@example.com", "a rivals password"), 201).json
+        self.refused(78, "user", "password", rival["user_id"], "--mail", DOSSIER_MAIL="",
+                     words="the setting mail is empty")
+        owner = self.expect(self.register("claim@example.com", "an owners password"), 201).json
+        self.site.dossier("user", "confirm", owner["user_id"])
+        # The rival has lost the address with that.
+        self.refused(10, "user", "password", rival["user_id"], "--mail")
+        self.dossier("user", "password", owner["user_id"], "--mail")
+        code = self.site.mailed("claim@example.com", "dpr")
+        self.expect(self.post("/v1/password/reset", {"token": code, "password": "chosen anew"}), 204)
+        self.expect(self.login("claim@example.com", "chosen anew"), 200)
+
+    def test_all_that_is_stored_of_a_user_is_printed(self):
+        grant = self.confirmed("data@example.com")
+        own = self.expect(self.me(grant, "/export"), 200).json
+        told = self.dossier("user", "data", "data@example.com")
+        self.assertEqual(set(told), set(own))
+        self.assertEqual(told["profile"], own["profile"])
+        self.assertEqual(self.trail("--user", "data@example.com")[0]["action"], "user_export")
+        self.refused(10, "user", "data", "0" * 24)
+
+    def slowed(self, email, address="127.0.0.1"):
+        """Guesses until it is slowed down."""
+        while True:
+            answer = self.login(email, "a wrong guess", headers={ADDRESS: address})
+            if answer.status == 429:
+                return
+            self.expect(answer, 401)
+
+    def right(self, email, address):
+        """From a device that nobody knows."""
+        return self.login(email, headers={ADDRESS: address}).status
+
+    def test_who_was_slowed_down_may_try_again(self):
+        self.site.dossier("app", "set", "default", "failures_per_identifier_hourly=20",
+                          "failures_per_address=100")
+        for name in ["slow", "other"]:
+            self.confirmed(f"{name}@example.com")
+        self.slowed("slow@example.com", "198.51.100.7")
+        self.slowed("other@example.com", "198.51.100.7")
+        self.assertEqual(self.right("slow@example.com", "198.51.100.7"), 429)
+        self.assertGreater(self.dossier("limit", "lift", "SLOW@example.com")["lifted"], 0)
+        self.assertEqual(self.right("slow@example.com", "198.51.100.7"), 200)
+        self.assertEqual(self.right("other@example.com", "198.51.100.7"), 429)
+        # Those of nobody's address, and from wherever.
+        for number in range(6):
+            answer = self.login("nobody@example.com", headers={ADDRESS: f"203.0.113.{number}"})
+            if answer.status == 429:
+                break
+        self.dossier("limit", "lift", "nobody@example.com")
+        self.expect(self.login("nobody@example.com", headers={ADDRESS: "203.0.113.9"}), 401)
+        fact = next(fact for fact in self.trail() if fact["action"] == "attempts_lift")
+        self.assertEqual(fact["actor"], "operator")
+        self.refused(64, "limit", "lift")
+        self.refused(64, "limit", "lift", "--network", "here")
+        self.refused(64, "limit", "lift", "slow@example.com", "--all")
+
+    def test_a_network_may_try_again_or_everybody(self):
+        self.site.dossier("app", "set", "default", "anonymous_per_address=2")
+        self.addCleanup(self.site.dossier, "app", "set", "default", "anonymous_per_address=null")
+
+        def comes(address):
+            return self.post("/v1/login/anonymous", {}, headers={ADDRESS: address}).status
+
+        for address in ["198.51.100.20", "198.51.100.21"]:
+            self.assertEqual([comes(address) for _ in range(3)], [200, 200, 429])
+        self.dossier("limit", "lift", "--network", "198.51.100.20")
+        self.assertEqual([comes(f"198.51.100.{end}") for end in (20, 21)], [200, 429])
+        self.dossier("limit", "lift", "--all")
+        self.assertEqual(comes("198.51.100.21"), 200)
+
+    # Apps
+
+    def test_an_app_is_deleted_with_its_users_and_nothing_else(self):
+        headers = self.site.add_app("going")
+        self.site.add_app("next-to-it")
+        grants = [self.expect(self.post("/v1/login/anonymous", {}, headers=headers), 200).json
+                  for _ in range(3)]
+        one = self.expect(self.register("going@example.com", headers=headers), 201).json
+        stays = self.confirmed("stays@example.com")
+        key = self.site.client("--app", "going", "--scope", "read:users")["key"]
+        # More than go at once.
+        self.site.sql("insert into users (user_id, app_id, anonymous) select new_object_id(), app_id, "
+                      "true from apps, generate_series(1, 250) where name = 'going'")
+        app = self.site.sql("select app_id from apps where name = 'going'")
+        self.refused(23, "app", "delete", "going", words="going")
+        self.refused(11, "app", "delete", "default", "--yes", words="the setting app")
+        self.refused(10, "app", "delete", "gone", "--yes")
+        self.assertEqual(self.dossier("app", "delete", "going", "--yes"),
+                         {"name": "going", "users": 254})
+        for grant in [*grants, one]:
+            self.assertNotEqual(self.me(grant, headers=headers).status, 200)
+        self.assertNotEqual(self.site.get("/v1/users", token=key).status, 200)
+        self.expect(self.post("/v1/login/anonymous", {}, headers=headers), 404, "app_not_found")
+        self.expect(self.me(stays), 200)
+        # No row of any table is the app's, but devices and what others' housekeeping takes.
+        tables = self.site.sql(
+            "select table_name from information_schema.columns where table_schema = 'public' and "
+            "column_name = 'app_id' and table_name in (select relname from pg_class "
+            "where relkind = 'r')").split()
+        left = [table for table in tables if table != "devices" and self.site.sql(
+            f"select count(*) from {table} where app_id = '{app}'") != "0"]
+        self.assertEqual(left, [])
+        fact = next(fact for fact in self.trail() if fact["action"] == "app_delete")
+        self.assertEqual((fact["app"], fact["detail"]), (None, {"name": "going", "users": 254}))
+        self.assertEqual(self.dossier("app", "create", "going")["name"], "going")
+
+    # At a terminal
+
+    def test_a_person_is_asked_and_may_say_no(self):
+        user = self.site.login()["user_id"]
+
+        def asked(answer):
+            """What is asked, and how it ends, of a person who types."""
+            person, terminal = pty.openpty()
+            os.write(person, answer)
+            run = subprocess.run(
+                [BUILD / "dossier", "user", "delete", user], stdin=terminal, capture_output=True,
+                text=True, env=self.site.environment)
+            os.close(person)
+            os.close(terminal)
+            self.assertIn("[y/N]", run.stderr)
+            return run.returncode
+
+        self.assertEqual(asked(b"n\n"), 23)
+        self.assertEqual(asked(b"\n"), 23)
+        self.assertEqual(self.dossier("user", "show", user)["id"], user)
+        self.assertEqual(asked(b"y\n"), 0)
+        self.refused(10, "user", "show", user)
+
+    def test_shells_complete_the_words_of_all_programs(self):
+        for program, word in [("dossier", "limit"), ("dossierd", "socket-unit"),
+                              ("dossier-migrate", "status")]:
+            for shell in ["bash", "zsh", "fish"]:
+                script = subprocess.run(
+                    [BUILD / program, "--generate-completion-script", shell], capture_output=True,
+                    text=True, check=True).stdout
+                self.assertIn(word, script)
+                if shell == "bash":
+                    subprocess.run(["bash", "-n"], input=script, text=True, check=True)
+
+
+if __name__ == "__main__":
+    unittest.main()
