@@ -196,6 +196,13 @@ class Deployment(Cluster, Asking):
 
         wait_until(serves, what="nginx")
 
+    def reload_nginx(self):
+        """Has nginx read its files again; none of its processes knows the old ones then."""
+        children = pathlib.Path(f"/proc/{self.nginx.pid}/task/{self.nginx.pid}/children")
+        before = set(children.read_text().split())
+        self.nginx.send_signal(signal.SIGHUP)
+        wait_until(lambda: not before & set(children.read_text().split()), what="nginx")
+
     def with_pictures(self, server):
         """The configuration with the part about the folder of pictures, if there is one."""
         if not self.pictures:
