@@ -97,7 +97,8 @@ CREATE TABLE public.sessions (
     address inet,
     agent text,
     authenticated_at timestamp with time zone DEFAULT now() NOT NULL,
-    key_id public.object_id
+    key_id public.object_id,
+    style text DEFAULT 'native'::text NOT NULL COLLATE pg_catalog."C"
 );
 
 

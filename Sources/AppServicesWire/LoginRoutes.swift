@@ -50,7 +50,7 @@ import Wiring
         case .token(let token): try await TokenLogin.prove(token, context)
         case .apiKey(let key): try await APIKeys.prove(key, context)
         }
-      grant = try await Sessions.open(for: proof, context)
+      grant = try await Sessions.open(for: proof, as: .appServices, context)
     } catch .wrongCredentials where provider != .localUserpass {
       return ServiceError.authError.response
     }

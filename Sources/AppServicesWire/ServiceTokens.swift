@@ -80,3 +80,8 @@ import Operators
     return json.serialized().count <= userDataLimit ? json : nil
   }
 }
+
+extension SessionStyle {
+  /// Of the clients of App Services; the claims that they read are asked for at each token.
+  static let appServices = SessionStyle("app-services", scopes: .user)
+}

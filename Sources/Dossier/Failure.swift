@@ -163,6 +163,7 @@ extension Failure {
     case (.undone, "device_full"): self = .deviceFull(limit: Devices.limit)
     case (.undone, "device_unknown"): self = .deviceUnknown
     case (.undone, "way_in_ended"): self = .wrongCredentials
+    case (.undone, "allowance_used_up"): self = .tooManyAttempts(retryAfter: .seconds(1))
     // The user was deleted between the reading of the session and the write.
     case (.foreignKeyViolation, _): self = .unauthenticated(.sessionEnded)
     case (.laneFull, _): self = .overloaded(retryAfter: .seconds(1), error)

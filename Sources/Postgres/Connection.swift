@@ -16,6 +16,8 @@ package import EventLoop
   /// Statements the server has, or will have when what is on its way has arrived.
   private var prepared: Set<UInt> = []
   private var isSyncDue = false
+  /// What has failed since the last sync: the server does nothing of what follows it.
+  private var abortion: DatabaseError?
   private var watchdog: Timer?
   private var lastReceived: UInt64 = 0
   private(set) var failure: DatabaseError?
@@ -133,19 +135,25 @@ package import EventLoop
       guard let result else { return drop() }
       if let failure = result.failure {
         prepared.remove(call.name.address)
-        if !result.isAborted { call.preparationFailure = failure }
+        if !result.isAborted {
+          call.preparationFailure = failure
+          abortion = failure
+        }
       }
     case .result(let call):
       guard let result else { return drop() }
       if result.isAborted {
-        if let failure = call.preparationFailure {
+        if !call.isAlone {
+          call.fail(abortion ?? DatabaseError(.invalidTransaction, "its transaction has failed"))
+        } else if let failure = call.preparationFailure {
           call.fail(failure)
         } else {
           again.append(call)
         }
       } else if let failure = result.failure {
+        abortion = failure
         // Its preparation was aborted together with another's statement, in an earlier batch.
-        if failure.state == SQLState(rawValue: "26000") {
+        if call.isAlone, failure.state == SQLState(rawValue: "26000") {
           if !isBeingPrepared(call.name) { prepared.remove(call.name.address) }
           again.append(call)
         } else {
@@ -159,6 +167,7 @@ package import EventLoop
       // A result that ends the sync; a nil before it belongs to the statement already settled.
       if let result, unsafe PQresultStatus(result.pointer) == PGRES_PIPELINE_SYNC {
         expected.removeFirst()
+        abortion = nil
       } else if result == nil {
         fail(DatabaseError(.connectionFailure, "the pipeline lost its place"))
       }

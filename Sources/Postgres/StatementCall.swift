@@ -7,6 +7,9 @@ package import EventLoop
   /// SQL that is sent with its values at once; nil for a statement that is prepared.
   let composed: String?
   let parameters: Parameters
+  /// False for one that means nothing without those before it: after a failure of theirs it is not
+  /// sent again.
+  var isAlone = true
   var attempts = 0
   private var failures: Failures?
   private var result: ResultSet?
@@ -52,6 +55,14 @@ package import EventLoop
     attempts = 0
     unsafe self.continuation = continuation
     connection.send(self)
+  }
+
+  /// Waits for the outcome of what was sent without that.
+  func settled() async throws(DatabaseError) -> ResultSet {
+    if result == nil, failures?.last == nil {
+      await unsafe withUnsafeContinuation { unsafe continuation = $0 }
+    }
+    return try outcome()
   }
 
   func outcome() throws(DatabaseError) -> ResultSet {

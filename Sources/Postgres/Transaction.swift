@@ -27,12 +27,36 @@ package import EventLoop
     }
   }
 
+  /// Sends a statement without waiting for those before it: what is sent in one turn of the loop
+  /// leaves together, and is answered together.
+  ///
+  /// When one of them fails, so do all that follow, with its error.
+  package func send<Row, each Value>(
+    _ statement: Statement<Row, repeat each Value>,
+    _ values: repeat each Value
+  ) -> SentStatement<Row> {
+    let call = StatementCall(statement, repeat each values)
+    call.isAlone = false
+    connection.send(call)
+    return SentStatement(call: call)
+  }
+
   /// Runs one statement of the transaction.
   package func run<Row, each Value>(
     _ statement: Statement<Row, repeat each Value>,
     _ values: repeat each Value
   ) async throws(DatabaseError) -> [Row] {
     try await connection.run(statement, repeat each values).decode(Row.self)
+  }
+}
+
+/// A statement of a transaction that is under way.
+@EventLoop package struct SentStatement<Row: RowDecodable> {
+  fileprivate let call: StatementCall
+
+  /// Its rows, when they have come.
+  package func rows() async throws(DatabaseError) -> [Row] {
+    try await call.settled().decode(Row.self)
   }
 }
 

@@ -3,14 +3,16 @@ import EventLoop
 import FoundationEssentials
 import HTTP
 import JSON
+import RESTWire
 import TestSupport
 import Testing
+import Wiring
 
 /// What a wire decides of the sessions that it opens.
 @Suite struct SessionStyleTests {
   init() { LoopThread.start() }
 
-  private static let style = SessionStyle(scopes: Scopes(Scopes.readUser)) { caller in
+  private static let style = SessionStyle("toy", scopes: Scopes(Scopes.readUser)) { caller in
     [("user_data", ["id": .string(caller.user.text)]), ("sub", "somebody else")]
   }
 
@@ -34,6 +36,35 @@ import Testing
       try await Sessions.refresh(opened.refreshToken, as: Self.style, context),
       of: proof.user
     )
+  }
+
+  @Test @EventLoop func `a session of one wire is refreshed and switched to by no other`()
+    async throws
+  {
+    let world = try await World.shared.value.get()
+    let cast = try await world.cast()
+    let context = try await world.context(of: cast.app)
+    let opened = try await Sessions.open(
+      for: try await Users.proveNothing(context),
+      as: Self.style,
+      context
+    )
+    let body = #"{"refresh_token":"\#(opened.refreshToken)"}"#
+    let refresh = cast.question(.post, "/v1/token/refresh", body)
+    #expect(try await cast.expect(401, refresh).code == "refresh_token_invalid")
+    // The token was not used up, and the session goes on where it was opened.
+    let again = try await Sessions.refresh(opened.refreshToken, as: Self.style, context)
+    let secret = try #require(opened.deviceSecret)
+    var change = cast.question(.put, "/v1/device/active", #"{"user_id":"\#(opened.user)"}"#)
+    change.fields[.device] = secret
+    #expect(try await cast.expect(409, change).code == "not_logged_in")
+    // Who proves anew who it is goes on in the tokens of the wire that it asks, and may no more.
+    let own = try await Sessions.refresh(again.refreshToken, as: Self.style, context)
+    #expect(own.user == opened.user)
+    var browser = cast.question(.post, "/v1/token/refresh", "{}")
+    browser.fields[.cookie] = "\(DeviceCookie.name)=\(secret)"
+    browser.fields[.origin] = "https://app.example"
+    #expect(try await cast.expect(401, browser).code == "session_ended")
   }
 
   /// The claims of the wire are there, and none of them is in the place of one of ours.

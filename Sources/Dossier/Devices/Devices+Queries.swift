@@ -90,10 +90,10 @@ package enum DevicesQueries {
     """
   )
 
-  /// One row when the proof is right, with nulls for a user the device does not know, or whose
-  /// session there does not count.
+  /// One row when the proof is right, with nulls for a user the device does not know, or who has no
+  /// session there that counts and has tokens of that style.
   static let activate = Statement<
-    DevicePlaceRow, DeviceID, AppID, BinaryBytes, UserID, String?, String?
+    DevicePlaceRow, DeviceID, AppID, BinaryBytes, UserID, String?, String?, String
   >(
     "devices.activate",
     """
@@ -101,8 +101,10 @@ package enum DevicesQueries {
       update devices d set last_seen_at = now() from proved_device($1, $2, $3) p
       where d.device_id = p.device_id returning d.device_id, p.until
     ), place as (
-      select p.user_id, p.session_id, p.is_active
+      select p.user_id, s.session_id, p.is_active
       from device d cross join lateral device_places(d.device_id, true) p
+      left join sessions s
+        on s.user_id = p.user_id and s.session_id = p.session_id and s.style = $7
       where p.user_id = $4 and p.chosen_at < d.until
     ), chosen as (
       update device_users p set chosen_at = clock_timestamp() from place
@@ -127,7 +129,7 @@ package enum DevicesQueries {
   /// - Parameter 6: the user; null for who is active.
   /// - Parameter 7: how long a session may last; null for ever.
   static let refresh = Statement<
-    DevicePlaceRow, DeviceID, AppID, BinaryBytes, Duration, Bool, String?, Duration?
+    DevicePlaceRow, DeviceID, AppID, BinaryBytes, Duration, Bool, String?, Duration?, String
   >(
     "devices.refresh",
     """
@@ -141,7 +143,7 @@ package enum DevicesQueries {
       from device d cross join lateral device_places(d.device_id, $5::boolean) p
       where coalesce(p.user_id = $6::text, true) and (p.is_active or $5 and $6::text is not null)
         and p.chosen_at < d.until and s.user_id = p.user_id
-        and s.session_id = p.session_id and s.ended_at is null
+        and s.session_id = p.session_id and s.ended_at is null and s.style = $8
         and ($7::interval is null or s.created_at + $7::interval > now())
       returning s.session_id, s.device_id, s.scope, s.refresh_generation, s.refresh_salt, s.user_id
     )

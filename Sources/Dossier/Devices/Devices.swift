@@ -91,6 +91,7 @@ package enum Devices {
   ///   know, `.notLoggedIn`, `.unavailable`.
   @EventLoop package static func activate(
     _ user: UserID,
+    as style: SessionStyle = .native,
     _ context: Context
   ) async throws(Failure) -> Sessions.Grant {
     let proof = try known(context)
@@ -102,12 +103,13 @@ package enum Devices {
       proof.secret.hash(context.store.keys.master),
       user,
       context.origin.address,
-      context.origin.agent
+      context.origin.agent,
+      style.name
     )
     guard let row = rows.first else { throw .deviceUnknown }
     guard row.isKnown else { throw .notFound }
     guard let live = row.live else { throw .notLoggedIn }
-    return try await Sessions.grant(live, of: user, context)
+    return try await Sessions.grant(live, of: user, as: style, context)
   }
 
   /// New tokens for a browser that holds its device in a cookie.
@@ -115,12 +117,14 @@ package enum Devices {
   /// - Parameters:
   ///   - user: whose; nil for the active user's. Naming the user keeps a page with whom it began,
   ///     whoever another page makes active.
+  ///   - style: of the wire; a session of another is none here.
   ///   - context: of the request.
   /// - Returns: the tokens.
   /// - Throws: `.deviceUnknown`, `.unauthenticated` when the user is not logged in or nobody is
   ///   active, `.unavailable`.
   @EventLoop package static func refresh(
     of user: UserID?,
+    as style: SessionStyle = .native,
     _ context: Context
   ) async throws(Failure) -> Sessions.Grant {
     let proof = try known(context)
@@ -132,11 +136,12 @@ package enum Devices {
       context.app.settings.sessionLifetime,
       context.app.settings.allowsSwitching,
       user?.text,
-      context.app.settings.longestSession
+      context.app.settings.longestSession,
+      style.name
     )
     guard let row = rows.first else { throw .deviceUnknown }
     guard let user = row.user, let live = row.live else { throw .unauthenticated(.sessionEnded) }
-    return try await Sessions.grant(live, of: user, context)
+    return try await Sessions.grant(live, of: user, as: style, context)
   }
 
   /// Logs a user out of the device; nothing changes when it was logged out already.

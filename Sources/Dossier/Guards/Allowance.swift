@@ -113,6 +113,27 @@ struct Allowances {
     throw .tooManyAttempts(retryAfter: refusing.map { $0.wait($1) }.max() ?? .seconds(1))
   }
 
+  /// Refuses as `spend` does where one is used up; else uses nothing yet, and `sendSpending` will.
+  @EventLoop func requireLeft() async throws(Failure) {
+    let left = try await context.store.read(AttemptQueries.areLeft, context.app.id, Self.list(all))
+    if left.first != true { try await spend() }
+  }
+
+  /// Uses one attempt of each in the transaction of what is attempted, which is undone when one of
+  /// them is used up.
+  ///
+  /// For what is no guess: there is nothing to be learned from an attempt that is undone.
+  @EventLoop func sendSpending(in transaction: Transaction) -> Proof.Completion {
+    let sent = transaction.send(AttemptQueries.spend, context.app.id, Self.list(all))
+    return { () async throws(DatabaseError) in
+      let rows = try await sent.rows()
+      guard rows.allSatisfy(\.isSpent) else {
+        throw DatabaseError(.undone, "an allowance is used up", constraint: "allowance_used_up")
+      }
+      note(rows)
+    }
+  }
+
   /// Whether there was one left of each, which is used; nothing of it is told to the client.
   @EventLoop func spendUnseen() async throws(Failure) -> Bool {
     try await context.store.write(AttemptQueries.spend, context.app.id, Self.list(all))
@@ -120,8 +141,9 @@ struct Allowances {
   }
 
   /// Gives the attempt back: it was none of those that are to be few.
-  @EventLoop func giveBack(in transaction: Transaction) async throws(DatabaseError) {
-    note(try await transaction.run(AttemptQueries.giveBack, context.app.id, Self.list(all)))
+  @EventLoop func sendBack(in transaction: Transaction) -> Proof.Completion {
+    let sent = transaction.send(AttemptQueries.giveBack, context.app.id, Self.list(all))
+    return { () async throws(DatabaseError) in note(try await sent.rows()) }
   }
 
   @EventLoop private func note(_ rows: [SpentRow]) {

@@ -51,6 +51,18 @@ package enum AttemptQueries {
     """
   )
 
+  /// Whether an attempt could be counted now; parameters as of `spend`.
+  static let areLeft = Statement<Bool, AppID, TextBytes>(
+    "attempts.are_left",
+    """
+    select not exists (
+      select from json_to_recordset($2::json) as q (subject bytea, burst bigint, seconds bigint)
+      join attempts a on a.app_id = $1 and a.subject = q.subject
+      where greatest(a.clear_at, now()) + q.seconds * 1000000 / q.burst * interval '1 microsecond'
+        > now() + q.seconds * interval '1 second')
+    """
+  )
+
   /// Takes an attempt away again; rows as `spend`, of what was never counted too.
   static let giveBack = Statement<SpentRow, AppID, TextBytes>(
     "attempts.give_back",
@@ -74,5 +86,5 @@ package enum AttemptQueries {
     """
   )
 
-  package static let all: [any PreparedStatement] = [spend, giveBack]
+  package static let all: [any PreparedStatement] = [spend, areLeft, giveBack]
 }

@@ -73,7 +73,12 @@ struct FailureGuard {
 
   /// Takes the attempt away: it was no failure.
   @EventLoop func succeed(in transaction: Transaction) async throws(DatabaseError) {
-    try await allowances.giveBack(in: transaction)
+    try await sendSuccess(in: transaction)()
+  }
+
+  /// As `succeed`, to be waited for later.
+  @EventLoop func sendSuccess(in transaction: Transaction) -> Proof.Completion {
+    allowances.sendBack(in: transaction)
   }
 }
 

@@ -23,10 +23,10 @@ enum RequestGuard {
     ).spend()
   }
 
-  /// Counts a user without credentials.
+  /// What a user without credentials uses up, to be spent when it is made.
   ///
-  /// - Throws: `.tooManyAttempts`, `.unavailable`.
-  @EventLoop static func anonymous(_ context: Context) async throws(Failure) {
+  /// - Throws: `.tooManyAttempts` where nothing is left, `.unavailable`.
+  @EventLoop static func anonymous(_ context: Context) async throws(Failure) -> Allowances {
     let allowance = Allowance(
       anonymous,
       of: String(hexadecimal: context.origin.network),
@@ -34,6 +34,8 @@ enum RequestGuard {
       in: .seconds(3_600),
       context.store.keys.master
     )
-    try await Allowances([allowance], context).spend()
+    let allowances = Allowances([allowance], context)
+    try await allowances.requireLeft()
+    return allowances
   }
 }

@@ -30,7 +30,7 @@ package enum TokenLogin {
       on: try await Devices.admit(user, context)
     )
     proof.preparation = { (transaction) async throws(DatabaseError) in
-      _ = try await transaction.run(
+      _ = transaction.send(
         UsersQueries.create,
         user,
         context.app.id,

@@ -45,13 +45,15 @@ extension Sessions {
 
   /// Takes a fresh proof of the caller, verified as at a login, and goes on in a new session.
   ///
-  /// The one before ends: whoever has a copy of its tokens gets nothing of the proof.
+  /// The one before ends: whoever has a copy of its tokens gets nothing of the proof. The new one may
+  /// do what the one before might, and has the tokens of the wire that asks.
   /// - Throws: `.wrongCredentials` also for what is another user's, `.wayInClosed`,
   ///   `.invalidExternalToken` also for one whose user has logged in too long ago,
   ///   `.issuerUnavailable`, `.tooManyAttempts`, `.unauthenticated`, `.overloaded`, `.unavailable`.
   @EventLoop package static func reauthenticate(
     _ caller: Caller,
     by evidence: Evidence,
+    as style: SessionStyle = .native,
     _ context: Context
   ) async throws(Failure) -> Grant {
     try await context.requireSession(of: caller)
@@ -71,7 +73,14 @@ extension Sessions {
     }
     let live = try await context.store.transaction { transaction async throws(DatabaseError) in
       guard try await Identities.lock(caller, in: transaction) else { return LiveSession?.none }
-      let live = try await renew(caller, by: verified, "reauthenticate", in: transaction, context)
+      let live = try await renew(
+        caller,
+        by: verified,
+        as: style,
+        "reauthenticate",
+        in: transaction,
+        context
+      )
       try await guarding.succeed(in: transaction)
       try await event("reauthenticate", evidence, caller, live?.session).record(
         in: transaction,
@@ -80,7 +89,7 @@ extension Sessions {
       return live
     }
     guard let live else { throw caller.gone }
-    return try await grant(live, of: caller.user, context)
+    return try await grant(live, of: caller.user, as: style, context)
   }
 
   /// What was found to be right.
@@ -99,6 +108,7 @@ extension Sessions {
   @EventLoop static func renew(
     _ caller: Caller,
     by proof: Verified,
+    as style: SessionStyle,
     _ reason: String,
     in transaction: Transaction,
     _ context: Context
@@ -117,7 +127,8 @@ extension Sessions {
       context.origin.address,
       context.origin.agent,
       key(of: proof.provider, proof.evidence),
-      proof.authenticatedAt
+      proof.authenticatedAt,
+      style.name
     ).first
   }
 

@@ -28,11 +28,14 @@ import Postgres
     }
   }
 
-  /// Undoes the transaction when the device is not what it says, or has no room, or when what the
-  /// user has shown does not log in any more: since it was looked at, a reset may have ended it.
-  func write(in transaction: Transaction) async throws(DatabaseError) {
+  /// Sends all that is written, without waiting for any of it.
+  ///
+  /// - Returns: waits, and undoes the transaction when the device is not what it says, or has no room,
+  ///   or when what the user has shown does not log in any more: since it was looked at, a reset may
+  ///   have ended it.
+  func send(in transaction: Transaction) -> Proof.Completion {
     let master = context.store.keys.master
-    let entered = try await transaction.run(
+    let entered = transaction.send(
       SessionsQueries.enter,
       proof.user,
       device,
@@ -40,14 +43,10 @@ import Postgres
       proof.device?.secret.hash(master),
       secret.hash(master)
     )
-    guard let isRenewed = entered.first else {
-      throw DatabaseError(.undone, "the device has another secret", constraint: "device_unknown")
+    let stands = proof.evidence.map { evidence in
+      transaction.send(SessionsQueries.stands, proof.user, proof.provider, evidence)
     }
-    isSecretOfDevice = isRenewed
-    if let evidence = proof.evidence {
-      try await Self.require(proof.provider, evidence, of: proof.user, in: transaction)
-    }
-    let opened = try await transaction.run(
+    let opened = transaction.send(
       SessionsQueries.open,
       proof.user,
       session,
@@ -62,19 +61,26 @@ import Postgres
       Devices.limit,
       context.app.settings.sessionsPerUser,
       Sessions.key(of: proof.provider, proof.evidence),
-      proof.authenticatedAt
+      proof.authenticatedAt,
+      style.name
     )
-    guard !opened.isEmpty else {
-      throw DatabaseError(.undone, "the device is full", constraint: "device_full")
+    return { [self] () async throws(DatabaseError) in
+      guard let isRenewed = try await entered.rows().first else {
+        throw DatabaseError(.undone, "the device has another secret", constraint: "device_unknown")
+      }
+      isSecretOfDevice = isRenewed
+      if let stands, try await stands.rows().first != true { throw Self.wayInEnded }
+      if try await opened.rows().isEmpty {
+        throw DatabaseError(.undone, "the device is full", constraint: "device_full")
+      }
     }
-    try await AuditEvent(
-      "login",
-      of: proof.user,
-      session: session,
-      device: device,
-      detail: ["provider": .string(proof.provider)]
-    ).record(in: transaction, context)
   }
+
+  private static let wayInEnded = DatabaseError(
+    .undone,
+    "the way in has ended",
+    constraint: "way_in_ended"
+  )
 
   /// Undoes the transaction when what a user has shown does not log it in any more.
   static func require(
@@ -84,9 +90,7 @@ import Postgres
     in transaction: Transaction
   ) async throws(DatabaseError) {
     let stands = try await transaction.run(SessionsQueries.stands, user, provider, evidence)
-    guard stands.first == true else {
-      throw DatabaseError(.undone, "the way in has ended", constraint: "way_in_ended")
-    }
+    guard stands.first == true else { throw wayInEnded }
   }
 
   /// The tokens, when the transaction is through.

@@ -19,8 +19,11 @@ import Postgres
   let device: DeviceProof?
   /// Comes before the session; false when there is no room for the user.
   var preparation: Preparation?
-  /// Comes with the session, when it is certain that the evidence still stands.
+  /// Is sent with the session; what it returns waits for it, when it is certain that the evidence
+  /// still stands.
   var conclusion: Conclusion?
+  /// What the attempt uses up with the session, where that is not counted before.
+  var allowances: Allowances?
   /// What the one too many is told.
   var refusal: Failure?
   /// How it is proved anew when another login has just made the user; nil where none can have.
@@ -29,7 +32,9 @@ import Postgres
   var aftermath: (@EventLoop () -> Void)?
 
   typealias Preparation = @EventLoop (Transaction) async throws(DatabaseError) -> Bool
-  typealias Conclusion = @EventLoop (Transaction) async throws(DatabaseError) -> Void
+  typealias Conclusion = @EventLoop (Transaction) -> Completion
+  /// Waits for what was sent.
+  typealias Completion = @EventLoop () async throws(DatabaseError) -> Void
 
   init(
     of user: UserID,
@@ -48,20 +53,24 @@ import Postgres
 
 /// What the sessions of a wire may do, and what their access tokens say.
 package struct SessionStyle: Sendable {
+  /// One of its own among all wires: it is stored with each session.
+  package let name: String
   package let scopes: Scopes
   /// Members of an access token beside those that this server reads in it.
   package let claims: @Sendable (Caller) -> [(String, JSON)]
 
   package init(
+    _ name: String,
     scopes: Scopes,
     claims: @escaping @Sendable (Caller) -> [(String, JSON)] = { _ in [] }
   ) {
+    self.name = name
     self.scopes = scopes
     self.claims = claims
   }
 
   /// Of the user's own clients.
-  package static let native = SessionStyle(scopes: .user)
+  package static let native = SessionStyle("native", scopes: .user)
 }
 
 extension Sessions {
@@ -84,8 +93,12 @@ extension Sessions {
     do throws(Failure) {
       isOpened = try await context.store.transaction { transaction async throws(DatabaseError) in
         if let prepare = proof.preparation, try await !prepare(transaction) { return false }
-        try await opening.write(in: transaction)
-        try await proof.conclusion?(transaction)
+        let opened = opening.send(in: transaction)
+        let spent = proof.allowances?.sendSpending(in: transaction)
+        let concluded = proof.conclusion?(transaction)
+        try await opened()
+        try await spent?()
+        try await concluded?()
         return true
       }
     } catch .identityTaken where proof.again != nil {
@@ -94,6 +107,10 @@ extension Sessions {
         throw .unavailable(retryAfter: .seconds(1))
       }
       return try await open(for: other, as: style, context)
+    } catch .tooManyAttempts where proof.allowances != nil {
+      // Others who came at the same moment have taken the last; this says so, and to whom.
+      try await proof.allowances?.spend()
+      throw .overloaded(retryAfter: .seconds(1))
     }
     guard isOpened else { throw proof.refusal ?? .overloaded(retryAfter: .seconds(1)) }
     proof.aftermath?()

@@ -81,8 +81,8 @@ package enum SessionsQueries {
     """
   )
 
-  /// Writes the user's place on the device and the session, which replaces the one that the user had
-  /// there; no row when there is no room on the device.
+  /// Writes the user's place on the device, the session, which replaces the one that the user had
+  /// there, and the fact; no row when there is no room on the device.
   ///
   /// After `enter`, whose locks keep what is counted here from changing. Of a user's sessions on other
   /// devices as many are spared as fit beside this one: those used last. Served by `sessions_live`.
@@ -91,10 +91,11 @@ package enum SessionsQueries {
   ///   user with many more can still log in.
   /// - Parameter 13: the API key that logs in; null for none.
   /// - Parameter 14: when the user proved who it is, in seconds since 1970; null for now.
+  /// - Parameter 15: whose tokens it has.
   static let open = Statement<
     String, UserID, SessionID, DeviceID, AppID, String, String, BinaryBytes, Duration, String?,
     String?,
-    Int, Int, APIKeyID?, Int?
+    Int, Int, APIKeyID?, Int?, String
   >(
     "sessions.open",
     """
@@ -117,6 +118,12 @@ package enum SessionsQueries {
       select $1, new_object_id(), $4, 'session_end', 'user', session_id, device_id, $9::inet, $10,
         '{"reason": "session_limit"}'::jsonb
       from surplus
+    ), login as (
+      insert into audit (
+        user_id, event_id, app_id, action, actor, session_id, device_id, address, agent, detail)
+      select $1, new_object_id(), $4, 'login', 'user', $2, $3, $9::inet, $10,
+        jsonb_build_object('provider', $5::text)
+      from room
     ), place as (
       insert into device_users (user_id, device_id, chosen_at)
       select $1, $3, clock_timestamp() from room
@@ -124,9 +131,9 @@ package enum SessionsQueries {
     )
     insert into sessions (
       user_id, session_id, device_id, app_id, provider, scope, refresh_salt, expires_at, address,
-      agent, key_id, authenticated_at)
+      agent, key_id, authenticated_at, style)
     select $1, $2, $3, $4, $5, $6, $7, now() + $8::interval, $9::inet, $10, $13,
-      least(coalesce(to_timestamp($14::bigint), now()), now())
+      least(coalesce(to_timestamp($14::bigint), now()), now()), $15
     from room
     returning session_id
     """
@@ -138,11 +145,11 @@ package enum SessionsQueries {
   /// What it is about: nothing that was given out for the one before is good for the other.
   /// - Parameter 3: the new one.
   /// - Parameter 4: why the one before ends.
-  /// - Parameters 5, 10, 11: as 5, 13 and 14 of `open`.
+  /// - Parameters 5, 10, 11, 12: as 5, 13, 14 and 15 of `open`.
   static let renew = Statement<
     LiveSession, UserID, SessionID, SessionID, String, String, BinaryBytes, Duration, String?,
     String?,
-    APIKeyID?, Int?
+    APIKeyID?, Int?, String
   >(
     "sessions.renew",
     """
@@ -153,10 +160,10 @@ package enum SessionsQueries {
     )
     insert into sessions (
       user_id, session_id, device_id, app_id, client_id, provider, scope, refresh_salt, expires_at,
-      address, agent, key_id, authenticated_at)
+      address, agent, key_id, authenticated_at, style)
     select $1, $3, device_id, app_id, client_id, $5, scope, $6,
       now() + $7::interval, $8::inet, $9, $10,
-      least(coalesce(to_timestamp($11::bigint), now()), now())
+      least(coalesce(to_timestamp($11::bigint), now()), now()), $12
     from old
     returning session_id, device_id, scope, refresh_generation, refresh_salt
     """
@@ -171,12 +178,12 @@ package enum SessionsQueries {
     """
   )
 
-  /// Steps to the next refresh token; no row when the one shown is not the current one, or when the
-  /// session has lasted for as long as one may.
+  /// Steps to the next refresh token; no row when the one shown is not the current one, when the
+  /// session has lasted for as long as one may, or when its tokens are another wire's.
   ///
   /// - Parameter 7: how long that is; null for ever.
   static let rotate = Statement<
-    LiveSession, UserID, SessionID, AppID, BinaryBytes, Int, Duration, Duration?
+    LiveSession, UserID, SessionID, AppID, BinaryBytes, Int, Duration, Duration?, String
   >(
     "sessions.rotate",
     """
@@ -185,7 +192,7 @@ package enum SessionsQueries {
         s.created_at + $7::interval)
     from caller($1, $2) c
     where s.user_id = c.user_id and s.session_id = $2 and s.app_id = $3 and s.refresh_salt = $4
-      and s.refresh_generation = $5 and s.ended_at is null
+      and s.refresh_generation = $5 and s.ended_at is null and s.style = $8
       and ($7::interval is null or s.created_at + $7::interval > now())
     returning s.session_id, s.device_id, s.scope, s.refresh_generation, s.refresh_salt
     """
@@ -193,14 +200,14 @@ package enum SessionsQueries {
 
   /// Finds the session of a token that is not its current one.
   static let superseded = Statement<
-    SupersededSession, UserID, SessionID, AppID, BinaryBytes, Int, Duration
+    SupersededSession, UserID, SessionID, AppID, BinaryBytes, Int, Duration, String
   >(
     "sessions.superseded",
     """
     select s.session_id, s.device_id, s.scope, s.refresh_generation, s.refresh_salt,
       s.refresh_generation = $5 + 1 and s.refreshed_at > now() - $6::interval
     from caller($1, $2) c join sessions s on s.user_id = c.user_id and s.session_id = $2
-    where s.app_id = $3 and s.refresh_salt = $4
+    where s.app_id = $3 and s.refresh_salt = $4 and s.style = $7
     """
   )
 

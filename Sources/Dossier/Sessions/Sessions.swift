@@ -21,8 +21,9 @@ import Postgres
   /// lost, find the same successor.
   nonisolated static let grace = Duration.seconds(30)
 
-  /// Exchanges a refresh token for new tokens, of the style of the wire that gave it out.
+  /// Exchanges a refresh token for new tokens.
   ///
+  /// A token of another style is none here: each wire refreshes what it has given out.
   /// The exchange of the current token may be repeated within `grace`, with the same outcome. Any
   /// older token has been stolen, or its successor has: the session ends.
   /// - Throws: `.invalidRefreshToken`, `.unavailable`.
@@ -45,7 +46,8 @@ import Postgres
       BinaryBytes(token.salt),
       token.number,
       context.app.settings.sessionLifetime,
-      context.app.settings.longestSession
+      context.app.settings.longestSession,
+      style.name
     )
     if let live = rotated.first { return try await grant(live, of: user, as: style, context) }
     // On the exclusive lane: this must see what a rotation that came first has committed.
@@ -56,7 +58,8 @@ import Postgres
       context.app.id,
       BinaryBytes(token.salt),
       token.number,
-      grace
+      grace,
+      style.name
     )
     guard let found = superseded.first else { throw .invalidRefreshToken }
     if found.isRepeated { return try await grant(found.live, of: user, as: style, context) }

@@ -13,6 +13,7 @@ extension Users {
     to new: String,
     keepingKeys: Bool = false,
     of caller: Caller,
+    as style: SessionStyle = .native,
     _ context: Context
   ) async throws(Failure) -> Sessions.Grant {
     let own = try await ownPassword(of: caller, context)
@@ -51,6 +52,7 @@ extension Users {
       let live = try await Sessions.renew(
         caller,
         by: proof,
+        as: style,
         "password_change",
         in: transaction,
         context
@@ -58,7 +60,8 @@ extension Users {
       return live.map(PasswordChangeOutcome.changed) ?? .sessionEnded
     }
     switch outcome {
-    case .changed(let live): return try await Sessions.grant(live, of: caller.user, context)
+    case .changed(let live):
+      return try await Sessions.grant(live, of: caller.user, as: style, context)
     case .changedMeanwhile: throw .wrongCredentials
     case .sessionEnded: throw caller.gone
     }

@@ -121,11 +121,15 @@ extension Users {
     }
     let device = try await Devices.admit(found.user, context)
     let proof = Proof(of: found.user, by: "password", showing: found.hash, on: device)
-    proof.conclusion = { (transaction) async throws(DatabaseError) in
-      if let renewed = match.renewed {
-        _ = try await transaction.run(UsersQueries.renewHash, found.user, renewed)
+    proof.conclusion = { transaction in
+      let renewal = match.renewed.map { renewed in
+        transaction.send(UsersQueries.renewHash, found.user, renewed)
       }
-      try await match.guarding.succeed(in: transaction)
+      let success = match.guarding.sendSuccess(in: transaction)
+      return { () async throws(DatabaseError) in
+        _ = try await renewal?.rows()
+        try await success()
+      }
     }
     return proof
   }

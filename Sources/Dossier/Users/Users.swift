@@ -13,10 +13,10 @@ package enum Users {
     try context.requireOpen(.anonymous)
     let user = UserID()
     let device = try await Devices.admit(user, context)
-    try await RequestGuard.anonymous(context)
     let proof = Proof(of: user, by: "anonymous", on: device)
+    proof.allowances = try await RequestGuard.anonymous(context)
     proof.preparation = { (transaction) async throws(DatabaseError) in
-      _ = try await transaction.run(
+      _ = transaction.send(
         UsersQueries.create,
         user,
         context.app.id,
