@@ -2,17 +2,23 @@ import Dossier
 import FoundationEssentials
 import JSON
 
-/// Reads lines that App Services has made: users as its administration lists them, and documents of
+/// Reads lines that App Services has made: users as its administration lists them, or documents of
 /// custom data as `mongoexport` writes them.
-struct AppServicesRow: Sendable {
-  /// The field of a document that holds its user's id.
-  let userField: String
-  /// Whose tokens the users of `custom-token` bring; nil when there are none.
-  let issuer: String?
+///
+/// The operator says which of the two a file has. Users wrote their documents themselves, so that
+/// a document that looks like a user must not become one.
+enum AppServicesRow: Sendable {
+  /// - Parameters:
+  ///   - issuer: whose tokens the users of `custom-token` bring; nil when there are none.
+  ///   - areEmailsConfirmed: whether the app asked for a confirmation by mail, so that addresses are
+  ///     their users'.
+  case user(issuer: String?, areEmailsConfirmed: Bool)
+  /// - Parameter userField: the field that holds the id of the document's user.
+  case document(userField: String)
 
   /// The line as an import has it.
   ///
-  /// - Throws: `.invalid` for a line that is neither.
+  /// - Throws: `.invalid` for a line that is something else.
   func translated(_ text: [UInt8]) throws(Failure) -> [UInt8] {
     let json: JSON
     do throws(JSONError) {
@@ -20,31 +26,44 @@ struct AppServicesRow: Sendable {
     } catch {
       throw .invalid([Fault(error.pointer, error.reason.rawValue, error.detail)])
     }
-    if json["identities"]?.array != nil { return JSON.object(try user(json)).serialized() }
-    guard let id = Self.id(json[userField]) else {
-      let rule = "A line is a user with identities, or a document with a user's id in \(userField)."
-      throw .invalid([Fault("/\(userField)", "required", rule)])
+    switch self {
+    case .user(let issuer, let areEmailsConfirmed):
+      return JSON.object(try Self.user(json, issuer, areEmailsConfirmed)).serialized()
+    case .document(let field): return JSON.object(try Self.document(json, field)).serialized()
+    }
+  }
+
+  private static func document(_ json: JSON, _ userField: String) throws(Failure) -> JSONObject {
+    guard let id = id(json[userField]) else {
+      let rule = "A document has the id of its user in \(userField)."
+      throw .invalid([Fault("/" + JSONPointer.escaped(userField), "required", rule)])
     }
     var row = JSONObject()
     row["id"] = .string(id)
     row["custom_data"] = json
-    return JSON.object(row).serialized()
+    return row
   }
 
-  private func user(_ json: JSON) throws(Failure) -> JSONObject {
-    guard let id = Self.id(json["_id"]) else {
+  private static func user(
+    _ json: JSON,
+    _ issuer: String?,
+    _ areEmailsConfirmed: Bool
+  ) throws(Failure) -> JSONObject {
+    guard let id = id(json["_id"]) else {
       throw .invalid([Fault("/_id", "id", "An id has 24 hexadecimal digits.")])
+    }
+    guard let told = json["identities"]?.array else {
+      throw .invalid([Fault("/identities", "required", "A user has identities.")])
     }
     var row = JSONObject()
     row["id"] = .string(id)
     var identities: [JSON] = []
-    for identity in json["identities"]?.array ?? [] {
+    for identity in told {
       switch identity["provider_type"]?.string {
       case "local-userpass":
         guard let email = identity["provider_data"]?["email"]?.string else { continue }
         row["email"] = .string(email)
-        // Those who have not confirmed theirs are no users there.
-        row["email_verified"] = true
+        row["email_verified"] = .bool(areEmailsConfirmed)
         // The service never shows hashes: a new one is chosen by mail.
         row["password_hash"] = .null
       case "custom-token":

@@ -13,6 +13,16 @@ struct ImportRequest: Sendable {
   let isResumed: Bool
   let format: ImportFormat
   let issuer: String?
+  let areEmailsConfirmed: Bool
+
+  /// Reads lines that are not Dossier's own.
+  func foreignRow(for settings: AppSettings) -> AppServicesRow? {
+    switch format {
+    case .dossier: nil
+    case .appServices: .user(issuer: issuer, areEmailsConfirmed: areEmailsConfirmed)
+    case .appServicesDocuments: .document(userField: settings.appServicesUserField)
+    }
+  }
 }
 
 /// One run of `dossier user import`.
@@ -49,13 +59,7 @@ struct ImportRequest: Sendable {
     reader = LineReader(descriptor)
     let record = try await session.record(of: request.app)
     stringLimit = record.settings.propertyStringLength
-    foreign =
-      request.format == .dossier
-      ? nil
-      : AppServicesRow(
-        userField: record.settings.appServicesUserField,
-        issuer: request.issuer
-      )
+    foreign = request.foreignRow(for: record.settings)
     schemas = try await session.doing { administrator async throws(Failure) in
       try await Schemas.current(of: record.id, for: administrator)
     }

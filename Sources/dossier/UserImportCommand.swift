@@ -28,9 +28,14 @@ struct UserImportCommand: ParsableCommand {
       takes no identity away; null removes a member of the profile.
 
       With --format app-services a line is a user as the administration of Atlas App Services lists it \
-      (one a line: jq -c '.[]'), or a document of custom data as mongoexport writes it, whose user is \
-      in the app's app_services_user_field. Import the users first, then the documents with \
-      --update-existing. Passwords are not in such files: users choose a new one by mail.
+      (one a line: jq -c '.[]'). Passwords are not there: users choose a new one by mail. Addresses \
+      are taken as unconfirmed, so that whoever proves one by mail ends what others have left in its \
+      account; --confirmed-emails is for apps that had addresses confirmed.
+
+      With --format app-services-documents a line is a document of custom data as mongoexport writes \
+      it, whose user is in the app's app_services_user_field. Nothing in it makes a user or an \
+      identity, for users wrote it. The users must be there, with one document each: a line fails as \
+      no_such_user or, where an earlier one was written, as duplicate.
 
       A batch is written as one, with how far the input is read; a bad line fails alone. With \
       --resume the run goes on behind the last batch of the same input (a path or -) into the same \
@@ -58,11 +63,17 @@ struct UserImportCommand: ParsableCommand {
   @Option(help: ArgumentHelp("Where to tell what became of each row.", valueName: "file"))
   var results: String?
 
-  @Option(help: "How lines are written: dossier, or app-services (see below).")
+  @Option(help: "How lines are written: dossier, app-services or app-services-documents.")
   var format = ImportFormat.dossier
 
   @Option(help: "With app-services: whose tokens the users of custom-token bring.")
   var issuer: String?
+
+  @Flag(
+    name: .customLong("confirmed-emails"),
+    help: "With app-services: the app had its users confirm their addresses by mail."
+  )
+  var areEmailsConfirmed = false
 
   @Flag(help: "Goes on where the last run ended.")
   var resume = false
@@ -74,6 +85,14 @@ struct UserImportCommand: ParsableCommand {
     guard !(skipsExisting && updatesExisting) else {
       throw ValidationError("Give either --skip-existing or --update-existing.")
     }
+    guard format == .appServices || issuer == nil && !areEmailsConfirmed else {
+      throw ValidationError("--issuer and --confirmed-emails go with --format app-services.")
+    }
+    guard format != .appServicesDocuments || !(skipsExisting || updatesExisting) else {
+      throw ValidationError(
+        "Documents are of users who are there: leave --skip-existing and --update-existing out."
+      )
+    }
     guard (1...10_000).contains(batch) else {
       throw ValidationError("--batch takes a number from 1 to 10000.")
     }
@@ -83,12 +102,14 @@ struct UserImportCommand: ParsableCommand {
     let request = ImportRequest(
       source: source,
       app: options.app,
-      existing: updatesExisting ? .update : skipsExisting ? .skip : .fail,
+      existing: format == .appServicesDocuments
+        ? .require : updatesExisting ? .update : skipsExisting ? .skip : .fail,
       batch: batch,
       results: results,
       isResumed: resume,
       format: format,
-      issuer: issuer
+      issuer: issuer,
+      areEmailsConfirmed: areEmailsConfirmed
     )
     do throws(ReferenceListError) {
       try ReferenceLists.load()
@@ -108,4 +129,5 @@ struct UserImportCommand: ParsableCommand {
 enum ImportFormat: String, ExpressibleByArgument, CaseIterable {
   case dossier
   case appServices = "app-services"
+  case appServicesDocuments = "app-services-documents"
 }

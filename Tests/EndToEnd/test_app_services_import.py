@@ -7,6 +7,7 @@ from app_services import COLLECTION, App, Services, int32
 from issuers import claims as issued
 from issuers import secret_token
 
+DOCUMENTS = "app-services-documents"
 SECRET = b"a secret of thirty-two bytes or more"
 
 
@@ -17,9 +18,9 @@ class Import(Services):
             (line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines))
         return path
 
-    def load(self, path, *options, status=0):
+    def load(self, path, *options, status=0, kind="app-services"):
         results = self.site.folder / f"{path.name}.results"
-        run = self.site.dossier("user", "import", "--app", self.name, "--format", "app-services",
+        run = self.site.dossier("user", "import", "--app", self.name, "--format", kind,
                                 "--results", results, *options, path, check=False)
         self.assertEqual(run.returncode, status, run.stdout + run.stderr)
         return [json.loads(line) for line in results.read_text().splitlines()]
@@ -54,7 +55,7 @@ class Import(Services):
              "when": {"$date": "2023-11-14T22:13:20Z"}, "price": {"$numberDecimal": "1.10"}},
             {"_id": "mine", "userId": ids[1], "favoriteColor": "blue"},
             {"_id": "nobody's", "owner": ids[1]}])
-        results = self.load(documents, "--update-existing", status=17)
+        results = self.load(documents, kind=DOCUMENTS, status=17)
         self.assertEqual([result["status"] for result in results],
                          ["updated", "updated", "failed"])
 
@@ -85,6 +86,75 @@ class Import(Services):
         self.assertEqual(self.site.sql(
             f"select extract(epoch from created_at)::bigint from users where user_id = '{ids[0]}'"),
             "1600000000")
+
+    def test_a_document_is_never_a_user(self):
+        """Users write documents: one may look like somebody else's line of users."""
+        victim, attacker, nobody = (f"64c1{number:020x}" for number in range(3))
+        self.load(self.file("two", [
+            {"_id": user, "identities": [{"id": email, "provider_type": "local-userpass",
+                                          "provider_data": {"email": email}}]}
+            for user, email in [(victim, "victim@example.test"), (attacker, "evil@example.test")]]))
+        path = self.file("crafted", [
+            {"_id": {"$oid": victim}, "userId": attacker, "identities": [
+                {"id": "evil-google", "provider_type": "oauth2-google"},
+                {"id": "x", "provider_type": "local-userpass",
+                 "provider_data": {"email": "taken-over@example.test"}}]},
+            {"_id": 1, "userId": nobody, "a": 1}])
+        self.assertEqual([(result["id"], result["status"]) for result in
+                          self.load(path, kind=DOCUMENTS, status=17)],
+                         [(attacker, "updated"), (nobody, "failed")])
+        self.assertEqual(self.site.sql(
+            "select string_agg(concat_ws(' ', u.user_id, u.email, i.provider), ',' order by 1)"
+            " from users u join identities i using (user_id)"
+            f" where u.user_id in ('{victim}', '{attacker}', '{nobody}')"),
+            f"{victim} victim@example.test password,{attacker} evil@example.test password")
+        self.assertEqual(self.site.sql(
+            f"select user_id from documents where user_id in ('{victim}', '{attacker}')"), attacker)
+        # Nor is a document a user where users are asked for, as it has no identities.
+        [_, result] = self.load(path, "--update-existing", "--confirmed-emails", status=17)
+        self.assertEqual((result["status"], result["errors"][0]["code"]), ("failed", "id"))
+
+    def test_a_user_has_one_document(self):
+        user, nobody = "64c2" + "0" * 20, "64c3" + "0" * 20
+        self.load(self.file("one", [{"_id": user, "identities": []}]))
+        lines = [{"_id": number, "userId": user, "a": number} for number in range(3)]
+        path = self.file("several", ["{", *lines, {"_id": 4, "userId": nobody}])
+        for size in ["1", "500"]:
+            results = self.load(path, "--batch", size, kind=DOCUMENTS, status=17)
+            self.assertEqual([result["status"] for result in results],
+                             ["failed", "updated"] + ["failed"] * 3)
+            self.assertEqual([result["errors"][0]["code"] for result in results[2:]],
+                             ["duplicate", "duplicate", "no_such_user"])
+        self.assertEqual(
+            self.site.sql(f"select body ->> 'a' from documents where user_id = '{user}'"), "0")
+        self.assertEqual(
+            self.site.sql(f"select count(*) from users where user_id = '{nobody}'"), "0")
+
+    def test_who_proves_an_imported_address(self):
+        """Anybody may have registered an address at an app that asked for no confirmation."""
+        for number, (options, providers) in enumerate([
+                ([], "password"), (["--confirmed-emails"], "jwt:https://accounts.google.com,password")]):
+            user, email = f"64c4{number:020x}", f"proved-{number}@example.test"
+            self.load(self.file("proved", [{"_id": user, "identities": [
+                {"id": "x", "provider_type": "local-userpass", "provider_data": {"email": email}},
+                {"id": f"g-{email}", "provider_type": "oauth2-google"}]}]), *options)
+            self.app.email("reset/send", email=email)
+            self.app.email("reset", token=self.site.mailed(email, "dpr"), tokenId="any",
+                           password="correct horse battery")
+            self.assertEqual(self.app.log_in("local-userpass", username=email,
+                                             password="correct horse battery").id, user)
+            self.assertEqual(self.site.sql(
+                "select string_agg(provider, ',' order by provider) from identities"
+                f" where user_id = '{user}'"), providers)
+
+    def test_options_that_do_not_go_together(self):
+        path = self.file("none", [])
+        for options in [["--format", DOCUMENTS, "--update-existing"],
+                        ["--format", DOCUMENTS, "--skip-existing"],
+                        ["--format", DOCUMENTS, "--confirmed-emails"], ["--issuer", "https://x"]]:
+            run = self.site.dossier("user", "import", "--app", self.name, *options, path,
+                                    check=False)
+            self.assertEqual(run.returncode, 64, run.stdout + run.stderr)
 
     def test_users_of_tokens_need_their_issuer(self):
         path = self.file("tokens", [{"_id": "64f" + "0" * 21, "identities": [

@@ -31,6 +31,9 @@ package enum ExistingUser: Sendable {
   case fail
   case skip
   case update
+  /// Updates it once; a line whose user is not there, or whose user an earlier line of the import has
+  /// changed, fails.
+  case require
 }
 
 /// What is to be done with one row.
@@ -40,6 +43,11 @@ enum ImportDecision {
   case update(UserID, hasProved: Bool)
   case skip(UserID)
   case fail(UserID?, [Fault])
+
+  /// A second row of a user of whom an import takes one.
+  static func duplicate(_ user: UserID?) -> ImportDecision {
+    .fail(user, [Fault("/id", "duplicate", "An earlier line of this user has been written.")])
+  }
 
   /// Decides by what the row says and what the database has.
   init(_ row: ImportedUser, _ found: ImportFinding, of app: AppID, _ existing: ExistingUser) {
@@ -63,6 +71,11 @@ enum ImportDecision {
       )
     }
     guard let known, isThere else {
+      if existing == .require {
+        faults.append(
+          Fault("/id", "no_such_user", "There is no such user: import the users first.")
+        )
+      }
       self = faults.isEmpty ? .create(row.id ?? UserID()) : .fail(row.id, faults)
       return
     }
@@ -72,7 +85,7 @@ enum ImportDecision {
       let place = row.id != nil ? "/id" : byAddress ? "/email" : "/identities"
       self = .fail(known, [Fault(place, "exists", "There is such a user.")])
     case .skip: self = .skip(known)
-    case .update:
+    case .update, .require:
       self =
         faults.isEmpty
         ? .update(known, hasProved: found.holder == known) : .fail(known, faults)

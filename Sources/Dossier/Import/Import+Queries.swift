@@ -81,6 +81,17 @@ package enum ImportQueries {
     """
   )
 
+  /// Which rows are of users that the import has changed already, by the facts that it left.
+  static let done = Statement<Int, AppID, TextBytes, ImportID>(
+    "imports.done",
+    """
+    select r.index from jsonb_to_recordset($2::jsonb) as r (index bigint, user_id text)
+    where exists (
+      select from audit a where a.user_id = r.user_id and a.app_id = $1
+        and a.action = 'user_import' and a.detail ->> 'import' = $3::text)
+    """
+  )
+
   /// A fact for each user that was imported.
   static let record = Statement<NoRow, AppID, TextBytes, ImportID, String, String?>(
     "imports.record",
@@ -93,7 +104,8 @@ package enum ImportQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    find, begin, lock, advance, finish, examine, record, create, update, release, readdress, settle,
+    find, begin, lock, advance, finish, examine, done, record, create, update, release, readdress,
+    settle,
     passwords, passwordIdentities, supersede, confirm, claim, identities, documents,
     clearProperties, properties,
   ]

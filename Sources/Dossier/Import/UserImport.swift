@@ -134,11 +134,13 @@ package struct ImportLine: Sendable {
     let place = try await transaction.run(ImportQueries.lock, app, progress.id)
     guard place.first == progress.lines else { return nil }
     var batch = ImportBatch(app: app, import: progress.id)
-    let findings = try await transaction.run(
-      ImportQueries.examine,
-      app,
-      TextBytes(ImportBatch.questions(lines.map { try? $0.content.get() }).serialized())
+    let questions = TextBytes(
+      ImportBatch.questions(lines.map { try? $0.content.get() }).serialized()
     )
+    let findings = try await transaction.run(ImportQueries.examine, app, questions)
+    let done =
+      existing == .require
+      ? Set(try await transaction.run(ImportQueries.done, app, questions, progress.id)) : []
     let found = Dictionary(uniqueKeysWithValues: findings.map { ($0.index, $0) })
     var claims = ImportClaims()
     var results: [ImportResult] = []
@@ -154,11 +156,10 @@ package struct ImportLine: Sendable {
         guard claims.take(row, finding) else {
           return try await commit(batch, results, lines, in: transaction)
         }
-        (user, outcome) = batch.add(
-          row,
-          addressKey: finding.emailKey,
-          ImportDecision(row, finding, of: app, existing)
-        )
+        let decision =
+          done.contains(index)
+          ? .duplicate(row.id) : ImportDecision(row, finding, of: app, existing)
+        (user, outcome) = batch.add(row, addressKey: finding.emailKey, decision)
       }
       results.append(ImportResult(line: line.number, user: user, outcome: outcome))
     }
