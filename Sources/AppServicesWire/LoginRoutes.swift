@@ -39,7 +39,7 @@ import Wiring
     _ provider: Provider,
     _ call: Call
   ) async throws(Failure) -> Response {
-    var context = try call.context
+    let context = try call.context
     context.bareDevice = BareDevice(named: device(in: call.json))
     let grant: Sessions.Grant
     do throws(Failure) {

@@ -140,7 +140,7 @@ package struct Fault: Sendable, Equatable {
   }
 
   /// The member `errors` of an answer, and of a line of results.
-  package static func told(_ faults: [Fault]) -> JSON {
+  package static func json(of faults: [Fault]) -> JSON {
     .array(faults.prefix(limit).map(\.json))
   }
 }

@@ -77,7 +77,7 @@ package struct Response: Sendable {
     }
   }
 
-  /// The whole answer as a FastCGI application gives it to the web server.
+  /// The whole answer as a CGI program gives it to the web server.
   ///
   /// - Parameter withBody: false for HEAD.
   /// - Returns: head and body.

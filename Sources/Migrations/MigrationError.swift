@@ -16,7 +16,7 @@ package enum MigrationError: Error, Equatable, Sendable {
   case files(String)
   case unknownVersion(Int)
 
-  package var status: ExitStatus {
+  package var status: MigratorStatus {
     switch self {
     case .edited: .edited
     case .outOfOrder: .outOfOrder

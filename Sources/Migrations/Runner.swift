@@ -3,11 +3,15 @@ import Postgres
 
 /// Carries out plans.
 @EventLoop package struct Runner {
-  private let session: Session
+  private let session: MigratorSession
   private let migrations: [Migration]
   private let allowsOutOfOrder: Bool
 
-  package init(_ session: Session, _ migrations: [Migration], allowsOutOfOrder: Bool = false) {
+  package init(
+    _ session: MigratorSession,
+    _ migrations: [Migration],
+    allowsOutOfOrder: Bool = false
+  ) {
     self.session = session
     self.migrations = migrations
     self.allowsOutOfOrder = allowsOutOfOrder

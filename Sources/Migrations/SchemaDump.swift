@@ -14,7 +14,7 @@ package struct SchemaDump: Equatable, Sendable {
   ///   - program: the path of pg_dump; nil looks for one.
   /// - Throws: `.pgDump`.
   @EventLoop package init(
-    _ session: Session,
+    _ session: MigratorSession,
     _ conninfo: String,
     program: String?
   ) async throws(MigrationError) {
@@ -23,7 +23,7 @@ package struct SchemaDump: Equatable, Sendable {
     let path = try SchemaDump.find(program, server: server)
     let ledger = try await session.ledger()
     let target = try DumpTarget(conninfo)
-    let result = Program.run(
+    let result = PostgresTool.run(
       path,
       ["--schema-only", "--no-owner", "--no-privileges", "--dbname=\(target.conninfo)"]
         + Ledger.tables.map {
@@ -44,7 +44,7 @@ package struct SchemaDump: Equatable, Sendable {
     var found: [(path: String, version: Int)] = []
     for path in program.map({ [$0] }) ?? candidates()
     where FileManager.default.isExecutableFile(atPath: path) {
-      let banner = Program.run(path, ["--version"]).output
+      let banner = PostgresTool.run(path, ["--version"]).output
       guard let match = banner.firstMatch(of: #/PostgreSQL\) ([0-9]+)/#), let major = Int(match.1)
       else { continue }
       found.append((path, major))

@@ -7,7 +7,7 @@ package import EventLoop
 /// - Search: reads that may take long, few at a time.
 /// - Large: reads of one large value, which wait for no search.
 @EventLoop package final class Database {
-  private let express: Slot
+  private let express: PersistentConnection
   private let exclusive: Lane
   private let search: Lane
   private let large: Lane
@@ -15,7 +15,10 @@ package import EventLoop
 
   package init(_ settings: DatabaseSettings) {
     self.settings = settings
-    express = Slot(settings.connection(settings.readTimeout), silence: settings.silence)
+    express = PersistentConnection(
+      settings.connection(settings.readTimeout),
+      silence: settings.silence
+    )
     exclusive = Lane(
       settings.connection(settings.writeTimeout),
       silence: settings.silence,

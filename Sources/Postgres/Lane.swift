@@ -5,7 +5,7 @@ import EventLoop
 @EventLoop final class Lane {
   private let patience: Duration
   private let waitingRoom: Int
-  private var slots: [Slot] = []
+  private var connections: [PersistentConnection] = []
   private var free: [Connection] = []
   private var waiting = Deque<Waiter>()
   private(set) var lent = 0
@@ -26,27 +26,27 @@ import EventLoop
     self.patience = patience
     self.waitingRoom = waitingRoom
     for _ in 0..<size {
-      let slot = Slot(settings, silence: silence)
-      slots.append(slot)
-      slot.onOpen = { [weak self] connection in self?.offer(connection) }
+      let connection = PersistentConnection(settings, silence: silence)
+      connections.append(connection)
+      connection.onOpen = { [weak self] opened in self?.offer(opened) }
     }
   }
 
-  func start() { slots.first?.start() }
+  func start() { connections.first?.start() }
 
   func stop() {
-    for slot in slots { slot.stop() }
+    for connection in connections { connection.stop() }
     free.removeAll()
   }
 
   var waiters: Int { waiting.count }
-  var isConnected: Bool { slots.contains { $0.connection != nil } }
-  private var isHopeless: Bool { !isConnected && slots.contains { $0.hasFailed } }
+  var isConnected: Bool { connections.contains { $0.connection != nil } }
+  private var isHopeless: Bool { !isConnected && connections.contains { $0.hasFailed } }
   /// Why the last connection that is missing could not be made.
-  var failure: DatabaseError? { slots.lazy.compactMap(\.failure).first }
+  var failure: DatabaseError? { connections.lazy.compactMap(\.failure).first }
   /// Called when a connection has come or gone.
   var onChange: (@EventLoop () -> Void)? {
-    didSet { for slot in slots { slot.onChange = onChange } }
+    didSet { for connection in connections { connection.onChange = onChange } }
   }
 
   /// Runs `body` with a connection that is nobody else's meanwhile.
@@ -85,7 +85,7 @@ import EventLoop
   /// Waits for a connection.
   private func borrow() async throws(DatabaseError) -> Connection {
     guard !isHopeless else { throw .away(failure) }
-    slots.first { $0.isIdle }?.start()
+    connections.first { $0.isIdle }?.start()
     guard waiting.count < waitingRoom else {
       throw DatabaseError(.laneFull, "\(waitingRoom) callers wait already")
     }
@@ -142,7 +142,7 @@ import EventLoop
 }
 
 /// One connection that is made anew whenever it is lost.
-@EventLoop final class Slot {
+@EventLoop final class PersistentConnection {
   private let settings: ConnectionSettings
   private let silence: Duration
   private(set) var connection: Connection?

@@ -60,7 +60,7 @@ struct Problem {
     if let detail { body["detail"] = .string(detail) }
     if let id { body["instance"] = .string("urn:dossier:request:\(id)") }
     body["code"] = .string(type.rawValue)
-    if !errors.isEmpty { body["errors"] = Fault.told(errors) }
+    if !errors.isEmpty { body["errors"] = Fault.json(of: errors) }
     for (name, value) in extensions { body[name] = value }
     return .object(body)
   }

@@ -35,7 +35,7 @@ import Wiring
         access: base.read,
         query: [.limit, .cursor],
         gives: [.ok(.sessions)],
-        summary: "List the sessions that count, the newest first"
+        summary: "List the live sessions, the newest first"
       ) {
         (call) async throws(Failure) in
         let query = try ListQuery(call.request.query)

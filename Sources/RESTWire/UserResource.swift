@@ -110,7 +110,9 @@ import Wiring
   }
 
   private static func create(_ call: Call) async throws(Failure) -> Response {
-    let made = try await Users.create(call.json, in: call.context.app, by: call.administrator)
+    let app = try call.context.app
+    let new = try await NewUser(call.json, of: app, call.store)
+    let made = try await Users.create(new, in: app, by: call.administrator)
     var response = Response(.created, made)
     response.add(.location, "/v1/users/\(made.id)")
     return response

@@ -33,7 +33,11 @@ extension Route {
   /// The program that asks.
   package internal(set) var client: Client?
   /// What the client shows of its device.
-  var device: DeviceProof?
+  var device: DeviceProof? { didSet { knownContext?.device = device } }
+  // Each is made when it is first asked for, and once.
+  private var knownContext: Context?
+  private var knownCaller: Caller?
+  private var knownAdministrator: Administrator?
   /// Whether the client holds its device in a cookie, or wants to.
   package internal(set) var usesCookie = false
   /// Why there is no better answer; nil when the handler gave it, or nothing leads there.
@@ -63,11 +67,13 @@ extension Route {
   /// Whose data the call is about: the user's who calls, or on a program's route that of `{user}`.
   package var caller: Caller {
     get throws(Failure) {
-      if let user { return user }
+      if let known = user ?? knownCaller { return known }
       guard let client else { throw .unauthenticated(.missing) }
       guard let user = captures["user"].flatMap({ UserID($0) }) else { throw .notFound }
       let app = try context.app.id
-      return Caller(.client(client.id), scopes: client.scopes, on: user, of: app)
+      let made = Caller(.client(client.id), scopes: client.scopes, on: user, of: app)
+      knownCaller = made
+      return made
     }
   }
 
@@ -75,7 +81,10 @@ extension Route {
   package var context: Context {
     get throws(Failure) {
       guard let app else { throw .unknownApp }
-      return context(of: app)
+      if let knownContext, knownContext.app === app { return knownContext }
+      let made = context(of: app)
+      knownContext = made
+      return made
     }
   }
 
@@ -94,13 +103,16 @@ extension Route {
   /// Who administers, on a route whose access is a program's.
   package var administrator: Administrator {
     get throws(Failure) {
+      if let knownAdministrator { return knownAdministrator }
       guard let client else { throw .unknownClient }
-      return Administrator(
+      let made = Administrator(
         .client(client.id),
         scopes: client.scopes,
         store: store,
         origin: request.origin
       )
+      knownAdministrator = made
+      return made
     }
   }
 

@@ -16,7 +16,7 @@ import Postgres
       the next run. Progress goes to standard error, results to standard output.
 
       Exit codes:
-      \(ExitStatus.table)
+      \(MigratorStatus.table)
       """,
     subcommands: [
       Up.self, Down.self, To.self, ShowStatus.self, ShowPlan.self, Verify.self, New.self,
@@ -75,9 +75,9 @@ struct DatabaseOptions: ParsableArguments {
   @EventLoop func session(
     _ conninfo: String,
     readOnly: Bool = false
-  ) async throws(MigrationError) -> Session {
+  ) async throws(MigrationError) -> MigratorSession {
     let isQuiet = files.quiet
-    return try await Session.open(conninfo, readOnly: readOnly) { line in
+    return try await MigratorSession.open(conninfo, readOnly: readOnly) { line in
       if !isQuiet { say(line) }
     }
   }
@@ -128,7 +128,7 @@ func onLoop(
   EventLoop.task {
     do throws(MigrationError) {
       write(try await body(), to: 1)
-      exit(ExitStatus.success.rawValue)
+      exit(MigratorStatus.success.rawValue)
     } catch {
       say("\(error)")
       exit(error.status.rawValue)

@@ -168,7 +168,7 @@ extension Session {
   private static func line(_ user: UserID, _ faults: [Fault], _ format: OutputFormat) -> String {
     switch format {
     case .json:
-      let line: JSON = ["id": .string(user.text), "errors": Fault.told(faults)]
+      let line: JSON = ["id": .string(user.text), "errors": Fault.json(of: faults)]
       return line.text + "\n"
     case .table:
       return faults.map { "\(user)  \(Table.visible($0.pointer)): \(Table.visible($0.detail))\n" }

@@ -56,7 +56,8 @@ extension UserCommand {
         let description = try description()
         let context = try await session.context(of: options.app)
         let made = try await session.doing { administrator async throws(Failure) in
-          let made = try await Users.create(description, in: context.app, by: administrator)
+          let new = try await NewUser(description, of: context.app, administrator.store)
+          let made = try await Users.create(new, in: context.app, by: administrator)
           if mail { try await Users.mailReset(to: made.id, by: administrator, context) }
           return made
         }

@@ -88,7 +88,7 @@ import Testing
   }
 
   @Test func `every exit status has a number and a meaning of its own`() {
-    #expect(Set(ExitStatus.allCases.map(\.meaning)).count == ExitStatus.allCases.count)
-    #expect(ExitStatus.table.split(separator: "\n").count == ExitStatus.allCases.count)
+    #expect(Set(MigratorStatus.allCases.map(\.meaning)).count == MigratorStatus.allCases.count)
+    #expect(MigratorStatus.table.split(separator: "\n").count == MigratorStatus.allCases.count)
   }
 }

@@ -17,7 +17,11 @@ package enum Actor: Sendable, Equatable {
   }
 }
 
-/// Somebody who administers, and what it is done on.
+/// Somebody who administers, and what it is done on: an act on an app, on the deployment, or on a user
+/// as a whole.
+///
+/// Who works on the data of a user is a `Caller`, which an administrator makes of itself; what a call
+/// brings besides, whoever makes it, is its `Context`.
 @EventLoop package struct Administrator: Sendable {
   package nonisolated let actor: Actor
   package nonisolated let scopes: Scopes

@@ -21,7 +21,7 @@ package struct UserDetails: Sendable {
   /// The oldest first.
   package let identities: [IdentityInfo]
   /// The live ones, the newest first.
-  package let sessions: [Session]
+  package let sessions: [SessionInfo]
 }
 
 /// When a user came, and how often.

@@ -42,7 +42,7 @@ extension Users {
     let (caller, store) = (administrator.caller(on: user, of: app), administrator.store)
     let logins = try await store.read(UsersAdministrationQueries.logins, user, app)
     guard let logins = logins.first else { throw .notFound }
-    var sessions: [Session] = []
+    var sessions: [SessionInfo] = []
     var page = try await Sessions.page(of: caller, in: store)
     sessions += page.items
     while let next = page.next {

@@ -1,34 +1,28 @@
 import EventLoop
-package import JSON
+import JSON
 import Postgres
 
 extension Users {
-  /// Makes a user of a description, as a row of an import has it, and may have a `password` as it is
-  /// typed instead of a hash.
+  /// Makes a user.
   ///
   /// No mail is sent: an address that is not said to be verified can be confirmed later.
   /// - Parameters:
-  ///   - description: an object.
+  ///   - new: the user.
   ///   - app: whose user it becomes.
   ///   - administrator: who makes it.
   /// - Returns: the profile.
-  /// - Throws: `.forbidden` for app metadata that the administrator may not write, `.invalid` with
-  ///   every fault, `.userExists` with what is taken, `.identityTaken`,
-  ///   `.documentTooLarge`, `.overloaded`, `.unavailable`.
+  /// - Throws: `.forbidden` for app metadata that the administrator may not write, `.userExists` with
+  ///   what is taken, `.identityTaken`, `.documentTooLarge`, `.overloaded`, `.unavailable`.
   @EventLoop package static func create(
-    _ description: JSON,
+    _ new: NewUser,
     in app: App,
     by administrator: Administrator
   ) async throws(Failure) -> Profile {
-    if description["app_metadata"] != nil { try administrator.require(Scopes.updateAppMetadata) }
-    var members = description
-    let password = try takePassword(from: &members, app)
-    let stringLimit = app.settings.propertyStringLength
-    let schemas = app.schemas
-    var row = try await administrator.store.calculate(on: .max) { [members] () throws(Failure) in
-      try ImportedUser(members, stringLimit: stringLimit, schemas: schemas)
+    var row = new.row
+    if row.documents.contains(where: { $0.class == .appMetadata }) {
+      try administrator.require(Scopes.updateAppMetadata)
     }
-    if let password, let email = row.email {
+    if let password = new.password, let email = row.email {
       let store = administrator.store
       let address = try await EmailAddress(email, store)
       let salt = store.keys.master.passwordSalt(app.id, address.key)
@@ -47,35 +41,6 @@ extension Users {
       of: administrator.caller(on: user, of: app.id),
       in: administrator.store
     )
-  }
-
-  /// Takes the member `password` out, which a row of an import has not.
-  ///
-  /// - Throws: `.invalid` when it cannot be the password of what is left.
-  private static func takePassword(
-    from description: inout JSON,
-    _ app: App
-  ) throws(Failure) -> String? {
-    guard var members = description.object, let value = members["password"] else { return nil }
-    var faults: [Fault] = []
-    if members["password_hash"] != nil {
-      faults.append(Fault("/password", "choice", "Only one of password and password_hash."))
-    }
-    if members["email"] == nil {
-      faults.append(ImportedUser.missing("A password"))
-    }
-    if let password = value.string {
-      let email = members["email"]?.string
-      if let fault = Credentials.fault(in: password, of: email, at: "/password", app) {
-        faults.append(fault)
-      }
-    } else {
-      faults.append(Fault("/password", "type", "This member must be a string."))
-    }
-    guard faults.isEmpty else { throw .invalid(faults) }
-    members["password"] = nil
-    description = .object(members)
-    return value.string
   }
 
   @EventLoop private static func write(

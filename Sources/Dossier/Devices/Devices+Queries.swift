@@ -1,6 +1,6 @@
 package import Postgres
 
-/// A user of a device, with the session there if one counts.
+/// A user of a device, with the live session there, if any.
 struct DevicePlaceRow: RowDecodable {
   let user: UserID?
   let live: LiveSession?
@@ -91,7 +91,7 @@ package enum DevicesQueries {
   )
 
   /// One row when the proof is right, with nulls for a user the device does not know, or who has no
-  /// session there that counts and has tokens of that style.
+  /// live session there with tokens of that style.
   static let activate = Statement<
     DevicePlaceRow, DeviceID, AppID, BinaryBytes, UserID, String?, String?, String
   >(

@@ -61,7 +61,7 @@ package struct BareDevice: Sendable {
 /// Devices, and the users known on each.
 ///
 /// A user of a device is active, inactive (logged in all the same) or logged out. Nothing stores
-/// that: who has a session on the device that counts is logged in, and the one of them that was
+/// that: who has a live session on the device is logged in, and the one of them that was
 /// chosen last is active.
 package enum Devices {
   /// How many users one device may know.
@@ -221,7 +221,7 @@ package enum Devices {
     return rows.first ?? false
   }
 
-  private static func known(_ context: Context) throws(Failure) -> DeviceProof {
+  @EventLoop private static func known(_ context: Context) throws(Failure) -> DeviceProof {
     guard let proof = context.device else { throw .deviceUnknown }
     return proof
   }

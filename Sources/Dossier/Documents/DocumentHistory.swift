@@ -98,7 +98,7 @@ package enum DocumentHistoryQueries {
     """
   )
 
-  /// One row when the session counts, with nulls when there is no such body.
+  /// One row when the session is live, with nulls when there is no such body.
   ///
   /// Served by the primary key.
   static let read = Statement<Found<StoredDocument>, UserID, Authority, DocumentClass, Int>(

@@ -29,7 +29,7 @@ struct VersionList: Bindable, Sendable {
 }
 
 package enum DocumentsQueries {
-  /// One row when the session counts.
+  /// One row when the session is live.
   ///
   /// Served by the primary keys of three tables.
   static let read = Statement<Found<StoredDocument>, UserID, Authority, DocumentClass>(
@@ -41,9 +41,14 @@ package enum DocumentsQueries {
     """
   )
 
-  /// Replaces a document by `$4`, or merges `$4` into it; `$10` is who does.
+  /// Replaces a document, or merges into it.
   ///
-  /// One row when the session counts, with nulls when the condition did not hold. The row's lock
+  /// `$1` and `$2` say for whom, `$3` which document. `$4` is the body and `$5` whether it is merged;
+  /// `$6` the versions that may be stored, null for any; `$7` whether there must be one, `$8` whether
+  /// there must be none; `$9` whether what is not there counts as there in version 0. `$10` is who
+  /// does it, for the version that is kept, and `$11` the fact, null for none.
+  ///
+  /// One row when the session is live, with nulls when the condition did not hold. The row's lock
   /// makes writers follow one another, and the condition is tested on what the one before left.
   static let write = Statement<
     WrittenDocumentRow, UserID, Authority, DocumentClass, TextBytes, Bool, VersionList?, Bool,
@@ -84,7 +89,7 @@ package enum DocumentsQueries {
     """
   )
 
-  /// One row when the session counts: whether the document was there, in a version asked for.
+  /// One row when the session is live: whether the document was there, in a version asked for.
   static let delete = Statement<
     Bool, UserID, Authority, DocumentClass, VersionList?, String, ProgramChange?
   >(

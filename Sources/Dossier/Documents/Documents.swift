@@ -131,13 +131,15 @@ package enum Documents {
       let text = try await context.store.calculate(on: size) { () throws(Failure) in
         try checked(body, document)
       }
-      return try await put(document, text, isMerge: false, if: condition, of: caller, context)
+      return try await DocumentWrite(of: document, text, isMerge: false, if: condition)
+        .run(by: caller, context)
     case .merge(let patch, let size):
       let (text, objects) = try await context.store.calculate(on: size) { () throws(Failure) in
         (try checked(patch, document, isPatch: true), patch.extent.objects)
       }
       if objects <= mergedObjects {
-        return try await put(document, text, isMerge: true, if: condition, of: caller, context)
+        return try await DocumentWrite(of: document, text, isMerge: true, if: condition)
+          .run(by: caller, context)
       }
       return try await rewrite(document, makes: true, if: condition, of: caller, context) {
         (before) throws(Failure) in before.merging(patch)
@@ -165,56 +167,8 @@ package enum Documents {
     return json.serialized()
   }
 
-  @EventLoop private static func put(
-    _ document: DocumentClass,
-    _ body: [UInt8],
-    isMerge: Bool,
-    if condition: VersionCondition,
-    of caller: Caller,
-    _ context: Context
-  ) async throws(Failure) -> (document: StoredDocument, isNew: Bool) {
-    try document.requireWritable(by: caller)
-    let store = context.store
-    var check: (@EventLoop ([WrittenDocumentRow]) async throws(Failure) -> Void)?
-    if let schema = try context.app.schemas.schema(for: document) {
-      // What a merge makes is known when the database has made it.
-      check = { (rows) async throws(Failure) in
-        guard let written = rows.first?.document else { return }
-        let faults = try await store.calculate(on: .max) { () throws(Failure) in
-          schema.mismatches(in: try parsed(written.body))
-        }
-        guard faults.isEmpty else { throw .schemaMismatch(faults) }
-      }
-    }
-    let rows: [WrittenDocumentRow]
-    do throws(Failure) {
-      rows = try await store.write(
-        DocumentsQueries.write,
-        caller.user,
-        caller.authority,
-        document,
-        TextBytes(body),
-        isMerge,
-        condition.oneOf.map(VersionList.init),
-        condition.mustExist,
-        condition.mustNotExist,
-        document.isAlwaysThere,
-        caller.actor,
-        ProgramChange(of: document.pathName, by: caller, context.origin),
-        check: check
-      )
-    } catch .documentTooLarge {
-      throw .documentTooLarge(limit: document.limit)
-    }
-    guard let row = rows.first else { throw caller.gone }
-    guard let written = row.document else {
-      throw .versionMoved(current: try await version(of: document, of: caller, store))
-    }
-    return (written, row.isNew)
-  }
-
   /// The version that stood in the way of a write, whose view may be older: this looks again.
-  @EventLoop private static func version(
+  @EventLoop static func version(
     of document: DocumentClass,
     of caller: Caller,
     _ store: Store
@@ -258,15 +212,10 @@ package enum Documents {
       guard let body = try await change(row.item) else { return nil }
       let isThere = row.item != nil || document.isAlwaysThere
       do throws(Failure) {
-        return try await put(
-          document,
-          body,
-          isMerge: false,
-          if: isThere
-            ? VersionCondition(oneOf: [version]) : VersionCondition(mustNotExist: true),
-          of: caller,
-          context
-        )
+        let expected =
+          isThere ? VersionCondition(oneOf: [version]) : VersionCondition(mustNotExist: true)
+        return try await DocumentWrite(of: document, body, isMerge: false, if: expected)
+          .run(by: caller, context)
       } catch .versionMoved {
         await EventLoop.sleep(for: .milliseconds(Int.random(in: 0...(1 + attempt * 4))))
       }

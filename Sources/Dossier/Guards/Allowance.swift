@@ -16,28 +16,28 @@ struct Allowance {
   /// Whether an attempt that is let through is told how much is left.
   ///
   /// Not of what others use up too: it would tell of them.
-  let isTold: Bool
+  let isReported: Bool
 
   /// - Parameters:
   ///   - name: one of its kind among those of a request.
   ///   - subject: who or what attempts; the database sees a keyed hash of it.
   ///   - burst: at least 1.
   ///   - window: at least a second.
-  ///   - isTold: false for what strangers share.
+  ///   - isReported: false for what strangers share.
   ///   - master: makes the hash.
   init(
     _ name: String,
     of subject: String...,
     burst: Int,
     in window: Duration,
-    isTold: Bool = true,
+    isReported: Bool = true,
     _ master: MasterKey
   ) {
     self.name = name
     self.subject = BinaryBytes(Self.subject(name, subject, master))
     self.burst = burst
     self.window = window
-    self.isTold = isTold
+    self.isReported = isReported
   }
 
   /// What the database knows who or what attempts by.
@@ -147,7 +147,7 @@ struct Allowances {
   }
 
   @EventLoop private func note(_ rows: [SpentRow]) {
-    for (allowance, row) in zip(all, rows) where allowance.isTold {
+    for (allowance, row) in zip(all, rows) where allowance.isReported {
       context.store.limits.note(allowance.left(row.ahead))
     }
   }

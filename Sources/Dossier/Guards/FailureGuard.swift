@@ -116,7 +116,7 @@ extension Allowance {
         of: identifier,
         burst: burst,
         in: window,
-        isTold: false,
+        isReported: false,
         master
       ),
       .ofNetwork(purpose, context),

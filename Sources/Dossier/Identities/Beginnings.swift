@@ -39,7 +39,7 @@ package enum BeginningQueries {
     """
   )
 
-  /// One row when the session counts.
+  /// One row when the session is live.
   static let wasAnonymous = Statement<Bool, UserID, Authority>(
     "beginnings.was_anonymous",
     """

@@ -62,7 +62,7 @@ package enum IdentitiesQueries {
     """
   )
 
-  /// One row when the session counts.
+  /// One row when the session is live.
   ///
   /// Fails by `passwords_pkey` when the user has a password.
   /// - Parameter 5: the key of the address.
@@ -86,7 +86,7 @@ package enum IdentitiesQueries {
     """
   )
 
-  /// One row when the session counts.
+  /// One row when the session is live.
   ///
   /// Fails by `identity_subjects_taken` when it is another's.
   static let linkSubject = Statement<String, UserID, Authority, IdentityID, String, String>(

@@ -161,7 +161,7 @@ import Postgres
 
   /// Keeps what the caller can log in with from changing, other than by this transaction.
   ///
-  /// - Returns: whether its session counts, looked at when the lock is there: what held it may have
+  /// - Returns: whether its session is live, looked at when the lock is there: what held it may have
   ///   ended the session, as a reset of the password does.
   static func lock(
     _ caller: Caller,

@@ -114,7 +114,7 @@ package struct ImportResult: Sendable {
     case .skipped: object["status"] = "skipped"
     case .failed(let faults):
       object["status"] = "failed"
-      object["errors"] = Fault.told(faults)
+      object["errors"] = Fault.json(of: faults)
     }
     return JSON.object(object).text + "\n"
   }

@@ -8,7 +8,7 @@ import PictureContract
 /// waits for each process, so that the loop does not; the pool's threads bound how many run, and its
 /// queue how many wait. Each takes at most `PictureLimits.memory`.
 @EventLoop package final class PictureDecoder {
-  private let program: Program
+  private let program: Subprocess
   private let pool: BlockingPool
   private let deadline: Duration
   private let patience: Duration
@@ -26,7 +26,7 @@ import PictureContract
     deadline: Duration = .seconds(20),
     patience: Duration = .seconds(10)
   ) {
-    self.program = Program(path: program)
+    self.program = Subprocess(path: program)
     self.pool = pool
     self.deadline = deadline
     self.patience = patience
@@ -40,7 +40,7 @@ import PictureContract
   package func decode(_ file: [UInt8]) async throws(PictureFailure) -> Picture {
     guard file.count <= PictureLimits.input else { throw .tooLarge(limit: PictureLimits.input) }
     let latest = EventLoop.now() &+ patience.nanoseconds
-    let run: Result<Program.Outcome, PictureFailure>
+    let run: Result<Subprocess.Outcome, PictureFailure>
     do throws(BlockingPoolError) {
       run = try await pool.run { [program, deadline] in
         guard EventLoop.now() < latest else {
@@ -68,7 +68,7 @@ import PictureContract
 
 extension PictureFailure {
   /// Reads how a run has ended without a picture.
-  fileprivate init(_ outcome: Program.Outcome) {
+  fileprivate init(_ outcome: Subprocess.Outcome) {
     switch outcome.ending {
     case .exited(let status):
       self =

@@ -107,7 +107,7 @@ struct PictureBody: RowDecodable {
 }
 
 package enum PictureQueries {
-  /// One row when the session counts.
+  /// One row when the session is live.
   static let replace = Statement<
     ReplacedPicture, UserID, Authority, String?, BinaryBytes?, ProgramChange?
   >(

@@ -15,7 +15,7 @@ struct PropertyRow: RowDecodable {
 }
 
 package enum PropertyQueries {
-  /// One row at least when the session counts.
+  /// One row at least when the session is live.
   ///
   /// Served by the primary key.
   static let read = Statement<PropertyRow, UserID, Authority>(

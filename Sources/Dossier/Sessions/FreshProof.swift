@@ -190,7 +190,7 @@ extension Sessions {
 }
 
 package enum FreshProofQueries {
-  /// One row when the session counts.
+  /// One row when the session is live.
   static let isFresh = Statement<Bool, UserID, Authority, Duration>(
     "fresh_proof.is_fresh",
     """

@@ -240,7 +240,7 @@ package enum SessionsQueries {
   /// A page of the caller's live sessions, the newest first; one row at least when the caller's is.
   ///
   /// Served by `sessions_live`: ids sort by time.
-  static let page = Statement<Found<Session>, UserID, Authority, SessionID?, Int>(
+  static let page = Statement<Found<SessionInfo>, UserID, Authority, SessionID?, Int>(
     "sessions.page",
     """
     select s.id, s.device_id, s.provider, s.address, s.agent, s.created_at,

@@ -193,7 +193,7 @@ import Postgres
     before cursor: SessionID? = nil,
     count: Int = pageSize,
     in store: Store
-  ) async throws(Failure) -> Page<Session> {
+  ) async throws(Failure) -> Page<SessionInfo> {
     let count = min(max(count, 1), pageSize)
     let found = try await store.list(
       SessionsQueries.page,

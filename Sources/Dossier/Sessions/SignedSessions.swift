@@ -38,7 +38,7 @@ extension AccessTokens {
     return signed + "." + mark.base64URL
   }
 
-  /// Reads such a token; whether its session counts is for the statement that comes next.
+  /// Reads such a token; whether its session is live is for the statement that comes next.
   ///
   /// - Throws: `.unauthenticated`.
   package func caller(
@@ -93,7 +93,7 @@ extension Sessions {
 }
 
 package enum SignedSessionQueries {
-  /// One row when the session counts, and has not lasted for as long as one may.
+  /// One row when the session is live, and has not lasted for as long as one may.
   ///
   /// - Parameter 4: how long that is; null for ever.
   static let renew = Statement<String, UserID, Authority, Duration, Duration?>(

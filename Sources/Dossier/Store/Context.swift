@@ -2,7 +2,9 @@ package import EventLoop
 package import Postgres
 
 /// What a call brings besides its arguments: which app is asked, from where, on which device.
-@EventLoop package struct Context: Sendable {
+///
+/// One object for each call, passed by reference.
+@EventLoop package final class Context {
   package let app: App
   package let store: Store
   package let tokens: AccessTokens
@@ -37,7 +39,7 @@ package import Postgres
 }
 
 package enum CallerQueries {
-  /// One row when the session counts.
+  /// One row when the session is live.
   static let live = Statement<String, UserID, Authority>(
     "caller.live",
     "select user_id from caller($1, $2)"

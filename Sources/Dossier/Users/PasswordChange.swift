@@ -111,7 +111,7 @@ extension Users {
   }
 }
 
-/// The password of a caller whose session counts; no hash when there is none.
+/// The password of a caller whose session is live; no hash when there is none.
 struct OwnPassword: RowDecodable {
   let hash: String?
   /// The key of the address that it goes with.

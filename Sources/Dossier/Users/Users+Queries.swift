@@ -97,7 +97,7 @@ package enum UsersQueries {
     "update passwords set hash = $2 where user_id = $1"
   )
 
-  /// One row when the session counts: whether the version was one of those asked for, and the name of
+  /// One row when the session is live: whether the version was one of those asked for, and the name of
   /// the user's picture.
   static let delete = Statement<DeletedUser, UserID, Authority, String?, String?, VersionList?>(
     "users.delete",

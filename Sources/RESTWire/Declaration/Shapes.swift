@@ -116,7 +116,7 @@ extension Shape {
     of: .object([
       "id": .id, "device_id": .id, "provider": .text, "current": .flag, "address": .text.orNull,
       "agent": .text.orNull, "created_at": .time, "refreshed_at": .time, "expires_at": .time,
-    ]).named("Session", "A session that counts."),
+    ]).named("Session", "A live session."),
     atMost: Sessions.pageSize
   )
 

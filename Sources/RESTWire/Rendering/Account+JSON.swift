@@ -21,7 +21,7 @@ extension APIKeyInfo {
   }
 }
 
-extension Session {
+extension SessionInfo {
   /// As its user sees it, in the session `current`.
   func json(current: SessionID?) -> JSON {
     var members = json.object ?? JSONObject()

@@ -3,7 +3,7 @@ import FoundationEssentials
 import Glibc
 
 /// Another program, run to its end.
-enum Program {
+enum PostgresTool {
   struct Result {
     var status: Int32
     var output: String

@@ -2,7 +2,7 @@ package import EventLoop
 package import Postgres
 
 /// The one connection of a run.
-@EventLoop package final class Session {
+@EventLoop package final class MigratorSession {
   package let connection: Connection
   private let isReadOnly: Bool
   private let report: @EventLoop (String) -> Void
@@ -22,7 +22,7 @@ package import Postgres
     _ conninfo: String,
     readOnly: Bool = false,
     report: @escaping @EventLoop (String) -> Void
-  ) async throws(MigrationError) -> Session {
+  ) async throws(MigrationError) -> MigratorSession {
     let connection: Connection
     do throws(DatabaseError) {
       connection = try await Connection.open(
@@ -31,7 +31,7 @@ package import Postgres
     } catch {
       throw .cannotConnect(error.message)
     }
-    let session = Session(connection, isReadOnly: readOnly, report)
+    let session = MigratorSession(connection, isReadOnly: readOnly, report)
     try await session.reset()
     return session
   }
@@ -112,7 +112,7 @@ package import Postgres
   }
 
   private func tryLock() async throws(MigrationError) -> Bool {
-    let key = UInt64(Session.lock.upper) << 32 | UInt64(Session.lock.lower)
+    let key = UInt64(MigratorSession.lock.upper) << 32 | UInt64(MigratorSession.lock.lower)
     return try await query("select pg_try_advisory_lock(\(key))").rows.first?[0] == "t"
   }
 
@@ -122,7 +122,7 @@ package import Postgres
       select l.pid, coalesce(host(a.client_addr), 'local'), a.usename
       from pg_locks l left join pg_stat_activity a using (pid)
       where l.locktype = 'advisory' and l.granted and l.objsubid = 1
-        and l.classid = \(Session.lock.upper) and l.objid = \(Session.lock.lower)
+        and l.classid = \(MigratorSession.lock.upper) and l.objid = \(MigratorSession.lock.lower)
         and l.database = (select oid from pg_database where datname = current_database())
       """
     ).rows

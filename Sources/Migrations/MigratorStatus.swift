@@ -1,7 +1,7 @@
 /// Every way in which `dossier-migrate` can end.
 ///
 /// Numbers are never reused: scripts depend on them.
-package enum ExitStatus: Int32, CaseIterable, Sendable {
+package enum MigratorStatus: Int32, CaseIterable, Sendable {
   case success = 0
   case edited = 10
   case outOfOrder = 11

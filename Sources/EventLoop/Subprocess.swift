@@ -5,7 +5,7 @@ import Glibc
 ///
 /// It gets its input as descriptor 0, an empty environment, default signals and no descriptor of
 /// this process.
-package struct Program: Sendable {
+package struct Subprocess: Sendable {
   private let path: String
 
   /// - Parameter path: of an executable file.

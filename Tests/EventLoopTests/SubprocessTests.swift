@@ -3,10 +3,10 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite struct ProgramTests {
+@Suite struct SubprocessTests {
   @Test func `what goes in comes out, however much`() throws {
     let input = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
-    let outcome = try Program(path: "/bin/cat")
+    let outcome = try Subprocess(path: "/bin/cat")
       .run(input: input, limit: 3_000_000, deadline: .seconds(600))
     #expect(outcome.ending == .exited(0) && outcome.output == input)
   }
@@ -54,7 +54,7 @@ import Testing
 
   @Test func `one that is missing is an error`() {
     #expect(throws: EventLoopError.self) {
-      try Program(path: "/nonexistent").run(input: [], limit: 0, deadline: .seconds(1))
+      try Subprocess(path: "/nonexistent").run(input: [], limit: 0, deadline: .seconds(1))
     }
   }
 
@@ -62,10 +62,10 @@ import Testing
   private func run(
     _ text: String,
     deadline: Duration = .seconds(600)
-  ) async throws -> Program.Outcome {
+  ) async throws -> Subprocess.Outcome {
     let path = "/tmp/dossier-program-\(getpid())-\(UInt64.random(in: 0 ... .max))"
     try await TestProgram.write(script: text, to: path)
     defer { unlink(path) }
-    return try Program(path: path).run(input: [], limit: 10_000, deadline: deadline)
+    return try Subprocess(path: path).run(input: [], limit: 10_000, deadline: deadline)
   }
 }

@@ -1,7 +1,7 @@
 package import Postgres
 
 /// A live session, as its user sees it.
-package struct Session: Listed {
+package struct SessionInfo: Listed {
   package let id: SessionID
   package let device: DeviceID
   /// The identity by which it was opened.

@@ -1,0 +1,66 @@
+package import EventLoop
+package import JSON
+
+/// A user to be made.
+package struct NewUser: Sendable {
+  let row: ImportedUser
+  /// As it was typed; nil for none, or where a hash of it is told.
+  let password: String?
+
+  /// Reads a description: as a line of an import has it, with a `password` as it is typed in the place
+  /// of a hash if one likes.
+  ///
+  /// - Parameters:
+  ///   - description: an object.
+  ///   - app: whose rules it must keep.
+  ///   - store: calculates.
+  /// - Throws: `.invalid` with every fault, `.overloaded`.
+  @EventLoop package init(
+    _ description: JSON,
+    of app: App,
+    _ store: Store
+  ) async throws(Failure) {
+    var members = description
+    let (password, faults) = Self.takePassword(from: &members, app)
+    self.password = password
+    let stringLimit = app.settings.propertyStringLength
+    let schemas = app.schemas
+    do throws(Failure) {
+      row = try await store.calculate(on: .max) { [members] () throws(Failure) in
+        try ImportedUser(members, stringLimit: stringLimit, schemas: schemas)
+      }
+    } catch .invalid(let others) {
+      throw .invalid(faults + others)
+    }
+    guard faults.isEmpty else { throw .invalid(faults) }
+  }
+
+  /// Takes the member `password` out, which a row of an import has not, and tells why it cannot be the
+  /// password of what is left.
+  private static func takePassword(
+    from description: inout JSON,
+    _ app: App
+  ) -> (password: String?, faults: [Fault]) {
+    guard var members = description.object, let value = members["password"] else {
+      return (nil, [])
+    }
+    var faults: [Fault] = []
+    if members["password_hash"] != nil {
+      faults.append(Fault("/password", "choice", "Only one of password and password_hash."))
+    }
+    if members["email"] == nil {
+      faults.append(ImportedUser.missing("A password"))
+    }
+    if let password = value.string {
+      let email = members["email"]?.string
+      if let fault = Credentials.fault(in: password, of: email, at: "/password", app) {
+        faults.append(fault)
+      }
+    } else {
+      faults.append(Fault("/password", "type", "This member must be a string."))
+    }
+    members["password"] = nil
+    description = .object(members)
+    return (value.string, faults)
+  }
+}
