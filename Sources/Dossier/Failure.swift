@@ -118,7 +118,7 @@ package enum TokenFault: Sendable {
 
 /// One member of the input that breaks a rule.
 package struct Fault: Sendable, Equatable {
-  /// RFC 6901, from the root of the body.
+  /// The field that it is in, and the place in what the field holds, as a pointer of RFC 6901.
   package let pointer: String
   /// Stable, for programs.
   package let code: String

@@ -28,6 +28,7 @@ import Testing
       "test.grow",
       "update counters set n = n + 1 where id = $1 returning n"
     )
+    static let rows = Statement<Int>("test.rows", "select count(*) from counters")
     static let count = Statement<Int>("test.count", "select sum(n)::int from counters")
     static let sleep = Statement<String, Int>(
       "test.sleep",
@@ -86,6 +87,39 @@ import Testing
     let database = try await database()
     defer { database.stop() }
     #expect(try await database.read(Queries.span, span) == [text])
+  }
+
+  /// What follows a failure must not be done after all when the transaction is over.
+  @Test @EventLoop
+  func `what is sent together in a transaction fails together, with the first error`()
+    async throws
+  {
+    let database = try await database()
+    defer { database.stop() }
+    _ = try await database.write(Queries.make)
+    for isAwaited in [true, false] {
+      var state: SQLState?
+      do throws(DatabaseError) {
+        try await database.transaction { (transaction) async throws(DatabaseError) in
+          _ = transaction.send(Queries.add, 1)
+          _ = transaction.send(Queries.divide, 0)
+          let last = transaction.send(Queries.add, 2)
+          if isAwaited { _ = try await last.rows() }
+        }
+      } catch {
+        state = error.state
+      }
+      #expect(state?.rawValue == (isAwaited ? "22012" : SQLState.invalidTransaction.rawValue))
+      #expect(try await database.read(Queries.rows) == [0])
+    }
+    let grown = try await database.transaction { (transaction) async throws(DatabaseError) in
+      _ = transaction.send(Queries.add, 1)
+      _ = transaction.send(Queries.add, 2)
+      let grown = transaction.send(Queries.grow, 1)
+      return try await grown.rows()
+    }
+    #expect(grown == [1])
+    #expect(try await database.read(Queries.rows) == [2])
   }
 
   @Test func `a transaction that throws leaves nothing, and conflicts are tried again`()
