@@ -189,24 +189,24 @@ class Devices(Case):
         self.expect(self.remove(secret, next(iter(self.states(secret)))), 200)
         self.login_on(secret)
 
-    @in_a_moment
     def test_at_most_twenty_users_come_at_once(self):
         name = f"crowd-{time.monotonic_ns()}"
-        app = self.site.add_app(name)
-        first = self.expect(self.post("/v1/login/anonymous", {}, headers=app), 200).json
-        device = {"Dossier-Device": first["device_secret"], **app}
-        answers = in_parallel(
-            60, lambda _: self.post("/v1/login/anonymous", {}, headers=device))
-        statuses = sorted(answer.status for answer in answers)
-        self.assertEqual(statuses, [200] * 19 + [409] * 41)
-        # One of them has the secret that counts from then on.
-        newest, = [answer.json["device_secret"] for answer in answers
-                   if "device_secret" in answer.json]
-        self.assertEqual(len(self.device(newest, **app).json["users"]), 20)
+        self.site.add_app(name)
+        # Of devices without a secret, on which many logins may be under way.
+        path = f"/api/client/v2.0/app/{name}/auth/providers/anon-user/login"
+        device = self.expect(self.post(path, {}), 200).json["device_id"]
+        body = {"options": {"device": {"deviceId": {"$oid": device}}}}
+        answers = in_parallel(60, lambda _: self.post(path, body))
+        self.assertLessEqual({answer.status for answer in answers}, {200, 409})
+        there = [answer for answer in answers
+                 if answer.status == 200 and answer.json["device_id"] == device]
+        self.assertEqual(len(there), 19)
+        known = self.site.sql(f"select count(*) from device_users where device_id = '{device}'")
+        self.assertEqual(known, "20")
         # Who found no room was not made.
         users = self.site.sql(
             f"select count(*) from users join apps using (app_id) where apps.name = '{name}'")
-        self.assertEqual(users, "20")
+        self.assertEqual(int(users), 1 + sum(answer.status == 200 for answer in answers))
 
     def test_many_switch_at_once_and_one_is_active(self):
         secret, grants = self.three()
@@ -343,14 +343,14 @@ class Devices(Case):
         cookie = {"Cookie": f"__Host-dossier-device={copied}",
                   "Origin": "https://app.example.com"}
         self.expect(self.post("/v1/token/refresh", {}, headers=cookie), 401, "session_ended")
-        # A login by it is none by which it could outlive that moment.
+        # A login by it comes on a new device.
         second = self.post("/v1/login/anonymous", {}, headers={"Dossier-Device": copied})
-        self.assertNotIn("device_secret", self.expect(second, 200).json)
-        self.assertEqual(second.json["device_id"], device)
+        self.assertNotEqual(self.expect(second, 200).json["device_id"], device)
         second = self.post("/v1/login/anonymous", {}, headers=cookie)
-        self.assertNotIn("Set-Cookie", self.expect(second, 200).headers)
+        self.assertNotEqual(self.expect(second, 200).json["device_id"], device)
+        self.assertIn("Set-Cookie", second.headers)
         self.expect(self.shown(copied, "PUT", "/active", theirs), 404, "not_found")
-        self.assertEqual(len(self.expect(self.shown(newest), 200).json["users"]), 4)
+        self.assertEqual(len(self.expect(self.shown(newest), 200).json["users"]), 2)
         self.pass_the_moment(device)
         for answer in [
             self.shown(copied), self.shown(copied, "PUT", "/active", mine),
@@ -394,15 +394,33 @@ class Devices(Case):
         self.assertNotIn("device_secret", self.expect(self.refresh(switch.json), 200).json)
 
     @in_a_moment
-    def test_many_log_in_at_once_and_one_secret_counts(self):
+    def test_who_copied_the_secret_and_logs_in_first_does_not_get_the_next_user(self):
+        grant = self.confirmed("shared-browser@example.com")
+        copied = grant["device_secret"]
+        thief = self.expect(
+            self.post("/v1/login/anonymous", {}, headers={"Dossier-Device": copied}), 200).json
+        self.assertEqual(thief["device_id"], grant["device_id"])
+        cookie = {"Cookie": f"__Host-dossier-device={copied}", "Origin": "https://app.example.com"}
+        for shown in [{"Dossier-Device": copied}, cookie]:
+            victim = self.expect(self.login("shared-browser@example.com", headers=shown), 200)
+            self.assertNotEqual(victim.json["device_id"], thief["device_id"])
+        for user in self.expect(self.shown(thief["device_secret"]), 200).json["users"]:
+            if user["user_id"] == victim.json["user_id"]:
+                # From before: its session there is the one of before, which who copied had.
+                self.assertNotEqual(user["state"], "active")
+        own = self.login("shared-browser@example.com")
+        self.expect(self.shown(own.json["device_secret"]), 200)
+
+    def test_many_log_in_at_once_and_one_is_on_the_device(self):
         first = self.site.login()
         device = {"Dossier-Device": first["device_secret"]}
         answers = in_parallel(
             12, lambda _: self.post("/v1/login/anonymous", {}, headers=device))
         self.assertEqual({answer.status for answer in answers}, {200})
+        self.assertEqual(len({answer.json["device_secret"] for answer in answers}), 12)
         newest, = [answer.json["device_secret"] for answer in answers
-                   if "device_secret" in answer.json]
-        self.assertEqual(len(self.expect(self.shown(newest), 200).json["users"]), 13)
+                   if answer.json["device_id"] == first["device_id"]]
+        self.assertEqual(len(self.expect(self.shown(newest), 200).json["users"]), 2)
         self.pass_the_moment(first["device_id"])
         self.expect(self.shown(first["device_secret"]), 401, "device_unknown")
         self.expect(self.shown(newest), 200)

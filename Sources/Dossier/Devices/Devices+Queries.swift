@@ -44,21 +44,26 @@ package struct DeviceUser: RowDecodable {
 }
 
 struct DeviceAdmissionRow: RowDecodable {
+  /// Whether no login has replaced the secret.
+  let isCurrent: Bool
+  /// Whether it is that one, or the one before, for a moment.
   let isRight: Bool
   let others: Int
 
   init(from row: Row) throws(DatabaseError) {
-    isRight = try row.bool(0)
-    others = try row.int(1)
+    isCurrent = try row.bool(0)
+    isRight = try row.bool(1)
+    others = try row.int(2)
   }
 }
 
 package enum DevicesQueries {
-  /// Whether the proof is right, and how many users besides this one the device knows.
+  /// Whether the proof is the current one, whether it is right at all, and how many users besides
+  /// this one the device knows.
   static let admit = Statement<DeviceAdmissionRow, DeviceID, AppID, BinaryBytes, UserID>(
     "devices.admit",
     """
-    select exists (select from proved_device($1, $2, $3)),
+    select d.app_id = $2 and d.secret_hash = $3::bytea, exists (select from proved_device($1, $2, $3)),
       (select count(*) from device_users p where p.device_id = d.device_id and p.user_id <> $4)
     from devices d where d.device_id = $1
     """

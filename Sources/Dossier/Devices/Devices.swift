@@ -204,6 +204,9 @@ package enum Devices {
       guard proof.isCookie else { throw .deviceUnknown }
       return nil
     }
+    // Another login has just replaced the secret. It may be that of somebody who copied this one, who
+    // then holds the device: a user who came along would be that one's to switch to.
+    guard row.isCurrent else { return nil }
     guard row.others < limit else { throw .deviceFull(limit: limit) }
     return proof
   }

@@ -12,16 +12,17 @@ import Postgres
   private let salt = Credential.salt()
   private let device: DeviceID
   private let secret: Credential
-  /// Whether `secret` is that of the device, when the transaction is through.
-  private var isSecretOfDevice = false
+  /// What the client has shown to be that device; nil for a new one.
+  private let shown: DeviceProof?
   private let context: Context
 
-  init(_ proof: Proof, _ style: SessionStyle, _ context: Context) {
+  init(_ proof: Proof, on shown: DeviceProof?, _ style: SessionStyle, _ context: Context) {
     self.proof = proof
+    self.shown = shown
     self.style = style
     self.context = context
-    device = proof.device?.id ?? DeviceID()
-    if let device = proof.device, device.isBare {
+    device = shown?.id ?? DeviceID()
+    if let device = shown, device.isBare {
       secret = device.secret
     } else {
       secret = Credential(.device, of: device)
@@ -40,7 +41,7 @@ import Postgres
       proof.user,
       device,
       context.app.id,
-      proof.device?.secret.hash(master),
+      shown?.secret.hash(master),
       secret.hash(master)
     )
     let stands = proof.evidence.map { evidence in
@@ -65,10 +66,9 @@ import Postgres
       style.name
     )
     return { [self] () async throws(DatabaseError) in
-      guard let isRenewed = try await entered.rows().first else {
+      if try await entered.rows().isEmpty {
         throw DatabaseError(.undone, "the device has another secret", constraint: "device_unknown")
       }
-      isSecretOfDevice = isRenewed
       if let stands, try await stands.rows().first != true { throw Self.wayInEnded }
       if try await opened.rows().isEmpty {
         throw DatabaseError(.undone, "the device is full", constraint: "device_full")
@@ -100,7 +100,7 @@ import Postgres
       of: proof.user,
       as: style,
       context,
-      deviceSecret: isSecretOfDevice ? secret.text(context.store.keys.master) : nil
+      deviceSecret: secret.text(context.store.keys.master)
     )
   }
 }

@@ -88,7 +88,16 @@ extension Sessions {
     as style: SessionStyle = .native,
     _ context: Context
   ) async throws(Failure) -> Grant {
-    let opening = Opening(proof, style, context)
+    try await open(for: proof, on: proof.device, as: style, context)
+  }
+
+  @EventLoop private static func open(
+    for proof: Proof,
+    on device: DeviceProof?,
+    as style: SessionStyle,
+    _ context: Context
+  ) async throws(Failure) -> Grant {
+    let opening = Opening(proof, on: device, style, context)
     let isOpened: Bool
     do throws(Failure) {
       isOpened = try await context.store.transaction { transaction async throws(DatabaseError) in
@@ -101,6 +110,9 @@ extension Sessions {
         try await concluded?()
         return true
       }
+    } catch .deviceUnknown where device != nil {
+      // It was that device a moment ago: another login has replaced its secret since.
+      return try await open(for: proof, on: nil, as: style, context)
     } catch .identityTaken where proof.again != nil {
       // It came twice at once, and the other was first.
       guard let other = try await proof.again?() else {

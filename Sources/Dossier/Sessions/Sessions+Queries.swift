@@ -31,31 +31,26 @@ struct SupersededSession: RowDecodable {
 }
 
 package enum SessionsQueries {
-  /// Writes the device if it is new, and locks it and then the user; no row when the device has
-  /// another secret, else whether the new one counts from now on.
+  /// Writes the device if it is new, gives it the new secret, and locks it and then the user; no row
+  /// when the device has another secret than the one shown.
   ///
-  /// It does unless the one shown was replaced by another login a moment ago: whoever copied a secret
-  /// must not trade it for the one that came after. Those who log in at once, on one device or as one
-  /// user, follow one another from here.
+  /// Those who log in at once, on one device or as one user, follow one another from here.
   /// - Parameter 4: the hash of the secret shown; null for a new device.
   /// - Parameter 5: that of the new one.
-  static let enter = Statement<Bool, UserID, DeviceID, AppID, BinaryBytes?, BinaryBytes>(
+  static let enter = Statement<DeviceID, UserID, DeviceID, AppID, BinaryBytes?, BinaryBytes>(
     "sessions.enter",
     """
     with device as (
       insert into devices as d (device_id, app_id, secret_hash) values ($2, $3, $5::bytea)
-      on conflict (device_id) do update set last_seen_at = now(),
-        secret_hash = case when d.secret_hash = $4::bytea then $5::bytea else d.secret_hash end,
-        previous_hash = case when d.secret_hash = $4::bytea then $4::bytea else d.previous_hash end,
-        replaced_at = case when d.secret_hash = $4::bytea then now() else d.replaced_at end
-        where d.app_id = excluded.app_id and (d.secret_hash = $4::bytea
-          or d.previous_hash = $4::bytea and d.replaced_at > now() - interval '30 seconds')
-      returning d.secret_hash = $5::bytea as is_renewed
+      on conflict (device_id) do update set last_seen_at = now(), secret_hash = $5::bytea,
+        previous_hash = $4::bytea, replaced_at = now()
+        where d.app_id = excluded.app_id and d.secret_hash = $4::bytea
+      returning d.device_id
     ), login as (
       update users u set last_login_at = now(), login_count = login_count + 1
       from device where u.user_id = $1
     )
-    select is_renewed from device
+    select device_id from device
     """
   )
 
