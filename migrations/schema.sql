@@ -186,7 +186,8 @@ CREATE TABLE public.identities (
     subject text NOT NULL COLLATE pg_catalog."C",
     profile jsonb DEFAULT '{}'::jsonb NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
-    last_used_at timestamp with time zone
+    last_used_at timestamp with time zone,
+    proved_by_reader boolean DEFAULT false NOT NULL
 );
 
 

@@ -46,6 +46,7 @@ import Wiring
       Route(.put, "\(keyPath)/\(action)", access: .refreshToken, summary: "\(action) an API key") {
         (call) async throws(Failure) in
         try await changing(call) { (key) async throws(Failure) in
+          if !isDisabled { try await Sessions.requireFreshProof(of: call.caller, call.context) }
           try await APIKeys.setDisabled(isDisabled, key, of: call.caller, call.context)
         }
       }
@@ -70,6 +71,7 @@ import Wiring
       return ServiceError(.conflict, "API key with name already exists", "APIKeyAlreadyExists")
         .response
     }
+    try await Sessions.requireFreshProof(of: call.caller, call.context)
     // A key is a way in, after which nothing shows any more how an anonymous user began.
     try await Beginnings.note(anonymous: call.caller, call.context)
     let made = try await APIKeys.make(name, for: call.caller, call.context)

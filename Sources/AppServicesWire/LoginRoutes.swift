@@ -77,7 +77,12 @@ import Wiring
     guard let caller = try await call.callerIfAny(scope: Scopes.updateIdentities) else {
       throw .unauthenticated(.missing)
     }
+    // A token of another wire gets none of this one, whose refresh tokens are not rotated.
+    guard try AccessTokens.claimedType(of: call.request.bearerToken) == "access" else {
+      throw .forbidden(scope: Scopes.updateIdentities)
+    }
     let context = try call.context
+    try await Sessions.requireFreshProof(of: caller, context)
     try await Beginnings.note(anonymous: caller, context)
     do throws(Failure) {
       switch evidence {
@@ -90,7 +95,7 @@ import Wiring
         try await Identities.linkRegistered(credentials, to: caller, context)
       case .token(let token): try await Identities.linkToken(token, to: caller, context)
       case .apiKey(let key):
-        guard try await APIKeys.use(key, context).owner == caller.user else {
+        guard try await APIKeys.shown(key, context).owner == caller.user else {
           return ServiceError.refusedLink(.badRequest, "the key is another user's").response
         }
       }

@@ -66,7 +66,11 @@ extension ServiceError {
       self.init(.badRequest, "a user may have \(limit) API keys", "InvalidParameter")
     case .invalidMailToken:
       self.init(.badRequest, "userpass token is expired or invalid", "UserpassTokenInvalid")
-    case .claimantUnproved: self.init(.badRequest, "log in where you registered to confirm", nil)
+    case .claimantUnproved:
+      self.init(
+        .badRequest,
+        "the address was registered more than once: reset the password by mail"
+      )
     case .mailNotConfigured: self.init(.unavailable, "this deployment sends no mail")
     case .versionMoved, .propertyMoved:
       self.init(.conflict, "another call has changed it meanwhile")

@@ -38,7 +38,7 @@ import Wiring
       Route(
         .delete,
         "\(AppServicesWire.authPrefix)/delete",
-        access: .user(scope: Scopes.updateMetadata),
+        access: .user(scope: Scopes.updateMetadata, proof: .fresh),
         summary: "Delete the user"
       ) { (call) async throws(Failure) in
         try await Users.delete(call.caller, if: VersionCondition(), call.context)

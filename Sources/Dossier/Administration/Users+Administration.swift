@@ -127,7 +127,8 @@ extension Users {
     await administrator.store.pictures.shelf.forget(picture)
   }
 
-  /// Takes the address of a user's password for proved, as if the user had confirmed it.
+  /// Takes the address of a user's password for proved, as if the user had confirmed it outside of a
+  /// session: what else could log in ends, for somebody else may have claimed the address first.
   ///
   /// - Throws: `.notFound` also for a user without such an address, `.emailTaken` when another has
   ///   confirmed it, `.unavailable`.
@@ -155,6 +156,14 @@ extension Users {
         )
         hasAddress = isNew != nil
         guard isNew == true else { return }
+        try await endSessions(of: user, "email_confirm", administrator, in: transaction)
+        _ = try await transaction.run(
+          EmailQueries.endOtherWaysIn,
+          user,
+          app,
+          administrator.origin.address,
+          administrator.origin.agent
+        )
         try await administrator.record("email_confirm", of: user, app: app, in: transaction)
         try await administrator.queueNotice(
           of: .emailConfirmed,

@@ -104,15 +104,7 @@ package enum APIKeys {
     _ text: String,
     _ context: Context
   ) async throws(Failure) -> Proof {
-    let key: (id: APIKeyID, owner: UserID)
-    do throws(Failure) {
-      key = try await use(text, context)
-    } catch .wrongCredentials {
-      // Made up, or of a user: deleted, disabled, or the user is blocked.
-      let shown = Credential(.apiKey, text, context.store.keys.master)
-      try await RefusedLogin.record("api-key", of: shown?.owner(), context)
-      throw .wrongCredentials
-    }
+    let key = try await shown(text, context)
     return Proof(
       of: key.owner,
       by: "api-key",
@@ -121,10 +113,25 @@ package enum APIKeys {
     )
   }
 
-  /// Which key that is, and whose, who is not blocked.
+  /// Which key that is, and whose, who is not blocked; one that is refused goes into the trail.
   ///
   /// - Throws: `.wrongCredentials`, `.wayInClosed`, `.unavailable`.
-  @EventLoop package static func use(
+  @EventLoop package static func shown(
+    _ text: String,
+    _ context: Context
+  ) async throws(Failure) -> (id: APIKeyID, owner: UserID) {
+    do throws(Failure) {
+      return try await use(text, context)
+    } catch .wrongCredentials {
+      // Made up, or of a user: deleted, disabled, or the user is blocked.
+      let shown = Credential(.apiKey, text, context.store.keys.master)
+      try await RefusedLogin.record("api-key", of: shown?.owner(), context)
+      throw .wrongCredentials
+    }
+  }
+
+  /// As `shown`, and leaves the trail to the caller.
+  @EventLoop static func use(
     _ text: String,
     _ context: Context
   ) async throws(Failure) -> (id: APIKeyID, owner: UserID) {

@@ -19,7 +19,9 @@ extension Identities {
     try await context.requireSession(of: caller)
     let address = try await EmailAddress(credentials.email, context)
     let match = try await Users.match(credentials.password, address, context)
-    guard let found = match.found, !found.isBlocked else { throw .wrongCredentials }
+    guard let found = match.found, !found.isBlocked else {
+      throw try await Users.refused(match.found?.user ?? match.holder, context)
+    }
     if found.user == caller.user { return }
     if context.app.settings.requiresEmailConfirmation, !found.isConfirmed {
       throw .emailUnconfirmed

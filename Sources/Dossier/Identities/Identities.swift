@@ -87,7 +87,7 @@ import Postgres
   ) async throws(Failure) {
     try context.requireOpen(.jwt)
     try await context.requireSession(of: caller)
-    let external = try await context.store.external.identity(of: token, context)
+    let external = try await TokenLogin.identity(of: token, shownBy: caller.user, context)
     let holder = try await context.store.read(
       IdentitiesQueries.holder,
       context.app.id,

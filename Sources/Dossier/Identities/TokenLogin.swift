@@ -14,13 +14,7 @@ package enum TokenLogin {
     _ context: Context
   ) async throws(Failure) -> Proof {
     try context.requireOpen(.jwt)
-    let external: ExternalTokens.Identity
-    do throws(Failure) {
-      external = try await context.store.external.identity(of: token, context)
-    } catch {
-      if case .invalidExternalToken = error { try await RefusedLogin.record("jwt", context) }
-      throw error
-    }
+    let external = try await identity(of: token, context)
     if let known = try await known(external, context) { return known }
     let user = UserID()
     let proof = Proof(
@@ -44,6 +38,29 @@ package enum TokenLogin {
     }
     proof.again = { () async throws(Failure) in try await known(external, context) }
     return proof
+  }
+
+  /// Whose token it is; one that is refused goes into the trail.
+  ///
+  /// - Parameters:
+  ///   - token: as it was shown.
+  ///   - user: who shows it to link it; nil for a login.
+  ///   - context: of the request.
+  /// - Returns: the identity.
+  /// - Throws: `.invalidExternalToken`, `.issuerUnavailable`, `.unavailable`.
+  @EventLoop static func identity(
+    of token: String,
+    shownBy user: UserID? = nil,
+    _ context: Context
+  ) async throws(Failure) -> ExternalTokens.Identity {
+    do throws(Failure) {
+      return try await context.store.external.identity(of: token, context)
+    } catch {
+      if case .invalidExternalToken = error {
+        try await RefusedLogin.record("jwt", of: user, context)
+      }
+      throw error
+    }
   }
 
   /// Nil when nobody has the identity.

@@ -11,7 +11,7 @@ struct ImportFinding: RowDecodable {
   let emailKey: String?
   /// Who has confirmed the address.
   let holder: UserID?
-  /// The first who claims the address by a password; the row's own user before others.
+  /// The first whom a program has made with a claim of the address; the row's own user before others.
   let claimant: UserID?
   /// Whose its identities are.
   let owners: [UserID?]

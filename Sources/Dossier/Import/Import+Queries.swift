@@ -59,7 +59,8 @@ package enum ImportQueries {
 
   /// One row for each that was asked for.
   ///
-  /// Served by the primary keys.
+  /// Anybody can claim an address, so a claim tells whose a row is only where a program made the
+  /// user, as the trail says. Served by the primary keys.
   static let examine = Statement<ImportFinding, AppID, TextBytes>(
     "imports.examine",
     """
@@ -67,7 +68,9 @@ package enum ImportQueries {
       (select s.user_id from identity_subjects s
         where s.app_id = $1 and s.provider = 'email' and s.subject = r.key),
       (select e.user_id from unconfirmed_emails e
-        where e.app_id = $1 and e.email_key = r.key
+        where e.app_id = $1 and e.email_key = r.key and (e.user_id = r.user_id or exists (
+          select from audit a where a.user_id = e.user_id and a.app_id = $1
+            and a.action in ('user_create', 'user_import')))
         order by coalesce(e.user_id = r.user_id, false) desc, e.created_at, e.user_id limit 1),
       (select string_agg(coalesce(s.user_id::text, '-'), ' ' order by i.place)
         from jsonb_array_elements(r.identities) with ordinality as i (told, place)
@@ -104,8 +107,8 @@ package enum ImportQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    find, begin, lock, advance, finish, examine, done, record, create, update, release, readdress,
-    settle,
+    find, begin, lock, advance, finish, examine, done, record, create, endClaims, update, release,
+    readdress, settle,
     passwords, passwordIdentities, supersede, confirm, claim, identities, documents,
     clearProperties, properties,
   ]

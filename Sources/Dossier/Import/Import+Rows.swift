@@ -105,6 +105,29 @@ extension ImportQueries {
     """
   )
 
+  /// Ends what could log in as who has claimed an address that the rows prove: somebody else may have
+  /// made it.
+  static let endClaims = Statement<NoRow, AppID, TextBytes>(
+    "imports.end_claims",
+    """
+    with r as (
+      select e.user_id from jsonb_to_recordset($2::jsonb) as r (user_id text, email text)
+      join unconfirmed_emails e on e.app_id = $1 and e.user_id = r.user_id
+        and e.email_key = email_key(r.email)
+    ), gone as (
+      delete from identities i using r where i.user_id = r.user_id and i.provider <> 'password'
+    ), subjects as (
+      delete from identity_subjects s using r where s.user_id = r.user_id and s.provider <> 'email'
+    ), keys as (
+      delete from api_keys k using r where k.user_id = r.user_id
+    ), places as (
+      delete from device_users p using r where p.user_id = r.user_id
+    )
+    update sessions s set ended_at = now(), end_reason = 'email_confirm'
+    from r where s.user_id = r.user_id and s.ended_at is null
+    """
+  )
+
   static let confirm = Statement<NoRow, AppID, TextBytes>(
     "imports.confirm",
     """

@@ -140,6 +140,7 @@ struct ImportBatch {
     }
     try await run(ImportQueries.create, created)
     if !updated.isEmpty {
+      try await run(ImportQueries.endClaims, addresses.filter { $0["verified"]?.bool == true })
       // What is there gives way before what comes: in one statement they would meet.
       try await run(ImportQueries.update, updated)
       try await run(ImportQueries.release, updated)

@@ -65,7 +65,7 @@ import Postgres
       proof.authenticatedAt,
       style.name
     )
-    return { [self] () async throws(DatabaseError) in
+    return { () async throws(DatabaseError) in
       if try await entered.rows().isEmpty {
         throw DatabaseError(.undone, "the device has another secret", constraint: "device_unknown")
       }

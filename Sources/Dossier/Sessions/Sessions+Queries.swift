@@ -37,7 +37,7 @@ package enum SessionsQueries {
   /// Those who log in at once, on one device or as one user, follow one another from here.
   /// - Parameter 4: the hash of the secret shown; null for a new device.
   /// - Parameter 5: that of the new one.
-  static let enter = Statement<DeviceID, UserID, DeviceID, AppID, BinaryBytes?, BinaryBytes>(
+  static let enter = Statement<String, UserID, DeviceID, AppID, BinaryBytes?, BinaryBytes>(
     "sessions.enter",
     """
     with device as (

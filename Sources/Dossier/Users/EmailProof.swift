@@ -8,8 +8,7 @@ package struct Claimant: Sendable {
   let password: String?
   fileprivate var isReader = false
 
-  /// Whoever reads the mail, in a protocol that shows nothing besides: its users are to open no link
-  /// that they did not ask for.
+  /// Whoever reads the mail, in a protocol that shows nothing besides.
   package static let reader: Claimant = {
     var claimant = Claimant(caller: nil, password: nil)
     claimant.isReader = true
@@ -36,6 +35,9 @@ extension Emails {
   /// user may be one that somebody else began, who has made API keys in it. Outside of a session, and
   /// in one of an anonymous user, the password proves the claim, and all else ends that could log in
   /// before.
+  ///
+  /// Who only reads the mail confirms the one claim that there is, and none of several. Somebody else
+  /// may have made it: all ends but the password, and the first reset ends what came by that since.
   /// - Throws: `.invalidMailToken`, `.claimantUnproved` (the token stays good), `.emailTaken` when
   ///   another has proved the address meanwhile, `.tooManyAttempts`, `.unauthenticated`,
   ///   `.overloaded`, `.unavailable`.
@@ -69,12 +71,16 @@ extension Emails {
       throw .claimantUnproved
     }
     // Who confirms without a session has the one that it began with, and is to keep it.
-    let isInSession = claimant.isReader || provider != nil && provider != "anonymous"
-    try await token.take(context) { (isFirst, transaction) async throws(DatabaseError) in
+    let isInSession = provider != nil && provider != "anonymous"
+    try await token.take(alone: claimant.isReader, context) {
+      (isFirst, transaction) async throws(DatabaseError) in
       try await guarding?.succeed(in: transaction)
       if isFirst, !isInSession {
         try await endSessions(of: token.user, "email_confirm", in: transaction, context)
         try await endOtherWaysIn(of: token.user, in: transaction, context)
+      }
+      if isFirst, claimant.isReader {
+        _ = try await transaction.run(EmailQueries.markReader, token.user)
       }
     }
   }
@@ -113,7 +119,7 @@ extension Emails {
   /// proves the address, and ends all sessions of the user and its API keys.
   ///
   /// Where the address was not proved before, whoever made the user may be another than who reads
-  /// the mail: then everything ends that could log in.
+  /// the mail: then everything ends that could log in. So it does where a reader alone has proved it.
   /// - Throws: `.invalid`, `.invalidMailToken`, `.emailTaken` when another has proved the address
   ///   meanwhile, `.overloaded`, `.unavailable`.
   @EventLoop package static func reset(
@@ -137,7 +143,8 @@ extension Emails {
       _ = try await transaction.run(PasswordQueries.set, user, hash)
       _ = try await transaction.run(APIKeyQueries.removeAll, user)
       try await endSessions(of: user, "password_reset", in: transaction, context)
-      if isFirst { try await endOtherWaysIn(of: user, in: transaction, context) }
+      let wasReader = try await transaction.run(EmailQueries.unmarkReader, user).first != nil
+      if isFirst || wasReader { try await endOtherWaysIn(of: user, in: transaction, context) }
       try await WayInChange.passwordReset.record(ofReader: user, in: transaction, context)
     }
   }
@@ -219,16 +226,29 @@ struct ShownToken {
   /// Uses it up, makes its address the user's, and does `body` in the same transaction, which is
   /// told whether it is the first time that the user has proved the address.
   ///
-  /// - Throws: `.invalidMailToken` when another was first, `.emailTaken`, `.unavailable`.
+  /// - Parameters:
+  ///   - isAlone: whether nobody else may claim the address.
+  ///   - context: of the request.
+  ///   - body: what is done with it.
+  /// - Throws: `.invalidMailToken` when another was first, `.claimantUnproved` when others claim the
+  ///   address who may not, `.emailTaken`, `.unavailable`.
   @EventLoop func take(
+    alone isAlone: Bool = false,
     _ context: Context,
     _ body: @EventLoop (Bool, Transaction) async throws(DatabaseError) -> Void
   ) async throws(Failure) {
     let isTaken: Bool
+    var isContested = false
     do throws(Failure) {
       isTaken = try await context.store.transaction { transaction async throws(DatabaseError) in
         // Those who claim the address follow one another.
-        _ = try await transaction.run(EmailQueries.lockClaims, context.app.id, claim.email)
+        let claimants = try await transaction.run(
+          EmailQueries.lockClaims,
+          context.app.id,
+          claim.email
+        )
+        isContested = isAlone && claimants.contains { $0 != user.text }
+        guard !isContested else { return false }
         // Logins and changes that are under way come before, or find what this has ended.
         _ = try await transaction.run(IdentitiesQueries.lock, user)
         let taken = try await transaction.run(
@@ -257,6 +277,7 @@ struct ShownToken {
     } catch .identityTaken {
       throw .emailTaken
     }
+    guard !isContested else { throw .claimantUnproved }
     guard isTaken else { throw .invalidMailToken }
   }
 }

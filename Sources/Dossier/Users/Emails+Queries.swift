@@ -121,7 +121,22 @@ package enum EmailQueries {
     """
   )
 
+  /// Notes that the address of the user's password was proved by its reader alone.
+  static let markReader = Statement<NoRow, UserID>(
+    "emails.mark_reader",
+    "update identities set proved_by_reader = true where user_id = $1 and provider = 'password'"
+  )
+
+  /// One row when it was noted, and is no more.
+  static let unmarkReader = Statement<String, UserID>(
+    "emails.unmark_reader",
+    """
+    update identities set proved_by_reader = false
+    where user_id = $1 and provider = 'password' and proved_by_reader returning identity_id
+    """
+  )
+
   package static let all: [any PreparedStatement] = [
-    reader, lockClaims, confirm, supersede, endOtherWaysIn,
+    reader, lockClaims, confirm, supersede, endOtherWaysIn, markReader, unmarkReader,
   ]
 }

@@ -61,6 +61,8 @@ extension Users {
       }
       return proof
     }
+    // A registration is a guess, too.
+    if let holder = match.holder { try await recordFailure(of: holder, context) }
     if match.holder != nil, context.app.settings.revealsTakenEmails { throw .emailTaken }
     let user = UserID()
     let proof = Proof(of: user, by: "password", on: try await Devices.admit(user, context))
@@ -141,17 +143,24 @@ extension Users {
     if found.isBlocked { throw try await refused(found.user, context) }
   }
 
-  @EventLoop private static func refused(
+  @EventLoop static func refused(
     _ user: UserID?,
     _ context: Context
   ) async throws(Failure) -> Failure {
+    try await recordFailure(of: user, context)
+    return .wrongCredentials
+  }
+
+  @EventLoop private static func recordFailure(
+    of user: UserID?,
+    _ context: Context
+  ) async throws(Failure) {
     try await AuditEvent(
       "login_failure",
       of: user,
       by: "anyone",
       detail: ["provider": "password"]
     ).record(context)
-    return .wrongCredentials
   }
 
   struct Match {

@@ -1,0 +1,186 @@
+"""Ways to another's account by way of a second protocol, an operator's program or a shared browser."""
+
+import json
+import unittest
+
+from app_services import PASSWORD, App
+from issuers import IssuerCase, claims
+
+MINE, THEIRS = "correct horse", "another horse altogether"
+HASH = "$6$salt$" + "a" * 86
+SERVICES = "/api/client/v2.0"
+
+
+class TakeOvers(IssuerCase):
+    def setUp(self):
+        self.app = App(self.site, "default")
+
+    def provider(self, path):
+        return f"{SERVICES}/app/default/auth/providers/{path}"
+
+    def token(self, subject):
+        return self.key.token(claims(subject))
+
+    def age(self, user):
+        """Lets an hour pass since the user has logged in."""
+        self.site.sql("update sessions set authenticated_at = now() - interval '1 hour' "
+                      f"where user_id = '{user}'")
+
+    def key_of(self, grant):
+        return self.expect(self.post("/v1/me/api-keys", {"name": "cron"},
+                                     token=grant["access_token"]), 201).json["key"]
+
+    def key_login(self, key):
+        return self.post("/v1/login/api-key", {"key": key})
+
+    def services_login(self, email, password):
+        return self.post(self.provider("local-userpass/login"),
+                         {"username": email, "password": password})
+
+    # A stolen token
+
+    def test_a_native_token_gets_none_of_app_services(self):
+        grant = self.confirmed("native@example.com")
+        answer = self.post(self.provider("custom-token/login?link=true"),
+                           {"token": self.token("native-thief")}, token=grant["access_token"])
+        self.expect(answer, 403)
+        self.assertNotIn("refresh_token", answer.json)
+        self.expect(self.post("/v1/login/jwt", {"token": self.token("native-thief")}), 200)
+        self.assertEqual(len(self.me(grant, "/identities").json), 1)
+
+    def test_an_old_login_changes_no_way_in(self):
+        self.expect(self.post(self.provider("local-userpass/register"),
+                              {"email": "old@example.com", "password": PASSWORD}), 201)
+        grant = self.expect(self.services_login("old@example.com", PASSWORD), 200).json
+        user = grant["user_id"]
+
+        def tries():
+            access, refresh = grant["access_token"], grant["refresh_token"]
+            yield self.post(self.provider("custom-token/login?link=true"),
+                            {"token": self.token("old-own")}, token=access)
+            yield self.post(f"{SERVICES}/auth/api_keys", {"name": "cron"}, token=refresh)
+            yield self.site.request("DELETE", f"{SERVICES}/auth/delete", token=access)
+
+        self.age(user)
+        for answer in tries():
+            self.expect(answer, 403)
+            self.assertEqual(answer.json["error"], "log in again first")
+        key = self.site.sql(f"select count(*) from api_keys where user_id = '{user}'")
+        self.assertEqual(key, "0")
+        grant = self.expect(self.services_login("old@example.com", PASSWORD), 200).json
+        for answer in tries():
+            self.assertIn(answer.status, (200, 201, 204), answer.body)
+
+    # An address that somebody else registered first
+
+    def test_a_reader_confirms_none_of_several_claims(self):
+        email = "contested@example.com"
+        thief = self.expect(self.register(email, THEIRS), 201).json
+        self.expect(self.post(self.provider("local-userpass/register"),
+                              {"email": email, "password": MINE}), 201)
+        for code in {self.site.mailed(email, "dct"), self.site.mailed(email, "dct", 2)}:
+            answer = self.post(self.provider("local-userpass/confirm"),
+                               {"token": code, "tokenId": "any"})
+            self.expect(answer, 400)
+            self.assertIn("reset the password", answer.json["error"])
+        self.assertFalse(self.me(thief).json["email_verified"])
+
+    def test_what_a_claimant_made_ends_when_a_reader_confirms(self):
+        email = "unasked@example.com"
+        thief = self.expect(self.register(email, THEIRS), 201).json
+        key = self.key_of(thief)
+        early = self.token("unasked-early")
+        self.expect(self.post("/v1/me/identities", {"provider": "jwt", "token": early},
+                              token=thief["access_token"]), 200)
+        code = self.site.mailed(email, "dct")
+        self.expect(self.post(self.provider("local-userpass/confirm"),
+                              {"token": code, "tokenId": "any"}), 204)
+        self.expect(self.me(thief), 401)
+        self.expect(self.key_login(key), 401)
+        self.assertNotEqual(self.expect(self.post("/v1/login/jwt", {"token": early}),
+                                        200).json["user_id"], thief["user_id"])
+        # By the password it goes on: the first reset ends what came since.
+        thief = self.expect(self.login(email, THEIRS), 200).json
+        late = self.token("unasked-late")
+        self.expect(self.post("/v1/me/identities", {"provider": "jwt", "token": late},
+                              token=thief["access_token"]), 200)
+        self.expect(self.post("/v1/password/reset-request", {"email": email}), 202)
+        self.expect(self.reset(self.site.mailed(email, "dpr"), MINE), 204)
+        self.assertNotEqual(self.expect(self.post("/v1/login/jwt", {"token": late}),
+                                        200).json["user_id"], thief["user_id"])
+        # Later ones keep what the owner has linked.
+        owner = self.expect(self.login(email, MINE), 200).json
+        own = self.token("unasked-own")
+        self.expect(self.post("/v1/me/identities", {"provider": "jwt", "token": own},
+                              token=owner["access_token"]), 200)
+        self.expect(self.post("/v1/password/reset-request", {"email": email}), 202)
+        self.expect(self.reset(self.site.mailed(email, "dpr", 2), THEIRS), 204)
+        self.assertEqual(self.expect(self.post("/v1/login/jwt", {"token": own}),
+                                     200).json["user_id"], owner["user_id"])
+
+    def test_what_a_claimant_made_ends_when_the_operator_confirms(self):
+        thief = self.expect(self.register("told@example.com", THEIRS), 201).json
+        key = self.key_of(thief)
+        self.site.dossier("user", "confirm", "told@example.com")
+        self.expect(self.me(thief), 401)
+        self.expect(self.key_login(key), 401)
+
+    # Rows of an import
+
+    def imported(self, row):
+        self.site.dossier("user", "import", "-", "--update-existing", given=json.dumps(row) + "\n")
+
+    def test_a_row_is_not_who_claims_its_address(self):
+        email = "arrives@example.com"
+        thief = self.expect(self.register(email, THEIRS), 201).json
+        self.imported({"email": email, "password_hash": HASH, "metadata": {"secret": 1}})
+        self.assertEqual(self.me(thief, "/metadata").json, {})
+        self.assertEqual(self.site.sql(
+            "select count(*) from users u join documents d using (user_id) "
+            f"where u.email = '{email}' and d.body = '{{\"secret\": 1}}'"), "1")
+        # Again, it is the user that the import has made.
+        self.imported({"email": email, "password_hash": HASH, "metadata": {"secret": 2}})
+        self.assertEqual(self.site.sql(f"select count(*) from users where email = '{email}'"), "2")
+
+    def test_what_a_claimant_made_ends_when_a_row_proves_the_address(self):
+        email = "proved-by-row@example.com"
+        thief = self.expect(self.register(email, THEIRS), 201).json
+        key = self.key_of(thief)
+        self.imported({"id": thief["user_id"], "email": email, "email_verified": True})
+        self.assertEqual(self.site.sql(
+            f"select email_verified from users where user_id = '{thief['user_id']}'"), "t")
+        self.expect(self.me(thief), 401)
+        self.expect(self.key_login(key), 401)
+
+    # The trail
+
+    def failures(self, user):
+        return int(self.site.sql("select count(*) from audit where action = 'login_failure' "
+                                 f"and user_id = '{user}'"))
+
+    def test_guesses_by_other_doors_are_in_the_trail(self):
+        holder = self.confirmed("guessed@example.com")
+        user = holder["user_id"]
+        guest = self.expect(self.post(self.provider("anon-user/login"), {}), 200).json
+        body = {"username": "guessed@example.com", "password": "a guess of mine"}
+        for path, body, token in [
+                (self.provider("local-userpass/login?link=true"), body, guest["access_token"]),
+                ("/v1/register", {"email": "guessed@example.com", "password": "guess of mine"}, None),
+                (self.provider("local-userpass/register"),
+                 {"email": "guessed@example.com", "password": "a guess, again"}, None)]:
+            before = self.failures(user)
+            self.post(path, body, token=token)
+            self.assertEqual(self.failures(user), before + 1, path)
+        for path, body, token in [
+                ("/v1/me/identities", {"provider": "jwt", "token": self.token("x")[:-4] + "AAAA"},
+                 holder["access_token"]),
+                (self.provider("custom-token/login?link=true"),
+                 {"token": self.token("x")[:-4] + "AAAA"}, guest["access_token"])]:
+            owner = user if token == holder["access_token"] else guest["user_id"]
+            before = self.failures(owner)
+            self.post(path, body, token=token)
+            self.assertEqual(self.failures(owner), before + 1, path)
+
+
+if __name__ == "__main__":
+    unittest.main()
