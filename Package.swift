@@ -49,6 +49,7 @@ let package = Package(
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl"),
     .systemLibrary(name: "CSeccomp"),
     .systemLibrary(name: "CVips", pkgConfig: "vips"),
+    .target(name: "Notation", swiftSettings: house),
     .target(name: "EventLoop", dependencies: ["CLinux"], swiftSettings: engine),
     .target(
       name: "FastCGI",
@@ -58,16 +59,25 @@ let package = Package(
     .target(
       name: "Postgres",
       dependencies: [
-        "CPostgres", "EventLoop", .product(name: "DequeModule", package: "swift-collections"),
+        "CPostgres", "EventLoop", "Notation",
+        .product(name: "DequeModule", package: "swift-collections"),
       ],
       swiftSettings: engine
     ),
-    .target(name: "Outbound", dependencies: ["CCurl", "EventLoop"], swiftSettings: pointers),
+    .target(
+      name: "Outbound",
+      dependencies: ["CCurl", "EventLoop", "Notation"],
+      swiftSettings: pointers
+    ),
     .target(name: "JSON", swiftSettings: house),
     .target(name: "Patterns", swiftSettings: house),
-    .target(name: "Operators", dependencies: ["JSON", "Patterns"], swiftSettings: house),
+    .target(
+      name: "Operators",
+      dependencies: ["JSON", "Notation", "Patterns"],
+      swiftSettings: house
+    ),
     .target(name: "JSONSchema", dependencies: ["JSON", "Patterns"], swiftSettings: house),
-    .target(name: "HTTP", swiftSettings: house + unchecked),
+    .target(name: "HTTP", dependencies: ["Notation"], swiftSettings: house + unchecked),
     .target(name: "PictureContract", swiftSettings: house),
     .executableTarget(
       name: "dossier-pictures",
@@ -77,8 +87,8 @@ let package = Package(
     .target(
       name: "Dossier",
       dependencies: [
-        "CCrypt", "CSodium", "EventLoop", "JSON", "JSONSchema", "Operators", "Outbound",
-        "PictureContract", "Postgres",
+        "CCrypt", "CSodium", "EventLoop", "JSON", "JSONSchema", "Notation", "Operators",
+        "Outbound", "PictureContract", "Postgres",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "CryptoExtras", package: "swift-crypto"),
         .product(name: "JWTKit", package: "jwt-kit"),
@@ -93,7 +103,7 @@ let package = Package(
     .target(
       name: "RESTWire",
       dependencies: [
-        "Dossier", "EventLoop", "HTTP", "JSON", "Operators", "Postgres", "Wiring",
+        "Dossier", "EventLoop", "HTTP", "JSON", "Notation", "Operators", "Postgres", "Wiring",
         .product(name: "Crypto", package: "swift-crypto"),
       ],
       swiftSettings: house
@@ -123,10 +133,7 @@ let package = Package(
       name: "dossierd",
       dependencies: [
         "AppServicesWire", "CLinux", "Configuration", "Dossier", "EventLoop", "FastCGI", "HTTP",
-        "JSON", "Outbound",
-        "Postgres",
-        "RESTWire",
-        "Wiring",
+        "JSON", "Notation", "Outbound", "Postgres", "RESTWire", "Wiring",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: house
@@ -134,7 +141,8 @@ let package = Package(
     .target(
       name: "Migrations",
       dependencies: [
-        "CPostgres", "EventLoop", "Postgres", .product(name: "Crypto", package: "swift-crypto"),
+        "CPostgres", "EventLoop", "Notation", "Postgres",
+        .product(name: "Crypto", package: "swift-crypto"),
       ],
       swiftSettings: house
     ),
@@ -148,13 +156,15 @@ let package = Package(
     ),
     .target(
       name: "TestSupport",
-      dependencies: ["EventLoop", "Postgres"],
+      dependencies: ["CLinux", "EventLoop", "Postgres"],
       path: "Tests/TestSupport",
       swiftSettings: house
     ),
     .testTarget(
       name: "DossierTests",
-      dependencies: ["Dossier", "EventLoop", "JSON", "Postgres", "RESTWire", "TestSupport"],
+      dependencies: [
+        "Dossier", "EventLoop", "JSON", "Notation", "Postgres", "RESTWire", "TestSupport",
+      ],
       swiftSettings: house
     ),
     .testTarget(
@@ -167,6 +177,7 @@ let package = Package(
       dependencies: ["Dossier", "EventLoop", "PictureContract", "TestSupport", "dossier-pictures"],
       swiftSettings: house
     ),
+    .testTarget(name: "NotationTests", dependencies: ["Notation"], swiftSettings: house),
     .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: house),
     .testTarget(name: "PatternsTests", dependencies: ["Patterns"], swiftSettings: house),
     .testTarget(
@@ -220,8 +231,8 @@ if let fuzzer {
     .executableTarget(
       name: "dossier-fuzz",
       dependencies: [
-        "CFastCGI", "Dossier", "FastCGI", "HTTP", "JSON", "JSONSchema", "Migrations", "Operators",
-        "Patterns", .product(name: "Crypto", package: "swift-crypto"),
+        "CFastCGI", "Dossier", "FastCGI", "HTTP", "JSON", "JSONSchema", "Migrations", "Notation",
+        "Operators", "Patterns", .product(name: "Crypto", package: "swift-crypto"),
       ],
       path: "Tests/Fuzz",
       exclude: ["run", "seeds"],

@@ -1,3 +1,5 @@
+import Notation
+
 /// The parts of a body as forms with files send them.
 ///
 /// - Source: RFC 7578; RFC 2046 section 5.1.
@@ -112,12 +114,7 @@ package struct Multipart: Sendable {
   }
 
   private static func isOfBoundary(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"):
-      true
-    default: "'()+_,-./:=? ".utf8.contains(byte)
-    }
+    byte.isLetterOrDigit || "'()+_,-./:=? ".utf8.contains(byte)
   }
 }
 

@@ -1,3 +1,5 @@
+import Notation
+
 /// The coding of one segment of a path, or of one value of a query.
 ///
 /// - Source: RFC 3986 section 2.1.
@@ -14,7 +16,8 @@ package enum PercentCoding {
         bytes.append(byte)
         continue
       }
-      guard let high = rest.popFirst().flatMap(value), let low = rest.popFirst().flatMap(value)
+      guard let high = rest.popFirst()?.hexadecimalValue,
+        let low = rest.popFirst()?.hexadecimalValue
       else { return nil }
       bytes.append(high << 4 | low)
     }
@@ -28,10 +31,7 @@ package enum PercentCoding {
     var bytes: [UInt8] = []
     for byte in text.utf8 {
       switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
-        UInt8(ascii: "_"), UInt8(ascii: "~"):
-        bytes.append(byte)
+      case _ where byte.isLetterOrDigit || "-._~".utf8.contains(byte): bytes.append(byte)
       default:
         bytes.append(UInt8(ascii: "%"))
         bytes.append(digits[Int(byte >> 4)])
@@ -39,14 +39,5 @@ package enum PercentCoding {
       }
     }
     return String(decoding: bytes, as: UTF8.self)
-  }
-
-  private static func value(_ digit: UInt8) -> UInt8? {
-    switch digit {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
-    default: nil
-    }
   }
 }

@@ -1,4 +1,5 @@
 import Crypto
+import Notation
 
 /// One file of the migrations' folder: `0001_apps.sql`.
 ///
@@ -55,9 +56,7 @@ package struct Migration: Equatable, Sendable {
 
   /// SHA-256 in hexadecimal.
   package static func checksum(_ text: String) -> String {
-    SHA256.hash(data: Array(text.utf8)).map { byte in
-      (byte < 16 ? "0" : "") + String(byte, radix: 16)
-    }.joined()
+    String(hexadecimal: SHA256.hash(data: Array(text.utf8)))
   }
 }
 

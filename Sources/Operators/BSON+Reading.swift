@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 package import JSON
+import Notation
 
 extension BSON {
   /// Reads MongoDB Extended JSON, relaxed or canonical.
@@ -111,17 +112,8 @@ private enum Wrapper: String {
   }
 
   private static func objectID(_ text: String) -> String? {
-    guard text.utf8.count == 24, text.utf8.allSatisfy({ isHexadecimal($0) }) else { return nil }
+    guard text.utf8.count == 24, text.utf8.allSatisfy(\.isHexadecimalDigit) else { return nil }
     return text.lowercased()
-  }
-
-  private static func isHexadecimal(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
-      UInt8(ascii: "A")...UInt8(ascii: "F"):
-      true
-    default: false
-    }
   }
 
   /// Digits with at most a minus.
@@ -151,7 +143,7 @@ private enum Wrapper: String {
   private static func binary(_ object: JSONObject) -> BSON? {
     guard object.count == 2, let base64 = object["base64"]?.string,
       let subtype = object["subType"]?.string, (1...2).contains(subtype.utf8.count),
-      subtype.utf8.allSatisfy({ isHexadecimal($0) }), let subtype = UInt8(subtype, radix: 16),
+      subtype.utf8.allSatisfy(\.isHexadecimalDigit), let subtype = UInt8(subtype, radix: 16),
       let bytes = Data(base64Encoded: base64)
     else { return nil }
     return .binary(Array(bytes), subtype: subtype)
@@ -160,10 +152,7 @@ private enum Wrapper: String {
   private static func uuid(_ text: String) -> BSON? {
     let groups = text.split(separator: "-", omittingEmptySubsequences: false)
     guard groups.map(\.utf8.count) == [8, 4, 4, 4, 12] else { return nil }
-    let digits = groups.joined().utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
-    guard digits.count == 32 else { return nil }
-    let bytes = stride(from: 0, to: 32, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
-    return .binary(bytes, subtype: 4)
+    return [UInt8](hexadecimal: groups.joined().utf8).map { .binary($0, subtype: 4) }
   }
 
   private static func timestamp(_ object: JSONObject) -> BSON? {
@@ -189,7 +178,9 @@ private enum Wrapper: String {
 
   private static func date(_ operand: JSON) -> BSON? {
     switch operand {
-    case .string(let text): return CalendarDate(text).map { .date($0.milliseconds) }
+    case .string(let text):
+      guard let time = CalendarTime(text), time.zone != nil else { return nil }
+      return .date(Int64(time.seconds * 1_000 + time.nanoseconds / 1_000_000))
     case .object(let object):
       guard object.count == 1 else { return nil }
       return object["$numberLong"]?.string.flatMap { whole($0) }.map(BSON.date)

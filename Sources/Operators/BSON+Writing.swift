@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 package import JSON
+import Notation
 
 /// How values are written as Extended JSON.
 package enum ExtendedJSONForm: Sendable {
@@ -67,6 +68,16 @@ extension BSON {
     }
   }
 
+  /// The years 1970 to 9999, which relaxed Extended JSON writes as text.
+  private static let readableDates: Range<Int64> = 0..<253_402_300_800_000
+
+  /// As `2012-12-24T12:15:30.501Z`, with three digits of a fraction or none.
+  private static func text(ofDate milliseconds: Int64) -> String {
+    let (seconds, rest) = Int(milliseconds).dividedDown(by: 1_000)
+    let text = CalendarTime(seconds: seconds, nanoseconds: 0).text
+    return rest == 0 ? text + "Z" : text + "." + String(1_000 + rest).dropFirst() + "Z"
+  }
+
   /// The value of a type that JSON lacks.
   private func wrapper(_ form: ExtendedJSONForm) -> JSON {
     switch self {
@@ -80,8 +91,8 @@ extension BSON {
     case .undefined: ["$undefined": true]
     case .objectID(let value): ["$oid": .string(value)]
     case .date(let value):
-      form != .canonical && CalendarDate.readable.contains(value)
-        ? ["$date": .string(CalendarDate(milliseconds: value).description)]
+      form != .canonical && Self.readableDates.contains(value)
+        ? ["$date": .string(Self.text(ofDate: value))]
         : ["$date": ["$numberLong": .string(String(value))]]
     case .regularExpression(let pattern, let options):
       ["$regularExpression": ["pattern": .string(pattern), "options": .string(options)]]
@@ -146,7 +157,7 @@ extension BSON {
     case .document(let document): 1 + (document.map(\.value.depth).max() ?? 0)
     case .array(let elements): 1 + (elements.map(\.depth).max() ?? 0)
     case .binary, .dbPointer, .regularExpression, .timestamp: 2
-    case .date(let value): CalendarDate.readable.contains(value) ? 1 : 2
+    case .date(let value): Self.readableDates.contains(value) ? 1 : 2
     case .javascript(_, let scope): 1 + (scope.map { BSON.document($0).depth } ?? 0)
     case .int64(let value): Int32(exactly: value) == nil ? 0 : 1
     case .double(let number): number.storedText == nil ? 1 : 0

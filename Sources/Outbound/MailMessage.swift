@@ -1,4 +1,5 @@
 internal import Glibc
+import Notation
 
 /// One message to one recipient, complete and known to be well-formed.
 ///
@@ -60,11 +61,7 @@ package struct MailMessage: Sendable {
 
   /// 128 bits in hexadecimal digits.
   static func random() -> String {
-    var generator = SystemRandomNumberGenerator()
-    return (0..<2).map { _ in
-      let digits = String(generator.next(), radix: 16)
-      return String(repeating: "0", count: 16 - digits.count) + digits
-    }.joined()
+    String(hexadecimal: (0..<16).map { _ in UInt8.random(in: .min ... .max) })
   }
 
   private static func check(

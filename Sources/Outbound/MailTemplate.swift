@@ -1,3 +1,5 @@
+internal import Notation
+
 /// The words of a message with places for what differs: `Hello {{name}}`.
 ///
 /// A placeholder is a name between double braces; blanks around it do not count. There is nothing
@@ -51,7 +53,7 @@ package struct MailTemplate: Sendable {
       to: to,
       subject: Self.fill(subject, values, Self.inOneLine),
       text: Self.fill(text, values) { $0 },
-      html: html.map { Self.fill($0, values, Self.escaped) }
+      html: html.map { Self.fill($0, values, HTML.escaped) }
     )
   }
 
@@ -97,21 +99,6 @@ package struct MailTemplate: Sendable {
       scalar.properties.generalCategory == .control ? " " : scalar
     }
     return String(String.UnicodeScalarView(scalars))
-  }
-
-  private static func escaped(_ value: String) -> String {
-    var text = ""
-    for scalar in value.unicodeScalars {
-      switch scalar {
-      case "&": text += "&amp;"
-      case "<": text += "&lt;"
-      case ">": text += "&gt;"
-      case "\"": text += "&quot;"
-      case "'": text += "&#39;"
-      default: text.unicodeScalars.append(scalar)
-      }
-    }
-    return text
   }
 }
 

@@ -1,5 +1,6 @@
 import CPostgres
 package import EventLoop
+import Notation
 
 /// Something a row of a result can be read as.
 package protocol RowDecodable: Sendable {
@@ -126,12 +127,10 @@ package struct TextResult: Sendable {
   package func binary(ifAny column: Int) throws(DatabaseError) -> [UInt8]? {
     guard !isNull(column) else { return nil }
     let text = try bytes(column)
-    guard text.starts(with: "\\x".utf8), text.count % 2 == 0 else {
+    guard text.starts(with: "\\x".utf8), let bytes = [UInt8](hexadecimal: text.dropFirst(2)) else {
       throw unexpected(column, "not bytea in hexadecimal")
     }
-    return stride(from: 2, to: text.count, by: 2).map { index in
-      UInt8(hexadecimal: text[index]) << 4 | UInt8(hexadecimal: text[index + 1])
-    }
+    return bytes
   }
 
   private func withBytes<Result>(
@@ -168,13 +167,6 @@ extension Int {
     guard !isNegative else { return }
     guard self != .min else { return nil }
     self = -self
-  }
-}
-
-extension UInt8 {
-  /// The value of a digit that PostgreSQL wrote.
-  fileprivate init(hexadecimal digit: UInt8) {
-    self = digit < UInt8(ascii: "a") ? digit - UInt8(ascii: "0") : digit - UInt8(ascii: "a") + 10
   }
 }
 

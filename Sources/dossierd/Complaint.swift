@@ -1,6 +1,7 @@
 import CLinux
 import EventLoop
 import Glibc
+import Notation
 
 /// What a worker writes to descriptor 2: the last words of Swift's runtime and of libraries.
 ///
@@ -41,7 +42,7 @@ struct Complaint: ~Copyable {
       let parts = place.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
       guard parts.count == 3, parts[2].isEmpty, place.count < 200,
         parts[0].allSatisfy(isOfName), parts[0].suffix(6).elementsEqual(".swift".utf8),
-        !parts[1].isEmpty, parts[1].allSatisfy({ (0x30...0x39).contains($0) })
+        !parts[1].isEmpty, parts[1].allSatisfy(\.isDigit)
       else { continue }
       return String(decoding: place.dropLast(), as: UTF8.self)
     }
@@ -50,11 +51,6 @@ struct Complaint: ~Copyable {
 
   /// Whether files of source have such bytes in their names.
   private static func isOfName(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"):
-      true
-    default: "/_+-.".utf8.contains(byte)
-    }
+    byte.isLetterOrDigit || "/_+-.".utf8.contains(byte)
   }
 }

@@ -32,7 +32,7 @@ import Testing
 
   @EventLoop func prepareAll(_ database: String) async throws -> [String] {
     let connection = try await Connection.open(
-      ConnectionSettings(database, applicationName: "test")
+      .patient(database)
     )
     defer { connection.close() }
     var failures: [String] = []

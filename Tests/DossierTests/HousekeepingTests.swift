@@ -80,7 +80,7 @@ import Testing
   }
 
   @EventLoop func keepVersions(_ name: String) async throws -> (String, Int) {
-    let connection = try await Connection.open(ConnectionSettings(name, applicationName: "test"))
+    let connection = try await Connection.open(.patient(name))
     defer { connection.close() }
     try await connection.script(Self.versions)
     let database = Database(.patient(name))
@@ -93,7 +93,7 @@ import Testing
   }
 
   @EventLoop func keepHouse(_ name: String) async throws -> (String, Int) {
-    let connection = try await Connection.open(ConnectionSettings(name, applicationName: "test"))
+    let connection = try await Connection.open(.patient(name))
     defer { connection.close() }
     try await connection.script(Self.old)
     let database = Database(.patient(name))

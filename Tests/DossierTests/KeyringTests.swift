@@ -24,7 +24,7 @@ import Testing
     }
 
     init(_ name: String, master: UInt8 = 7) async throws {
-      connection = try await Connection.open(ConnectionSettings(name, applicationName: "test"))
+      connection = try await Connection.open(.patient(name))
       app = AppID(trusted: try await connection.query("select app_id from apps").rows[0][0] ?? "")
       let database = Database(.patient(name))
       database.start()

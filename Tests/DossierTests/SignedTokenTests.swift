@@ -1,5 +1,6 @@
 import FoundationEssentials
 import JSON
+import Notation
 import Testing
 
 @testable import Dossier

@@ -15,7 +15,7 @@ import Testing
 
   @EventLoop func prepareAll(_ database: String) async throws -> [String] {
     let connection = try await Connection.open(
-      ConnectionSettings(database, applicationName: "test")
+      .patient(database)
     )
     defer { connection.close() }
     var failures: [String] = []
@@ -71,7 +71,7 @@ import Testing
     _ result: String
   ) async throws -> String? {
     let connection = try await Connection.open(
-      ConnectionSettings(database, applicationName: "test")
+      .patient(database)
     )
     defer { connection.close() }
     return try await connection.query(

@@ -16,7 +16,7 @@ import Testing
 
   @Test @EventLoop func `a time is read and told as the database has it`() async throws {
     let name = try await TestCluster.shared.createDatabase()
-    let connection = try await Connection.open(ConnectionSettings(name, applicationName: "test"))
+    let connection = try await Connection.open(.patient(name))
     defer { connection.close() }
     for time in Self.times {
       let row = try await connection.query(

@@ -126,7 +126,7 @@ import Testing
     _ query: Statement<String>
   ) async throws -> ([String], Int) {
     let name = try await TestCluster.shared.createMigratedDatabase()
-    let connection = try await Connection.open(ConnectionSettings(name, applicationName: "test"))
+    let connection = try await Connection.open(.patient(name))
     defer { connection.close() }
     try await connection.script(script)
     let database = Database(.patient(name))

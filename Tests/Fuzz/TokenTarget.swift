@@ -2,6 +2,7 @@ import Crypto
 import FoundationEssentials
 import Glibc
 import JSON
+import Notation
 @testable import Dossier
 
 extension FuzzTarget {

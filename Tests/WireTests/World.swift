@@ -41,7 +41,7 @@ import Wiring
     mkdir(mails, 0o700)
     World.removeMailsAtExit()
     let name = try await TestCluster.shared.createMigratedDatabase()
-    let connection = try await Connection.open(ConnectionSettings(name, applicationName: "wire"))
+    let connection = try await Connection.open(.patient(name, applicationName: "wire"))
     try await connection.script(Self.refusal)
     connection.close()
     var settings = DatabaseSettings.patient(name, applicationName: "wire")

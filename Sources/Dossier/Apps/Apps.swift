@@ -14,7 +14,7 @@ package import Postgres
   private var begunAt: UInt64 = 0
   /// When the last reading that is through was begun: what was made before is in it.
   private var readAt: UInt64 = 0
-  private var load: Task<Result<Void, Failure>, Never>?
+  private let load = SharedTask<Void, Failure>()
   /// How long a change of an app may go unnoticed, in nanoseconds.
   private let age: UInt64
   /// How much time there is at least between two looks for an app that is not known, in
@@ -101,29 +101,28 @@ package import Postgres
   }
 
   /// Reads all apps; those who ask meanwhile wait for the same reading.
-  private func reload() -> Task<Result<Void, Failure>, Never> {
-    if let load { return load }
-    begunAt = EventLoop.now()
-    let task = EventLoop.task { [self] in
-      defer { load = nil }
+  private func reload() -> SharedTask<Void, Failure>.Outcome {
+    if !load.isUnderWay { begunAt = EventLoop.now() }
+    return load.begin { [self] () async throws(Failure) in
       do throws(DatabaseError) {
-        let read = try await database.read(AppsQueries.all)
-        let known = Dictionary(byName.values.map { ($0.id, $0.schemas) }) { first, _ in first }
-        let schemas = try await Schemas.load(database, known)
-        let apps = read.map { $0.with(schemas[$0.id] ?? DocumentSchemas()) }
-        byName = Dictionary(apps.map { (ExactString($0.name), $0) }) { first, _ in first }
-        byHost = [:]
-        for app in apps { for host in app.hosts { byHost[ExactString(host)] = app } }
-        usual = byName[ExactString(fallback)]
-        loadedAt = EventLoop.now()
-        readAt = begunAt
-        return Result<Void, Failure>.success(())
+        try await read()
       } catch {
-        return .failure(Failure(error))
+        throw Failure(error)
       }
     }
-    load = task
-    return task
+  }
+
+  private func read() async throws(DatabaseError) {
+    let read = try await database.read(AppsQueries.all)
+    let known = Dictionary(byName.values.map { ($0.id, $0.schemas) }) { first, _ in first }
+    let schemas = try await Schemas.load(database, known)
+    let apps = read.map { $0.with(schemas[$0.id] ?? DocumentSchemas()) }
+    byName = Dictionary(apps.map { (ExactString($0.name), $0) }) { first, _ in first }
+    byHost = [:]
+    for app in apps { for host in app.hosts { byHost[ExactString(host)] = app } }
+    usual = byName[ExactString(fallback)]
+    loadedAt = EventLoop.now()
+    readAt = begunAt
   }
 }
 

@@ -1,5 +1,6 @@
 import EventLoop
 import JSON
+import Notation
 import Postgres
 
 /// How often something may be attempted: so many times at once, and then once in each share of its window.

@@ -1,5 +1,6 @@
 import EventLoop
 import JSON
+import Notation
 package import Outbound
 package import Postgres
 

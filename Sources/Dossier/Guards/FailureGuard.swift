@@ -1,4 +1,5 @@
 import EventLoop
+import Notation
 import Postgres
 
 /// What attempts are counted for, each for itself.

@@ -1,4 +1,5 @@
 import EventLoop
+import Notation
 
 /// Limits how often mail may be asked for, and how many users may come without credentials.
 enum RequestGuard {

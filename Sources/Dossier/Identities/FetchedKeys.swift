@@ -10,7 +10,7 @@ import Outbound
   let url: String
   private let source: HTTPSource
   private var last: Set?
-  private var fetch: Task<Result<Set, FetchError>, Never>?
+  private let fetch = SharedTask<Set, FetchError>()
   /// Of fetches, one after the other.
   private var failures = 0
   private var failure: FetchError?
@@ -44,7 +44,9 @@ import Outbound
     if let last, last.expires > now, last.fetchedAt >= atLeast { return last }
     if now >= pauseEnds {
       do throws(FetchError) {
-        return try await (fetch ?? begin()).value.get()
+        return try await fetch.begin { [self] () async throws(FetchError) in
+          try await load()
+        }.value.get()
       } catch .overloaded {
         throw .overloaded(retryAfter: .seconds(1))
       } catch {
@@ -61,33 +63,28 @@ import Outbound
     )
   }
 
-  private func begin() -> Task<Result<Set, FetchError>, Never> {
-    let task = EventLoop.task { [self] in
-      defer { fetch = nil }
-      do throws(FetchError) {
-        let document = try await source.fetch(url)
-        let keys = await IssuerKeys(set: try? JSON.parse(document.body))
-        let lifetime = min(
-          max(document.lifetime ?? Self.usualLifetime, Self.lifetimes.lowerBound),
-          Self.lifetimes.upperBound
-        )
-        let now = EventLoop.now()
-        let set = Set(
-          keys: keys,
-          fetchedAt: now,
-          expires: now + lifetime.nanoseconds
-        )
-        last = set
-        failures = 0
-        return Result<Set, FetchError>.success(set)
-      } catch {
-        // When the pool was full, the issuer was not asked.
-        if error != .overloaded { pause() }
-        return .failure(error)
-      }
+  private func load() async throws(FetchError) -> Set {
+    do throws(FetchError) {
+      let document = try await source.fetch(url)
+      let keys = await IssuerKeys(set: try? JSON.parse(document.body))
+      let lifetime = min(
+        max(document.lifetime ?? Self.usualLifetime, Self.lifetimes.lowerBound),
+        Self.lifetimes.upperBound
+      )
+      let now = EventLoop.now()
+      let set = Set(
+        keys: keys,
+        fetchedAt: now,
+        expires: now + lifetime.nanoseconds
+      )
+      last = set
+      failures = 0
+      return set
+    } catch {
+      // When the pool was full, the issuer was not asked.
+      if error != .overloaded { pause() }
+      throw error
     }
-    fetch = task
-    return task
   }
 
   private func pause() {

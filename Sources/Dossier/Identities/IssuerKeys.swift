@@ -2,6 +2,7 @@ internal import Crypto
 import FoundationEssentials
 import JSON
 internal import JWTKit
+import Notation
 
 /// What the tokens of an issuer are verified with.
 enum IssuerKeys {

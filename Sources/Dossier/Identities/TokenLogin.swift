@@ -24,17 +24,15 @@ package enum TokenLogin {
       on: try await Devices.admit(user, context)
     )
     proof.preparation = { (transaction) async throws(DatabaseError) in
-      _ = transaction.send(
-        UsersQueries.create,
+      Users.make(
         user,
-        context.app.id,
-        IdentityID(),
-        external.provider,
+        by: external.provider,
         external.subject,
-        false,
-        TextBytes(JSON.object(external.profile).serialized())
+        isAnonymous: false,
+        external.profile,
+        context,
+        transaction
       )
-      return true
     }
     proof.again = { () async throws(Failure) in try await known(external, context) }
     return proof

@@ -1,4 +1,5 @@
 import JSON
+import Notation
 
 /// A user as a line of an import has it: what is absent is left as it is.
 ///
@@ -142,8 +143,8 @@ package struct ImportedUser: Sendable {
 
   /// A time of RFC 3339, in either case, from 1970 on and less than 15 hours from UTC.
   private static func isTime(_ text: String) -> Bool {
-    guard let moment = Moment(text.uppercased()), let zone = moment.zone else { return false }
-    return moment.year >= 1970 && zone < 15
+    guard let time = CalendarTime(text.uppercased()), let zone = time.zone else { return false }
+    return time.day.year >= 1970 && abs(zone) < 15 * 60
   }
 
   private static func flag(_ place: String) -> Fault {

@@ -1,3 +1,4 @@
+import Notation
 import Postgres
 
 /// What the server gives out to be shown again: refresh tokens, device secrets, API keys, keys of
@@ -53,7 +54,7 @@ struct Credential {
     payload = Array(bytes.prefix(Self.payloadLength))
     let mark = Array(bytes.suffix(Self.markLength))
     let number = key.number(marking: tagged) {
-      isEqualInConstantTime(Array($0.prefix(Self.markLength)), mark)
+      areSame(Array($0.prefix(Self.markLength)), mark)
     }
     guard let number else { return nil }
     marker = number

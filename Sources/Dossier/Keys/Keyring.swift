@@ -14,7 +14,7 @@ package import Postgres
   private var signers: [AppID: Signer] = [:]
   private var verifiers: [AppID: [String: any JWTAlgorithm]] = [:]
   private var lastLoad: [AppID: UInt64] = [:]
-  private var loads: [AppID: Task<Result<Void, Failure>, Never>] = [:]
+  private var loads: [AppID: SharedTask<Void, Failure>] = [:]
   /// A token with an unknown key makes us look for new keys, not more often than this, in
   /// nanoseconds; less than the time that a key is there before it signs.
   private static let loadInterval: UInt64 = 5_000_000_000
@@ -77,27 +77,20 @@ package import Postgres
 
   /// Looks for a rotation, now and then; what is known serves on meanwhile.
   private func refresh(_ app: AppID) {
-    guard loads[app] == nil, clock() - (lastLoad[app] ?? 0) > Self.age else { return }
-    EventLoop.task { [self] in try? await load(app) }
+    guard clock() - (lastLoad[app] ?? 0) > Self.age else { return }
+    _ = begin(app)
   }
 
+  private func load(_ app: AppID) async throws(Failure) { try await begin(app).value.get() }
+
   /// Loads the keys of an app; callers that come meanwhile wait for the same load.
-  private func load(_ app: AppID) async throws(Failure) {
-    let task =
-      loads[app]
-      ?? EventLoop.task { [self] in
-        do throws(Failure) {
-          try await fetch(app)
-          return Result<Void, Failure>.success(())
-        } catch {
-          return .failure(error)
-        }
-      }
-    loads[app] = task
-    let outcome = await task.value
-    loads[app] = nil
-    lastLoad[app] = clock()
-    try outcome.get()
+  private func begin(_ app: AppID) -> SharedTask<Void, Failure>.Outcome {
+    let load = loads[app] ?? SharedTask()
+    loads[app] = load
+    return load.begin { [self] () async throws(Failure) in
+      defer { lastLoad[app] = clock() }
+      try await fetch(app)
+    }
   }
 
   private func fetch(_ app: AppID) async throws(Failure) {

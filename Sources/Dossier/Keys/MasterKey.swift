@@ -1,3 +1,4 @@
+internal import CSodium
 internal import Crypto
 import FoundationEssentials
 
@@ -97,8 +98,8 @@ package struct MasterKey: Sendable {
   }
 }
 
-/// Compares without telling by its time where the two differ.
-func isEqualInConstantTime(_ first: [UInt8], _ second: [UInt8]) -> Bool {
-  guard first.count == second.count else { return false }
-  return zip(first, second).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
+/// Whether two secrets are the same, in a time that does not tell where they differ.
+func areSame(_ made: [UInt8]?, _ shown: [UInt8]) -> Bool {
+  guard let made, made.count == shown.count else { return false }
+  return sodium_memcmp(made, shown, shown.count) == 0
 }

@@ -1,4 +1,5 @@
 import EventLoop
+import Notation
 package import Postgres
 
 /// What the database knows of the master keys: by which its secrets are sealed.

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import JSON
+import Notation
 
 /// A JWT as it came: its head and its claims have passed our gate, and nothing in it is verified.
 ///

@@ -1,5 +1,6 @@
 internal import CSodium
 import EventLoop
+import Notation
 
 /// What a hash of a password costs: parameters of Argon2id with one lane.
 package struct HashingCost: Sendable, Hashable {
@@ -74,6 +75,6 @@ package struct HashingCost: Sendable, Hashable {
       memory * 1_024,
       crypto_pwhash_ALG_ARGON2ID13
     )
-    return code == 0 ? PasswordRecipe(self, salt).start + Base64.text(key) : nil
+    return code == 0 ? PasswordRecipe(self, salt).start + key.base64 : nil
   }
 }

@@ -12,9 +12,9 @@ extension PasswordHash {
     case .shaCrypt: crypted(Array(password.utf8))
     case .argon2: crypto_pwhash_str_verify(text, password, UInt64(password.utf8.count)) == 0
     case .scrypt(let logN, let r, let p, let salt, let key):
-      Self.areSame(scrypt(password, logN, r, p, salt, key.count), key)
+      areSame(scrypt(password, logN, r, p, salt, key.count), key)
     case .pbkdf2(let digest, let rounds, let salt, let key):
-      Self.areSame(pbkdf2(password, digest, rounds, salt, key.count), key)
+      areSame(pbkdf2(password, digest, rounds, salt, key.count), key)
     }
   }
 
@@ -31,7 +31,7 @@ extension PasswordHash {
       defer { sodium_memzero(data, MemoryLayout<crypt_data>.size) }
       let phrase = (password + [0]).map { CChar(bitPattern: $0) }
       guard let made = crypt_r(phrase, text, data) else { return false }
-      return Self.areSame(Array(String(cString: made).utf8), Array(text.utf8))
+      return areSame(Array(String(cString: made).utf8), Array(text.utf8))
     }
   }
 
@@ -85,12 +85,6 @@ extension PasswordHash {
 
   /// Whether a hash just made is this one.
   func isSame(as made: String?) -> Bool {
-    Self.areSame(made.map { Array($0.utf8) }, Array(text.utf8))
-  }
-
-  /// In a time that does not tell where they differ.
-  private static func areSame(_ made: [UInt8]?, _ stored: [UInt8]) -> Bool {
-    guard let made, made.count == stored.count else { return false }
-    return sodium_memcmp(made, stored, stored.count) == 0
+    areSame(made.map { Array($0.utf8) }, Array(text.utf8))
   }
 }

@@ -124,8 +124,8 @@ struct PasswordHash: Sendable, Equatable {
     guard fields.count == 4, fields[0] == "v=19",
       let parameters = Parameters(fields[1]), let memory = parameters["m"],
       let passes = parameters["t"], let lanes = parameters["p"], memory > 0, passes > 0, lanes > 0,
-      let salt = Base64.bytes(fields[2]), (8...64).contains(salt.count),
-      let key = Base64.bytes(fields[3]), (16...64).contains(key.count), memory >= 8 * lanes
+      let salt = [UInt8](hashed: fields[2]), (8...64).contains(salt.count),
+      let key = [UInt8](hashed: fields[3]), (16...64).contains(key.count), memory >= 8 * lanes
     else {
       throw .malformed("An Argon2 hash is $argon2id$v=19$m=,t=,p=$, a salt, $ and a key.")
     }
@@ -135,8 +135,8 @@ struct PasswordHash: Sendable, Equatable {
   private static func scrypt(_ fields: [Substring]) throws(PasswordHashError) -> Algorithm {
     guard fields.count == 3, let parameters = Parameters(fields[0]), let logN = parameters["ln"],
       let r = parameters["r"], let p = parameters["p"], logN > 0, r > 0, p > 0,
-      let salt = Base64.bytes(fields[1]), (1...64).contains(salt.count),
-      let key = Base64.bytes(fields[2]), (16...64).contains(key.count)
+      let salt = [UInt8](hashed: fields[1]), (1...64).contains(salt.count),
+      let key = [UInt8](hashed: fields[2]), (16...64).contains(key.count)
     else { throw .malformed("An scrypt hash is $scrypt$ln=,r=,p=$, a salt, $ and a key.") }
     return .scrypt(logN: logN, r: r, p: p, salt: salt, key: key)
   }
@@ -147,8 +147,8 @@ struct PasswordHash: Sendable, Equatable {
     _ fields: [Substring]
   ) throws(PasswordHashError) -> Algorithm {
     guard fields.count == 3, let rounds = Int(fields[0]) ?? Parameters(fields[0])?["i"],
-      let salt = Base64.bytes(fields[1]), (1...64).contains(salt.count),
-      let key = Base64.bytes(fields[2]), (16...64).contains(key.count), rounds > 0
+      let salt = [UInt8](hashed: fields[1]), (1...64).contains(salt.count),
+      let key = [UInt8](hashed: fields[2]), (16...64).contains(key.count), rounds > 0
     else { throw .malformed("A PBKDF2 hash is $pbkdf2-sha256$i=$, a salt, $ and a key.") }
     return .pbkdf2(digest, rounds: rounds, salt: salt, key: key)
   }

@@ -1,3 +1,5 @@
+import Notation
+
 /// 16 bytes that go into the hash of a password.
 struct PasswordSalt: Sendable, Hashable {
   let bytes: [UInt8]
@@ -33,7 +35,7 @@ struct PasswordRecipe: Sendable, Hashable {
 
   /// What a hash by this recipe begins with, in the PHC string format.
   var start: String {
-    "$argon2id$v=19$m=\(cost.memory),t=\(cost.passes),p=1$\(Base64.text(salt.bytes))$"
+    "$argon2id$v=19$m=\(cost.memory),t=\(cost.passes),p=1$\(salt.bytes.base64)$"
   }
 }
 
@@ -42,8 +44,8 @@ extension PasswordHash {
   var recipe: PasswordRecipe? {
     let fields = text.split(separator: "$", omittingEmptySubsequences: false)
     guard case .argon2(let memory, let passes, lanes: 1) = algorithm, fields.count == 6,
-      let salt = Base64.bytes(fields[4]), salt.count == PasswordSalt.length,
-      Base64.bytes(fields[5])?.count == PasswordRecipe.keyLength
+      let salt = [UInt8](hashed: fields[4]), salt.count == PasswordSalt.length,
+      [UInt8](hashed: fields[5])?.count == PasswordRecipe.keyLength
     else { return nil }
     let cost = HashingCost(memory: memory, passes: passes)
     let recipe = PasswordRecipe(cost, PasswordSalt(bytes: salt))

@@ -1,5 +1,6 @@
 import EventLoop
 import FoundationEssentials
+import Notation
 import PictureContract
 package import Postgres
 

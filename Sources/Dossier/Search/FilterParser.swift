@@ -1,3 +1,5 @@
+import Notation
+
 extension Filter {
   /// Reads a filter.
   ///
@@ -169,20 +171,27 @@ private struct FilterParser {
     let value = try value()
     guard case .profile(let member) = subject else { return value }
     if member.kind == .time, case .text(let text) = value {
-      guard let time = Moment(text) else {
+      guard let time = Self.moment(text) else {
         throw scanner.error(
           .value,
           "A time is as in \"2026-01-31\" or \"2026-01-31T12:00:00Z\".",
           at: start
         )
       }
-      return .time(time.text)
+      return .time(time)
     }
     guard value.kind == member.kind else {
       let kind = member.kind == .boolean ? "true or false" : "a string"
       throw scanner.error(.kind, "\(member.rawValue) is compared with \(kind).", at: start)
     }
     return value
+  }
+
+  /// A time as the database reads it, which knows the years from 1 and zones up to 15:59.
+  private static func moment(_ text: String) -> String? {
+    guard let time = CalendarTime(text), time.day.year > 0 else { return nil }
+    guard let zone = time.zone else { return text + "T00:00:00Z" }
+    return abs(zone) < 16 * 60 ? text : nil
   }
 
   private mutating func value() throws(FilterError) -> FilterValue {

@@ -1,4 +1,5 @@
 import JSON
+import Notation
 
 /// Reads the words of a filter; each function leaves the offset behind what it read.
 struct FilterScanner {
@@ -105,11 +106,8 @@ extension FilterScanner {
 }
 
 extension UInt8 {
-  var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
-
   fileprivate var isOfName: Bool {
-    isDigit || self == UInt8(ascii: "_") || self == UInt8(ascii: "-")
-      || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20)
+    isLetterOrDigit || self == UInt8(ascii: "_") || self == UInt8(ascii: "-")
   }
 
   fileprivate var isOfNumber: Bool {

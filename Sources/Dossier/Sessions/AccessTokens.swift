@@ -3,6 +3,7 @@ import FoundationEssentials
 import Glibc
 package import JSON
 internal import JWTKit
+import Notation
 
 /// Access tokens of the native and App Services wires: JWTs signed with ES256.
 @EventLoop package final class AccessTokens {

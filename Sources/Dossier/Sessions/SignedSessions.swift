@@ -2,6 +2,7 @@ import EventLoop
 import FoundationEssentials
 import Glibc
 package import JSON
+import Notation
 package import Postgres
 
 /// Sessions whose refresh token is a JWT that is not rotated: it is good for as long as the session
@@ -50,7 +51,7 @@ extension AccessTokens {
       let shown = [UInt8](base64URL: token[token.utf8.index(after: dot)...]),
       context.store.keys.master.number(
         marking: Self.tag + Array(token.utf8[..<dot]),
-        { isEqualInConstantTime($0, shown) }
+        { areSame($0, shown) }
       ) != nil,
       let claims = SignedToken(token)?.claims,
       claims["app"]?.string == context.app.id.text,

@@ -1,3 +1,4 @@
+import Notation
 import Postgres
 
 /// The id of a thing of one kind: 24 hexadecimal characters in lower case, which are 4 bytes of time
@@ -27,7 +28,7 @@ package struct ID<Of>: Hashable, Sendable, Bindable, LosslessStringConvertible {
   package func appendText(to bytes: inout [UInt8]) -> Bool { text.appendText(to: &bytes) }
 
   /// The 12 bytes that the digits stand for.
-  var bytes: [UInt8] { [UInt8](hexadecimal: text.utf8) }
+  var bytes: [UInt8] { [UInt8](hexadecimal: text.utf8) ?? [] }
 }
 
 package typealias AppID = ID<Apps>

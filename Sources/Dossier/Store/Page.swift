@@ -31,6 +31,11 @@ package struct Found<Item: RowDecodable>: RowDecodable {
   package init(from row: Row) throws(DatabaseError) {
     item = row.isNull(0) ? nil : try Item(from: row)
   }
+
+  /// Nil when the right does not count.
+  fileprivate static func items(_ rows: [Found]) -> [Item]? {
+    rows.isEmpty ? nil : rows.compactMap(\.item)
+  }
 }
 
 extension Store {
@@ -39,8 +44,7 @@ extension Store {
     _ statement: Statement<Found<Item>, repeat each Value>,
     _ values: repeat each Value
   ) async throws(Failure) -> [Item]? {
-    let rows = try await write(statement, repeat each values)
-    return rows.isEmpty ? nil : rows.compactMap { $0.item }
+    Found.items(try await write(statement, repeat each values))
   }
 
   /// Reads a list; nil when it is of something that is not there, or not the caller's.
@@ -48,7 +52,6 @@ extension Store {
     _ statement: Statement<Found<Item>, repeat each Value>,
     _ values: repeat each Value
   ) async throws(Failure) -> [Item]? {
-    let rows = try await read(statement, repeat each values)
-    return rows.isEmpty ? nil : rows.compactMap { $0.item }
+    Found.items(try await read(statement, repeat each values))
   }
 }

@@ -1,3 +1,5 @@
+import Notation
+
 /// The parts of a language tag whose codes are listed somewhere.
 ///
 /// Left out of what the grammar allows are tags without a language of ISO 639: those that are all

@@ -1,5 +1,6 @@
 package import EventLoop
 package import JSON
+import Notation
 package import Postgres
 
 /// Profiles: read, and changed by their users.
@@ -132,7 +133,7 @@ package import Postgres
   private nonisolated static func isE164(_ text: String) -> Bool {
     let digits = text.utf8.dropFirst()
     return text.utf8.first == UInt8(ascii: "+") && (7...15).contains(digits.count)
-      && digits.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+      && digits.allSatisfy(\.isDigit)
   }
 }
 

@@ -16,19 +16,42 @@ package enum Users {
     let proof = Proof(of: user, by: "anonymous", on: device)
     proof.allowances = try await RequestGuard.anonymous(context)
     proof.preparation = { (transaction) async throws(DatabaseError) in
-      _ = transaction.send(
-        UsersQueries.create,
+      make(
         user,
-        context.app.id,
-        IdentityID(),
-        "anonymous",
+        by: "anonymous",
         user.text,
-        true,
-        TextBytes(Array("{}".utf8))
+        isAnonymous: true,
+        JSONObject(),
+        context,
+        transaction
       )
-      return true
     }
     return proof
+  }
+
+  /// Sends what makes a user who has one identity: what a provider knows by that subject.
+  ///
+  /// Always true, as what prepares a session answers when the session may be opened.
+  @EventLoop static func make(
+    _ user: UserID,
+    by provider: String,
+    _ subject: String,
+    isAnonymous: Bool,
+    _ profile: JSONObject,
+    _ context: Context,
+    _ transaction: Transaction
+  ) -> Bool {
+    _ = transaction.send(
+      UsersQueries.create,
+      user,
+      context.app.id,
+      IdentityID(),
+      provider,
+      subject,
+      isAnonymous,
+      TextBytes(JSON.object(profile).serialized())
+    )
+    return true
   }
 
   /// Deletes the caller, with all that is stored of it; the audit trail keeps that it was.

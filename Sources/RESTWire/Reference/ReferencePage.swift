@@ -1,5 +1,6 @@
 import HTTP
 import JSON
+import Notation
 import Wiring
 
 /// The reference for people: one page, which asks for nothing else.
@@ -78,19 +79,9 @@ struct ReferencePage {
     html += before + Self.escaped(text) + after
   }
 
+  /// Summaries mark code with backticks, which a page shows by other means or not at all.
   static func escaped(_ text: String) -> String {
-    var escaped = ""
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "&": escaped += "&amp;"
-      case "<": escaped += "&lt;"
-      case ">": escaped += "&gt;"
-      case "\"": escaped += "&quot;"
-      case "`": break
-      default: escaped.unicodeScalars.append(scalar)
-      }
-    }
-    return escaped
+    HTML.escaped(text.filter { $0 != "`" })
   }
 
   private static func anchor(_ title: String) -> String {

@@ -1,0 +1,67 @@
+package import FoundationEssentials
+
+// Both alphabets without padding. Foundation codes; what it passes over (padding that need not be,
+// line ends, bits behind the last byte) is refused here, so that no two texts are the same bytes.
+
+extension [UInt8] {
+  /// - Source: RFC 4648 section 5.
+  package var base64URL: String {
+    String(
+      decoding: Self.base64(of: self).map { digit in
+        switch digit {
+        case UInt8(ascii: "+"): UInt8(ascii: "-")
+        case UInt8(ascii: "/"): UInt8(ascii: "_")
+        default: digit
+        }
+      },
+      as: UTF8.self
+    )
+  }
+
+  /// Nil unless it is what `base64URL` makes of some bytes.
+  package init?(base64URL text: some StringProtocol) {
+    var isOther = false
+    let digits = text.utf8.map { digit in
+      switch digit {
+      case UInt8(ascii: "-"): return UInt8(ascii: "+")
+      case UInt8(ascii: "_"): return UInt8(ascii: "/")
+      default:
+        isOther = isOther || !digit.isLetterOrDigit
+        return digit
+      }
+    }
+    guard !isOther else { return nil }
+    self.init(base64: digits)
+  }
+
+  /// - Source: RFC 4648 section 4.
+  package var base64: String { String(decoding: Self.base64(of: self), as: UTF8.self) }
+
+  /// Nil unless it is what `base64` makes of some bytes.
+  package init?(base64 digits: [UInt8]) {
+    let padding = [UInt8](repeating: UInt8(ascii: "="), count: -digits.count & 3)
+    guard let bytes = Data(base64Encoded: Data(digits + padding)).map({ [UInt8]($0) }),
+      Self.base64(of: bytes).elementsEqual(digits)
+    else { return nil }
+    self = bytes
+  }
+
+  private static func base64(of bytes: [UInt8]) -> Data.SubSequence {
+    Data(bytes).base64EncodedData().prefix { $0 != UInt8(ascii: "=") }
+  }
+}
+
+extension UInt8 {
+  package var isBase64URL: Bool {
+    isLetterOrDigit || self == UInt8(ascii: "-") || self == UInt8(ascii: "_")
+  }
+}
+
+extension Data {
+  package var base64URL: String { [UInt8](self).base64URL }
+
+  package init?(base64URL text: some StringProtocol) {
+    guard let bytes = [UInt8](base64URL: text) else { return nil }
+    self.init(bytes)
+  }
+}

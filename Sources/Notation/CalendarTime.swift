@@ -1,0 +1,110 @@
+/// A day with the time of day and the zone that were written beside it.
+package struct CalendarTime: Sendable, Equatable {
+  package let day: CalendarDay
+  /// Since midnight.
+  package let second: Int
+  /// Of the second, nine digits.
+  package let nanoseconds: Int
+  /// Minutes from UTC, to the east; nil of a day alone.
+  package let zone: Int?
+
+  /// Seconds since 1970, in UTC, without the fraction.
+  package var seconds: Int { day.number * 86_400 + second - (zone ?? 0) * 60 }
+
+  /// Reads a day, or a day and a time with a zone: `Z`, `±hh:mm` or `±hhmm`.
+  ///
+  /// - Source: RFC 3339 section 5.6, in upper case and without leap seconds; zones without a colon are
+  ///   of ISO 8601, and MongoDB writes them.
+  package init?(_ text: String) {
+    var rest = Array(text.utf8)[...]
+    guard let day = rest.takeDay(years: 4...4) else { return nil }
+    guard !rest.isEmpty else {
+      (self.day, second, nanoseconds, zone) = (day, 0, 0, nil)
+      return
+    }
+    guard rest.take("T"), let (second, nanoseconds) = rest.takeClock(), let zone = rest.takeZone(),
+      rest.isEmpty
+    else { return nil }
+    (self.day, self.second, self.nanoseconds, self.zone) = (day, second, nanoseconds, zone)
+  }
+
+  /// Reads what PostgreSQL writes in UTC: `2026-04-30 12:00:00.25+00`.
+  package init?(stored text: [UInt8]) {
+    var rest = text[...]
+    guard let day = rest.takeDay(years: 4...6), rest.take(" "),
+      let (second, nanoseconds) = rest.takeClock(), rest.elementsEqual("+00".utf8)
+    else { return nil }
+    (self.day, self.second, self.nanoseconds, zone) = (day, second, nanoseconds, 0)
+  }
+
+  /// In UTC.
+  package init(seconds: Int, nanoseconds: Int) {
+    let (number, second) = seconds.dividedDown(by: 86_400)
+    (day, self.second, self.nanoseconds) = (CalendarDay(number: number), second, nanoseconds)
+    zone = 0
+  }
+
+  /// The day and the time of day, without zeros at the end of a fraction and without the zone:
+  /// `2026-04-30T12:00:00.25`.
+  package var text: String {
+    var text = "\(Self.padded(day.year, 4))-\(Self.padded(day.month, 2))-"
+    text += "\(Self.padded(day.day, 2))T\(Self.padded(second / 3_600, 2)):"
+    text += "\(Self.padded(second / 60 % 60, 2)):\(Self.padded(second % 60, 2))"
+    guard nanoseconds > 0 else { return text }
+    var digits = Self.padded(nanoseconds, 9)
+    while digits.utf8.last == UInt8(ascii: "0") { digits.removeLast() }
+    return "\(text).\(digits)"
+  }
+
+  private static func padded(_ number: Int, _ width: Int) -> String {
+    let digits = String(number)
+    return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
+  }
+}
+
+extension ArraySlice<UInt8> {
+  fileprivate mutating func take(_ mark: Unicode.Scalar) -> Bool {
+    guard first == UInt8(ascii: mark) else { return false }
+    self = dropFirst()
+    return true
+  }
+
+  /// Takes all digits that there are, if they are so many.
+  fileprivate mutating func takeNumber(_ width: ClosedRange<Int>) -> Int? {
+    let digits = prefix(width.upperBound).prefix { $0.isDigit }
+    guard width.contains(digits.count) else { return nil }
+    self = dropFirst(digits.count)
+    return digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+  }
+
+  fileprivate mutating func takeDay(years: ClosedRange<Int>) -> CalendarDay? {
+    guard let year = takeNumber(years), take("-"), let month = takeNumber(2...2), take("-"),
+      let day = takeNumber(2...2)
+    else { return nil }
+    return CalendarDay(year, month, day)
+  }
+
+  /// Takes hours, minutes, seconds and at most nine digits of a fraction.
+  fileprivate mutating func takeClock() -> (second: Int, nanoseconds: Int)? {
+    guard let hour = takeNumber(2...2), hour < 24, take(":"), let minute = takeNumber(2...2),
+      minute < 60, take(":"), let second = takeNumber(2...2), second < 60
+    else { return nil }
+    var nanoseconds = 0
+    if take(".") {
+      let before = count
+      guard let digits = takeNumber(1...9) else { return nil }
+      nanoseconds = (before - count..<9).reduce(digits) { number, _ in number * 10 }
+    }
+    return ((hour * 60 + minute) * 60 + second, nanoseconds)
+  }
+
+  /// Takes a zone; minutes from UTC.
+  fileprivate mutating func takeZone() -> Int? {
+    if take("Z") { return 0 }
+    let isWest = first == UInt8(ascii: "-")
+    guard take("-") || take("+"), let hours = takeNumber(2...2), hours < 24 else { return nil }
+    _ = take(":")
+    guard let minutes = takeNumber(2...2), minutes < 60 else { return nil }
+    return (hours * 60 + minutes) * (isWest ? -1 : 1)
+  }
+}

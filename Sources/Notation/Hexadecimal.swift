@@ -1,0 +1,45 @@
+extension UInt8 {
+  /// The value of an ASCII hexadecimal digit of either case; nil of anything else.
+  package var hexadecimalValue: UInt8? {
+    switch self {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
+    default: nil
+    }
+  }
+
+  package var isHexadecimalDigit: Bool { hexadecimalValue != nil }
+}
+
+extension [UInt8] {
+  /// Reads pairs of digits, in either case; nil for anything else.
+  package init?(hexadecimal digits: some Collection<UInt8>) {
+    self = []
+    reserveCapacity(digits.count / 2)
+    var high: UInt8?
+    for digit in digits {
+      guard let value = digit.hexadecimalValue else { return nil }
+      if let first = high {
+        append(first << 4 | value)
+        high = nil
+      } else {
+        high = value
+      }
+    }
+    if high != nil { return nil }
+  }
+}
+
+extension String {
+  /// Two digits a byte, in lower case.
+  package init(hexadecimal bytes: some Sequence<UInt8>) {
+    let digits = Array("0123456789abcdef".utf8)
+    var text: [UInt8] = []
+    for byte in bytes {
+      text.append(digits[Int(byte >> 4)])
+      text.append(digits[Int(byte & 15)])
+    }
+    self = String(decoding: text, as: UTF8.self)
+  }
+}
