@@ -26,6 +26,8 @@ package struct DatabaseSettings: Sendable {
   /// How long the server may stay silent before its connection counts as lost; more than the
   /// time-outs of reads and writes.
   package var silence = Duration.seconds(6)
+  /// How long a transaction may do nothing before the server ends it.
+  package var transactionIdleTimeout = Duration.seconds(10)
 
   package init(conninfo: String, applicationName: String) {
     self.conninfo = conninfo
@@ -33,14 +35,14 @@ package struct DatabaseSettings: Sendable {
   }
 
   func connection(_ statementTimeout: Duration) -> ConnectionSettings {
-    let milliseconds = statementTimeout.components.seconds * 1_000
+    func milliseconds(_ time: Duration) -> String { "\(time.components.seconds * 1_000)" }
     return ConnectionSettings(
       conninfo,
       applicationName: applicationName,
       timeout: connectTimeout,
       parameters: [
-        ("statement_timeout", "\(milliseconds)"),
-        ("idle_in_transaction_session_timeout", "10000"),
+        ("statement_timeout", milliseconds(statementTimeout)),
+        ("idle_in_transaction_session_timeout", milliseconds(transactionIdleTimeout)),
         ("jit", "off"),
         // Times are read in one form, whatever the server's own settings say.
         ("timezone", "UTC"),

@@ -35,6 +35,12 @@ import Testing
       "select 'slept' from pg_sleep($1::int)"
     )
     static let backend = Statement<Int>("test.backend", "select pg_backend_pid()")
+    static let isBusy = Statement<Bool, Int>(
+      "test.is_busy",
+      """
+      select state = 'active' and query like '%pg_sleep%' from pg_stat_activity where pid = $1
+      """
+    )
     static let kill = Statement<Bool, Int>("test.kill", "select pg_terminate_backend($1::int)")
   }
 
@@ -223,21 +229,22 @@ import Testing
     #expect(after == ["back"])
   }
 
+  /// - Returns: whether what was under way failed because the connection was lost, and what came next.
   @EventLoop func reconnect() async throws -> (Bool, [String]) {
     let database = try await database()
     defer { database.stop() }
     let backend = try await database.read(Queries.backend)[0]
-    _ = try await database.write(Queries.kill, backend)
-    var lost = false
-    for _ in 0..<3_000 {
+    let reading = EventLoop.task { () -> DatabaseError? in
       do throws(DatabaseError) {
-        let now = try await database.read(Queries.backend)[0]
-        if now != backend { return (lost, try await database.read(Queries.echo, "back")) }
+        _ = try await database.read(Queries.sleep, 100_000)
+        return nil
       } catch {
-        lost = error.isConnectionLost
+        return error
       }
-      await EventLoop.sleep(for: .milliseconds(20))
     }
-    return (lost, [])
+    while try await database.write(Queries.isBusy, backend) != [true] {}
+    _ = try await database.write(Queries.kill, backend)
+    let error = await reading.value
+    return (error?.isConnectionLost == true, try await database.read(Queries.echo, "back"))
   }
 }

@@ -101,7 +101,7 @@ import Testing
     let name = try await TestCluster.shared.createDatabase()
     let database = database(name) { $0.searchWaiting = 1 }
     defer { database.stop() }
-    let other = try await Connection.open(ConnectionSettings(name, applicationName: "other"))
+    let other = try await Connection.open(.patient(name, applicationName: "other"))
     defer { other.close() }
     _ = try await other.script("select pg_advisory_lock(7)")
     var searches: [Task<String, Never>] = []

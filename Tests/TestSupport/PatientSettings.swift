@@ -11,8 +11,16 @@ extension DatabaseSettings {
     settings.writeTimeout = .seconds(300)
     settings.searchTimeout = .seconds(300)
     settings.silence = .seconds(600)
+    settings.transactionIdleTimeout = .seconds(600)
     settings.exclusivePatience = .seconds(600)
     settings.searchPatience = .seconds(600)
     return settings
+  }
+}
+
+extension ConnectionSettings {
+  /// With no limit of time but as a last resort against hanging.
+  package static func patient(_ conninfo: String, applicationName: String = "test") -> Self {
+    ConnectionSettings(conninfo, applicationName: applicationName, timeout: .seconds(300))
   }
 }

@@ -1,5 +1,6 @@
+package import CLinux
 import FoundationEssentials
-package import Glibc
+import Glibc
 import Synchronization
 
 /// A private PostgreSQL of the test process.
@@ -222,6 +223,8 @@ package final class TestProgram: Sendable {
       let flags = O_WRONLY | O_CREAT | O_EXCL | O_APPEND
       posix_spawn_file_actions_addopen(&actions, descriptor, outputs + name, flags, 0o600)
     }
+    // Whatever other tests have open is none of its: while it lived, nothing would be seen as closed.
+    posix_spawn_file_actions_addclosefrom_np(&actions, 3)
     let variables = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     var words = ([path] + arguments).map { strdup($0) } + [nil]
     var settings = variables.map { strdup("\($0.key)=\($0.value)") } + [nil]
