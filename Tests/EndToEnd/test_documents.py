@@ -7,7 +7,7 @@ import subprocess
 import unittest
 
 from cases import Case, in_parallel
-from asking import JSON, MERGE, PATCH
+from asking import JSON, MERGE, PATCH, Answer
 
 
 class Documents(Case):
@@ -211,6 +211,34 @@ class Documents(Case):
             self.assertEqual((len(won), len(answers)), (1, 32))
             self.assertEqual({answer.status for answer in answers}, {200, 412})
             self.assertEqual(self.site.get("/v1/me/metadata", token=token).json, won[0].json)
+
+    def test_two_lines_of_a_precondition_are_one_list_and_never_half_of_it(self):
+        token = self.site.login()["access_token"]
+        path = "/v1/me/metadata"
+        self.expect(self.site.request("PUT", path, {"a": 1}, JSON, token), 200)
+        told = subprocess.run(["/usr/sbin/nginx", "-v"], capture_output=True, text=True).stderr
+        version = tuple(int(part) for part in re.search(r"/(\d+)\.(\d+)", told).groups())
+        for lines, joined in [(['"9"', '"1"'], 200), (['"8"', '"9"'], 412)]:
+            for name in ["If-Match", "If-None-Match"]:
+                client = self.site.connection()
+                client.putrequest("GET", path)
+                client.putheader("Authorization", f"Bearer {token}")
+                for line in lines:
+                    client.putheader(name, line)
+                client.endheaders()
+                response = client.getresponse()
+                answer = Answer(response.status, response.headers, response.read())
+                client.close()
+                if version < (1, 23):
+                    # nginx itself refuses a second line, as a problem like any other.
+                    self.expect(answer, 400, "request_malformed")
+                elif name == "If-Match":
+                    self.assertEqual(answer.status, joined)
+                else:
+                    self.assertEqual(answer.status, 304 if joined == 200 else 200)
+        # As one line, they are a list everywhere.
+        listed = self.site.get(path, token=token, headers={"If-None-Match": '"9", "1"'})
+        self.assertEqual(listed.status, 304)
 
     def test_concurrent_json_patches_all_arrive(self):
         token = self.site.login()["access_token"]
