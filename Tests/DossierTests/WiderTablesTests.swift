@@ -21,7 +21,7 @@ import Testing
   /// Prepares all on one connection, as a worker does, and runs each before and after.
   @EventLoop private func widen(_ database: String) async throws -> [String] {
     let connection = try await Connection.open(
-      ConnectionSettings(database, applicationName: "test")
+      .patient(database)
     )
     defer { connection.close() }
     var calls: [String] = []
@@ -92,7 +92,7 @@ import Testing
 
   @EventLoop private func functionsOfRows(_ database: String) async throws -> [String] {
     let connection = try await Connection.open(
-      ConnectionSettings(database, applicationName: "test")
+      .patient(database)
     )
     defer { connection.close() }
     return try await connection.query(

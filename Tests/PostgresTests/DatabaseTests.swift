@@ -245,6 +245,8 @@ import Testing
     while try await database.write(Queries.isBusy, backend) != [true] {}
     _ = try await database.write(Queries.kill, backend)
     let error = await reading.value
+    // Until then it is said to be away, at once.
+    while !database.isReady { await EventLoop.sleep(for: .milliseconds(1)) }
     return (error?.isConnectionLost == true, try await database.read(Queries.echo, "back"))
   }
 }
