@@ -194,7 +194,7 @@ class Accounts(Case):
                 self.assertLessEqual({"email_confirm", "unlink", "device_remove", "session_end"},
                                      set(self.actions(mine)))
 
-    def test_who_shows_the_password_in_a_session_keeps_what_it_has_made(self):
+    def test_who_shows_the_password_in_a_session_keeps_what_was_made_since(self):
         def prove(grant, _):
             return self.renewed(self.post(
                 "/v1/reauthenticate", {"provider": "password", "password": MINE},
@@ -206,11 +206,23 @@ class Accounts(Case):
         for number, show in enumerate([prove, login]):
             with self.subTest(number=number):
                 email = f"keeps-{number}@example.com"
-                grant, key, token = self.linked(email, MINE)
+                grant, before, token = self.linked(email, MINE)
+                begun = dict(grant)
+                by_key = self.expect(self.post("/v1/login/api-key", {"key": before}), 200).json
                 show(grant, email)
+                key = self.expect(self.post("/v1/me/api-keys", {"name": "since"},
+                                            token=grant["access_token"]), 201).json["key"]
                 self.expect(self.confirm(token, grant), 204)
                 self.expect(self.me(grant), 200)
                 self.assertEqual(self.key_status(key), 200)
+                # Whoever began it, as an anonymous user, has no way in any more.
+                self.assertEqual(self.key_status(before), 401)
+                for session in [begun, by_key]:
+                    self.expect(self.me(session), 401, "session_ended")
+                self.assertEqual(
+                    [i["provider"] for i in self.me(grant, "/identities").json],
+                    ["password", "api-key"])
+                self.assertLessEqual({"unlink", "session_end"}, set(self.actions(grant)))
         # In a session by another way in, with the password beside.
         jwt = self.key.token(claims("keeps"))
         grant = self.expect(self.post("/v1/login/jwt", {"token": jwt}), 200).json

@@ -34,7 +34,8 @@ extension Emails {
   /// A session that was opened otherwise shows nothing without the password: that of an anonymous
   /// user may be one that somebody else began, who has made API keys in it. Outside of a session, and
   /// in one of an anonymous user, the password proves the claim, and all else ends that could log in
-  /// before.
+  /// before. In any other session what was made since somebody first showed who the user is stays: API
+  /// keys and sessions from before, of an anonymous user, end.
   ///
   /// Who only reads the mail confirms the one claim that there is, and none of several. Somebody else
   /// may have made it: all ends but the password, and the first reset ends what came by that since.
@@ -75,14 +76,33 @@ extension Emails {
     try await token.take(alone: claimant.isReader, context) {
       (isFirst, transaction) async throws(DatabaseError) in
       try await guarding?.succeed(in: transaction)
-      if isFirst, !isInSession {
+      guard isFirst else { return }
+      if isInSession {
+        try await endUnproved(of: token.user, in: transaction, context)
+      } else {
         try await endSessions(of: token.user, "email_confirm", in: transaction, context)
         try await endOtherWaysIn(of: token.user, in: transaction, context)
       }
-      if isFirst, claimant.isReader {
+      if claimant.isReader {
         _ = try await transaction.run(EmailQueries.markReader, token.user)
       }
     }
+  }
+
+  /// Ends what somebody else may have made who began as an anonymous user what the owner of the
+  /// address then went on with.
+  @EventLoop private static func endUnproved(
+    of user: UserID,
+    in transaction: Transaction,
+    _ context: Context
+  ) async throws(DatabaseError) {
+    _ = try await transaction.run(
+      EmailQueries.endUnproved,
+      user,
+      context.app.id,
+      context.origin.address,
+      context.origin.agent
+    )
   }
 
   @EventLoop private static func endSessions(

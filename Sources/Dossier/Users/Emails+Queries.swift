@@ -136,7 +136,47 @@ package enum EmailQueries {
     """
   )
 
+  /// Ends what was made while nobody had shown who the user is: API keys that are older than all that
+  /// it logs in by besides, with their sessions, and sessions that nothing was shown for.
+  ///
+  /// - Parameter 3: the address of the client, as in the audit trail.
+  static let endUnproved = Statement<NoRow, UserID, AppID, String?, String?>(
+    "emails.end_unproved",
+    """
+    with proof as (
+      select min(created_at) as at from identities
+      where user_id = $1 and provider not in ('anonymous', 'api-key')
+    ), gone as (
+      delete from identities i using proof p
+      where i.user_id = $1 and i.provider = 'api-key' and i.created_at < p.at
+      returning i.subject
+    ), keys as (
+      delete from api_keys k using gone g where k.user_id = $1 and k.key_id::text = g.subject
+    ), ended as (
+      update sessions s set ended_at = now(), end_reason = 'email_confirm'
+      where s.user_id = $1 and s.ended_at is null and (
+        s.provider = 'anonymous'
+        or s.provider = 'api-key'
+          and exists (select from gone g where coalesce(s.key_id::text, g.subject) = g.subject))
+      returning s.session_id, s.device_id
+    ), changed as (
+      update users set version = version + 1, updated_at = now()
+      where user_id = $1 and exists (select from gone)
+    )
+    insert into audit (
+      user_id, event_id, app_id, action, actor, session_id, device_id, address, agent, detail)
+    select $1, new_object_id(), $2, 'unlink', 'anyone', null, null, $3::inet, $4,
+      '{"provider": "api-key"}'::jsonb
+    from gone
+    union all
+    select $1, new_object_id(), $2, 'session_end', 'anyone', session_id, device_id, $3::inet, $4,
+      '{"reason": "email_confirm"}'
+    from ended
+    """
+  )
+
   package static let all: [any PreparedStatement] = [
-    reader, lockClaims, confirm, supersede, endOtherWaysIn, markReader, unmarkReader,
+    reader, lockClaims, confirm, supersede, endOtherWaysIn, endUnproved, markReader,
+    unmarkReader,
   ]
 }
