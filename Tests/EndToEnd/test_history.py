@@ -231,6 +231,39 @@ class History(Administration):
         self.expect(self.site.request("DELETE", "/v1/me", token=token), 204)
         self.assertEqual(self.count(grant["user_id"]), 0)
 
+    def test_an_export_is_bounded_and_counts_what_it_leaves_out(self):
+        grant = self.site.login()
+        token, user = grant["access_token"], grant["user_id"]
+        self.write(token, {"newest": True})
+        # As many more as there may be told, and seven. Copies of a row of the user, but for its key.
+        for table, count, other in [
+                ("sessions", 1_006, "'session_id', new_object_id(), 'ended_at', now()"),
+                ("audit", 10_007, "'event_id', new_object_id()")]:
+            self.site.sql(
+                f"insert into {table} select (jsonb_populate_record(t, jsonb_build_object({other}))).* "
+                f"from {table} t, generate_series(1, {count}) "
+                f"where t.ctid = (select min(ctid) from {table} where user_id = '{user}')")
+        # Of 12 versions with a million bytes each, the newest eight and that of above fit in 8 MiB.
+        self.site.sql(
+            "insert into document_versions select (jsonb_populate_record(t, jsonb_build_object("
+            "'version', 100 + i, 'body', jsonb_build_object('a', repeat('x', 1000000)), "
+            "'changed_at', t.changed_at - (20 - i) * interval '1 minute'))).* "
+            f"from document_versions t, generate_series(1, 12) i where user_id = '{user}'")
+        export = self.expect(self.site.get("/v1/me/export", token=token), 200).json
+        total = int(self.site.sql(f"select count(*) from audit where user_id = '{user}'"))
+        self.assertEqual(
+            export["left_out"], {"sessions": 7, "audit": total - 10_000, "version_bodies": 4})
+        self.assertEqual((len(export["sessions"]), len(export["audit"])), (1_000, 10_000))
+        # The newest are told, and of the other versions all but the body.
+        ids = [session["id"] for session in export["sessions"]]
+        newest = self.site.sql(f"select max(session_id) from sessions where user_id = '{user}'")
+        self.assertEqual((ids, ids[-1]), (sorted(ids), newest))
+        told = {v["version"]: v["body"] is not None for v in export["document_versions"]}
+        self.assertEqual(told, {1: True, **{100 + i: i > 4 for i in range(1, 13)}})
+        self.assertEqual(
+            {v["version"] for v in export["document_versions"] if v["body_left_out"]},
+            {101, 102, 103, 104})
+
     def test_a_user_is_erased_while_its_documents_are_written(self):
         for _ in range(5):
             grant = self.site.login()

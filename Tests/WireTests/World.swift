@@ -26,6 +26,7 @@ import Wiring
   let calculator: FairPool
   private let operatorKey: String
   private let administration: Database
+  private let conninfo: String
   private var casts = 0
   private var known: Cast?
 
@@ -97,6 +98,7 @@ import Wiring
         )
       ).key
     administration = database
+    conninfo = name
     self.store = store
     tokens = AccessTokens(keys: keys, issuer: "https://test.example") {
       time(nil) + TokenClock.ahead
@@ -150,6 +152,16 @@ import Wiring
       where p.name = $1 and a.actor = 'client:' || $2
       """
     )
+  }
+
+  /// What is under way in the database.
+  var load: DatabaseLoad { administration.load }
+
+  /// Holds a table, so that whatever reads it waits, until the connection is closed.
+  func hold(_ table: String) async throws -> Connection {
+    let connection = try await Connection.open(.patient(conninfo, applicationName: "holder"))
+    _ = try await connection.script("begin; lock table \(table) in access exclusive mode")
+    return connection
   }
 
   /// Forgets an app: each request of the tests reads all that there are.
