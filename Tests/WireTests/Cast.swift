@@ -147,7 +147,7 @@ import Wiring
   /// The newest token of a kind that was mailed to an address, when it has been.
   func mailed(_ kind: String, to address: String) async throws -> String {
     // Mail is sent beside the request. The time is a last resort against hanging.
-    let deadline = EventLoop.now() + 120_000_000_000
+    let deadline = EventLoop.now() + 600_000_000_000
     while EventLoop.now() < deadline {
       if let token = try find(kind, to: address) { return token }
       await EventLoop.sleep(for: .milliseconds(5))
@@ -156,10 +156,7 @@ import Wiring
   }
 
   private func find(_ kind: String, to address: String) throws -> String? {
-    let names = try FileManager.default.contentsOfDirectory(atPath: world.mails).sorted()
-    for name in names.reversed() where name.hasSuffix(".eml") {
-      let text = try String(contentsOfFile: "\(world.mails)/\(name)", encoding: .utf8)
-        .replacing("=\r\n", with: "").replacing("=\n", with: "")
+    for text in try world.readMails().reversed() {
       guard text.contains(address), let start = text.firstRange(of: "\(kind)_") else { continue }
       return String(
         text[start.lowerBound...].prefix { $0.isLetter || $0.isNumber || $0 == "_" || $0 == "-" }

@@ -23,6 +23,9 @@ import Wiring
   private let tokens: AccessTokens
   private let store: @EventLoop () -> Store
   let mails: String
+  /// Names of the files of mails that `texts` has.
+  private var read: Set<String> = []
+  private var texts: [String] = []
   let calculator: FairPool
   private let operatorKey: String
   private let administration: Database
@@ -162,6 +165,16 @@ import Wiring
     let connection = try await Connection.open(.patient(conninfo, applicationName: "holder"))
     _ = try await connection.script("begin; lock table \(table) in access exclusive mode")
     return connection
+  }
+
+  /// The mails that were sent, the oldest first; each is read once, for hundreds of tests look.
+  func readMails() throws -> [String] {
+    let names = try FileManager.default.contentsOfDirectory(atPath: mails)
+    for name in names.sorted() where name.hasSuffix(".eml") && read.insert(name).inserted {
+      let text = try String(contentsOfFile: "\(mails)/\(name)", encoding: .utf8)
+      texts.append(text.replacing("=\r\n", with: "").replacing("=\n", with: ""))
+    }
+    return texts
   }
 
   /// Forgets an app: each request of the tests reads all that there are.
