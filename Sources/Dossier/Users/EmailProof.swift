@@ -78,7 +78,14 @@ extension Emails {
       try await guarding?.succeed(in: transaction)
       guard isFirst else { return }
       if isInSession {
-        try await endUnproved(of: token.user, in: transaction, context)
+        // Somebody else may have begun, as an anonymous user, what the owner then went on with.
+        _ = try await transaction.run(
+          EmailQueries.endUnproved,
+          token.user,
+          context.app.id,
+          context.origin.address,
+          context.origin.agent
+        )
       } else {
         try await endSessions(of: token.user, "email_confirm", in: transaction, context)
         try await endOtherWaysIn(of: token.user, in: transaction, context)
@@ -87,22 +94,6 @@ extension Emails {
         _ = try await transaction.run(EmailQueries.markReader, token.user)
       }
     }
-  }
-
-  /// Ends what somebody else may have made who began as an anonymous user what the owner of the
-  /// address then went on with.
-  @EventLoop private static func endUnproved(
-    of user: UserID,
-    in transaction: Transaction,
-    _ context: Context
-  ) async throws(DatabaseError) {
-    _ = try await transaction.run(
-      EmailQueries.endUnproved,
-      user,
-      context.app.id,
-      context.origin.address,
-      context.origin.agent
-    )
   }
 
   @EventLoop private static func endSessions(
