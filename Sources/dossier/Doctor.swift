@@ -13,11 +13,20 @@ struct Doctor: ParsableCommand {
     abstract: "Looks at a deployment, and says what is wrong and what to do about it.",
     discussion: """
       At the settings, the database with its schema, rights, master key and app, the sockets of the \
-      workers, mail, clocks and limits. Run it on the host that serves, as the user that serves.
+      workers, nginx's files, mail, clocks and limits. Run it on the host that serves, as the user \
+      that serves.
       """
   )
   @OptionGroup var settings: ConfigurationOptions
   @OptionGroup var output: OutputOptions
+
+  @Option(
+    help: ArgumentHelp(
+      "Where nginx's files are; of a package /etc/nginx, where there is one.",
+      valueName: "folder"
+    )
+  )
+  var nginx: String?
 
   func run() throws {
     let values = settings.values
@@ -41,6 +50,7 @@ struct Doctor: ParsableCommand {
       findings.append(Finding("lists", error.description))
     }
     findings += Self.sockets(configuration) + [Self.files(configuration)]
+    findings += NginxFiles(nginx ?? NginxFiles.usual)?.findings(configuration) ?? []
     let local = findings
     let format = output.output
     EventLoop.task {
@@ -68,7 +78,7 @@ struct Doctor: ParsableCommand {
   private static func sockets(_ configuration: Configuration) -> [Finding] {
     guard configuration.listen == nil else { return [] }
     return (0..<configuration.workers).map { index in
-      let path = "\(configuration.socketDirectory)/worker-\(index).sock"
+      let path = SocketName(index, configuration).path ?? ""
       let reason = fault(of: path)
       return Finding("socket \(index)", reason.map { "\(path): \($0); is dossierd running?" })
     }

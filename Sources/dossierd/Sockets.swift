@@ -4,24 +4,7 @@ import EventLoop
 import FoundationEssentials
 import Glibc
 
-/// Where a worker listens.
-struct SocketName {
-  let path: String?
-  private let address: ListenAddress?
-
-  init(_ index: Int, _ configuration: Configuration) {
-    address = configuration.listen?.following(index)
-    path = address == nil ? "\(configuration.socketDirectory)/worker-\(index).sock" : nil
-  }
-
-  /// As nginx is told to connect to it.
-  ///
-  /// Where a worker listens on every address of the machine, nginx is taken to be on it.
-  var nginx: String { path.map { "unix:\($0)" } ?? address?.reached ?? "" }
-
-  /// As systemd is told to listen on it.
-  var listenStream: String { path ?? address?.description ?? "" }
-
+extension SocketName {
   /// Makes the socket and listens.
   ///
   /// A socket file that nobody listens on any more is replaced; one that is in use is an error.

@@ -67,7 +67,8 @@ class Guide(unittest.TestCase):
         return self.there("curl -s http://127.0.0.1:8080/readyz", check=False) == "ready\n"
 
     def workers(self):
-        return set(self.there(f"pgrep -P {self.main()} -f worker", check=False).split())
+        main = self.main()
+        return set(self.there(f"cat /proc/{main}/task/{main}/children").split())
 
     def main(self):
         return int(self.there("systemctl show -P MainPID dossierd"))
@@ -104,6 +105,11 @@ class Guide(unittest.TestCase):
             for line in ["NoNewPrivs:\t1", "Seccomp:\t2", "CapEff:\t0000000000000000"]:
                 self.assertIn(line, status)
             self.assertNotIn("Uid:\t0", status)
+
+    def test_the_doctor_sees_what_an_upgrade_has_overtaken(self):
+        self.there("cp /etc/nginx/dossier.error_pages /root/ && echo '# old' >>/etc/nginx/dossier.error_pages")
+        self.addCleanup(self.there, "cp /root/dossier.error_pages /etc/nginx/")
+        self.assertIn("is not that of this version", self.there("dossier doctor", check=False))
 
     def test_a_reload_replaces_the_workers_and_one_with_a_mistake_changes_nothing(self):
         before = self.workers()
