@@ -5,11 +5,12 @@ import re
 import subprocess
 import tempfile
 import unittest
+import urllib.request
 
 from asking import ADDRESS
 from cases import Case
 from deployment import Deployment
-from machine import ROOT
+from machine import ROOT, free_port, wait_until
 
 MONITORING = ROOT / "deploy/monitoring"
 
@@ -68,6 +69,34 @@ class Elsewhere(unittest.TestCase):
                                     ("198.51.101.9", 403), ("203.0.113.9", 403)]:
                 answer = site.get(path, headers={ADDRESS: address})
                 self.assertEqual(answer.status, status, (path, address, answer.body))
+
+    def test_each_host_of_workers_is_asked_by_itself(self):
+        """As the guide says, by a server of nginx for each host."""
+        port, others, one, other = (free_port() for _ in range(4))
+        guide = (ROOT / "deploy/README.md").read_text()
+        server = re.search(r"(?ms)^```nginx\n(server \{.*?^\}\n)```", guide)[1]
+        servers = "".join(
+            server.replace("9101", str(asked)).replace("10.0.0.2:9000", f"127.0.0.1:{at}")
+            for asked, at in [(one, port), (other, others)])
+        site = Deployment(settings=[("DOSSIER_LISTEN", f"127.0.0.1:{port}")])
+        self.addCleanup(site.stop)
+        (site.folder / "upstream.conf").write_text(
+            (site.folder / "upstream.conf").read_text() + servers)
+        first = site.supervisor
+        site.environment.update(DOSSIER_LISTEN=f"127.0.0.1:{others}", DOSSIER_WORKERS="3")
+        site.start_dossierd()
+        site.reload_nginx()
+
+        def told(asked):
+            with urllib.request.urlopen(f"http://127.0.0.1:{asked}/metrics") as answer:
+                return re.search(r"(?m)^dossier_ready (\d+)$", answer.read().decode())[1]
+
+        for asked, count in [(one, "2"), (other, "3")]:
+            wait_until(lambda: told(asked) == count, what=f"{count} workers that are ready")
+            # Summed over the host's workers, whichever is asked.
+            self.assertEqual({told(asked) for _ in range(6)}, {count})
+        first.terminate()
+        first.wait(60)
 
 
 if __name__ == "__main__":

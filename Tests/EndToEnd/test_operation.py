@@ -7,8 +7,9 @@ import socket
 import subprocess
 import tempfile
 import unittest
+import urllib.parse
 
-from machine import BUILD, ROOT
+from machine import AS_SERVER, BUILD, ROOT
 
 KEY = "QUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUE="
 
@@ -25,19 +26,20 @@ def dossierd(*arguments, stdin=subprocess.DEVNULL, board=False, **environment):
 
 
 class Documentation(unittest.TestCase):
-    def test_the_readme_has_every_code_and_every_route(self):
+    def test_the_readme_is_read_in_a_few_minutes_and_copies_no_table_of_the_program(self):
         readme = (ROOT / "README.md").read_text()
-        source = (ROOT / "Sources/RESTWire/ProblemType.swift").read_text()
-        codes = set(re.findall(r'^  case \w+ = "([a-z_.]+)"', source, re.M))
-        self.assertGreater(len(codes), 50)
-        self.assertEqual([code for code in sorted(codes) if f"`{code}`" not in readme], [])
-        for line in dossierd("routes").stdout.splitlines():
-            path = line.split("\t")[0].split(" ")[1]
-            # Of a family, the table has what its paths begin with.
-            family = re.sub(r"^(/v1/users/\{user\})/.*", r"\1", path)
-            family = re.sub(r"/\{\w+\}.*$", "", family) or path
-            self.assertIn(family, readme, path)
+        self.assertLess(len(re.sub(r"(?ms)^```.*?^```$", "", readme).split()), 900)
+        routes = {line.split("\t")[0] for line in dossierd("routes").stdout.splitlines()}
+        self.assertGreater(len(routes), 80)
+        self.assertLess(sum(f"`{route}`" in readme for route in routes), 3)
 
+    def test_what_the_pages_link_to_is_there(self):
+        pages = [path for path in ROOT.rglob("*.md") if ".build" not in path.parts]
+        self.assertGreater(len(pages), 7)
+        for page in pages:
+            text = re.sub(r"(?ms)^```.*?^```$", "", page.read_text())
+            for target in re.findall(r"\]\(([^)#:]+)\)", text):
+                self.assertTrue((page.parent / urllib.parse.unquote(target)).exists(), (page, target))
 
     def test_the_operators_guide_has_every_setting_as_the_program_tells_it(self):
         guide = (ROOT / "deploy/README.md").read_text()
@@ -136,6 +138,19 @@ class Settings(unittest.TestCase):
                 DOSSIER_MASTER_KEY=KEY, DOSSIER_WORKERS="1")
             self.assertEqual(refused.returncode, 1)
             self.assertIn("is in use", refused.stdout)
+
+    def test_a_group_that_the_sockets_cannot_be_given_to(self):
+        with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+            os.chmod(folder, 0o777)
+            refused = subprocess.run(
+                [*AS_SERVER, BUILD / "dossierd", "run"], capture_output=True, text=True, timeout=60,
+                env={"PATH": os.environ["PATH"], "DOSSIER_SOCKET_DIRECTORY": folder,
+                     "DOSSIER_DATABASE": "x", "DOSSIER_MASTER_KEY": KEY, "DOSSIER_WORKERS": "1",
+                     "DOSSIER_SOCKET_GROUP": "shadow"})
+            self.assertEqual(refused.returncode, 1, refused.stdout)
+            self.assertIn("(socket_group)", refused.stdout)
+            self.assertIn("must be a member of that group", refused.stdout)
+            self.assertEqual(os.listdir(folder), [])
 
     def test_a_worker_says_what_keeps_it_from_starting(self):
         refused = dossierd("worker", DOSSIER_DATABASE="x", DOSSIER_MASTER_KEY=KEY)

@@ -2,11 +2,15 @@
 
 import json
 import re
+import secrets
+import shutil
 import subprocess
 import unittest
 
+from asking import JSON
 from cases import Administration, Case
-from machine import AS_POSTGRES, BUILD, TOOLS, free_port, is_listening, wait_until
+from machine import (
+    AS_POSTGRES, BUILD, IS_ROOT, TOOLS, free_port, is_listening, wait_until)
 
 
 class Readiness(Case):
@@ -129,6 +133,65 @@ class Readiness(Case):
             self.site.sql(back)
             self.assertEqual(refused.returncode, status, refused.stderr)
             self.assertIn(words, refused.stderr)
+
+
+class Reasons(Case):
+    """What the line of a request says that the database did not let through."""
+
+    def refused_write(self, *words):
+        token = self.token
+        wait_until(
+            lambda: self.site.request(
+                "PUT", "/v1/me/custom-data", {"text": secrets.token_hex(300_000)}, JSON,
+                token).status == 503, what="a refused write")
+        wait_until(lambda: any(all(word in str(line) for word in words)
+                               for line in self.site.logged() if line["status"] == 503),
+                   what=f"a line with {words}")
+
+    def setUp(self):
+        self.token = self.site.login()["access_token"]
+
+    def test_a_wrong_password(self):
+        before = self.site.environment["DOSSIER_DATABASE"]
+        rules = self.site.folder / "postgres/pg_hba.conf"
+        kept = rules.read_text()
+        self.site.sql("alter role server password 'right'")
+        rules.write_text("local all server scram-sha-256\n" + kept)
+        self.site.sql("select pg_reload_conf()")
+        try:
+            self.restart(DOSSIER_DATABASE=f"{before} password=right")
+            self.restart(ready=False, DOSSIER_DATABASE=f"{before} password=wrong")
+            wait_until(lambda: "password authentication failed" in
+                       self.site.get("/readyz").body.decode(), what="the reason")
+            self.refused_write("password authentication failed")
+        finally:
+            rules.write_text(kept)
+            self.site.sql("select pg_reload_conf()")
+            self.restart(DOSSIER_DATABASE=before)
+
+    def test_a_lock_that_is_not_given_up(self):
+        with self.site.locked("documents"):
+            self.refused_write("database: 57014")
+        self.expect(self.site.request("PUT", "/v1/me/custom-data", {}, JSON, self.token), 201)
+
+    @unittest.skipUnless(IS_ROOT, "a small disk takes a mount")
+    def test_a_full_disk_is_told_reads_go_on_and_nothing_has_to_be_restarted(self):
+        small = self.site.folder / "small"
+        small.mkdir()
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m,mode=700", "small", small], check=True)
+        try:
+            shutil.chown(small, "postgres")
+            self.site.sql(f"create tablespace small location '{small}'")
+            self.site.sql("alter table documents set tablespace small")
+            self.refused_write("database: 53100")
+            self.expect(self.site.get("/v1/me", token=self.token), 200)
+            # Whoever makes room has done enough.
+            self.site.sql("alter table documents set tablespace pg_default")
+            wait_until(lambda: self.site.request(
+                "PUT", "/v1/me/custom-data", {}, JSON, self.token).status < 300, what="a write")
+            self.site.sql("drop tablespace small")
+        finally:
+            subprocess.run(["umount", "-l", small], check=True)
 
 
 class Doctor(Administration):

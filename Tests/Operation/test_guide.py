@@ -127,6 +127,8 @@ class Guide(unittest.TestCase):
         self.edit("s/^workers = .*/workers = 4/")
         self.there("systemctl restart dossierd", check=False)
         self.assertEqual(self.there("systemctl show -P ExecMainStatus dossierd").strip(), "78")
+        # Who comes meanwhile has it started again and again, and that ends no socket.
+        self.there("curl -s -m 25 http://127.0.0.1:8080/v1/me || true")
         self.assertEqual(self.there("systemctl is-active dossierd.socket").strip(), "active")
         self.assertIn("2 sockets were given and workers is 4",
                       self.there("journalctl -u dossierd -o cat --no-pager"))
