@@ -16,8 +16,9 @@ struct NginxFiles {
   private var words: [Substring] = []
   private var unreadable: [String] = []
 
+  /// Nil where there is no such folder: nginx is on another host.
+  ///
   /// - Parameter folder: where nginx.conf is.
-  /// - Returns: nil where there is no such folder: nginx is on another host.
   init?(_ folder: String) {
     guard (try? FileManager.default.contentsOfDirectory(atPath: folder)) != nil else { return nil }
     self.folder = folder
