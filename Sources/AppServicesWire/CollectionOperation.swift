@@ -12,72 +12,85 @@ enum CollectionOperation: String, Sendable {
   case updateOne, updateMany, replaceOne
   case deleteOne, deleteMany
 
+  /// The text of the result; all of it is made where it holds up nobody.
   @EventLoop func perform(
     _ arguments: Arguments,
     on collection: CustomDataCollection
-  ) async throws(CallFault) -> JSON {
+  ) async throws(CallFault) -> [UInt8] {
     let rules = collection.rules
     switch self {
-    case .find, .findOne:
+    case .find, .findOne, .countAll, .aggregate:
       return try await collection.look { (document) throws(CallFault) in
-        let search = try Search(arguments, query: "query", projection: "project")
-        let found = try search.result(document)
-        return self == .findOne ? found ?? .null : .array(found.map { [$0] } ?? [])
+        try looked(for: arguments, document)
       }
-    case .countAll:
-      return try await collection.look { (document) throws(CallFault) in
-        let search = try Search(arguments, query: "query", projection: "project")
-        return ["$numberLong": .string(try search.finds(document) ? "1" : "0")]
+    default:
+      return try await collection.change { (document) throws(CallFault) in
+        try changed(by: arguments, document, rules)
       }
-    case .aggregate:
-      return try await collection.look { (document) throws(CallFault) in
-        let pipeline = try Pipeline(try arguments.array("pipeline"))
-        return .array(try pipeline.run(on: document).map { [$0.json(.canonical)] } ?? [])
-      }
+    }
+  }
+
+  private func looked(
+    for arguments: Arguments,
+    _ document: BSONDocument?
+  ) throws(CallFault) -> JSON {
+    var budget = Budget()
+    guard self != .aggregate else {
+      let pipeline = try Pipeline(try arguments.array("pipeline"))
+      let shown = try pipeline.run(on: document, &budget)
+      return .array(shown.map { [$0.json(.canonical)] } ?? [])
+    }
+    let search = try Search(arguments, query: "query", projection: "project")
+    if self == .countAll {
+      return ["$numberLong": .string(try search.finds(document, &budget) ? "1" : "0")]
+    }
+    let found = try search.result(document, &budget)
+    return self == .findOne ? found ?? .null : .array(found.map { [$0] } ?? [])
+  }
+
+  private func changed(
+    by arguments: Arguments,
+    _ document: BSONDocument?,
+    _ rules: CollectionRules
+  ) throws(CallFault) -> (CollectionChange, JSON) {
+    var budget = Budget()
+    switch self {
+    case .find, .findOne, .countAll, .aggregate:
+      return (.none, try looked(for: arguments, document))
     case .insertOne:
-      let id = try await collection.change { (document) throws(CallFault) in
-        try insert([try arguments.required("document")], beside: document, rules)
-      }
-      return ["insertedId": id[0]]
+      let new = [try arguments.required("document")]
+      let (change, ids) = try insert(new, beside: document, rules)
+      return (change, ["insertedId": ids[0]])
     case .insertMany:
-      let ids = try await collection.change { (document) throws(CallFault) in
-        let documents = try arguments.array("documents")
-        guard !documents.isEmpty else {
-          throw .service(.database("must provide at least one element in input slice"))
-        }
-        return try insert(documents, beside: document, rules)
+      let documents = try arguments.array("documents")
+      guard !documents.isEmpty else {
+        throw .service(.database("must provide at least one element in input slice"))
       }
-      return ["insertedIds": .array(ids)]
+      let (change, ids) = try insert(documents, beside: document, rules)
+      return (change, ["insertedIds": .array(ids)])
     case .updateOne, .updateMany, .replaceOne:
-      let change = self == .replaceOne ? DocumentRevision.Kind.replacement : .either
-      return try await collection.change { (document) throws(CallFault) in
-        let revision = try DocumentRevision(arguments, query: "query", change)
-        return try revision.applied(to: document, rules).counted
-      }
+      let kind = self == .replaceOne ? DocumentRevision.Kind.replacement : .either
+      let revision = try DocumentRevision(arguments, query: "query", kind)
+      return try revision.applied(to: document, rules, &budget).counted
     case .deleteOne, .deleteMany:
-      return try await collection.change { (document) throws(CallFault) in
-        let search = try Search(arguments, query: "query", projection: "project")
-        let isFound = try search.finds(document)
-        return (isFound ? .remove : .none, ["deletedCount": count(isFound)])
-      }
+      let search = try Search(arguments, query: "query", projection: "project")
+      let isFound = try search.finds(document, &budget)
+      return (isFound ? .remove : .none, ["deletedCount": count(isFound)])
     // realm-web says so for findOneAndDelete: nothing to put in its place.
     case .findOneAndReplace where arguments.lacks("update"): fallthrough
     case .findOneAndDelete:
-      return try await collection.change { (document) throws(CallFault) in
-        let search = try Search(arguments, query: "filter", projection: "projection")
-        let result = try search.result(document)
-        return (result == nil ? .none : .remove, result ?? .null)
-      }
+      let search = try Search(arguments, query: "filter", projection: "projection")
+      let result = try search.result(document, &budget)
+      return (result == nil ? .none : .remove, result ?? .null)
     case .findOneAndUpdate, .findOneAndReplace:
       let kind =
         self == .findOneAndReplace ? DocumentRevision.Kind.replacement : .either
-      return try await collection.change { (document) throws(CallFault) in
-        let revision = try DocumentRevision(arguments, query: "filter", kind)
-        let search = try Search(arguments, query: "filter", projection: "projection")
-        let outcome = try revision.applied(to: document, rules)
-        let shown = try arguments.flag("returnNewDocument") ? outcome.after : outcome.before
-        return (outcome.change, shown.map(search.shown) ?? .null)
-      }
+      let revision = try DocumentRevision(arguments, query: "filter", kind)
+      let search = try Search(arguments, query: "filter", projection: "projection")
+      let outcome = try revision.applied(to: document, rules, &budget)
+      let shown = try arguments.flag("returnNewDocument") ? outcome.after : outcome.before
+      guard let shown else { return (outcome.change, .null) }
+      return (outcome.change, try search.shown(shown, &budget))
     }
   }
 }
@@ -97,7 +110,9 @@ private func insert(
   for json in documents.prefix(2) {
     let new = try mongo { () throws(OperatorError) in
       let update = try Update(json, shape: .replacement, order: .stored)
-      return try rules.identified(try update.apply(to: BSONDocument(), now: now()).document)
+      var budget = Budget()
+      let made = try update.apply(to: BSONDocument(), now: now(), &budget)
+      return try rules.identified(made.document)
     }
     try rules.requireOwn(new.0, "insert")
     made.append(new)

@@ -21,32 +21,45 @@ import Operators
     )
   }
 
-  /// The document; nil when there is none.
-  func read() async throws(Failure) -> BSONDocument? {
-    guard let stored = try await stored() else { return nil }
-    return try await context.store.calculate(on: stored.body.count) { [rules] () throws(Failure) in
-      try rules.shown(stored)
+  /// The document in the canonical form, when that has no more bytes than `limit`; nil when there is
+  /// none.
+  ///
+  /// It is seldom shorter than what is stored, and then by spaces or digits: what is stored in many
+  /// times as many bytes is not looked at.
+  func read(upTo limit: Int) async throws(Failure) -> JSON? {
+    guard let stored = try await stored(), stored.body.count <= 4 * limit else { return nil }
+    // Written out, it has several times the bytes.
+    return try await context.store.calculate(on: 4 * stored.body.count) {
+      [rules] () throws(Failure) in
+      let text = try rules.shown(stored).serialized(.canonical)
+      return text.count <= limit ? try Documents.parsed(text) : nil
     }
   }
 
-  /// What `body` makes of the document, in a place where it holds up nobody.
-  func look<Value: Sendable>(
-    _ body: @escaping @Sendable (BSONDocument?) throws(CallFault) -> Value
-  ) async throws(CallFault) -> Value {
-    try await outcome(of: try await storedForCall(), body)
+  /// The text of what `body` makes of the document, in a place where it holds up nobody.
+  func look(
+    _ body: @escaping @Sendable (BSONDocument?) throws(CallFault) -> JSON
+  ) async throws(CallFault) -> [UInt8] {
+    try await outcome(of: try await storedForCall()) { (document) throws(CallFault) in
+      try body(document).serialized()
+    }
   }
 
-  /// Changes the document by what `body` says, again when another was faster.
-  func change<Value: Sendable>(
-    _ body: @escaping @Sendable (BSONDocument?) throws(CallFault) -> (CollectionChange, Value)
-  ) async throws(CallFault) -> Value {
+  /// Changes the document by what `body` says, again when another was faster; what it says besides
+  /// is answered, as text.
+  func change(
+    _ body: @escaping @Sendable (BSONDocument?) throws(CallFault) -> (CollectionChange, JSON)
+  ) async throws(CallFault) -> [UInt8] {
     // Writers of one document meet rarely; that many times in a row means something else is wrong.
     for attempt in 0..<16 {
       let stored = try await storedForCall()
-      let (change, value) = try await outcome(of: stored, body)
+      let (change, answer) = try await outcome(of: stored) { (document) throws(CallFault) in
+        let (change, answer) = try body(document)
+        return (change.forStorage, answer.serialized())
+      }
       do throws(Failure) {
         try await write(change, over: stored)
-        return value
+        return answer
       } catch .versionMoved {
         await EventLoop.sleep(for: .milliseconds(Int.random(in: 0...(1 + attempt * 4))))
       } catch {
@@ -57,15 +70,14 @@ import Operators
   }
 
   private func write(
-    _ change: CollectionChange,
+    _ change: CollectionChange.Stored,
     over stored: StoredDocument?
   ) async throws(Failure) {
     let condition =
       stored.map { VersionCondition(oneOf: [$0.version]) } ?? VersionCondition(mustNotExist: true)
     switch change {
     case .none: return
-    case .put(let document):
-      let json = document.json(.stored)
+    case .put(let json):
       _ = try await Documents.write(
         .customData,
         .replace(json, size: .max),
@@ -117,6 +129,21 @@ enum CollectionChange: Sendable {
   case none
   case put(BSONDocument)
   case remove
+
+  /// As it is written.
+  enum Stored: Sendable {
+    case none
+    case put(JSON)
+    case remove
+  }
+
+  var forStorage: Stored {
+    switch self {
+    case .none: .none
+    case .put(let document): .put(document.json(.stored))
+    case .remove: .remove
+    }
+  }
 }
 
 /// Who may have which document, as the service's rules said it.

@@ -55,11 +55,12 @@ struct DocumentRevision: Sendable {
 
   func applied(
     to document: BSONDocument?,
-    _ rules: CollectionRules
+    _ rules: CollectionRules,
+    _ budget: inout Budget
   ) throws(CallFault) -> Outcome {
     let result: Update.Outcome? = try mongo { () throws(OperatorError) in
-      guard let document, try query.matches(document) else { return nil }
-      return try update.apply(to: document, now: now())
+      guard let document, try query.matches(document, &budget) else { return nil }
+      return try update.apply(to: document, now: now(), &budget)
     }
     if let result, let document {
       try rules.requireOwn(result.document, "update")
@@ -72,7 +73,8 @@ struct DocumentRevision: Sendable {
     }
     guard isUpsert else { return Outcome() }
     let (made, id) = try mongo { () throws(OperatorError) in
-      let result = try update.apply(to: try query.insertion(), now: now(), isInsertion: true)
+      let beginning = try query.insertion(&budget)
+      let result = try update.apply(to: beginning, now: now(), isInsertion: true, &budget)
       return try rules.identified(result.document)
     }
     try rules.requireOwn(made, "insert")

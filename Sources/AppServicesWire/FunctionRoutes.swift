@@ -27,7 +27,7 @@ import Wiring
     do throws(CallFault) {
       let result = try await result(of: call)
       var response = Response(.ok)
-      response.body = result.serialized()
+      response.body = result
       response.add(.contentType, resultType)
       response.add(.cacheControl, "no-store")
       return response
@@ -39,7 +39,7 @@ import Wiring
     }
   }
 
-  private static func result(of call: Call) async throws(CallFault) -> JSON {
+  private static func result(of call: Call) async throws(CallFault) -> [UInt8] {
     guard let name = call.json["name"]?.string else { throw .service(.invalidCall) }
     let context: Context
     let caller: Caller

@@ -8,8 +8,7 @@ struct Search: Sendable {
 
   /// Reads both by the names that an operation has for them.
   ///
-  /// How the documents would be sorted is read, and
-  /// makes no difference to one.
+  /// How the documents would be sorted is read, and makes no difference to one.
   init(_ arguments: Arguments, query: String, projection: String) throws(CallFault) {
     let (condition, fields) = (try arguments.document(query), try arguments.document(projection))
     self.query = try mongo { () throws(OperatorError) in try Query(condition, order: .stored) }
@@ -19,18 +18,22 @@ struct Search: Sendable {
     _ = try arguments.integer("limit")
   }
 
-  func finds(_ document: BSONDocument?) throws(CallFault) -> Bool {
+  func finds(_ document: BSONDocument?, _ budget: inout Budget) throws(CallFault) -> Bool {
     guard let document else { return false }
-    return try mongo { () throws(OperatorError) in try query.matches(document) }
+    return try mongo { () throws(OperatorError) in try query.matches(document, &budget) }
   }
 
-  func result(_ document: BSONDocument?) throws(CallFault) -> JSON? {
-    guard let document, try finds(document) else { return nil }
-    return shown(document)
+  func result(
+    _ document: BSONDocument?,
+    _ budget: inout Budget
+  ) throws(CallFault) -> JSON? {
+    guard let document, try finds(document, &budget) else { return nil }
+    return try shown(document, &budget)
   }
 
-  func shown(_ document: BSONDocument) -> JSON {
-    projection.apply(to: document).json(.canonical)
+  func shown(_ document: BSONDocument, _ budget: inout Budget) throws(CallFault) -> JSON {
+    try mongo { () throws(OperatorError) in try projection.apply(to: document, &budget) }
+      .json(.canonical)
   }
 }
 
@@ -116,15 +119,23 @@ struct Pipeline: Sendable {
     return number
   }
 
-  func run(on document: BSONDocument?) throws(CallFault) -> BSONDocument? {
+  func run(
+    on document: BSONDocument?,
+    _ budget: inout Budget
+  ) throws(CallFault) -> BSONDocument? {
     var current = document
     for stage in stages {
       guard let document = current else { return nil }
       switch stage {
       case .match(let query):
-        let isMatch = try mongo { () throws(OperatorError) in try query.matches(document) }
+        let isMatch = try mongo { () throws(OperatorError) in
+          try query.matches(document, &budget)
+        }
         if !isMatch { current = nil }
-      case .project(let projection): current = projection.apply(to: document)
+      case .project(let projection):
+        current = try mongo { () throws(OperatorError) in
+          try projection.apply(to: document, &budget)
+        }
       case .sort, .limit: break
       case .skip(let count): if count > 0 { current = nil }
       case .count(let field):

@@ -69,15 +69,12 @@ import Operators
     of caller: Caller,
     _ context: Context
   ) async throws(Failure) -> JSON? {
-    let document: BSONDocument?
     do throws(Failure) {
-      document = try await CustomDataCollection(of: caller, context).read()
+      return try await CustomDataCollection(of: caller, context).read(upTo: userDataLimit)
     } catch .update {
       // Other doors store what only looks like Extended JSON; nobody is kept out for that.
       return nil
     }
-    guard let json = document?.json(.canonical) else { return nil }
-    return json.serialized().count <= userDataLimit ? json : nil
   }
 }
 

@@ -16,6 +16,13 @@ extension BSON {
     self.init(part: json)
   }
 
+  /// A part of what is not too deep, whose reading is paid for: texts are copied and wrappers decoded
+  /// at each look.
+  init(_ part: JSONPart, _ budget: inout Budget) throws(OperatorError) {
+    try budget.spend(part.length / Budget.bytesPerStep)
+    self.init(part: part.value)
+  }
+
   /// A value of what is not too deep.
   init(part json: JSON) {
     switch json {
@@ -162,11 +169,18 @@ private enum Wrapper: String {
     return .timestamp(seconds: seconds, increment: increment)
   }
 
+  /// - Source: bsonspec.org, version 1.1, "Regular expression".
+  private static let regexOptions = Array("ilmsux".utf8)
+
   private static func regex(_ object: JSONObject) -> BSON? {
     guard object.count == 2, let pattern = object["pattern"]?.string,
-      let options = object["options"]?.string
+      let options = object["options"]?.string, options.utf8.count <= regexOptions.count,
+      options.utf8.allSatisfy({ regexOptions.contains($0) })
     else { return nil }
-    return .regularExpression(pattern: pattern, options: String(options.sorted()))
+    // Each letter at most once, so that there is not much to sort.
+    let letters = options.utf8.sorted()
+    guard zip(letters, letters.dropFirst()).allSatisfy({ $0 < $1 }) else { return nil }
+    return .regularExpression(pattern: pattern, options: String(decoding: letters, as: UTF8.self))
   }
 
   private static func dbPointer(_ object: JSONObject) -> BSON? {

@@ -24,6 +24,14 @@ package struct BSONArray: Sendable {
     }
   }
 
+  /// The element, whose reading is paid for.
+  func element(_ index: Int, _ budget: inout Budget) throws(OperatorError) -> BSON {
+    switch storage {
+    case .list(let elements): return elements[index]
+    case .json(let elements): return try BSON(elements.part(index), &budget)
+    }
+  }
+
   /// As it came in; nil when it was made or changed.
   var source: JSON? {
     if case .json(let elements) = storage { return .array(elements) }

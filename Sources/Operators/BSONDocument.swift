@@ -52,6 +52,31 @@ package struct BSONDocument: Sendable {
 
   subscript(_ name: FieldName) -> BSON? { self[name.text] }
 
+  /// The field of that name, whose search and reading are paid for.
+  func field(_ name: FieldName, _ budget: inout Budget) throws(OperatorError) -> BSON? {
+    try budget.spend(name.weight)
+    switch storage {
+    case .list(let list): return list.first?.value(of: name)
+    case .json(let object):
+      guard let part = object.part(name.text) else { return nil }
+      return try BSON(part, &budget)
+    case .elements(let elements):
+      guard let index = name.index, elements.indices.contains(index) else { return nil }
+      return try elements.element(index, &budget)
+    }
+  }
+
+  /// Pays for reading the field at a position and its name.
+  func payForField(_ position: Int, _ budget: inout Budget) throws(OperatorError) {
+    switch storage {
+    case .list: break
+    case .json(let object):
+      guard let (part, keyLength) = object.part(at: position) else { return }
+      try budget.spend((part.length + keyLength) / Budget.bytesPerStep)
+    case .elements(let elements): _ = try elements.element(position, &budget)
+    }
+  }
+
   package var names: [String] {
     if case .json(let object) = storage { return object.keys }
     return map(\.name.text)

@@ -19,6 +19,9 @@ struct FieldName: Hashable, Comparable, Sendable {
     return Int(text)
   }
 
+  /// The steps that comparing or hashing it takes, beyond the one of the value that it leads to.
+  var weight: Int { text.utf8.count / Budget.bytesPerStep }
+
   static func == (first: FieldName, second: FieldName) -> Bool {
     first.text.hasSameBytes(as: second.text)
   }
@@ -40,11 +43,14 @@ struct FieldName: Hashable, Comparable, Sendable {
   static let pathLimit = JSONLimits.standard.depth
 
   /// The parts of a dotted path.
-  static func parts(of path: String, pointer: String) throws(OperatorError) -> [FieldName] {
+  static func parts(
+    of path: String,
+    pointer: @autoclosure () -> String
+  ) throws(OperatorError) -> [FieldName] {
     // By bytes: a dot with an accent behind it is one of Swift's characters, and no dot.
     let parts = path.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     guard parts.count <= pathLimit else {
-      throw OperatorError(.overflow, "A path may have \(pathLimit) parts.", pointer: pointer)
+      throw OperatorError(.overflow, "A path may have \(pathLimit) parts.", pointer: pointer())
     }
     return parts.map { FieldName(Substring($0)) }
   }

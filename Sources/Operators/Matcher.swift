@@ -39,7 +39,9 @@ struct Matcher {
     _ test: Test
   ) throws(OperatorError) -> Bool {
     try budget.spend(1)
-    guard let name = path.first, let value = document[name] else { return try passes(test, nil) }
+    guard let name = path.first, let value = try document.field(name, &budget) else {
+      return try passes(test, nil)
+    }
     let rest = path.dropFirst()
     // MongoDB reads `a.` as `a` where that is an array, and as the field without a name elsewhere.
     let isEnd = rest.isEmpty || rest.count == 1 && rest.first?.text.isEmpty == true
@@ -48,7 +50,7 @@ struct Matcher {
     case .document(let document) where !rest.isEmpty:
       return try reaches(rest, in: document, test)
     case .array(let elements) where test.expandsArrays:
-      for (index, element) in elements.enumerated() where try passes(test, element) {
+      for index in elements.indices where try passes(test, elements.element(index, &budget)) {
         position = index
         return true
       }
@@ -64,17 +66,22 @@ struct Matcher {
     in elements: BSONArray,
     _ test: Test
   ) throws(OperatorError) -> Bool {
-    for (index, element) in elements.enumerated() {
+    for index in elements.indices {
       try budget.spend(1)
-      if case .document(let document) = element, try reaches(path, in: document, test) {
+      if case .document(let document) = try elements.element(index, &budget),
+        try reaches(path, in: document, test)
+      {
         position = index
         return true
       }
     }
-    guard let index = path.first?.index, elements.indices.contains(index) else { return false }
+    guard let name = path.first else { return false }
+    try budget.spend(name.weight)
+    guard let index = name.index, elements.indices.contains(index) else { return false }
     let rest = path.dropFirst()
-    if rest.isEmpty { return try passes(test, elements[index]) }
-    switch elements[index] {
+    let element = try elements.element(index, &budget)
+    if rest.isEmpty { return try passes(test, element) }
+    switch element {
     case .document(let document): return try reaches(rest, in: document, test)
     case .array(let elements): return try reaches(rest, in: elements, test)
     default: return false
@@ -107,7 +114,10 @@ struct Matcher {
       return value.map { mask.fits($0, operation) } ?? false
     case .size(let count): return value?.array?.count == count
     case .element(let predicate, let isDocument):
-      for (index, element) in (value?.array ?? []).enumerated() {
+      let elements = value?.array ?? []
+      for index in elements.indices {
+        try budget.spend(1)
+        let element = try elements.element(index, &budget)
         guard let element = isDocument ? try document(element) : element else { continue }
         if try holds(predicate, of: element) {
           position = index
@@ -156,8 +166,34 @@ struct Matcher {
     }
     if case .decimal = value { try budget.spend(value.weight) }
     try budget.spend(operand.weight)
+    try payForReading(value, beside: operand.value)
     let order = BSON.compare(value, operand.value)
     return order != .same && (value.isNaN || operand.value.isNaN) ? nil : order
+  }
+}
+
+extension Matcher {
+  /// What two containers are compared by is read at each look: only so much of one as there is of the
+  /// other.
+  private mutating func payForReading(
+    _ value: BSON,
+    beside operand: BSON
+  ) throws(OperatorError) {
+    switch (value, operand) {
+    case (.array(let elements), .array(let others)):
+      for index in 0..<Swift.min(elements.count, others.count) {
+        let element = try elements.element(index, &budget)
+        try payForReading(element, beside: others[index])
+      }
+    case (.document(let document), .document(let other)):
+      var (fields, others) = (document.makeIterator(), other.makeIterator())
+      for position in 0..<Swift.min(document.count, other.count) {
+        try document.payForField(position, &budget)
+        guard let field = fields.next(), let other = others.next() else { return }
+        try payForReading(field.value, beside: other.value)
+      }
+    default: break
+    }
   }
 }
 

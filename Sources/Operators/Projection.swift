@@ -31,50 +31,54 @@ package struct Projection: Sendable {
   }
 
   /// What is shown of a document.
-  package func apply(to document: BSONDocument) -> BSONDocument {
-    isInclusion ? Self.shown(root, of: document) : Self.others(than: root, of: document)
+  ///
+  /// - Throws: `.maxTimeExpired` when that takes more steps than there are left.
+  package func apply(
+    to document: BSONDocument,
+    _ budget: inout Budget
+  ) throws(OperatorError) -> BSONDocument {
+    try shown(root, of: document, &budget)
   }
 
-  private static func shown(_ parts: [FieldName: Node], of document: BSONDocument) -> BSONDocument {
+  private func shown(
+    _ parts: [FieldName: Node],
+    of document: BSONDocument,
+    _ budget: inout Budget
+  ) throws(OperatorError) -> BSONDocument {
     var result = BSONDocument()
-    for field in document {
-      guard let node = parts[field.name], let value = shown(node, of: field.value) else { continue }
+    var fields = document.makeIterator()
+    for position in 0..<document.count {
+      // Fields are made anew, and put in a list with their names.
+      try budget.spend(4)
+      try document.payForField(position, &budget)
+      guard let field = fields.next() else { break }
+      guard let value = try shown(parts[field.name], of: field.value, &budget) else { continue }
       result.append(field.name, value)
     }
     return result
   }
 
-  /// Nil for what is not a document where fields of one are named.
-  private static func shown(_ node: Node, of value: BSON) -> BSON? {
-    guard case .parts(let parts) = node else { return value }
-    switch value {
-    case .document(let document): return .document(shown(parts, of: document))
-    case .array(let elements): return .array(elements.compactMap { shown(node, of: $0) })
-    default: return nil
-    }
-  }
-
-  private static func others(
-    than parts: [FieldName: Node],
-    of document: BSONDocument
-  ) -> BSONDocument {
-    var result = BSONDocument()
-    for field in document {
-      switch parts[field.name] {
-      case nil: result.append(field.name, field.value)
-      case .whole: break
-      case let node?: result.append(field.name, others(than: node, of: field.value))
+  /// What is shown of a value with that node; nil for nothing.
+  private func shown(
+    _ node: Node?,
+    of value: BSON,
+    _ budget: inout Budget
+  ) throws(OperatorError) -> BSON? {
+    switch (node, value) {
+    case (nil, _): return isInclusion ? nil : value
+    case (.whole, _): return isInclusion ? value : nil
+    case (.parts(let parts), .document(let document)):
+      return .document(try shown(parts, of: document, &budget))
+    case (.parts, .array(let elements)):
+      var result: [BSON] = []
+      for index in elements.indices {
+        try budget.spend(1)
+        let element = try elements.element(index, &budget)
+        if let element = try shown(node, of: element, &budget) { result.append(element) }
       }
-    }
-    return result
-  }
-
-  private static func others(than node: Node, of value: BSON) -> BSON {
-    guard case .parts(let parts) = node else { return value }
-    switch value {
-    case .document(let document): return .document(others(than: parts, of: document))
-    case .array(let elements): return .array(elements.map { others(than: node, of: $0) })
-    default: return value
+      return .array(result)
+    // What is no document, where fields of one are named.
+    case (.parts, _): return isInclusion ? nil : value
     }
   }
 }

@@ -5,7 +5,7 @@ extension Query {
   /// - Throws: `.notSingleValueField` when the query says twice what a field is,
   ///   `.emptyFieldName` for a path that cannot be made.
   /// - Source: MongoDB manual, "db.collection.updateOne", "Upsert with dotted _id query".
-  package func insertion() throws(OperatorError) -> BSONDocument {
+  package func insertion(_ budget: inout Budget) throws(OperatorError) -> BSONDocument {
     var tree = UpdateNode.fields([:])
     for (path, value) in root.equalities {
       let text = path.map(\.text).joined(separator: ".")
@@ -22,7 +22,7 @@ extension Query {
       }
     }
     let update = Update(.operators(tree, renames: [], filters: [:]))
-    return try update.apply(to: BSONDocument(), now: 0).document
+    return try update.apply(to: BSONDocument(), now: 0, &budget).document
   }
 }
 

@@ -28,16 +28,21 @@ package struct Query: Sendable {
 
   /// Whether the document meets the condition.
   ///
-  /// - Throws: `.maxTimeExpired` when that takes more than a million steps.
-  package func matches(_ document: BSONDocument) throws(OperatorError) -> Bool {
-    try match(document) != nil
-  }
+  /// - Throws: `.maxTimeExpired` when that takes more steps than there are left.
+  package func matches(
+    _ document: BSONDocument,
+    _ budget: inout Budget
+  ) throws(OperatorError) -> Bool { try match(document, &budget) != nil }
 
   /// How the document meets the condition; nil when it does not.
   ///
   /// - Throws: as `matches`.
-  package func match(_ document: BSONDocument) throws(OperatorError) -> Match? {
-    var matcher = Matcher(budget: Budget())
+  package func match(
+    _ document: BSONDocument,
+    _ budget: inout Budget
+  ) throws(OperatorError) -> Match? {
+    var matcher = Matcher(budget: budget)
+    defer { budget = matcher.budget }
     guard try matcher.holds(root, of: .document(document)) else { return nil }
     return Match(position: matcher.position)
   }
@@ -51,7 +56,7 @@ package struct Query: Sendable {
     package let position: Int?
   }
 
-  func matches(_ value: BSON, _ budget: inout Budget) throws(OperatorError) -> Bool {
+  func holds(of value: BSON, _ budget: inout Budget) throws(OperatorError) -> Bool {
     var matcher = Matcher(budget: budget)
     defer { budget = matcher.budget }
     return try matcher.holds(root, of: value)

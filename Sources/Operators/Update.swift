@@ -84,7 +84,7 @@ package struct Update: Sendable {
   ///   - now: milliseconds from 1970, for `$currentDate`.
   ///   - position: what `$` in a path stands for; see `Query.Match`.
   ///   - isInsertion: of an upsert; the document is then `Query.insertion()`.
-  ///   - maximumGrowth: how many bytes of JSON may be written into it, about; one value can be
+  ///   - budget: also says about how many bytes of JSON may be written into it; one value can be
   ///     written to every element of an array.
   /// - Returns: the document that results; how large it may be is for the caller to say.
   /// - Throws: why it cannot be changed, with the path.
@@ -93,7 +93,7 @@ package struct Update: Sendable {
     now: Int64,
     position: Int? = nil,
     isInsertion: Bool = false,
-    maximumGrowth: Int = 4_194_304
+    _ budget: inout Budget
   ) throws(OperatorError) -> Outcome {
     let result: BSONDocument
     let isModified: Bool
@@ -103,14 +103,15 @@ package struct Update: Sendable {
       isModified = result != document
     case .operators(let root, let renames, let filters):
       var updater = Updater(
-        filters: filters,
         now: now,
         isInsertion: isInsertion,
-        budget: Budget(growth: maximumGrowth)
+        budget: budget
       )
+      defer { budget = updater.budget }
       if !isInsertion { try root.checkNames() }
       let root = root.usesFound ? try root.resolved(position) : root
-      (result, isModified) = try updater.update(document, by: root, renames)
+      let step = UpdateStep(root, filters)
+      (result, isModified) = try updater.update(document, by: step, renames)
     }
     if isModified { try check(result, from: document) }
     return Outcome(document: result, isModified: isModified)
@@ -131,11 +132,13 @@ package struct Update: Sendable {
       guard let new = result["_id"], BSON.compare(id, new) == .same else {
         throw error(.immutableField, "The _id of a document cannot be changed.")
       }
-    }
-    switch result["_id"] {
-    case .array, .regularExpression, .undefined:
-      throw error(.invalidIDField, "An _id is no array, regular expression or undefined.")
-    default: break
+    } else {
+      // One that other doors of the service have stored stays, whatever it is.
+      switch result["_id"] {
+      case .array, .regularExpression, .undefined:
+        throw error(.invalidIDField, "An _id is no array, regular expression or undefined.")
+      default: break
+      }
     }
     guard BSON.document(result).depth <= JSONLimits.standard.depth else {
       throw OperatorError(

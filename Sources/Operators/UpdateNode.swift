@@ -84,15 +84,6 @@ indirect enum UpdateNode: Sendable {
     }
   }
 
-  /// Whether elements of an array are changed at the place or below it, through fields only.
-  var changesElements: Bool {
-    switch self {
-    case .leaf: false
-    case .elements: true
-    case .fields(let children): children.values.contains(where: \.changesElements)
-    }
-  }
-
   /// Takes another tree into this one.
   ///
   /// - Parameters:

@@ -165,9 +165,9 @@ extension Updater {
         switch condition {
         case .anyOf(let values): values.contains(ByValue(element))
         case .elements(let query):
-          try matches(query, .document(BSONDocument("", element)))
+          try holds(query, of: .document(BSONDocument("", element)))
         case .documents(let query):
-          element.document == nil ? false : try matches(query, element)
+          element.document == nil ? false : try holds(query, of: element)
         }
       if !isPulled { new.append(element) }
     }

@@ -2,10 +2,9 @@ internal import JSON
 
 /// One application of an update to one document.
 struct Updater {
-  let filters: [String: Query]
   let now: Int64
   let isInsertion: Bool
-  private var budget: Budget
+  private(set) var budget: Budget
   /// The values that renames move, by the target's path as it was written.
   private var moved: [ExactString: BSON] = [:]
   /// Where the walk is.
@@ -14,8 +13,7 @@ struct Updater {
   /// MongoDB's bound on the nulls that one new index may put before itself.
   private static let paddingLimit = 1_500_000
 
-  init(filters: [String: Query], now: Int64, isInsertion: Bool, budget: Budget) {
-    self.filters = filters
+  init(now: Int64, isInsertion: Bool, budget: Budget) {
     self.now = now
     self.isInsertion = isInsertion
     self.budget = budget
@@ -23,11 +21,11 @@ struct Updater {
 
   mutating func update(
     _ document: BSONDocument,
-    by root: UpdateNode,
+    by root: UpdateStep,
     _ renames: [Update.Rename]
   ) throws(OperatorError) -> (BSONDocument, isModified: Bool) {
     for rename in renames {
-      if let value = try Self.value(to: rename, in: document) {
+      if let value = try value(to: rename, in: document) {
         moved[ExactString(rename.leaf.path)] = value
       }
     }
@@ -40,33 +38,33 @@ struct Updater {
 
   /// Does to a value, or to the lack of one, what the tree says; whether that changed it.
   private mutating func apply(
-    _ node: UpdateNode,
+    _ step: UpdateStep,
     to slot: inout BSON?
   ) throws(OperatorError) -> Bool {
     try budget.spend(1)
-    switch (node, slot) {
+    switch (step, slot) {
     case (.leaf(let leaf), _): return try perform(leaf, on: &slot)
-    case (.fields(let children), nil):
+    case (.fields(let fields), nil):
       var document = BSONDocument()
-      let isModified = try change(&document, by: children)
+      let isModified = try change(&document, by: fields)
       if isModified { slot = .document(document) }
       return isModified
-    case (.fields(let children), .document):
+    case (.fields(let fields), .document):
       var document = Self.takeDocument(from: &slot)
-      let isModified = try change(&document, by: children)
+      let isModified = try change(&document, by: fields)
       slot = .document(document)
       return isModified
-    case (.fields(let children), .array):
+    case (.fields(let fields), .array):
       var array = Self.takeList(from: &slot)
-      let isModified = try change(&array, by: children)
+      let isModified = try change(&array, by: fields)
       slot = .array(array)
       return isModified
-    case (.fields(let children), let value?):
-      for (name, child) in Self.sorted(children) { try deadEnd(child, name, in: value) }
+    case (.fields(let fields), let value?):
+      for field in fields { try deadEnd(field, in: value) }
       return false
-    case (.elements(let all, let filtered), .array):
+    case (.elements(let elements), .array):
       var array = Self.takeList(from: &slot)
-      let isModified = try change(&array, by: all, filtered)
+      let isModified = try change(&array, by: elements)
       slot = .array(array)
       return isModified
     case (.elements, let value):
@@ -75,7 +73,7 @@ struct Updater {
         value == nil
           ? "There must be an array for its elements to be changed."
           : "The elements of what is no array cannot be changed.",
-        node.firstLeaf
+        step.firstLeaf
       )
     }
   }
@@ -93,15 +91,17 @@ struct Updater {
 
   private mutating func change(
     _ document: inout BSONDocument,
-    by children: [FieldName: UpdateNode]
+    by fields: [UpdateStep.Field]
   ) throws(OperatorError) -> Bool {
     var isModified = false
     var removed: Set<Int> = []
-    for (name, child) in Self.sorted(children) {
+    for field in fields {
+      let name = field.name
+      try budget.spend(name.weight)
       place.append(name.text)
       let position = document.position(of: name)
       var slot = position.map { document.take(at: $0) }
-      if try apply(child, to: &slot) { isModified = true }
+      if try apply(field.step, to: &slot) { isModified = true }
       switch (position, slot) {
       case (let position?, let value?): document.put(value, at: position)
       case (let position?, nil): removed.insert(position)
@@ -116,26 +116,26 @@ struct Updater {
 
   private mutating func change(
     _ array: inout [BSON],
-    by children: [FieldName: UpdateNode]
+    by fields: [UpdateStep.Field]
   ) throws(OperatorError) -> Bool {
     var isModified = false
-    for (name, child) in Self.sorted(children) {
-      guard let index = name.index else {
-        try deadEnd(child, name, in: .array([BSON]()))
+    for field in fields {
+      guard let index = field.index else {
+        try deadEnd(field, in: .array([BSON]()))
         continue
       }
-      place.append(name.text)
+      place.append(field.name.text)
       if index < array.count {
-        if try applyToElement(index, of: &array, child) { isModified = true }
+        if try applyToElement(index, of: &array, field.step) { isModified = true }
       } else {
         var slot: BSON?
-        if try apply(child, to: &slot), let value = slot {
+        if try apply(field.step, to: &slot), let value = slot {
           let padding = index - array.count
           guard padding <= Self.paddingLimit else {
             throw error(
               .cannotBackfillArray,
               "At most \(Self.paddingLimit) nulls are put before a new element.",
-              child.firstLeaf
+              field.step.firstLeaf
             )
           }
           try budget.grow(by: 5 * padding)
@@ -152,21 +152,19 @@ struct Updater {
   /// `$[]` and `$[identifier]`.
   private mutating func change(
     _ array: inout [BSON],
-    by all: UpdateNode?,
-    _ filtered: [String: UpdateNode]
+    by elements: ElementSteps
   ) throws(OperatorError) -> Bool {
     var isModified = false
     for index in array.indices {
       place.append(String(index))
-      var node = all
-      for (identifier, child) in filtered {
-        guard let filter = filters[identifier] else { continue }
-        let element = BSON.document(BSONDocument(identifier, array[index]))
-        guard try filter.matches(element, &budget) else { continue }
-        try UpdateNode.merge(child, into: &node, at: place)
+      var passed: UInt64 = 0
+      for (bit, filter) in elements.filters.enumerated() {
+        let element = BSON.document(BSONDocument(elements.identifiers[bit], array[index]))
+        if try filter.holds(of: element, &budget) { passed |= 1 << bit }
       }
       try budget.spend(1)
-      if let node, try applyToElement(index, of: &array, node) { isModified = true }
+      let step = try elements.step(passed, at: place, &budget)
+      if let step, try applyToElement(index, of: &array, step) { isModified = true }
       place.removeLast()
     }
     return isModified
@@ -176,41 +174,35 @@ struct Updater {
   private mutating func applyToElement(
     _ index: Int,
     of array: inout [BSON],
-    _ node: UpdateNode
+    _ step: UpdateStep
   ) throws(OperatorError) -> Bool {
     let wasNull = array[index] == .null
     var slot: BSON? = array[index]
     array[index] = .null
-    let isModified = try apply(node, to: &slot)
+    let isModified = try apply(step, to: &slot)
     guard let slot else { return isModified && !wasNull }
     array[index] = slot
     return isModified
-  }
-
-  private static func sorted(
-    _ children: [FieldName: UpdateNode]
-  ) -> [(key: FieldName, value: UpdateNode)] {
-    children.sorted { $0.key < $1.key }
   }
 
   // MARK: Ends of the walk
 
   /// A path that leads through what has no such fields; only some changes may let that be.
   private mutating func deadEnd(
-    _ node: UpdateNode,
-    _ name: FieldName,
+    _ field: UpdateStep.Field,
     in value: BSON
   ) throws(OperatorError) {
-    if node.changesElements {
+    let name = field.name
+    if field.step.changesElements {
       throw error(
         .badValue,
         "There must be an array for its elements to be changed.",
-        node.firstLeaf,
+        field.step.firstLeaf,
         name.text
       )
     }
     var visited = 0
-    let leaf = node.firstLeaf { leaf in
+    let leaf = field.step.firstLeaf { leaf in
       visited += 1
       return switch leaf.operation {
       case .unset: false
@@ -219,7 +211,7 @@ struct Updater {
       default: true
       }
     }
-    // Each is a place in a sorted tree.
+    // Each is a place in a tree that was gone down.
     try spend(8 * visited)
     guard let leaf else { return }
     throw error(
@@ -246,12 +238,12 @@ struct Updater {
 
   mutating func grow(by value: BSON) throws(OperatorError) { try budget.grow(by: value.size) }
 
-  mutating func matches(_ query: Query, _ value: BSON) throws(OperatorError) -> Bool {
-    try query.matches(value, &budget)
+  mutating func holds(_ query: Query, of value: BSON) throws(OperatorError) -> Bool {
+    try query.holds(of: value, &budget)
   }
 
   /// The value at the source of a rename; nil when there is none.
-  private static func value(
+  private mutating func value(
     to rename: Update.Rename,
     in document: BSONDocument
   ) throws(OperatorError) -> BSON? {
@@ -264,7 +256,7 @@ struct Updater {
       for name in path {
         switch value {
         case .document(let document):
-          guard let next = document[name] else { return nil }
+          guard let next = try document.field(name, &budget) else { return nil }
           value = next
         case .array: throw error(.badValue, "$rename does not reach into arrays.", path)
         default:

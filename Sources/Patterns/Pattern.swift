@@ -11,6 +11,8 @@ package struct Pattern: Sendable {
   /// Sorted, of `imsx`.
   package let options: String
   private let program: [Instruction]
+  /// Whether a place of it takes letters of another case.
+  private let isCaseless: Bool
 
   private enum Instruction: Sendable {
     case one(ScalarSet)
@@ -22,6 +24,8 @@ package struct Pattern: Sendable {
 
   /// Bytes of a pattern.
   private static let lengthLimit = 4_096
+  /// More than there are.
+  private static let optionsLimit = 16
   /// Every one may be busy at every character.
   private static let programLimit = 4_096
 
@@ -47,6 +51,7 @@ package struct Pattern: Sendable {
   ) throws(PatternError) {
     var flags = PatternParser.Options()
     flags.dialect = dialect
+    guard options.utf8.count <= Self.optionsLimit else { throw .options }
     for option in options.utf8 {
       switch option {
       case UInt8(ascii: "i"): flags.isCaseless = true
@@ -71,6 +76,9 @@ package struct Pattern: Sendable {
       throw .syntax(
         "The regular expression is not taken, at byte \(error.offset). \(error.detail)"
       )
+    }
+    isCaseless = program.contains { instruction in
+      if case .one(let set) = instruction { set.isCaseless } else { false }
     }
     self.source = source
     self.options = String(options.sorted())
@@ -149,12 +157,17 @@ package struct Pattern: Sendable {
       run.add(0, program, place)
       if run.isMatch { return true }
       // A visit costs less than looking at a value.
-      try spend(1 + run.takeVisits() / 8)
+      // Other cases of a letter are texts of their own.
+      try spend((isCaseless && current?.isASCII == false ? 8 : 1) + run.takeVisits() / 8)
       guard let scalar = current else { return false }
       before = scalar
       current = next
       next = rest.next()
-      run.advance(scalar, program, Place(before: before, after: current, isLast: next == nil))
+      run.advance(
+        CasedScalar(scalar, isCaseless: isCaseless),
+        program,
+        Place(before: before, after: current, isLast: next == nil)
+      )
     }
   }
 
@@ -214,7 +227,7 @@ package struct Pattern: Sendable {
       }
     }
 
-    mutating func advance(_ scalar: Unicode.Scalar, _ program: [Instruction], _ place: Place) {
+    mutating func advance(_ scalar: CasedScalar, _ program: [Instruction], _ place: Place) {
       let reached = waiting
       waiting.removeAll(keepingCapacity: true)
       time += 1

@@ -18,7 +18,7 @@ struct ScalarSet: Sendable {
   /// Sorted, and apart from each other.
   private let ranges: [ClosedRange<UInt32>]
   private let isInverted: Bool
-  private let isCaseless: Bool
+  let isCaseless: Bool
 
   static let all = ScalarSet([], isInverted: true)
   static let allButNewline = ScalarSet([10...10], isInverted: true)
@@ -59,20 +59,12 @@ struct ScalarSet: Sendable {
   }
 
   /// - Complexity: O(log *n*) of the ranges.
-  func contains(_ scalar: Unicode.Scalar) -> Bool {
-    let isFound = has(scalar.value) || (isCaseless && hasOtherCase(of: scalar))
+  func contains(_ scalar: CasedScalar) -> Bool {
+    let isFound =
+      has(scalar.value)
+      || isCaseless
+        && (scalar.lowercase.map(has) ?? false || scalar.uppercase.map(has) ?? false)
     return isFound != isInverted
-  }
-
-  private func hasOtherCase(of scalar: Unicode.Scalar) -> Bool {
-    if scalar.isASCII {
-      return scalar.properties.isAlphabetic && has(scalar.value ^ 0x20)
-    }
-    let properties = scalar.properties
-    return [properties.lowercaseMapping, properties.uppercaseMapping].contains { mapping in
-      let scalars = mapping.unicodeScalars
-      return scalars.count == 1 && scalars.first.map { has($0.value) } == true
-    }
   }
 
   private func has(_ value: UInt32) -> Bool {
@@ -83,5 +75,34 @@ struct ScalarSet: Sendable {
       if ranges[middle].upperBound < value { low = middle + 1 } else { high = middle }
     }
     return low < ranges.count && ranges[low].lowerBound <= value
+  }
+}
+
+/// A character of a text with those that are the same but for case, looked up once for all the places
+/// of a pattern that wait for it.
+struct CasedScalar {
+  let value: UInt32
+  /// nil where it is none, or not one character.
+  private(set) var lowercase: UInt32?
+  private(set) var uppercase: UInt32?
+
+  /// - Parameters:
+  ///   - scalar: the character.
+  ///   - isCaseless: whether a place of the pattern asks for other cases.
+  init(_ scalar: Unicode.Scalar, isCaseless: Bool) {
+    value = scalar.value
+    guard isCaseless else { return }
+    let properties = scalar.properties
+    if scalar.isASCII {
+      if properties.isAlphabetic { lowercase = value ^ 0x20 }
+    } else {
+      lowercase = Self.only(properties.lowercaseMapping)
+      uppercase = Self.only(properties.uppercaseMapping)
+    }
+  }
+
+  private static func only(_ mapping: String) -> UInt32? {
+    let scalars = mapping.unicodeScalars
+    return scalars.count == 1 ? scalars.first?.value : nil
   }
 }

@@ -29,8 +29,9 @@ extension FuzzTarget {
     else { return }
     let query = try? Query(values[2], order: .stored)
     if let query {
-      _ = try? query.matches(document)
-      if let made = try? query.insertion() { expectStorable(made.json(.stored), "an insertion") }
+      var budget = Budget()
+      _ = try? query.matches(document, &budget)
+      if let made = try? query.insertion(&budget) { expectStorable(made.json(.stored), "an insertion") }
     }
     guard
       let update = try? Update(
@@ -41,12 +42,13 @@ extension FuzzTarget {
     else { return }
     for isInsertion in [false, true] {
       let limit = 65_536
+      var budget = Budget(growth: limit)
       guard
         let outcome = try? update.apply(
           to: document,
           now: 1_700_000_000_500,
           isInsertion: isInsertion,
-          maximumGrowth: limit
+          &budget
         )
       else { continue }
       guard outcome.isModified else {

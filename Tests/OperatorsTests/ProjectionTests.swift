@@ -26,7 +26,8 @@ import Testing
     ),
   ])
   func shows(_ projection: String, _ expected: String) throws {
-    let shown = try Projection(try json(projection)).apply(to: try document(Self.text))
+    var budget = Budget()
+    let shown = try Projection(json(projection)).apply(to: document(Self.text), &budget)
     #expect(shown.json(.stored).text == expected)
   }
 

@@ -8,6 +8,41 @@ func document(_ text: String) throws -> BSONDocument { try BSONDocument(json(tex
 /// The moment of every test: 2023-11-14T22:13:20.500Z.
 let now: Int64 = 1_700_000_000_500
 
+extension Query {
+  func matches(_ document: BSONDocument) throws -> Bool {
+    var budget = Budget()
+    return try matches(document, &budget)
+  }
+
+  func match(_ document: BSONDocument) throws -> Match? {
+    var budget = Budget()
+    return try match(document, &budget)
+  }
+
+  func insertion() throws -> BSONDocument {
+    var budget = Budget()
+    return try insertion(&budget)
+  }
+}
+
+extension Update {
+  func apply(
+    to document: BSONDocument,
+    now: Int64,
+    position: Int? = nil,
+    isInsertion: Bool = false
+  ) throws -> Outcome {
+    var budget = Budget()
+    return try apply(
+      to: document,
+      now: now,
+      position: position,
+      isInsertion: isInsertion,
+      &budget
+    )
+  }
+}
+
 /// Reads and applies an update; the result in the form for storage.
 func applying(
   _ update: String,

@@ -92,23 +92,24 @@ package struct DocumentUpdate: Sendable {
   ) throws(Failure) -> (BSONDocument?, (matched: Int, modified: Int)) {
     do throws(OperatorError) {
       let now = Int64(time(nil)) * 1_000
+      var budget = Budget(growth: 2 * limit)
       guard let stored else {
         guard isUpsert else { return (nil, (0, 0)) }
         let made = try update.apply(
-          to: try filter.insertion(),
+          to: try filter.insertion(&budget),
           now: now,
           isInsertion: true,
-          maximumGrowth: 2 * limit
+          &budget
         )
         return (made.document, (0, 0))
       }
       let document = try BSONDocument(stored)
-      guard let match = try filter.match(document) else { return (nil, (0, 0)) }
+      guard let match = try filter.match(document, &budget) else { return (nil, (0, 0)) }
       let changed = try update.apply(
         to: document,
         now: now,
         position: match.position,
-        maximumGrowth: 2 * limit
+        &budget
       )
       guard changed.isModified else { return (nil, (1, 0)) }
       return (changed.document, (1, 1))
