@@ -5,6 +5,9 @@ package enum PictureLimits {
   /// Pixels of an uploaded picture, by its header: 50 megapixels, what phones and full-frame cameras
   /// make.
   package static let pixels = 50_000_000
+  /// Pixels of each side of an uploaded picture. A PNG of one column starts its decoder anew for each
+  /// pixel, and takes seconds for what others do in one.
+  package static let longestSide = 16_384
   /// The side, in pixels, of the square that an answer fits into.
   package static let side = 1_024
   /// Bytes of an answer: 1024 x 1024 pixels of 4 bytes do not compress in the worst case.

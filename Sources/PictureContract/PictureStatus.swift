@@ -21,7 +21,9 @@ package enum PictureStatus: Int32, CaseIterable, Error, Sendable {
     case .notAccepted: "neither JPEG, PNG, WebP nor HEIF with HEVC"
     case .truncated: "the file ends before its picture does"
     case .damaged: "the file breaks the rules of its format"
-    case .tooManyPixels: "the picture has more than \(PictureLimits.pixels) pixels"
+    case .tooManyPixels:
+      "the picture has more than \(PictureLimits.pixels) pixels, or "
+        + "\(PictureLimits.longestSide) on a side"
     case .tooSlow: "decoding took more than \(PictureLimits.processorTime) s of processor time"
     case .tooMuchMemory: "decoding took more than \(PictureLimits.memory) bytes of address space"
     case .unforeseen: "the program or its surroundings failed, not the file"

@@ -56,6 +56,7 @@ enum Decoder {
     as kind: PictureKind
   ) throws(Refusal) -> (header: PictureHeader, bytes: [UInt8]) {
     // Vips reads from it until the last image is gone.
+    let input = kind == .png ? PNGChunks.shown(in: input) : input
     let file = UnsafeMutableRawBufferPointer.allocate(byteCount: input.count, alignment: 16)
     defer { unsafe file.deallocate() }
     unsafe file.copyBytes(from: input)
@@ -66,7 +67,9 @@ enum Decoder {
 
   /// Judges by the header, before any pixel is decoded.
   private static func check(_ image: borrowing Image, _ kind: PictureKind) throws(Refusal) {
-    guard image.width * image.height <= PictureLimits.pixels else { throw Refusal(.tooManyPixels) }
+    guard image.width * image.height <= PictureLimits.pixels,
+      max(image.width, image.height) <= PictureLimits.longestSide
+    else { throw Refusal(.tooManyPixels) }
     if case .heif = kind, image.text("heif-compression") != "hevc" { throw Refusal(.notAccepted) }
   }
 

@@ -91,6 +91,13 @@ class Collection(Services):
                 ({"$match": {}, "$limit": 1}, "a stage"), ("$match", "a stage")]:
             self.refused(400, words, "MongoDBError", self.call, "aggregate", pipeline=[stage])
 
+    def test_the_stages_of_a_pipeline_have_one_budget(self):
+        self.insert(numbers=[0] * 1_000)
+        stage = {"$match": {"$nor": [{"numbers": -1}] * 300}}
+        self.assertEqual(len(self.call("aggregate", pipeline=[stage])), 1)
+        self.refused(400, "too many steps", "MongoDBError", self.call, "aggregate",
+                     pipeline=[stage] * 3)
+
     def test_inserting(self):
         other = "0" * 24
         for document in [{"a": 1}, {"userId": other}, {"userId": None}, {"userId": 7}, {},

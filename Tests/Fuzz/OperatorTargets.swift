@@ -31,7 +31,9 @@ extension FuzzTarget {
     if let query {
       var budget = Budget()
       _ = try? query.matches(document, &budget)
-      if let made = try? query.insertion(&budget) { expectStorable(made.json(.stored), "an insertion") }
+      if let made = try? query.insertion(&budget) {
+        expectStorable(made.json(.stored), "an insertion")
+      }
     }
     guard
       let update = try? Update(

@@ -13,10 +13,10 @@ import Testing
   ) throws -> Bool {
     var budget = Budget(steps: steps)
     let (query, document) = (try Query(json(query)), try document(text))
-    do {
+    do throws(OperatorError) {
       _ = try query.matches(document, &budget)
       return false
-    } catch let error as OperatorError {
+    } catch {
       #expect(error.code == .maxTimeExpired)
       return true
     }
@@ -62,7 +62,7 @@ import Testing
     var looks = 0
     #expect(throws: OperatorError.self) {
       while looks < 1_000 {
-        #expect(try query.matches(document, &budget))
+        _ = try query.matches(document, &budget)
         looks += 1
       }
     }
@@ -106,7 +106,8 @@ import Testing
     #expect(fields.count == 101)
     #expect(fields.map(\.name) == fields.map(\.name).sorted())
     var nothing = Budget(steps: 0)
-    #expect(try steps.step(1, at: [], &nothing) != nil)
+    let known = try steps.step(1, at: [], &nothing)
+    #expect(known != nil)
   }
 
   @Test(arguments: ["ii", "g", "imsxlui", String(repeating: "m", count: 1_000)])

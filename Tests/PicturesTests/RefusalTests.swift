@@ -77,6 +77,12 @@ import Testing
   @Test func `bombs are seen by their header`() async throws {
     let failure = PictureFailure.tooManyPixels(limit: PictureLimits.pixels)
     #expect(try await upload("bomb.png") == .failure(failure))
+    #expect(try await upload("column.png") == .failure(failure))
+  }
+
+  /// Each would be unpacked to 50 MB, all to far more than there is processor time for.
+  @Test func `texts of a PNG are not looked at`() async throws {
+    #expect(try await upload("texts.png").get().width == 8)
   }
 
   @Test func `a JPEG of endless scans is refused`() async throws {

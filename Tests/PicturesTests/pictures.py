@@ -44,8 +44,8 @@ TURNS = {
 }
 
 
-def png(path, width, height, depth, colour, bytes_a_pixel, interlaced):
-    """A valid PNG of zeros, however large."""
+def png(path, width, height, depth, colour, bytes_a_pixel, interlaced, *more):
+    """A valid PNG of zeros, however large, with more chunks: pairs of a kind and data."""
     def chunk(kind, data):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
@@ -59,6 +59,8 @@ def png(path, width, height, depth, colour, bytes_a_pixel, interlaced):
     header = struct.pack(">IIBBBBB", width, height, depth, colour, 0, 0, interlaced)
     with open(path, "wb") as file:
         file.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header))
+        for kind, content in more:
+            file.write(chunk(kind, content))
         file.write(chunk(b"IDAT", data + packer.flush()) + chunk(b"IEND", b""))
 
 
@@ -130,6 +132,9 @@ def make(folder, heif):
     png("bomb.png", 30_000, 30_000, 1, 0, 1 / 8, 0)
     png("interlaced.png", 7_000, 7_000, 16, 6, 8, 1)
     png("slow.png", 7_000, 7_000, 16, 6, 8, 0)
+    png("column.png", 1, 4_900_000, 8, 0, 1, 0)
+    text = b"Comment\0\0" + zlib.compress(bytes(50_000_000))
+    png("texts.png", 8, 8, 8, 0, 1, 0, *[(b"zTXt", text)] * (10_000_000 // (len(text) + 12)))
     scans("scans.jpg")
     subprocess.run([heif, "-q", "90", "small.png", "-o", "small.heic"], check=True, capture_output=True)
     subprocess.run([heif, "-q", "90", "private.jpg", "-o", "private.heic"], check=True, capture_output=True)
