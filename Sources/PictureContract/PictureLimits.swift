@@ -5,8 +5,10 @@ package enum PictureLimits {
   /// Pixels of an uploaded picture, by its header: 50 megapixels, what phones and full-frame cameras
   /// make.
   package static let pixels = 50_000_000
-  /// Pixels of each side of an uploaded picture. A PNG of one column starts its decoder anew for each
-  /// pixel, and takes seconds for what others do in one.
+  /// Pixels of each side of an uploaded picture.
+  ///
+  /// A PNG of one column starts its decoder anew for each pixel, and takes seconds for what others do
+  /// in one.
   package static let longestSide = 16_384
   /// The side, in pixels, of the square that an answer fits into.
   package static let side = 1_024
