@@ -34,6 +34,8 @@ import Wiring
           // An id of another kind of identity is no key's.
           let keys = try await APIKeys.list(of: call.caller, call.context)
           guard keys.contains(where: { $0.id == key }) else { throw .notFound }
+          let opener = try await APIKeys.opener(of: call.caller, call.context)
+          guard opener != key else { throw .forbidden(scope: Scopes.updateIdentities) }
           try await Identities.unlink(
             IdentityID(trusted: key.text),
             from: call.caller,

@@ -24,7 +24,12 @@ enum AbsentRoutes {
       "\(app)/auth/providers/{provider}/login",
       "Refuse to log in by way of a provider's page"
     ) { call in
-      ServiceError.badRequest("\(call.text("provider")) has no page to log in by; send an id_token")
+      let name = call.text("provider")
+      switch Provider(rawValue: name) {
+      case .google, .apple:
+        return .badRequest("\(name) has no page to log in by; send an id_token")
+      default: return .noProvider(name)
+      }
     },
   ]
 

@@ -21,18 +21,27 @@ struct Arguments: Sendable {
   func document(_ name: String) throws(CallFault) -> JSON {
     guard let value = self[name] else { return [:] }
     guard value.object != nil else { throw .service(.database("'\(name)' must be a document")) }
-    return value
+    return try wellFormed(value, name)
   }
 
   func required(_ name: String) throws(CallFault) -> JSON {
     guard let value = self[name] else { throw .service(.database("'\(name)' is required")) }
-    return value
+    return try wellFormed(value, name)
   }
 
   func array(_ name: String) throws(CallFault) -> [JSON] {
     guard let value = self[name] else { return [] }
     guard let array = value.array else { throw .service(.database("'\(name)' must be an array")) }
+    _ = try wellFormed(value, name)
     return Array(array)
+  }
+
+  /// What only looks like Extended JSON is refused: some clients would end over it when it came back.
+  private func wellFormed(_ value: JSON, _ name: String) throws(CallFault) -> JSON {
+    guard let place = BSON.malformedWrapper(in: value) else { return value }
+    let error = ServiceError.invalidCall
+    let text = "\(error.text): /\(name)\(place) only looks like Extended JSON"
+    throw .service(ServiceError(error.status, text))
   }
 
   func flag(_ name: String) throws(CallFault) -> Bool {

@@ -37,8 +37,8 @@ enum CollectionOperation: String, Sendable {
     var budget = Budget()
     guard self != .aggregate else {
       let pipeline = try Pipeline(try arguments.array("pipeline"))
-      let shown = try pipeline.run(on: document, &budget)
-      return .array(shown.map { [$0.json(.canonical)] } ?? [])
+      guard let shown = try pipeline.run(on: document, &budget) else { return [] }
+      return [try shown.canonical]
     }
     let search = try Search(arguments, query: "query", projection: "project")
     if self == .countAll {

@@ -22,7 +22,7 @@ import Operators
   }
 
   /// The document in the canonical form, when that has no more bytes than `limit`; nil when there is
-  /// none.
+  /// none, or it has what only looks like Extended JSON, which other doors store.
   ///
   /// It is seldom shorter than what is stored, and then by spaces or digits: what is stored in many
   /// times as many bytes is not looked at.
@@ -31,7 +31,9 @@ import Operators
     // Written out, it has several times the bytes.
     return try await context.store.calculate(on: 4 * stored.body.count) {
       [rules] () throws(Failure) in
-      let text = try rules.shown(stored).serialized(.canonical)
+      let document = try rules.shown(stored)
+      guard document.malformedWrapper == nil else { return nil }
+      let text = document.serialized(.canonical)
       return text.count <= limit ? try Documents.parsed(text) : nil
     }
   }

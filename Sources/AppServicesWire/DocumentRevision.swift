@@ -64,6 +64,8 @@ struct DocumentRevision: Sendable {
     }
     if let result, let document {
       try rules.requireOwn(result.document, "update")
+      // What another door wrote may stay, and be taken away.
+      if document.malformedWrapper == nil { _ = try Self.wellFormed(result.document) }
       return Outcome(
         change: result.isModified ? .put(result.document) : .none,
         before: document,
@@ -77,8 +79,16 @@ struct DocumentRevision: Sendable {
       let result = try update.apply(to: beginning, now: now(), isInsertion: true, &budget)
       return try rules.identified(result.document)
     }
-    try rules.requireOwn(made, "insert")
+    try rules.requireOwn(Self.wellFormed(made), "insert")
     guard document == nil else { throw .service(.duplicate) }
     return Outcome(change: .put(made), after: made, insertedID: id)
+  }
+
+  /// An update puts members together too: `{"$set": {"a.$oid": "x"}}`.
+  private static func wellFormed(_ document: BSONDocument) throws(CallFault) -> BSONDocument {
+    guard let place = document.malformedWrapper else { return document }
+    throw .service(
+      .database("the update would leave at \(place) what only looks like Extended JSON")
+    )
   }
 }

@@ -74,9 +74,17 @@ import Wiring
     guard let operation = CollectionOperation(rawValue: name) else {
       throw ServiceError(.notFound, "\(name) is not offered", "ServiceCommandNotFound")
     }
-    guard let all = body["arguments"]?.array, all.count == 1, let only = all.first?.object,
-      let database = only["database"]?.string, let collection = only["collection"]?.string
+    guard let all = body["arguments"]?.array, all.count == 1, let only = all.first?.object
     else { throw .invalidCall }
+    guard let database = only["database"]?.string, let collection = only["collection"]?.string
+    else {
+      guard let schema = only["schema_name"]?.string else { throw .invalidCall }
+      throw ServiceError(
+        .badRequest,
+        "no rule exists for schema '\(schema)': name the database and the collection",
+        "NoMatchingRuleFound"
+      )
+    }
     guard namespace.isOf(database, collection) else {
       throw ServiceError(
         .badRequest,

@@ -28,7 +28,10 @@ import Wiring
       return error.response
     }
     // Other parameters of the query are for logins in a window, which are not offered.
-    if FormValues(call.request.query)?["link"] == "true" {
+    guard let query = FormValues(call.request.query) else {
+      return ServiceError.badRequest("the query cannot be read").response
+    }
+    if query["link"] == "true" {
       return try await link(evidence, provider, call)
     }
     return try await enter(evidence, provider, call)
@@ -47,12 +50,19 @@ import Wiring
         switch evidence {
         case .none: try await Users.proveNothing(context)
         case .password(let credentials): try await Users.prove(credentials, context)
-        case .token(let token): try await TokenLogin.prove(token, context)
+        case .token(let token):
+          try await TokenLogin.prove(token, accepting: provider.isOf, context)
         case .apiKey(let key): try await APIKeys.prove(key, context)
         }
       grant = try await Sessions.open(for: proof, as: .appServices, context)
     } catch .wrongCredentials where provider != .localUserpass {
       return ServiceError.authError.response
+    } catch .invalidExternalToken {
+      let issuers = try await TokenLogin.issuers(of: context)
+      return
+        (issuers.contains(where: provider.isOf)
+        ? ServiceError.authError : .noProvider(provider.rawValue))
+        .response
     }
     let tokens = try await ServiceTokens(
       of: grant.caller,
@@ -93,7 +103,8 @@ import Wiring
         ).response
       case .password(let credentials):
         try await Identities.linkRegistered(credentials, to: caller, context)
-      case .token(let token): try await Identities.linkToken(token, to: caller, context)
+      case .token(let token):
+        try await Identities.linkToken(token, accepting: provider.isOf, to: caller, context)
       case .apiKey(let key):
         guard try await APIKeys.shown(key, context).owner == caller.user else {
           return ServiceError.refusedLink(.badRequest, "the key is another user's").response
@@ -149,6 +160,19 @@ enum Provider: String, Sendable {
     case .google, .apple: return .token(try text("id_token"))
     }
   }
+
+  /// The provider that an operator opens or closes by the name of a way in.
+  init(_ way: String) {
+    switch WayIn(rawValue: way) {
+    case .anonymous: self = .anonymous
+    case .jwt: self = .customToken
+    case .apiKey: self = .apiKey
+    case .password, nil: self = .localUserpass
+    }
+  }
+
+  /// Whether identities of that kind are this provider's: a token of Google's is none of another's.
+  @Sendable func isOf(_ identity: String) -> Bool { Provider(of: identity) == self }
 
   /// How a kind of identity of the domain is called.
   init(of identity: String) {

@@ -33,7 +33,24 @@ struct Search: Sendable {
 
   func shown(_ document: BSONDocument, _ budget: inout Budget) throws(CallFault) -> JSON {
     try mongo { () throws(OperatorError) in try projection.apply(to: document, &budget) }
-      .json(.canonical)
+      .canonical
+  }
+}
+
+extension BSONDocument {
+  /// As the answer of an operation.
+  ///
+  /// - Throws: for what only looks like Extended JSON, which other doors store: some clients would end
+  ///   over it.
+  var canonical: JSON {
+    get throws(CallFault) {
+      if let place = malformedWrapper {
+        throw .service(
+          .database("the document has at \(place) what only looks like Extended JSON")
+        )
+      }
+      return json(.canonical)
+    }
   }
 }
 

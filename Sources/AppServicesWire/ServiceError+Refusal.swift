@@ -9,7 +9,9 @@ extension ServiceError {
   @EventLoop init(_ refusal: Refusal, of call: Call) {
     switch refusal {
     case .noSuchPath, .badPath: self.init(.notFound, "there is nothing at this path")
-    case .method: self.init(.methodNotAllowed, "this path has other methods")
+    case .method(let allowed):
+      self = ServiceError(.methodNotAllowed, "this path has other methods")
+        .with(.allow, (allowed + [.options]).map(\.rawValue).joined(separator: ", "))
     case .mediaType: self.init(.unsupportedMediaType, "the body must be JSON", "BadRequest")
     case .bodyTooLong(let limit):
       self.init(.contentTooLarge, "the body may have \(limit) bytes", "BadRequest")
@@ -53,8 +55,8 @@ extension ServiceError {
     case .reauthenticationRequired: self.init(.forbidden, "log in again first", "AuthError")
     case .forbidden, .unknownClient, .originForbidden, .switchingForbidden:
       self.init(.forbidden, "not allowed", "AuthError")
-    case .wayInClosed:
-      self = .noProvider(call.captures["provider"] ?? Provider.localUserpass.rawValue)
+    case .wayInClosed(let way):
+      self = .noProvider(call.captures["provider"] ?? Provider(way).rawValue)
     case .invalid(let faults): self = .badRequest(faults.first?.detail ?? "the input breaks a rule")
     case .notFound: self.init(.notFound, "not found")
     case .emailTaken: self.init(.conflict, "name already in use", "AccountNameInUse")
@@ -96,7 +98,7 @@ extension ServiceError {
   }
 
   private static func busy(_ status: Status, _ time: Duration) -> ServiceError {
-    ServiceError(status, "try again in a moment").retry(after: time)
+    ServiceError(status, "try again in a moment").with(.retryAfter, String(time.wholeSeconds))
   }
 
   /// The one thing, beside logins, that is answered 401.
@@ -130,8 +132,7 @@ extension ServiceError {
     guard case .bearer = call.route?.access else { return .invalidSession }
     return ServiceError(
       .unauthorized,
-      "expected Authorization header with JWT (Bearer schema)",
-      "InvalidSession"
+      "expected Authorization header with JWT (Bearer schema)"
     )
   }
 

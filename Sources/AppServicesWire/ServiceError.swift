@@ -11,17 +11,22 @@ struct ServiceError: Error {
   let status: Status
   let text: String
   let code: String?
-  private var retryAfter: Duration?
+  private var fields: [(FieldName, String)] = []
+
+  /// More than any name of a client's that is worth telling back.
+  private static let longestText = 400
 
   init(_ status: Status, _ text: String, _ code: String? = nil) {
     self.status = status
-    self.text = text
+    self.text =
+      text.utf8.count <= Self.longestText
+      ? text : String(String.UnicodeScalarView(text.unicodeScalars.prefix(Self.longestText))) + "…"
     self.code = code
   }
 
-  func retry(after time: Duration) -> ServiceError {
+  func with(_ field: FieldName, _ value: String) -> ServiceError {
     var error = self
-    error.retryAfter = time
+    error.fields.append((field, value))
     return error
   }
 
@@ -34,7 +39,7 @@ struct ServiceError: Error {
 
   var response: Response {
     var response = Response(status, json: json.serialized())
-    if let retryAfter { response.add(.retryAfter, String(retryAfter.wholeSeconds)) }
+    for (name, value) in fields { response.add(name, value) }
     return response
   }
 

@@ -1,7 +1,6 @@
 import Dossier
 import EventLoop
 import JSON
-import Operators
 
 /// The tokens of a session, as the clients of App Services read them.
 @EventLoop struct ServiceTokens {

@@ -65,7 +65,7 @@ extension BSONDocument {
 }
 
 /// The objects that stand for values of types which JSON lacks.
-private enum Wrapper: String {
+enum Wrapper: String {
   case oid = "$oid"
   case symbol = "$symbol"
   case int = "$numberInt"

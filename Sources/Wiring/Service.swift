@@ -80,7 +80,7 @@ package import HTTP
     call.store.owner = nil
     response.add(call.store.notedLimits)
     response.add(.vary, literal: "Origin")
-    if let origin = call.request.field(.origin), call.app?.settings.allows(origin: origin) == true {
+    if let origin = call.request.field(.origin), await allows(origin, call) {
       endpoint.served.crossOrigin.permit(origin, in: &response)
     }
     return response
@@ -94,16 +94,32 @@ package import HTTP
   private func refused(_ call: Call, _ refusal: Refusal) async -> Response {
     let served = wire(of: call.request.path)
     let origin = call.request.field(.origin)
-    if case .method(let methods) = refusal, call.request.method == .options {
-      return await options(call, methods, served, origin)
+    if call.request.method == .options {
+      if case .method(let methods) = refusal { return await options(call, methods, served, origin) }
+      // A browser asks before it sends: that nothing is there it is to hear of the request proper.
+      if served.ownedLength(of: call.request.path) != nil {
+        return await options(call, Self.allMethods, served, origin)
+      }
     }
+    call.refusal = refusal
     if origin != nil { call.app = try? await app(of: call, served) }
     var response = served.wire.response(to: refusal, of: call)
     response.add(.vary, literal: "Origin")
-    if let origin, call.app?.settings.allows(origin: origin) == true {
+    if let origin, await allows(origin, call) {
       served.crossOrigin.permit(origin, in: &response)
     }
     return response
+  }
+
+  private static let allMethods: [Method] = [.get, .put, .post, .patch, .delete]
+
+  /// Whether a page may read the answer.
+  ///
+  /// Where no app was found, why not is for the pages of all: no answer is anybody's then.
+  private func allows(_ origin: String, _ call: Call) async -> Bool {
+    if let app = call.app { return app.settings.allows(origin: origin) }
+    guard call.refusal != nil else { return false }
+    return await call.store.apps.allows(origin: origin)
   }
 
   /// Tells the methods of a path, and a browser whether a page may use them.

@@ -6,6 +6,7 @@ import json
 import re
 
 from cases import Case
+from extended_json import decoded, encoded
 
 PREFIX = "/api/client/v2.0"
 NO_DEVICE = "0" * 24
@@ -20,79 +21,6 @@ class ServiceError(Exception):
         super().__init__(f"{answer.status} {body}")
         self.status, self.body = answer.status, body
         self.error, self.code = body.get("error"), body.get("error_code")
-
-
-class Number:
-    """A number with the type that realm-core gives it."""
-
-    def __init__(self, kind, value):
-        self.kind, self.value = kind, value
-
-    def __eq__(self, other):
-        return isinstance(other, Number) and (self.kind, self.value) == (other.kind, other.value)
-
-    def __repr__(self):
-        return f"{self.kind}({self.value})"
-
-
-def int32(value):
-    return Number("Int32", value)
-
-
-def int64(value):
-    return Number("Int64", value)
-
-
-def encoded(value):
-    """A value in canonical Extended JSON, as SDKs write arguments."""
-    if isinstance(value, bool) or value is None or isinstance(value, str):
-        return value
-    if isinstance(value, int):
-        kind = "$numberInt" if -2**31 <= value < 2**31 else "$numberLong"
-        return {kind: str(value)}
-    if isinstance(value, float):
-        return {"$numberDouble": repr(value)}
-    if isinstance(value, list):
-        return [encoded(element) for element in value]
-    if len(value) == 1 and next(iter(value)) in WRAPPERS:
-        return value
-    return {name: encoded(member) for name, member in value.items()}
-
-
-WRAPPERS = {"$oid", "$date", "$numberInt", "$numberLong", "$numberDouble", "$numberDecimal",
-            "$binary", "$regularExpression", "$timestamp", "$uuid"}
-
-
-def decoded(value):
-    """Extended JSON as realm-core reads it; fails where that would end a process."""
-    if isinstance(value, bool) or value is None or isinstance(value, str):
-        return value
-    if isinstance(value, int):
-        return int64(value)
-    if isinstance(value, float):
-        return Number("Double", value)
-    if isinstance(value, list):
-        return [decoded(element) for element in value]
-    if len(value) == 1:
-        [(name, inner)] = value.items()
-        if name == "$numberInt":
-            return int32(int(inner))
-        if name == "$numberLong":
-            return int64(int(inner))
-        if name == "$numberDouble":
-            return Number("Double", float(inner))
-        if name == "$date":
-            assert isinstance(inner, dict) and set(inner) == {"$numberLong"}, value
-            return value
-        if name == "$binary":
-            assert set(inner) == {"base64", "subType"}, value
-            return value
-        if name == "$timestamp":
-            assert set(inner) == {"t", "i"}, value
-            return value
-        if name in WRAPPERS:
-            return value
-    return {name: decoded(member) for name, member in value.items()}
 
 
 def claims(token):
@@ -310,3 +238,28 @@ class Services(Case):
 
     def own(self, user, **members):
         user.call("insertOne", document={"userId": user.id, **members})
+
+
+class Recording(Services):
+    """Requests as SDKs send them, and the whole answers."""
+
+    def ask(self, method, path, body=None, headers=None, token=None):
+        return self.site.request(method, path, body, headers, token)
+
+    def assertAnswer(self, answer, status, body):
+        self.assertEqual(answer.status, status, answer.body)
+        if body is None:
+            self.assertEqual(answer.body, b"")
+            self.assertIsNone(answer.headers["Content-Type"])
+        else:
+            self.assertEqual(answer.json, body)
+            self.assertEqual(answer.headers["Content-Type"], "application/json")
+        self.assertEqual(answer.headers["X-Content-Type-Options"], "nosniff")
+
+    def path(self, rest):
+        return f"{PREFIX}/app/{self.name}{rest}"
+
+    def login(self):
+        answer = self.ask("POST", self.path("/auth/providers/anon-user/login"))
+        self.assertEqual(answer.status, 200, answer.body)
+        return answer.json

@@ -62,14 +62,6 @@ class EmailPassword(Services):
             self.refused(400, "is a required string", "BadRequest", self.app.email, "register",
                          **body)
 
-    def test_an_address_that_is_taken(self):
-        name = "shop-frank"
-        self.site.add_app(name, reveal_taken_emails=True)
-        self.app = App(self.site, name)
-        self.register()
-        self.app.email("confirm", token=self.site.mailed(self.email, "dct"), tokenId="any")
-        self.refused(409, "name already in use", "AccountNameInUse", self.register, "another password")
-
     def test_confirmation(self):
         name = "shop-strict"
         self.site.add_app(name, email_confirmation_required=True)

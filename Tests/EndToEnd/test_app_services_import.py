@@ -3,7 +3,8 @@
 import json
 import unittest
 
-from app_services import COLLECTION, App, Services, int32
+from app_services import COLLECTION, App, Services
+from extended_json import int32
 from issuers import claims as issued
 from issuers import secret_token
 

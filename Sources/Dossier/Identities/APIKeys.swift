@@ -58,6 +58,18 @@ package enum APIKeys {
     return found
   }
 
+  /// The key that has opened the caller's session; nil when it was opened otherwise.
+  ///
+  /// - Throws: `.unavailable`.
+  @EventLoop package static func opener(
+    of caller: Caller,
+    _ context: Context
+  ) async throws(Failure) -> APIKeyID? {
+    guard let session = caller.session else { return nil }
+    let found = try await context.store.read(APIKeyQueries.opener, caller.user, session)
+    return found.first.map(APIKeyID.init(trusted:))
+  }
+
   /// Disables a key, which ends the sessions that it has opened, or enables it again.
   ///
   /// - Throws: `.notFound`, `.unauthenticated`, `.unavailable`.
@@ -211,6 +223,13 @@ package enum APIKeyQueries {
     """
   )
 
+  static let opener = Statement<String, UserID, SessionID>(
+    "api_keys.opener",
+    """
+    select key_id from sessions where user_id = $1 and session_id = $2 and key_id is not null
+    """
+  )
+
   static let setDisabled = Statement<DisabledKey, UserID, Authority, APIKeyID, Bool>(
     "api_keys.set_disabled",
     """
@@ -245,5 +264,7 @@ package enum APIKeyQueries {
     """
   )
 
-  package static let all: [any PreparedStatement] = [make, list, setDisabled, use, removeAll]
+  package static let all: [any PreparedStatement] = [
+    make, list, opener, setDisabled, use, removeAll,
+  ]
 }

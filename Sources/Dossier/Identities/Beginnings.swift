@@ -49,6 +49,26 @@ package enum BeginningQueries {
     """
   )
 
+  /// Makes a user anonymous again; one row for whom it began as.
+  static let comeBack = Statement<String, UserID>(
+    "beginnings.come_back",
+    """
+    with began as (
+      select u.user_id, u.app_id, new_object_id() as identity_id
+      from beginnings b join users u on u.user_id = b.user_id
+      where b.user_id = $1 and b.kind = 'anonymous'
+    ), identity as (
+      insert into identities (user_id, identity_id, app_id, provider, subject)
+      select user_id, identity_id, app_id, 'anonymous', user_id from began
+    ), subject as (
+      insert into identity_subjects (app_id, provider, subject, user_id, identity_id)
+      select app_id, 'anonymous', user_id, user_id, identity_id from began
+    )
+    update users u set anonymous = true from began b where u.user_id = b.user_id
+    returning u.user_id
+    """
+  )
+
   static let register = Statement<NoRow, UserID>(
     "beginnings.register",
     "insert into beginnings (user_id, kind) values ($1, 'registered')"
@@ -77,6 +97,6 @@ package enum BeginningQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    note, wasAnonymous, register, takeOver, forget,
+    note, wasAnonymous, comeBack, register, takeOver, forget,
   ]
 }

@@ -41,7 +41,11 @@ package import Postgres
   ///
   /// - Throws: `.invalidExternalToken` with the rule that it breaks, `.issuerUnavailable` when its
   ///   keys cannot be fetched, `.unavailable`.
-  func identity(of token: String, _ context: Context) async throws(Failure) -> Identity {
+  func identity(
+    of token: String,
+    accepting isAccepted: (String) -> Bool = { _ in true },
+    _ context: Context
+  ) async throws(Failure) -> Identity {
     let read = try ExternalToken(token)
     let payload = read.claims
     let issuers = try await context.store.read(IssuerQueries.named, context.app.id, payload.iss)
@@ -63,8 +67,12 @@ package import Postgres
     guard try await isSigned(token, by: issuer, context.app.id) else {
       throw .invalidExternalToken("its signature is not its issuer's")
     }
+    let provider = "jwt:\(payload.iss)"
+    guard isAccepted(provider) else {
+      throw .invalidExternalToken("it is of an issuer that is asked for elsewhere")
+    }
     return Identity(
-      provider: "jwt:\(payload.iss)",
+      provider: provider,
       subject: payload.sub,
       authenticatedAt: read.authenticatedAt(now),
       profile: issuer.profile(from: read.members)

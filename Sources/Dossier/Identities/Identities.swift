@@ -82,12 +82,18 @@ import Postgres
   ///   `.unauthenticated`, `.unavailable`.
   package static func linkToken(
     _ token: String,
+    accepting isAccepted: (String) -> Bool = { _ in true },
     to caller: Caller,
     _ context: Context
   ) async throws(Failure) {
     try context.requireOpen(.jwt)
     try await context.requireSession(of: caller)
-    let external = try await TokenLogin.identity(of: token, shownBy: caller.user, context)
+    let external = try await TokenLogin.identity(
+      of: token,
+      accepting: isAccepted,
+      shownBy: caller.user,
+      context
+    )
     let holder = try await context.store.read(
       IdentitiesQueries.holder,
       context.app.id,
@@ -116,7 +122,8 @@ import Postgres
     guard isLinked else { throw caller.gone }
   }
 
-  /// Takes an identity away from the caller.
+  /// Takes an identity away from the caller; who began as an anonymous user is one again without its
+  /// last API key.
   ///
   /// - Throws: `.notFound`, `.lastIdentity` when there is no other to log in with,
   ///   `.unauthenticated`, `.unavailable`.
@@ -130,7 +137,12 @@ import Postgres
       guard try await lock(caller, in: transaction) else { return UnlinkOutcome.sessionEnded }
       let found = try await transaction.run(IdentitiesQueries.others, caller.user, identity)
       guard let found = found.first else { return .notFound }
-      guard found.others > 0 else { return .last }
+      if found.others == 0 {
+        // Who made a key in place of credentials has what it had before: its session.
+        guard found.provider == "api-key",
+          try await !transaction.run(BeginningQueries.comeBack, caller.user).isEmpty
+        else { return .last }
+      }
       try await WayInChange.unlinked(found.provider).record(
         by: caller,
         in: transaction,

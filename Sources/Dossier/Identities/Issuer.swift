@@ -53,5 +53,10 @@ package enum IssuerQueries {
     """
   )
 
-  package static let all: [any PreparedStatement] = [named]
+  static let kinds = Statement<String, AppID>(
+    "issuers.kinds",
+    "select distinct 'jwt:' || issuer from issuers where app_id = $1"
+  )
+
+  package static let all: [any PreparedStatement] = [named, kinds]
 }

@@ -27,6 +27,11 @@ struct ClaimLimit {
     return count - removed.count < Self.most
   }
 
+  /// Whether a user that claims it is more than registered, as `BeginningQueries.takeOver` has it.
+  @EventLoop func isInUse() async throws(Failure) -> Bool {
+    try await context.store.read(ClaimQueries.isInUse, context.app.id, key).first ?? false
+  }
+
   /// What the one too many is told: the same as who has tried too often.
   @EventLoop var failure: Failure {
     .tooManyAttempts(retryAfter: context.app.settings.failureWindow)
@@ -38,6 +43,16 @@ package enum ClaimQueries {
   static let count = Statement<Int, AppID, String>(
     "claims.count",
     "select count(*) from unconfirmed_emails where app_id = $1 and email_key = $2"
+  )
+
+  static let isInUse = Statement<Bool, AppID, String>(
+    "claims.is_in_use",
+    """
+    select exists (
+      select from unconfirmed_emails e join users u on u.user_id = e.user_id
+      where e.app_id = $1 and e.email_key = $2 and (u.login_count > 0 or not exists (
+        select from beginnings b where b.user_id = u.user_id and b.kind = 'registered')))
+    """
   )
 
   /// Deletes the oldest user that claims the address and was never used.
@@ -65,5 +80,5 @@ package enum ClaimQueries {
     """
   )
 
-  package static let all: [any PreparedStatement] = [count, dispose]
+  package static let all: [any PreparedStatement] = [count, isInUse, dispose]
 }

@@ -26,6 +26,8 @@ extension Users {
   /// Registers without a login: until there is one, whoever shows the password may link the address
   /// to another user.
   ///
+  /// Where the app reveals who has an account and lets users in before they confirm, an address that
+  /// anybody logs in by is taken: who registers again is told so, and gets no second account.
   /// - Throws: as `register`.
   @EventLoop package static func registerOnly(
     _ credentials: Credentials,
@@ -63,7 +65,12 @@ extension Users {
     }
     // A registration is a guess, too.
     if let holder = match.holder { try await recordFailure(of: holder, context) }
-    if match.holder != nil, context.app.settings.revealsTakenEmails { throw .emailTaken }
+    if context.app.settings.revealsTakenEmails {
+      if match.holder != nil { throw .emailTaken }
+      if !isLogin, !isRequired, try await ClaimLimit(address.key, context).isInUse() {
+        throw .emailTaken
+      }
+    }
     let user = UserID()
     let proof = Proof(of: user, by: "password", on: try await Devices.admit(user, context))
     let limit = ClaimLimit(address.key, context)

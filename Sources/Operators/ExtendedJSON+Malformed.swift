@@ -1,0 +1,63 @@
+package import JSON
+
+/// Objects that have the name of a wrapper and are none, such as `{"$oid": "x"}`.
+///
+/// They are data here. Clients that read Extended JSON by the letter take them for values, and some
+/// end over it: whoever speaks to such clients keeps them out.
+extension BSON {
+  /// Where the first of them is in a value, as a JSON pointer; nil where there is none.
+  package static func malformedWrapper(in json: JSON) -> String? {
+    switch json {
+    case .null, .bool, .string, .number: return nil
+    case .array(let elements):
+      for (index, element) in elements.enumerated() {
+        if let place = malformedWrapper(in: element) { return "/\(index)" + place }
+      }
+      return nil
+    case .object(let object):
+      if let value = Wrapper.value(of: object) {
+        guard case .javascript(_, let scope?) = value else { return nil }
+        return scope.malformedWrapper.map { "/$scope" + $0 }
+      }
+      for (name, member) in object {
+        if Wrapper(rawValue: name) != nil { return "" }
+        if let place = malformedWrapper(in: member) {
+          return "/" + JSONPointer.escaped(name) + place
+        }
+      }
+      return nil
+    }
+  }
+
+  fileprivate var malformedWrapper: String? {
+    switch self {
+    case .document(let document): document.malformedWrapper
+    case .array(let elements): elements.malformedWrapper
+    case .javascript(_, let scope): scope?.malformedWrapper.map { "/$scope" + $0 }
+    default: nil
+    }
+  }
+}
+
+extension BSONArray {
+  fileprivate var malformedWrapper: String? {
+    if let source { return BSON.malformedWrapper(in: source) }
+    for (index, element) in enumerated() {
+      if let place = element.malformedWrapper { return "/\(index)" + place }
+    }
+    return nil
+  }
+}
+
+extension BSONDocument {
+  /// As of a value; the whole is no wrapper.
+  package var malformedWrapper: String? {
+    for field in self {
+      if Wrapper(rawValue: field.name.text) != nil { return "" }
+      if let place = field.value.malformedWrapper {
+        return "/" + JSONPointer.escaped(field.name.text) + place
+      }
+    }
+    return nil
+  }
+}
