@@ -27,7 +27,7 @@ import Testing
     #expect(AppSetting.named(setting)?.rule.value(of: text) == value)
   }
 
-  @Test func `settings are read in their types, and what one does not take is not chosen`() {
+  @Test func `settings are read in their types, and what is of another is not chosen`() {
     let usual = AppSettings(stored: Array("{}".utf8))
     #expect(usual.accessTokenLifetime == .seconds(1_800))
     #expect(usual.sessionLifetime == .seconds(60 * 86_400))
@@ -37,16 +37,19 @@ import Testing
     #expect(usual.listed.values.count == AppSetting.all.count)
     let text =
       #"{"jwt":false,"session_days":30,"session_max_days":7,"failure_minutes":2,"#
-      + #""access_token_seconds":1,"switching":"never","password_min_length":"9"}"#
+      + #""access_token_seconds":1,"app_metadata_readable":false,"password_min_length":"9"}"#
     let chosen = AppSettings(stored: Array(text.utf8))
     #expect(!chosen.isOpen(.jwt) && chosen.isOpen(.password))
     #expect(chosen.sessionLifetime == .seconds(7 * 86_400))
     #expect(chosen.failureWindow == .seconds(120))
-    #expect(chosen.accessTokenLifetime == .seconds(1_800))
-    #expect(chosen.allowsSwitching && chosen.passwordMinLength == 8)
-    let names = ["jwt", "session_days", "session_max_days", "failure_minutes"]
+    #expect(chosen.accessTokenLifetime == .seconds(1))
+    #expect(!chosen.isAppMetadataReadable && chosen.passwordMinLength == 8)
+    let names = [
+      "jwt", "access_token_seconds", "session_days", "session_max_days", "failure_minutes",
+      "app_metadata_readable",
+    ]
     #expect(chosen.listed.chosen == names)
-    #expect(chosen.listed.values["access_token_seconds"] == .number(JSONNumber(1_800)))
+    #expect(chosen.listed.values["password_min_length"] == .number(JSONNumber(8)))
     #expect(AppSettings(stored: Array(#"{"session_max_days":0}"#.utf8)).longestSession == nil)
   }
 

@@ -2,8 +2,8 @@ import JSON
 
 /// Reads the settings of an app one by one, and notes what each of them is.
 ///
-/// A stored value that a setting does not take counts as not chosen, in all that is told of it too:
-/// an earlier version of the program may have had wider bounds.
+/// A stored value of another type counts as not chosen, in all that is told of it too. One beyond the
+/// bounds is taken: an earlier version of the program may have had wider ones.
 struct SettingsReader {
   let chosen: JSONObject
   /// Whether somebody asks for more than the values.
@@ -95,12 +95,12 @@ struct SettingsReader {
     _ meaning: String,
     _ read: (JSON) -> Value?
   ) -> Value? {
-    let value = chosen[name].flatMap { rule.fault($0) == nil ? $0 : nil }
+    let value = chosen[name].flatMap(read)
     if isListing {
       settings.append(AppSetting(name: name, rule: rule, meaning: meaning))
-      json[name] = value ?? usual
+      json[name] = value == nil ? usual : chosen[name]
       if value != nil { chosenNames.append(name) }
     }
-    return value.flatMap(read)
+    return value
   }
 }
