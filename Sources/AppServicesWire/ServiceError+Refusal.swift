@@ -90,7 +90,8 @@ extension ServiceError {
     // The operator's own, or of what these clients cannot ask for.
     case .appExists, .hostTaken, .issuerExists, .userExists, .deviceUnknown, .notLoggedIn,
       .tooManyProperties, .patchTestFailed, .patchNotApplicable, .picture, .invalidFilter,
-      .notIndexed, .searchTooSlow, .indexExists, .tooManyIndexes, .unforeseen:
+      .notIndexed, .searchTooSlow, .indexExists, .tooManyIndexes, .noEmail, .invalidCode,
+      .unforeseen:
       self.init(.internalError, "internal server error", "InternalServerError")
     }
   }

@@ -66,6 +66,8 @@ extension Problem {
       case .wayInClosed(let name): Problem(.wayInClosed, "Its setting \(name) is false.")
       case .emailUnconfirmed: Problem(.emailUnconfirmed)
       case .claimantUnproved: Problem(.claimantUnproved)
+      case .noEmail: Problem(.noEmail)
+      case .invalidCode: Problem(.codeInvalid)
       case .invalidMailToken: Problem(.mailTokenInvalid)
       case .mailNotConfigured: Problem(.mailNotConfigured).retry(after: .seconds(3_600))
       case .invalidExternalToken(let reason):

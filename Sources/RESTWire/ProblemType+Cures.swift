@@ -26,6 +26,9 @@ extension ProblemType {
       "Send in Dossier-Device the device_secret of the last login. If its answer was lost, log in "
         + "without one: as a new device."
     case .wrongCredentials: "Ask for the password again, or offer to reset it."
+    case .codeInvalid:
+      "Have the user type the code anew; after 5 tries or 10 minutes, or when it was used, ask for "
+        + "another by POST /v1/login/code/request."
     case .refreshTokenInvalid, .sessionEnded:
       "Log in again. Refresh tokens are good once: see to it that one tab at a time refreshes."
     case .claimantUnproved:
@@ -55,12 +58,15 @@ extension ProblemType {
     case .userExists: "errors says what is taken; change the user who is there, or leave it out."
     case .identityTaken:
       "Log in by that identity instead, or unlink it from the other user first."
-    case .identityExists: "Unlink the one that is there first, or change the password."
+    case .identityExists:
+      "Unlink the one that is there first; or change the password, or the address. A user who has "
+        + "logged in by codes only gets a password by POST /v1/password/reset-request."
     case .lastIdentity: "Link another way to log in first, or delete the user."
     case .apiKeyLimit: "Delete an API key, or raise the app's api_keys_per_user."
     case .deviceFull: "Remove a user from the device: DELETE /v1/device/users/{user}."
     case .notLoggedIn: "Have that user log in on the device."
     case .emailTaken: "Have the user log in, or choose another address."
+    case .noEmail: "Link one with a password: POST /v1/me/identities."
     case .propertyMoved:
       "Ask whose value stays, and repeat with keep=new or keep=old, or with current_version in If-Match."
     case .propertyLimit: "Remove properties first; larger things belong into custom data."

@@ -24,6 +24,7 @@ enum ProblemType: String, CaseIterable, Sendable {
   case externalTokenInvalid = "external_token_invalid"
   case deviceUnknown = "device_unknown"
   case wrongCredentials = "wrong_credentials"
+  case codeInvalid = "code_invalid"
   case refreshTokenInvalid = "refresh_token_invalid"
   case claimantUnproved = "claimant_unproved"
   case tokenMissing = "token_missing"
@@ -52,6 +53,7 @@ enum ProblemType: String, CaseIterable, Sendable {
   case deviceFull = "device_full"
   case notLoggedIn = "not_logged_in"
   case emailTaken = "email_taken"
+  case noEmail = "no_email"
   case propertyMoved = "property_moved"
   case propertyLimit = "property_limit"
   case patchTestFailed = "patch_test_failed"
@@ -110,6 +112,7 @@ enum ProblemType: String, CaseIterable, Sendable {
     case .externalTokenInvalid: (.unauthorized, "The app does not accept this token.")
     case .deviceUnknown: (.unauthorized, "The secret of the device is missing or not valid.")
     case .wrongCredentials: (.unauthorized, "The email address or the password is wrong.")
+    case .codeInvalid: (.unauthorized, "The code is wrong, or not valid any more.")
     case .refreshTokenInvalid: (.unauthorized, "The refresh token is not valid, or not any more.")
     case .claimantUnproved:
       (
@@ -145,6 +148,7 @@ enum ProblemType: String, CaseIterable, Sendable {
     case .deviceFull: (.conflict, "The device holds as many users as are allowed.")
     case .notLoggedIn: (.conflict, "The user is not logged in on the device.")
     case .emailTaken: (.conflict, "Another user has confirmed this email address.")
+    case .noEmail: (.conflict, "The user has no email address to log in with.")
     case .propertyMoved: (.conflict, "The property has another version than the one expected.")
     case .propertyLimit: (.conflict, "The user would have more properties than are allowed.")
     case .patchTestFailed: (.conflict, "A test operation of the patch failed.")

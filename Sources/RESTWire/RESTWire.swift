@@ -18,7 +18,9 @@ package struct RESTWire: Wire {
 
   package var crossOrigin: CrossOriginFields {
     CrossOriginFields(
-      sent: [.authorization, .contentType, .app, .device, .ifMatch, .ifNoneMatch, .requestID],
+      sent: [
+        .authorization, .contentType, .app, .device, .ifMatch, .ifNoneMatch, .requestID,
+      ] + FieldName.ofClients,
       exposed: [
         .entityTag, .link, .location, .rateLimit, .rateLimitPolicy, .retryAfter, .authenticate,
         .requestID,
@@ -43,6 +45,12 @@ package struct RESTWire: Wire {
 extension FieldName {
   /// Names the app that is asked, where neither the host name nor the deployment tells.
   package static let app = FieldName("Dossier-App")
+  /// What libraries and tools for tracing add to the requests of a page; nobody here reads them.
+  static let ofClients = [
+    FieldName("Cache-Control"), FieldName("Pragma"), FieldName("X-Requested-With"),
+    FieldName("Traceparent"), FieldName("Tracestate"), FieldName("Baggage"),
+    FieldName("Sentry-Trace"),
+  ]
   /// The secret of the device, or the wish to hold it in a cookie.
   package static let device = FieldName("Dossier-Device")
 }

@@ -271,6 +271,29 @@ class Web(Case):
                     [ada, ada])
                 self.quiet()
 
+    def test_a_page_of_another_site_has_the_cookie_where_the_app_says_so(self):
+        """`localhost` is another site than 127.0.0.1, whatever the ports are."""
+        abroad = self.pages.origin.replace("127.0.0.1", "localhost")
+        self.site.set_app(allowed_origins=[self.pages.origin, abroad])
+        self.addCleanup(self.site.set_app, allowed_origins=[self.pages.origin],
+                        device_cookie_same_site="strict")
+        for choice, keeps in [("strict", [True, False]), ("lax", [True, False]),
+                              ("none", [True, True])]:
+            self.site.set_app(device_cookie_same_site=choice)
+            for origin, is_kept in zip([self.pages.origin, abroad], keeps):
+                with self.subTest(choice, origin=origin):
+                    self.browser.open(f"{origin}/dossier.d.ts")
+                    user, found = self.run_script("""
+                        const user = await dossier.loginAnonymously();
+                        const now = Date.now();
+                        Date.now = () => now + 3600 * 1000;
+                        return [user, await dossier.profile().catch((error) => error)];
+                        """, device="cookie")
+                    if is_kept:
+                        self.assertEqual(found["id"], user)
+                    else:
+                        self.assertEqual(found["status"], 401)
+
     def test_who_is_logged_out_elsewhere_is_told_to_log_in(self):
         for device in ["secret", "cookie"]:
             with self.subTest(device):
