@@ -15,7 +15,8 @@ extension ServiceError {
       self.init(.contentTooLarge, "the body may have \(limit) bytes", "BadRequest")
     case .bodyTruncated: self = .badRequest("the body is shorter than stated")
     case .json(let error): self = Self.unreadable(error.detail, call)
-    case .patch, .form, .multipart, .condition, .conditionUnmet:
+    case .repeated(.underWay): self.init(.conflict, "the same request is under way")
+    case .patch, .form, .multipart, .condition, .conditionUnmet, .repeated:
       self = .badRequest("the request cannot be read")
     case .notLoopback: self.init(.forbidden, "this path is for programs on the server itself")
     case .failure(let failure): self.init(failure, of: call)

@@ -29,7 +29,7 @@ import Wiring
         "Code",
         "A code that was mailed.",
         .text("request", .text.saying("what was answered when the code was asked for")),
-        .text("code", .text.saying("spaces and hyphens do not count").like("1234 5678"))
+        .text("code", .text.saying("spaces and hyphens do not count").like(.string("1234 5678")))
       ),
       gives: .ok(.grant),
       refuses: [.wayInClosed, .codeInvalid, .wrongCredentials, .tooManyAttempts, .deviceFull],

@@ -28,6 +28,7 @@ extension Problem {
       case .condition: Problem(.conditionMalformed)
       case .conditionUnmet: Problem(.versionMoved, "What this route is about has no versions.")
       case .notLoopback: Problem(.notLoopback)
+      case .repeated(let fault): Problem(ProblemType(fault))
       case .failure(let failure): Problem(of: failure)
       }
   }
@@ -161,6 +162,16 @@ extension Problem {
 }
 
 extension ProblemType {
+  fileprivate init(_ fault: RepeatFault) {
+    self =
+      switch fault {
+      case .malformed: .idempotencyKeyMalformed
+      case .unsupported: .idempotencyKeyUnsupported
+      case .otherRequest: .idempotencyKeyReused
+      case .underWay: .idempotencyKeyBusy
+      }
+  }
+
   fileprivate init(_ fault: TokenFault) {
     self =
       switch fault {

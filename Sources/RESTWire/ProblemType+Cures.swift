@@ -7,6 +7,14 @@ extension ProblemType {
     case .patchMalformed:
       "Send a list of operations as RFC 6902 has them; errors says which is not."
     case .conditionMalformed: "Send back the ETag as it was answered, in its quotes, or *."
+    case .idempotencyKeyMalformed:
+      "Send 1 to 255 printable characters without spaces, such as a UUID, in quotes or bare."
+    case .idempotencyKeyUnsupported:
+      "Leave it out: answers with tokens are never kept, nor those of routes that anybody may ask."
+    case .idempotencyKeyReused:
+      "Choose a new key for each request; the same key is for the same bytes."
+    case .idempotencyKeyBusy:
+      "Wait a moment, and send the same request again: it is answered as the first one is."
     case .mailTokenInvalid:
       "Have another mail sent. A token is good once, for a day or (to reset) an hour, and a newer one "
         + "ends those before."

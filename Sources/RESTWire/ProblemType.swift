@@ -9,6 +9,10 @@ enum ProblemType: String, CaseIterable, Sendable {
   case bodyTruncated = "body_truncated"
   case patchMalformed = "patch_malformed"
   case conditionMalformed = "condition_malformed"
+  case idempotencyKeyMalformed = "idempotency_key_malformed"
+  case idempotencyKeyUnsupported = "idempotency_key_unsupported"
+  case idempotencyKeyReused = "idempotency_key_reused"
+  case idempotencyKeyBusy = "idempotency_key_busy"
   case mailTokenInvalid = "mail_token_invalid"
   case jsonEmpty = "json.empty"
   case jsonSyntax = "json.syntax"
@@ -96,6 +100,13 @@ enum ProblemType: String, CaseIterable, Sendable {
     case .bodyTruncated: (.badRequest, "The body is shorter than its stated length.")
     case .patchMalformed: (.badRequest, "The body is not a JSON Patch.")
     case .conditionMalformed: (.badRequest, "If-Match or If-None-Match is malformed.")
+    case .idempotencyKeyMalformed: (.badRequest, "The Idempotency-Key is malformed.")
+    case .idempotencyKeyUnsupported:
+      (.badRequest, "This route does not take an Idempotency-Key.")
+    case .idempotencyKeyReused:
+      (.unprocessable, "The Idempotency-Key was used before, for another request.")
+    case .idempotencyKeyBusy:
+      (.conflict, "The first request with this Idempotency-Key has not been answered yet.")
     case .mailTokenInvalid: (.badRequest, "The token from the mail is not valid, or not any more.")
     case .jsonEmpty: (.badRequest, "The body is empty.")
     case .jsonSyntax: (.badRequest, "The body is not JSON.")

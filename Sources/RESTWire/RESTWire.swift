@@ -19,11 +19,12 @@ package struct RESTWire: Wire {
   package var crossOrigin: CrossOriginFields {
     CrossOriginFields(
       sent: [
-        .authorization, .contentType, .app, .device, .ifMatch, .ifNoneMatch, .requestID,
+        .authorization, .contentType, .app, .device, .ifMatch, .ifNoneMatch, .idempotencyKey,
+        .requestID,
       ] + FieldName.ofClients,
       exposed: [
         .entityTag, .link, .location, .rateLimit, .rateLimitPolicy, .retryAfter, .authenticate,
-        .requestID,
+        .requestID, .idempotentReplayed,
       ]
     )
   }

@@ -8,8 +8,8 @@
 /** @typedef {import("./dossier.js").Answer} Answer */
 /** @typedef {import("./dossier.js").DeviceUser} DeviceUser */
 /** @typedef {import("./dossier.js").Problem} Problem */
-/** @typedef {import("./dossier.js").PropertyOptions} PropertyOptions */
 /** @typedef {import("./dossier.js").RequestOptions} RequestOptions */
+/** @typedef {{ version?: number }} Version */
 /** @typedef {{ access: string, refresh?: string, expires: number }} Tokens */
 /** @typedef {{ active?: string, secret?: string, tokens: Record<string, Tokens> }} State */
 
@@ -41,9 +41,9 @@ export class Dossier {
     this.#app = options?.app;
     this.#isCookie = options?.device === "cookie";
     this.#name = ["dossier", this.#isCookie, this.#url, options?.app].join(" ");
-    this.metadata = new Metadata(this, "/v1/me/metadata");
-    this.customData = new CustomData(this, "/v1/me/custom-data");
-    this.properties = new Properties(this);
+    this.metadata = metadata(this);
+    this.customData = customData(this);
+    this.properties = properties(this);
   }
 
   /** @returns {string | null} */
@@ -60,8 +60,12 @@ export class Dossier {
   login(email, password) { return this.#login("/v1/login/password", { email, password }); }
   /** @param {string} token */
   loginWithToken(token) { return this.#login("/v1/login/jwt", { token }); }
-  /** @param {string} key */
-  loginWithKey(key) { return this.#login("/v1/login/api-key", { key }); }
+  /** @param {string} key */ loginWithKey(key) { return this.#login("/v1/login/api-key", { key }); }
+
+  /** @param {string} email */
+  requestCode(email) { return this.#post("/v1/login/code/request", { email }); }
+  /** @param {{ request: string }} asked @param {string} code */
+  loginWithCode({ request }, code) { return this.#login("/v1/login/code", { request, code }); }
 
   // Addresses and passwords
 
@@ -69,8 +73,11 @@ export class Dossier {
   requestConfirmation(email) { return this.#post("/v1/confirm/request", { email }); }
   /** @param {string} token @param {string} [password] */
   async confirm(token, password) {
+    // Without a session, this browser may be known to be the claimant's.
+    if (!this.user && !password) return this.#login("/v1/confirm", { token });
     const access = this.user ? await this.#access(this.user) : undefined;
-    return this.#post("/v1/confirm", { token, password }, access);
+    await this.#post("/v1/confirm", { token, password }, access);
+    return this.user;
   }
   /** @param {string} email */
   requestReset(email) { return this.#post("/v1/password/reset-request", { email }); }
@@ -80,6 +87,12 @@ export class Dossier {
   changePassword(current_password, new_password) {
     return this.#renew("/v1/password/change", { current_password, new_password });
   }
+  /** @param {string} email */
+  changeEmail(email) { return this.#ask("POST", "/v1/me/email", { body: { email } }); }
+  /** @param {string} token */
+  confirmEmail(token) { return this.#ask("POST", "/v1/me/email/confirm", { body: { token } }); }
+  /** @param {string} token @param {string} password */
+  restoreEmail(token, password) { return this.#post("/v1/email/restore", { token, password }); }
   /** @param {import("./dossier.js").Evidence} body */
   reauthenticate(body) { return this.#renew("/v1/reauthenticate", body); }
 
@@ -88,8 +101,7 @@ export class Dossier {
   identities() { return this.#ask("GET", "/v1/me/identities"); }
   /** @param {import("./dossier.js").NewIdentity} body */
   link(body) { return this.#ask("POST", "/v1/me/identities", { body }); }
-  /** @param {string} id */
-  unlink(id) { return this.#ask("DELETE", `/v1/me/identities/${id}`); }
+  /** @param {string} id */ unlink(id) { return this.#ask("DELETE", `/v1/me/identities/${id}`); }
 
   // Users of the device
 
@@ -112,8 +124,8 @@ export class Dossier {
   // The user of this page
 
   profile() { return this.#ask("GET", "/v1/me"); }
-  /** @param {object} body @param {{ version?: number }} [options] */
-  changeProfile(body, options) { return this.#ask("PATCH", "/v1/me", patch(body, options)); }
+  /** @param {object} body @param {Version} [options] */
+  changeProfile(body, options) { return this.#ask("PATCH", "/v1/me", { ...options, body }); }
   /** @param {Blob} file */
   setPicture(file) { return this.#ask("PUT", "/v1/me/picture", { body: file }); }
   removePicture() { return this.#ask("DELETE", "/v1/me/picture"); }
@@ -292,62 +304,47 @@ export class Dossier {
   }
 }
 
-class Metadata {
-  /** @param {Dossier} dossier @param {string} path */
-  constructor(dossier, path) {
-    /** @type {Dossier["request"]} */
-    this.ask = (method, tail, options) => dossier.request(method, path + tail, options);
-  }
-
-  read() { return this.ask("GET", ""); }
-  /** @param {object} body @param {{ version?: number }} [options] */
-  replace(body, options) { return this.ask("PUT", "", { ...options, body }); }
-  /** @param {object} body @param {{ version?: number }} [options] */
-  patch(body, options) { return this.ask("PATCH", "", patch(body, options)); }
+/** @param {Dossier} dossier @returns {import("./dossier.js").Dossier["metadata"]} */
+function metadata(dossier, path = "/v1/me/metadata") {
+  return {
+    read: () => dossier.request("GET", path),
+    replace: (body, options) => dossier.request("PUT", path, { ...options, body }),
+    patch: (body, options) => dossier.request("PATCH", path, { ...options, body }),
+  };
 }
 
-class CustomData extends Metadata {
-  /** @param {{ version?: number }} [options] */
-  async delete(options) { await this.ask("DELETE", "", options); }
-  /** @param {object} update @param {object} [more] */
-  async update(update, more) {
-    return (await this.ask("POST", "/update", { body: { update, ...more } })).body;
-  }
+/** @param {Dossier} dossier @returns {import("./dossier.js").Dossier["customData"]} */
+function customData(dossier, path = "/v1/me/custom-data") {
+  return {
+    ...metadata(dossier, path),
+    delete: async (options) => { await dossier.request("DELETE", path, options); },
+    update: async (update, more) =>
+      (await dossier.request("POST", `${path}/update`, { body: { update, ...more } })).body,
+  };
 }
 
-class Properties {
-  /** @param {Dossier} dossier */
-  constructor(dossier) {
-    /** @type {(method: string, tail?: string, options?: RequestOptions) => Promise<any>} */
-    this.ask = async (method, tail = "", options) =>
-      (await dossier.request(method, `/v1/me/properties${tail}`, options)).body;
-  }
-
-  all() { return this.ask("GET"); }
-  /** @param {string} key */
-  get(key) { return this.ask("GET", place(key)); }
-  /** @param {string} key @param {string | number | boolean} value @param {PropertyOptions} [options] */
-  set(key, value, options) {
-    return this.ask("PUT", place(key, options), { body: { value }, version: options?.version });
-  }
-  /** @param {string} key @param {PropertyOptions} [options] */
-  remove(key, options) {
-    return this.ask("DELETE", place(key, options), { version: options?.version });
-  }
-  /** @param {object} changes */
-  merge(changes) { return this.ask("PATCH", "", { body: changes }); }
+/** @param {Dossier} dossier @returns {import("./dossier.js").Dossier["properties"]} */
+function properties(dossier) {
+  /** @type {(method: string, tail?: string, options?: RequestOptions) => Promise<any>} */
+  const ask = async (method, tail = "", options) =>
+    (await dossier.request(method, `/v1/me/properties${tail}`, options)).body;
+  /** @param {string} key @param {{ keep?: string }} [options] */
+  const place = (key, { keep } = {}) =>
+    `/${encodeURIComponent(key)}${keep ? `?keep=${keep}` : ""}`;
+  return {
+    all: () => ask("GET"),
+    versions: () => ask("GET", "?versions=true"),
+    get: (key) => ask("GET", place(key)),
+    set: (key, value, options) =>
+      ask("PUT", place(key, options), { body: { value }, version: options?.version }),
+    remove: (key, options) =>
+      ask("DELETE", place(key, options), { version: options?.version }),
+    merge: (body) => ask("PATCH", "", { body }),
+  };
 }
 
 // What an access token is refused with when a new one may help.
 const STALE = ["token_expired", "token_invalid", "session_ended"];
-
-/** @param {object} body @param {object} [options] */
-function patch(body, options) { return { ...options, body, type: "application/merge-patch+json" }; }
-
-/** @param {string} key @param {PropertyOptions} [options] */
-function place(key, options) {
-  return `/${encodeURIComponent(key)}${options?.keep ? `?keep=${options.keep}` : ""}`;
-}
 
 /** @param {Tokens} [tokens] */
 function isFresh(tokens) {

@@ -107,6 +107,20 @@ package enum HousekeepingQueries {
     """
   )
 
+  private static let keptAnswers = Statement<Int>(
+    "housekeeping.kept_answers",
+    """
+    with removed as (
+      delete from kept_answers k using (
+        select app_id, owner, key_hash from kept_answers where expires_at < now() limit 1000) old
+      where k.app_id = old.app_id and k.owner = old.owner and k.key_hash = old.key_hash
+        and k.expires_at < now()
+      returning 1
+    )
+    select count(*) from removed
+    """
+  )
+
   /// Imports that nobody has gone on with for a month.
   private static let imports = Statement<Int>(
     "housekeeping.imports",
@@ -163,7 +177,7 @@ package enum HousekeepingQueries {
   )
 
   static let statements = [
-    audit, sessions, attempts, mailTokens, emailCodes, imports, documentVersions,
+    audit, sessions, attempts, mailTokens, emailCodes, keptAnswers, imports, documentVersions,
   ]
   package static let all: [any PreparedStatement] = statements
 }

@@ -172,6 +172,9 @@ package enum EmailChangeQueries {
       select i.identity_id, case when u.email_verified then u.email end as email, u.locale
       from identities i join users u on u.user_id = i.user_id
       where i.user_id = $1 and i.provider = 'password'
+    ), before as (
+      select from identity_subjects
+      where app_id = $2 and provider = 'email' and subject = email_key($3) and user_id = $1
     ), gone as (
       delete from identity_subjects
       where user_id = $1 and provider = 'email' and subject <> email_key($3)
@@ -184,9 +187,7 @@ package enum EmailChangeQueries {
     ), subject as (
       insert into identity_subjects (app_id, provider, subject, user_id, identity_id)
       select $2, 'email', email_key($3), $1, identity_id from own
-      where not exists (select from identity_subjects s
-        where s.app_id = $2 and s.provider = 'email' and s.subject = email_key($3)
-          and s.user_id = $1)
+      where not exists (select from before)
     ), mails as (
       delete from mail_tokens
       where user_id = $1 and purpose <> 'restore' and exists (select from own)

@@ -110,6 +110,7 @@ extension OpenAPI {
       "withBody": codes(ProblemType.body),
       "withJSON": codes(ProblemType.json + [.invalid]),
       "withPath": codes(ProblemType.path),
+      "ofPOST": codes(ProblemType.post),
       "bySecurity": [
         "user": codes(Access.userProblems), "client": codes(Access.clientProblems),
         "operator": codes(Access.clientProblems), "device": codes(Access.deviceProblems),
