@@ -18,7 +18,8 @@ import Wiring
       (call, email) async throws(Failure) in
       let request = try await EmailCodes.request(for: email, call.context)
       let body: JSON = [
-        "request": .string(request), "expires_in": .number(JSONNumber(EmailCodes.lifetime.wholeSeconds)),
+        "request": .string(request),
+        "expires_in": .number(JSONNumber(EmailCodes.lifetime.wholeSeconds)),
       ]
       return Response(.accepted, json: body.serialized())
     },

@@ -43,11 +43,11 @@ class MailWords(Administration):
                    "change_text": "Geändert: {{change}}"},
             "pt-BR": {"reset_text": "Oi {{token}}"}}""")
         self.addCleanup(self.site.dossier, "app", "set", "default", "mail_translations=null")
-        for locale, words in [("de-AT", "Hallo "), ("de", "Hallo "), ("DE", "Hallo "),
+        for n, (locale, words) in enumerate([("de-AT", "Hallo "), ("de", "Hallo "), ("DE", "Hallo "),
                               ("pt-BR", "Oi "), ("pt-PT", "Hello,"), ("fr", "Hello,"),
-                              (None, "Hello,")]:
+                              (None, "Hello,")]):
             with self.subTest(locale):
-                email = f"reader-{locale}@example.com"
+                email = f"reader-{n}@example.com"
                 grant = self.confirmed(email)
                 if locale:
                     self.patch(grant, {"locale": locale})
