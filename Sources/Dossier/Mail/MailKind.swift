@@ -1,5 +1,6 @@
-/// What a mail is about. An app has words for each: the settings of that name with `_subject` and
-/// `_text`.
+/// What a mail is about.
+///
+/// An app has words for each: the settings of that name with `_subject` and `_text`.
 package enum MailKind: String, CaseIterable, Sendable {
   /// Confirms an address.
   case confirm
