@@ -82,7 +82,7 @@ import Postgres
     guard let asked = found.first else { throw .invalidCode }
     let holder = try await Emails.reader(of: asked.key, context)
     let guarding = FailureGuard(
-      "code",
+      .code,
       on: asked.key,
       isFamiliar: try await Devices.know(
         holder?.isHolder == true ? [holder?.user].compactMap(\.self) : [],
@@ -130,12 +130,15 @@ import Postgres
         try await self.proof(asked, id, guarding, context)
       }
     }
-    proof.conclusion = { (transaction) async throws(DatabaseError) in
-      let used = try await transaction.run(EmailCodeQueries.use, context.app.id, asked.key)
-      guard used.contains(where: { $0.hasSameBytes(as: id.text) }) else {
-        throw DatabaseError(.undone, "the code was used", constraint: "code_used")
+    proof.conclusion = { transaction in
+      let used = transaction.send(EmailCodeQueries.use, context.app.id, asked.key)
+      let success = guarding.sendSuccess(in: transaction)
+      return { () async throws(DatabaseError) in
+        guard try await used.rows().contains(where: { $0.hasSameBytes(as: id.text) }) else {
+          throw DatabaseError(.undone, "the code was used", constraint: "code_used")
+        }
+        try await success()
       }
-      try await guarding.succeed(in: transaction)
     }
     return proof
   }
