@@ -46,7 +46,7 @@ extension Service {
       return response
     case .otherRequest: throw .repeated(.otherRequest)
     case .underWay: throw .repeated(.underWay)
-    case .full: throw .failure(.tooManyAttempts(retryAfter: .seconds(3_600)))
+    case .full: throw .failure(.tooManyAtOnce(retryAfter: .seconds(3_600)))
     case .first: break
     }
     do throws(Failure) {

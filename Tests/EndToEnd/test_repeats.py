@@ -130,7 +130,7 @@ class Repeats(Case):
             "select app_id, owner, user_id, sha256(n::text::bytea), 'x', now() + interval '1 day' "
             "from kept_answers, generate_series(1, 999) n "
             f"where owner = '{self.grant['user_id']}'")
-        refused = self.expect(self.make("laptop", "one-too-many"), 429, "too_many_attempts")
+        refused = self.expect(self.make("laptop", "one-too-many"), 429, "too_many_requests")
         self.assertEqual(refused.headers["Retry-After"], "3600")
         self.expect(self.make("laptop", "k"), 201)
         self.assertEqual(self.keys(), 1)
