@@ -26,7 +26,11 @@ extension Problem {
       // No route of this wire reads forms.
       case .form, .multipart: Problem(.requestMalformed)
       case .condition: Problem(.conditionMalformed)
-      case .conditionUnmet: Problem(.versionMoved, "What this route is about has no versions.")
+      case .conditionUnmet:
+        Problem(
+          .versionMoved,
+          "What this path names has no versions, so no condition on them can hold."
+        )
       case .notLoopback: Problem(.notLoopback)
       case .repeated(let fault): Problem(ProblemType(fault))
       case .failure(let failure): Problem(of: failure)
@@ -92,7 +96,7 @@ extension Problem {
         Problem(key, stored, expected: expected)
       case .tooManyProperties(let limit): Problem(.propertyLimit).with("limit", limit)
       case .patchTestFailed(let pointer):
-        Problem(.patchTestFailed).at(pointer, "The stored value is another.")
+        Problem(.patchTestFailed).at(pointer, "The stored value is different.")
       case .patchNotApplicable(let pointer, let reason):
         Problem(.patchNotApplicable).at(pointer, reason)
       case .update(let error, let member): Problem(of: error, in: member)

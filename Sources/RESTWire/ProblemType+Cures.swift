@@ -85,7 +85,7 @@ extension ProblemType {
       "Somebody has changed it meanwhile: read it again, make the change anew, and send the new ETag."
     case .bodyTooLarge, .documentTooLarge: "Send at most as many bytes as limit says."
     case .uriTooLong: "Shorten the query, such as by a filter with fewer terms."
-    case .pictureType: "Send a JPEG, PNG, WebP or HEIF file."
+    case .pictureType: "Send a JPEG, PNG, WebP, HEIF, AVIF or GIF file."
     case .mediaType: "Send the Content-Type that detail names."
     case .filterInvalid: "position is the byte at which the filter could not be read on."
     case .pictureTruncated, .pictureDamaged:

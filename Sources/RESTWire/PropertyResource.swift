@@ -103,7 +103,7 @@ import Wiring
       summary: summary
     ) { (call) async throws(Failure) in
       guard let object = call.json.object else {
-        throw .invalid([Fault("", "type", "The body must be an object.")])
+        throw .invalid([Fault("", "type", "The body must be a JSON object.")])
       }
       return response(try await apply(change(object), call))
     }

@@ -363,6 +363,21 @@ class Web(Case):
         self.assertEqual(found["outcome"]["modified_count"], 1)
         self.assertIsNone(found["user"])
 
+    def test_the_page_of_the_readme_works_as_it_is_printed(self):
+        printed, = re.findall(r"```html\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+        self.assertIn("http://127.0.0.1:8080", printed)
+        with tempfile.TemporaryDirectory() as folder:
+            page = pathlib.Path(folder) / "mine.html"
+            page.write_text(printed.replace("http://127.0.0.1:8080", self.server))
+            pages = Pages(folder)
+            self.addCleanup(pages.stop)
+            self.site.set_app(allowed_origins=[pages.origin])
+            self.addCleanup(self.site.set_app, allowed_origins=[self.pages.origin])
+            self.browser.open(f"{pages.origin}/mine.html")
+            self.browser.wait(lambda: self.browser.find("body").text == "ada@example.com",
+                              "the address of the user")
+            self.quiet()
+
     def test_codes_links_and_another_address(self):
         self.site.set_app(email_code=True)
         self.browser.open(f"{self.pages.origin}/dossier.d.ts")

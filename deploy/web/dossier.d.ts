@@ -92,7 +92,7 @@ export class Dossier {
   profile(): Promise<Profile>;
   /** Null removes a member. */
   changeProfile(changes: Partial<Profile>, options?: { version?: number }): Promise<Profile>;
-  /** JPEG, PNG, WebP or HEIF, by the type of the Blob. */
+  /** JPEG, PNG, WebP, HEIF, AVIF or GIF, by the type of the Blob. */
   setPicture(file: Blob): Promise<Profile>;
   removePicture(): Promise<void>;
   /** Where the picture of a profile, or of a user of the device, is shown. */
