@@ -141,13 +141,7 @@ def make(folder, heif):
     subprocess.run([heif, "-q", "90", "private.jpg", "-o", "private.heic"], check=True, capture_output=True)
     subprocess.run([heif, "-q", "90", "alpha.png", "-o", "alpha.heic"], check=True, capture_output=True)
     subprocess.run([heif, "-A", "small.png", "-o", "small.avif"], check=True, capture_output=True)
-    subprocess.run([heif, "-A", "alpha.png", "-o", "alpha.avif"], check=True, capture_output=True)
     subprocess.run([heif, "-A", "private.jpg", "-o", "private.avif"], check=True, capture_output=True)
-    with open("small.avif", "rb") as file:
-        data = file.read()
-    # One coding under the brand of another.
-    with open("wrong.heic", "wb") as file:
-        file.write(data.replace(b"ftypavif", b"ftypheic", 1))
 
 
 def nearest(pixel):

@@ -24,6 +24,20 @@ extension Shape {
     members: AppSetting.all.map { ($0.name, shape(of: $0)) }
   ).named("Settings", "What an operator chooses for an app.")
 
+  /// The same for programs, which need no words on each; those of mails are of one kind.
+  static let settingsInBrief: JSONObject = {
+    let others = AppSetting.all.filter { setting in
+      switch setting.rule {
+      case .subject, .body: false
+      default: true
+      }
+    }
+    var schema = Shape.object(optional: others.map { ($0.name, value(of: $0)) })
+      .saying("What an operator chooses for an app; /reference tells what each is.").schema
+    schema["patternProperties"] = ["_(subject|text)$": ["type": "string"]]
+    return schema
+  }()
+
   static let settingsPatch = Shape.map(of: .any)
     .named("SettingsPatch", "Members of Settings to change; null puts one back to its default.")
 
