@@ -119,7 +119,7 @@ enum OpenAPI {
       ]
     }
     if operation.route.keepsAnswers {
-      let shape = Shape.text(1...257).saying("the same for the same request, which is done once")
+      let shape = Shape.text(0...257).saying("the same for the same request, which is done once")
       all.append(components.parameter("once", "header", FieldName.idempotencyKey.text, shape))
     }
     if operation.route.access == .open, operation.route.body != .none {
