@@ -1,5 +1,6 @@
 internal import Crypto
 import EventLoop
+import Notation
 import Postgres
 
 /// Answers that are given again to whoever sends the same request once more, by a key of its own

@@ -1,5 +1,6 @@
 import EventLoop
 package import JSON
+import Notation
 package import Postgres
 
 /// What verifies the signature of an access token, for whoever does so without asking this server.

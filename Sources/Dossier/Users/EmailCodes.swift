@@ -94,7 +94,7 @@ import Postgres
     let tried = try await context.store.write(EmailCodeQueries.spend, context.app.id, id)
     guard let stored = tried.first else { throw .invalidCode }
     let typed = code.filter { $0 != " " && $0 != "-" }
-    guard isEqualInConstantTime(handle.hash(with: typed, master).bytes, stored.bytes) else {
+    guard areSame(handle.hash(with: typed, master).bytes, stored.bytes) else {
       try await AuditEvent(
         "login_failure",
         of: holder?.isHolder == true ? holder?.user : nil,
