@@ -590,7 +590,7 @@ CREATE TABLE public.mail_tokens (
     token_hash bytea NOT NULL,
     email text NOT NULL,
     expires_at timestamp with time zone NOT NULL,
-    CONSTRAINT mail_tokens_purpose_check CHECK ((purpose = ANY (ARRAY['confirm'::text, 'reset'::text])))
+    CONSTRAINT mail_tokens_purpose_check CHECK ((purpose = ANY (ARRAY['confirm'::text, 'reset'::text, 'email'::text, 'restore'::text])))
 );
 
 
@@ -779,6 +779,21 @@ CREATE TABLE public.document_schemas (
 
 
 --
+-- Name: email_codes; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.email_codes (
+    app_id public.object_id NOT NULL,
+    code_id public.object_id NOT NULL,
+    email_key text NOT NULL COLLATE pg_catalog."C",
+    email text NOT NULL,
+    code_hash bytea NOT NULL,
+    tries integer NOT NULL,
+    expires_at timestamp with time zone NOT NULL
+);
+
+
+--
 -- Name: imports; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -822,6 +837,21 @@ CREATE TABLE public.issuers (
 
 
 --
+-- Name: kept_answers; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.kept_answers (
+    app_id public.object_id NOT NULL,
+    owner public.object_id NOT NULL,
+    user_id public.object_id,
+    key_hash bytea NOT NULL,
+    request_hash bytea NOT NULL,
+    answer bytea,
+    expires_at timestamp with time zone NOT NULL
+);
+
+
+--
 -- Name: live_sessions; Type: VIEW; Schema: public; Owner: -
 --
 
@@ -855,7 +885,7 @@ CREATE TABLE public.mails (
     last_error text,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     expires_at timestamp with time zone NOT NULL,
-    CONSTRAINT mails_kind_check CHECK ((kind = ANY (ARRAY['confirm'::text, 'reset'::text, 'change'::text, 'taken'::text])))
+    CONSTRAINT mails_kind_check CHECK ((kind = ANY (ARRAY['confirm'::text, 'reset'::text, 'change'::text, 'taken'::text, 'email'::text, 'restore'::text, 'code'::text])))
 );
 
 
@@ -1040,6 +1070,14 @@ ALTER TABLE ONLY public.documents
 
 
 --
+-- Name: email_codes email_codes_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.email_codes
+    ADD CONSTRAINT email_codes_pkey PRIMARY KEY (app_id, code_id);
+
+
+--
 -- Name: identities identities_pkey; Type: CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -1069,6 +1107,14 @@ ALTER TABLE ONLY public.imports
 
 ALTER TABLE ONLY public.issuers
     ADD CONSTRAINT issuers_pkey PRIMARY KEY (app_id, name);
+
+
+--
+-- Name: kept_answers kept_answers_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.kept_answers
+    ADD CONSTRAINT kept_answers_pkey PRIMARY KEY (app_id, owner, key_hash);
 
 
 --
@@ -1218,6 +1264,20 @@ CREATE INDEX document_versions_by_kept ON public.document_versions USING btree (
 
 
 --
+-- Name: email_codes_by_address; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX email_codes_by_address ON public.email_codes USING btree (app_id, email_key);
+
+
+--
+-- Name: email_codes_by_time; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX email_codes_by_time ON public.email_codes USING btree (expires_at);
+
+
+--
 -- Name: identity_subjects_by_user; Type: INDEX; Schema: public; Owner: -
 --
 
@@ -1229,6 +1289,20 @@ CREATE INDEX identity_subjects_by_user ON public.identity_subjects USING btree (
 --
 
 CREATE INDEX imports_by_time ON public.imports USING btree (changed_at);
+
+
+--
+-- Name: kept_answers_by_time; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX kept_answers_by_time ON public.kept_answers USING btree (expires_at);
+
+
+--
+-- Name: kept_answers_by_user; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX kept_answers_by_user ON public.kept_answers USING btree (user_id) WHERE (user_id IS NOT NULL);
 
 
 --
@@ -1457,6 +1531,14 @@ ALTER TABLE ONLY public.documents
 
 
 --
+-- Name: email_codes email_codes_app_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.email_codes
+    ADD CONSTRAINT email_codes_app_id_fkey FOREIGN KEY (app_id) REFERENCES public.apps(app_id) ON DELETE CASCADE;
+
+
+--
 -- Name: identities identities_user_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -1470,6 +1552,14 @@ ALTER TABLE ONLY public.identities
 
 ALTER TABLE ONLY public.issuers
     ADD CONSTRAINT issuers_app_id_fkey FOREIGN KEY (app_id) REFERENCES public.apps(app_id) ON DELETE CASCADE;
+
+
+--
+-- Name: kept_answers kept_answers_user_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.kept_answers
+    ADD CONSTRAINT kept_answers_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(user_id) ON DELETE CASCADE;
 
 
 --

@@ -17,7 +17,8 @@ extension ServiceError {
       self.init(.contentTooLarge, "the body may have \(limit) bytes", "BadRequest")
     case .bodyTruncated: self = .badRequest("the body is shorter than stated")
     case .json(let error): self = Self.unreadable(error.detail, call)
-    case .patch, .form, .multipart, .condition, .conditionUnmet:
+    case .repeated(.underWay): self.init(.conflict, "the same request is under way")
+    case .patch, .form, .multipart, .condition, .conditionUnmet, .repeated:
       self = .badRequest("the request cannot be read")
     case .notLoopback: self.init(.forbidden, "this path is for programs on the server itself")
     case .failure(let failure): self.init(failure, of: call)
@@ -92,7 +93,8 @@ extension ServiceError {
     // The operator's own, or of what these clients cannot ask for.
     case .appExists, .hostTaken, .issuerExists, .userExists, .deviceUnknown, .notLoggedIn,
       .tooManyProperties, .patchTestFailed, .patchNotApplicable, .picture, .invalidFilter,
-      .notIndexed, .searchTooSlow, .indexExists, .tooManyIndexes, .unforeseen:
+      .notIndexed, .searchTooSlow, .indexExists, .tooManyIndexes, .noEmail, .invalidCode,
+      .unforeseen:
       self.init(.internalError, "internal server error", "InternalServerError")
     }
   }

@@ -47,6 +47,10 @@ package enum Failure: Error {
   case invalidRefreshToken
   /// The email address must be confirmed before it can log in.
   case emailUnconfirmed
+  /// The user has no address of mail that it could change.
+  case noEmail
+  /// The code is wrong, used up, expired, or was asked for by somebody else.
+  case invalidCode
   /// What a mail brought is malformed, used up, expired or replaced by a newer one.
   case invalidMailToken
   /// The token of a mail is good, and neither a session nor the password shows that it is the
@@ -164,6 +168,7 @@ extension Failure {
     case (.undone, "device_unknown"): self = .deviceUnknown
     case (.undone, "way_in_ended"): self = .wrongCredentials
     case (.undone, "allowance_used_up"): self = .tooManyAttempts(retryAfter: .seconds(1))
+    case (.undone, "code_used"): self = .invalidCode
     // The user was deleted between the reading of the session and the write.
     case (.foreignKeyViolation, _): self = .unauthenticated(.sessionEnded)
     case (.laneFull, _): self = .overloaded(retryAfter: .seconds(1), error)

@@ -14,11 +14,43 @@ package enum Cookie {
     return nil
   }
 
-  /// The field that sets a cookie which no script can read and no other site can send.
+  /// The field that sets a cookie which no script can read.
   ///
   /// Its name begins with `__Host-`, which binds it to this host; its value has letters, digits,
   /// hyphens and underscores only.
-  package static func setting(_ name: String, to value: String, for seconds: Int) -> String {
-    "\(name)=\(value); Path=/; Max-Age=\(seconds); HttpOnly; Secure; SameSite=Strict"
+  package static func setting(
+    _ name: String,
+    to value: String,
+    for seconds: Int,
+    _ sameSite: SameSite
+  ) -> String {
+    "\(name)=\(value); Path=/; Max-Age=\(seconds); HttpOnly; Secure; \(sameSite.attributes)"
+  }
+
+  /// The field that takes away the cookie of that name which browsers keep in the other way, by site
+  /// or not: they would go on sending both.
+  package static func clearing(_ name: String, besides sameSite: SameSite) -> String {
+    let other: SameSite = sameSite == .none ? .lax : .none
+    return "\(name)=; Path=/; Max-Age=0; HttpOnly; Secure; \(other.attributes)"
+  }
+
+  /// With requests of whose pages browsers send a cookie.
+  ///
+  /// - Source: draft-ietf-httpbis-rfc6265bis section 5.6.7; draft-cutler-httpbis-partitioned-cookies.
+  package enum SameSite: String, CaseIterable, Sendable {
+    /// Those of its own site.
+    case strict
+    /// Those of its own site, and where a link leads to it.
+    case lax
+    /// Of any site, but for each site at the top of a window another cookie.
+    case none
+
+    fileprivate var attributes: String {
+      switch self {
+      case .strict: "SameSite=Strict"
+      case .lax: "SameSite=Lax"
+      case .none: "SameSite=None; Partitioned"
+      }
+    }
   }
 }

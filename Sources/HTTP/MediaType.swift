@@ -15,6 +15,8 @@ package struct MediaType: RawRepresentable, Hashable, Sendable {
   package static let webp = MediaType(rawValue: "image/webp")
   package static let heic = MediaType(rawValue: "image/heic")
   package static let heif = MediaType(rawValue: "image/heif")
+  package static let avif = MediaType(rawValue: "image/avif")
+  package static let gif = MediaType(rawValue: "image/gif")
   /// Bytes of any kind.
   package static let octets = MediaType(rawValue: "application/octet-stream")
   package static let jsonPatch = MediaType(rawValue: "application/json-patch+json")

@@ -28,6 +28,9 @@ package struct Status: Hashable, Sendable {
 
   package var reason: String { "\(words)" }
 
+  /// Those of answers that may be given again.
+  static let kept = [ok, created, accepted, noContent]
+
   package static func == (first: Status, second: Status) -> Bool { first.code == second.code }
 
   package func hash(into hasher: inout Hasher) { hasher.combine(code) }

@@ -63,6 +63,23 @@ package struct Response: Sendable {
     }
   }
 
+  /// What it takes to give the same answer again.
+  package var kept: [UInt8] { head + Array("\r\n".utf8) + body }
+
+  /// The same answer again; nil when it is of a kind that is not kept.
+  package init?(kept bytes: [UInt8]) {
+    let line = Array("Status: ".utf8)
+    let end = Array("\r\n\r\n".utf8)
+    guard bytes.starts(with: line), let gap = bytes.firstRange(of: end),
+      let status = Status.kept.first(where: { status in
+        bytes[line.count...].starts(with: "\(status.code) ".utf8)
+      })
+    else { return nil }
+    self.status = status
+    head = Array(bytes[..<(gap.lowerBound + 2)])
+    body = Array(bytes[gap.upperBound...])
+  }
+
   private mutating func append(_ text: StaticString) {
     text.withUTF8Buffer { head.append(contentsOf: $0) }
   }

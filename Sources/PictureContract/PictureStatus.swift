@@ -18,7 +18,7 @@ package enum PictureStatus: Int32, CaseIterable, Error, Sendable {
     switch self {
     case .success: "the picture is on descriptor 1"
     case .tooLarge: "the file is larger than \(PictureLimits.input) bytes"
-    case .notAccepted: "neither JPEG, PNG, WebP nor HEIF with HEVC"
+    case .notAccepted: "neither JPEG, PNG, WebP, GIF, AVIF nor HEIF with HEVC"
     case .truncated: "the file ends before its picture does"
     case .damaged: "the file breaks the rules of its format"
     case .tooManyPixels:

@@ -16,24 +16,30 @@ import Wiring
         .optional(
           .text(
             "password",
-            .text.saying("of the user, unless a session that was opened by it is shown")
+            .text.saying(
+              "of the user, unless a session that was opened by it, or a device of the user's, is shown"
+            )
           )
         )
       ),
-      gives: .noContent,
+      gives: .ok(.grant, "The claimant is logged in on its device."),
+      Answer(status: .noContent, says: "The address is confirmed.", shape: nil),
       refuses: [
         .mailTokenInvalid, .claimantUnproved, .emailTaken, .tooManyAttempts, .tokenInvalid,
         .tokenExpired, .sessionEnded, .insufficientScope,
       ],
-      "Confirm an email address by a token that was mailed, and a session or the password of the user"
+      "Confirm an email address by a token that was mailed, and a session, the password or a device "
+        + "of the user"
     ) {
       (call, token, password) async throws(Failure) in
       let claimant = Claimant(
         caller: try await call.callerIfAny(scope: Scopes.updateIdentities),
         password: password
       )
-      try await Emails.confirm(token, by: claimant, call.context)
-      return Response(.noContent)
+      guard let proof = try await Emails.confirm(token, by: claimant, call.context) else {
+        return Response(.noContent)
+      }
+      return try await LoginResource.logIn(proof, call)
     },
     LoginResource.open(
       "/v1/confirm/request",

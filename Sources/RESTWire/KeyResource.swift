@@ -1,10 +1,34 @@
 import Dossier
 import EventLoop
 import HTTP
+import JSON
 import Wiring
 
-/// `/v1/keys`, for the operator: the signing keys of an app.
+/// `/v1/keys`, for the operator: the signing keys of an app, whose public parts are for everybody.
 @EventLoop enum KeyResource {
+  /// For back ends that verify access tokens by themselves.
+  ///
+  /// Each app has a path of its own, as libraries that fetch such a set send no header field that
+  /// names an app. It is not `/.well-known/jwks.json`: clients of OpenID Connect look there, and some
+  /// fail on a set with any key that is not RS256.
+  nonisolated static let ofApps: [Operation] = [
+    Operation(
+      .get,
+      "/v1/apps/{app}/jwks.json",
+      access: .open,
+      gives: [.ok(.publicKeys)],
+      summary: "The public keys that verify the access tokens of an app, as a JSON Web Key Set"
+    ) { (call) async throws(Failure) in
+      let keys = try await PublicKey.all(of: call.text("app"), in: call.store)
+      let body: JSON = ["keys": .array(keys.map(\.jwk))]
+      var response = Response(.ok)
+      response.body = body.serialized()
+      response.add(.contentType, "application/json")
+      response.add(.cacheControl, "public, max-age=\(PublicKey.age)")
+      return response
+    }
+  ]
+
   nonisolated static let operations: [Operation] = [
     Operation(
       .get,

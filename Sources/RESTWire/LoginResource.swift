@@ -191,7 +191,7 @@ import Wiring
   }
 
   /// Opens a session for who has proved who it is.
-  private static func logIn(
+  static func logIn(
     _ proof: Proof,
     _ call: Call,
     _ status: Status = .ok
@@ -216,11 +216,8 @@ import Wiring
     if !isBrowser { body["device_secret"] = grant.deviceSecret.map(JSON.string) }
     var response = Response(status, json: JSON.object(body).serialized())
     if isBrowser, let secret = grant.deviceSecret {
-      response.add(.setCookie, Cookie.setting(DeviceCookie.name, to: secret, for: cookieSeconds))
+      try call.set(deviceCookie: secret, in: &response)
     }
     return response
   }
-
-  /// 400 days, the longest that browsers keep one.
-  private static let cookieSeconds = 34_560_000
 }

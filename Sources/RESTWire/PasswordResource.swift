@@ -21,12 +21,7 @@ import Wiring
     LoginResource.open(
       "/v1/password/reset",
       4_096,
-      reads: Fields(
-        "Reset",
-        "The token of a mail and a new password.",
-        .text("token"),
-        .text("password")
-      ),
+      reads: reset,
       gives: .noContent,
       refuses: [.mailTokenInvalid, .emailTaken],
       "Set a new password by a token that was mailed, to reset it or to confirm the address"
@@ -62,4 +57,10 @@ import Wiring
       return try LoginResource.response(.ok, grant, call)
     },
   ]
+  nonisolated static let reset = Fields(
+    "Reset",
+    "The token of a mail and a new password.",
+    .text("token"),
+    .text("password")
+  )
 }

@@ -34,7 +34,10 @@ import Wiring
         .put,
         "\(base.prefix)/picture",
         access: base.write,
-        body: .bytes(limit: Pictures.limit, types: [.jpeg, .png, .webp, .heic, .heif, .octets]),
+        body: .bytes(
+          limit: Pictures.limit,
+          types: [.jpeg, .png, .webp, .heic, .heif, .avif, .gif, .octets]
+        ),
         gives: [.ok(.profile, "The profile with the path of the picture.")],
         refuses: [.pictureType, .pictureTruncated, .pictureDamaged, .picturePixels, .pictureCost],
         summary: "Upload the picture"

@@ -26,8 +26,13 @@ extension Problem {
       // No route of this wire reads forms.
       case .form, .multipart: Problem(.requestMalformed)
       case .condition: Problem(.conditionMalformed)
-      case .conditionUnmet: Problem(.versionMoved, "What this route is about has no versions.")
+      case .conditionUnmet:
+        Problem(
+          .versionMoved,
+          "What this path names has no versions, so no condition on them can hold."
+        )
       case .notLoopback: Problem(.notLoopback)
+      case .repeated(let fault): Problem(ProblemType(fault))
       case .failure(let failure): Problem(of: failure)
       }
   }
@@ -66,6 +71,8 @@ extension Problem {
       case .wayInClosed(let name): Problem(.wayInClosed, "Its setting \(name) is false.")
       case .emailUnconfirmed: Problem(.emailUnconfirmed)
       case .claimantUnproved: Problem(.claimantUnproved)
+      case .noEmail: Problem(.noEmail)
+      case .invalidCode: Problem(.codeInvalid)
       case .invalidMailToken: Problem(.mailTokenInvalid)
       case .mailNotConfigured: Problem(.mailNotConfigured).retry(after: .seconds(3_600))
       case .invalidExternalToken(let reason):
@@ -89,7 +96,7 @@ extension Problem {
         Problem(key, stored, expected: expected)
       case .tooManyProperties(let limit): Problem(.propertyLimit).with("limit", limit)
       case .patchTestFailed(let pointer):
-        Problem(.patchTestFailed).at(pointer, "The stored value is another.")
+        Problem(.patchTestFailed).at(pointer, "The stored value is different.")
       case .patchNotApplicable(let pointer, let reason):
         Problem(.patchNotApplicable).at(pointer, reason)
       case .update(let error, let member): Problem(of: error, in: member)
@@ -159,6 +166,16 @@ extension Problem {
 }
 
 extension ProblemType {
+  fileprivate init(_ fault: RepeatFault) {
+    self =
+      switch fault {
+      case .malformed: .idempotencyKeyMalformed
+      case .unsupported: .idempotencyKeyUnsupported
+      case .otherRequest: .idempotencyKeyReused
+      case .underWay: .idempotencyKeyBusy
+      }
+  }
+
   fileprivate init(_ fault: TokenFault) {
     self =
       switch fault {

@@ -7,6 +7,14 @@ extension ProblemType {
     case .patchMalformed:
       "Send a list of operations as RFC 6902 has them; errors says which is not."
     case .conditionMalformed: "Send back the ETag as it was answered, in its quotes, or *."
+    case .idempotencyKeyMalformed:
+      "Send 1 to 255 printable characters without spaces, such as a UUID, in quotes or bare."
+    case .idempotencyKeyUnsupported:
+      "Leave it out: answers with tokens are never kept, nor those of routes that anybody may ask."
+    case .idempotencyKeyReused:
+      "Choose a new key for each request; the same key is for the same bytes."
+    case .idempotencyKeyBusy:
+      "Wait a moment, and send the same request again: it is answered as the first one is."
     case .mailTokenInvalid:
       "Have another mail sent. A token is good once, for a day or (to reset) an hour, and a newer one "
         + "ends those before."
@@ -26,6 +34,9 @@ extension ProblemType {
       "Send in Dossier-Device the device_secret of the last login. If its answer was lost, log in "
         + "without one: as a new device."
     case .wrongCredentials: "Ask for the password again, or offer to reset it."
+    case .codeInvalid:
+      "Have the user type the code anew; after 5 tries or 10 minutes, or when it was used, ask for "
+        + "another by POST /v1/login/code/request."
     case .refreshTokenInvalid, .sessionEnded:
       "Log in again. Refresh tokens are good once: see to it that one tab at a time refreshes."
     case .claimantUnproved:
@@ -55,12 +66,15 @@ extension ProblemType {
     case .userExists: "errors says what is taken; change the user who is there, or leave it out."
     case .identityTaken:
       "Log in by that identity instead, or unlink it from the other user first."
-    case .identityExists: "Unlink the one that is there first, or change the password."
+    case .identityExists:
+      "Unlink the one that is there first; or change the password, or the address. A user who has "
+        + "logged in by codes only gets a password by POST /v1/password/reset-request."
     case .lastIdentity: "Link another way to log in first, or delete the user."
     case .apiKeyLimit: "Delete an API key, or raise the app's api_keys_per_user."
     case .deviceFull: "Remove a user from the device: DELETE /v1/device/users/{user}."
     case .notLoggedIn: "Have that user log in on the device."
     case .emailTaken: "Have the user log in, or choose another address."
+    case .noEmail: "Link one with a password: POST /v1/me/identities."
     case .propertyMoved:
       "Ask whose value stays, and repeat with keep=new or keep=old, or with current_version in If-Match."
     case .propertyLimit: "Remove properties first; larger things belong into custom data."
@@ -71,7 +85,7 @@ extension ProblemType {
       "Somebody has changed it meanwhile: read it again, make the change anew, and send the new ETag."
     case .bodyTooLarge, .documentTooLarge: "Send at most as many bytes as limit says."
     case .uriTooLong: "Shorten the query, such as by a filter with fewer terms."
-    case .pictureType: "Send a JPEG, PNG, WebP or HEIF file."
+    case .pictureType: "Send a JPEG, PNG, WebP, HEIF, AVIF or GIF file."
     case .mediaType: "Send the Content-Type that detail names."
     case .filterInvalid: "position is the byte at which the filter could not be read on."
     case .pictureTruncated, .pictureDamaged:

@@ -9,6 +9,10 @@ enum ProblemType: String, CaseIterable, Sendable {
   case bodyTruncated = "body_truncated"
   case patchMalformed = "patch_malformed"
   case conditionMalformed = "condition_malformed"
+  case idempotencyKeyMalformed = "idempotency_key_malformed"
+  case idempotencyKeyUnsupported = "idempotency_key_unsupported"
+  case idempotencyKeyReused = "idempotency_key_reused"
+  case idempotencyKeyBusy = "idempotency_key_busy"
   case mailTokenInvalid = "mail_token_invalid"
   case jsonEmpty = "json.empty"
   case jsonSyntax = "json.syntax"
@@ -24,6 +28,7 @@ enum ProblemType: String, CaseIterable, Sendable {
   case externalTokenInvalid = "external_token_invalid"
   case deviceUnknown = "device_unknown"
   case wrongCredentials = "wrong_credentials"
+  case codeInvalid = "code_invalid"
   case refreshTokenInvalid = "refresh_token_invalid"
   case claimantUnproved = "claimant_unproved"
   case tokenMissing = "token_missing"
@@ -52,6 +57,7 @@ enum ProblemType: String, CaseIterable, Sendable {
   case deviceFull = "device_full"
   case notLoggedIn = "not_logged_in"
   case emailTaken = "email_taken"
+  case noEmail = "no_email"
   case propertyMoved = "property_moved"
   case propertyLimit = "property_limit"
   case patchTestFailed = "patch_test_failed"
@@ -94,13 +100,21 @@ enum ProblemType: String, CaseIterable, Sendable {
     case .bodyTruncated: (.badRequest, "The body is shorter than its stated length.")
     case .patchMalformed: (.badRequest, "The body is not a JSON Patch.")
     case .conditionMalformed: (.badRequest, "If-Match or If-None-Match is malformed.")
-    case .mailTokenInvalid: (.badRequest, "The token from the mail is not valid, or not any more.")
+    case .idempotencyKeyMalformed: (.badRequest, "The Idempotency-Key is malformed.")
+    case .idempotencyKeyUnsupported:
+      (.badRequest, "This route does not take an Idempotency-Key.")
+    case .idempotencyKeyReused:
+      (.unprocessable, "The Idempotency-Key was used before, for another request.")
+    case .idempotencyKeyBusy:
+      (.conflict, "The first request with this Idempotency-Key has not been answered yet.")
+    case .mailTokenInvalid: (.badRequest, "The token from the mail is not valid, or no longer.")
     case .jsonEmpty: (.badRequest, "The body is empty.")
     case .jsonSyntax: (.badRequest, "The body is not JSON.")
-    case .jsonTrailing: (.badRequest, "More text follows the JSON value of the body.")
+    case .jsonTrailing: (.badRequest, "The body goes on after its JSON value.")
     case .jsonUTF8: (.badRequest, "The body is not UTF-8.")
-    case .jsonSurrogate: (.badRequest, "A string of the body holds one half of a surrogate pair.")
-    case .jsonNul: (.badRequest, "A string of the body holds the character U+0000.")
+    case .jsonSurrogate:
+      (.badRequest, "A string in the body has half of a character (a lone surrogate).")
+    case .jsonNul: (.badRequest, "A string in the body has the character U+0000.")
     case .jsonDuplicateKey: (.badRequest, "An object of the body has the same key twice.")
     case .jsonDepth: (.badRequest, "The body is nested too deep.")
     case .jsonNumber: (.badRequest, "A number is too long or too large.")
@@ -110,18 +124,19 @@ enum ProblemType: String, CaseIterable, Sendable {
     case .externalTokenInvalid: (.unauthorized, "The app does not accept this token.")
     case .deviceUnknown: (.unauthorized, "The secret of the device is missing or not valid.")
     case .wrongCredentials: (.unauthorized, "The email address or the password is wrong.")
-    case .refreshTokenInvalid: (.unauthorized, "The refresh token is not valid, or not any more.")
+    case .codeInvalid: (.unauthorized, "The code is wrong, or no longer valid.")
+    case .refreshTokenInvalid: (.unauthorized, "The refresh token is not valid, or no longer.")
     case .claimantUnproved:
       (
         .unauthorized,
-        "It is not proved that the address was registered by the one who confirms it."
+        "The token alone does not prove that the account is yours."
       )
     case .tokenMissing: (.unauthorized, "The access token is missing.")
     case .tokenInvalid: (.unauthorized, "The access token is not valid.")
     case .tokenExpired: (.unauthorized, "The access token has expired.")
     case .sessionEnded: (.unauthorized, "The session has ended.")
     case .reauthenticationRequired:
-      (.unauthorized, "This needs a recent proof that it is the user who calls.")
+      (.unauthorized, "The user must log in, or show the password, once more before this.")
     case .notLoopback: (.forbidden, "This route is for programs on the server itself.")
     case .insufficientScope:
       (.forbidden, "The access token or the client does not have the scope for this.")
@@ -130,21 +145,22 @@ enum ProblemType: String, CaseIterable, Sendable {
     case .switchingForbidden: (.forbidden, "In this app, users switch by logging in again.")
     case .originForbidden:
       (.forbidden, "Pages of this origin may not use the cookie of the device.")
-    case .routeNotFound: (.notFound, "There is no route of that path.")
+    case .routeNotFound: (.notFound, "There is no route with this path.")
     case .notFound: (.notFound, "What the path names does not exist.")
     case .appNotFound: (.notFound, "There is no app of that name.")
-    case .methodNotAllowed: (.methodNotAllowed, "The path does not have this method.")
+    case .methodNotAllowed: (.methodNotAllowed, "This path does not offer this method.")
     case .appExists: (.conflict, "An app of that name exists already.")
     case .hostTaken: (.conflict, "One of the host names belongs to another app.")
     case .issuerExists: (.conflict, "The app has an issuer of that name already.")
     case .userExists: (.conflict, "Another user has the id or the email address already.")
     case .identityTaken: (.conflict, "The identity belongs to another user.")
     case .identityExists: (.conflict, "The user has an identity of this kind already.")
-    case .lastIdentity: (.conflict, "This is the last way for the user to log in.")
+    case .lastIdentity: (.conflict, "This is the last way for the user to log in, and stays.")
     case .apiKeyLimit: (.conflict, "The user has as many API keys as are allowed.")
     case .deviceFull: (.conflict, "The device holds as many users as are allowed.")
     case .notLoggedIn: (.conflict, "The user is not logged in on the device.")
     case .emailTaken: (.conflict, "Another user has confirmed this email address.")
+    case .noEmail: (.conflict, "The user has no email address to log in with.")
     case .propertyMoved: (.conflict, "The property has another version than the one expected.")
     case .propertyLimit: (.conflict, "The user would have more properties than are allowed.")
     case .patchTestFailed: (.conflict, "A test operation of the patch failed.")
@@ -157,10 +173,10 @@ enum ProblemType: String, CaseIterable, Sendable {
       )
     case .bodyTooLarge: (.contentTooLarge, "The body is too large.")
     case .documentTooLarge: (.contentTooLarge, "The document would become larger than is allowed.")
-    case .uriTooLong: (.uriTooLong, "The request target is too long.")
+    case .uriTooLong: (.uriTooLong, "The path and query are too long.")
     case .pictureType: (.unsupportedMediaType, "The file is not a picture of an accepted kind.")
     case .mediaType:
-      (.unsupportedMediaType, "The Content-Type is missing, or is not one that the route reads.")
+      (.unsupportedMediaType, "The Content-Type is missing, or is not one that this route accepts.")
     case .filterInvalid: (.unprocessable, "The filter cannot be read.")
     case .pictureTruncated: (.unprocessable, "The file of the picture is not complete.")
     case .pictureDamaged: (.unprocessable, "The file of the picture is damaged.")
@@ -206,7 +222,8 @@ extension ProblemType {
     case .notIndexed:
       "One of the terms that are joined by and must be on an indexed path, in each branch of an or. "
         + "Terms with != or under not do not count."
-    case .pictureType: "JPEG, PNG, WebP and HEIF are accepted; the bytes of the file decide."
+    case .pictureType:
+      "JPEG, PNG, WebP, HEIF, AVIF and GIF are accepted; the bytes of the file decide."
     case .searchTooSlow: "Add a term on an indexed path that few users match."
     case .switchingForbidden: "The app's setting switching is reauthenticate."
     case .internalError: "The operator finds the cause in the log by the id of this request."

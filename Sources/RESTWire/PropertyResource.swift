@@ -17,10 +17,19 @@ import Wiring
         .get,
         pattern,
         access: base.read,
-        gives: [.ok(.properties)],
-        summary: "Read all properties"
+        query: [.versions],
+        versions: .read,
+        gives: [.ok(.propertiesOrVersions)],
+        summary: "Read all properties; with their versions when the query has versions=true"
       ) { (call) async throws(Failure) in
-        response(try await Properties.read(of: call.caller, call.context))
+        let withVersions = try call.wantsVersions
+        let all = try await Properties.read(of: call.caller, call.context)
+        let object = withVersions ? versioned(all) : flat(all)
+        return Response(
+          .ok,
+          json: JSON.object(object).serialized(),
+          tag: EntityTag(Properties.state(of: all))
+        )
       },
       bulk(.put, base, "Replace all properties", PropertyChange.replace),
       bulk(.patch, base, "Set some properties; null removes one", PropertyChange.merge),
@@ -94,7 +103,7 @@ import Wiring
       summary: summary
     ) { (call) async throws(Failure) in
       guard let object = call.json.object else {
-        throw .invalid([Fault("", "type", "The body must be an object.")])
+        throw .invalid([Fault("", "type", "The body must be a JSON object.")])
       }
       return response(try await apply(change(object), call))
     }
@@ -108,11 +117,26 @@ import Wiring
     return properties
   }
 
-  /// All properties, as a flat object.
   private static func response(_ properties: [Property]) -> Response {
+    Response(.ok, json: JSON.object(flat(properties)).serialized())
+  }
+
+  /// Values by key.
+  private static func flat(_ properties: [Property]) -> JSONObject {
     var object = JSONObject()
     for property in properties { object[property.key] = property.value }
-    return Response(.ok, json: JSON.object(object).serialized())
+    return object
+  }
+
+  /// Values and versions by key.
+  private static func versioned(_ properties: [Property]) -> JSONObject {
+    var object = JSONObject()
+    for property in properties {
+      object[property.key] = [
+        "value": property.value, "version": .number(JSONNumber(property.version)),
+      ]
+    }
+    return object
   }
 
   /// The property that the path names.
@@ -128,6 +152,17 @@ import Wiring
 }
 
 extension Call {
+  /// Whether the query asks for versions.
+  fileprivate var wantsVersions: Bool {
+    get throws(Failure) {
+      switch request.query {
+      case "", "versions=false": return false
+      case "versions=true": return true
+      default: throw .invalid([Fault("", "query", "The query may only be versions=true.")])
+      }
+    }
+  }
+
   /// The preconditions, and the query's `keep`.
   fileprivate var propertyCondition: PropertyCondition {
     get throws(Failure) {

@@ -18,10 +18,13 @@ package struct RESTWire: Wire {
 
   package var crossOrigin: CrossOriginFields {
     CrossOriginFields(
-      sent: [.authorization, .contentType, .app, .device, .ifMatch, .ifNoneMatch, .requestID],
+      sent: [
+        .authorization, .contentType, .app, .device, .ifMatch, .ifNoneMatch, .idempotencyKey,
+        .requestID,
+      ] + FieldName.ofClients,
       exposed: [
         .entityTag, .link, .location, .rateLimit, .rateLimitPolicy, .retryAfter, .authenticate,
-        .requestID,
+        .requestID, .idempotentReplayed,
       ]
     )
   }
@@ -43,6 +46,12 @@ package struct RESTWire: Wire {
 extension FieldName {
   /// Names the app that is asked, where neither the host name nor the deployment tells.
   package static let app = FieldName("Dossier-App")
+  /// What libraries and tools for tracing add to the requests of a page; nobody here reads them.
+  static let ofClients = [
+    FieldName("Cache-Control"), FieldName("Pragma"), FieldName("X-Requested-With"),
+    FieldName("Traceparent"), FieldName("Tracestate"), FieldName("Baggage"),
+    FieldName("Sentry-Trace"),
+  ]
   /// The secret of the device, or the wish to hold it in a cookie.
   package static let device = FieldName("Dossier-Device")
 }

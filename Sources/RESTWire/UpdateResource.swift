@@ -69,11 +69,31 @@ import Wiring
       call.context
     )
     let body: JSON = [
+      "outcome": .string(outcome.word.rawValue),
       "matched_count": .number(JSONNumber(outcome.matched)),
       "modified_count": .number(JSONNumber(outcome.modified)),
       "upserted": .bool(outcome.isUpserted), "version": .number(JSONNumber(outcome.version)),
     ]
     let tag = outcome.version > 0 ? EntityTag(outcome.version) : nil
     return Response(.ok, json: body.serialized(), tag: tag)
+  }
+}
+
+/// What became of an update, in a word.
+enum UpdateWord: String, CaseIterable {
+  case created
+  case updated
+  /// The document is what it would have become.
+  case unchanged
+  case noMatch = "no_match"
+  case noDocument = "no_document"
+}
+
+extension DocumentUpdate.Outcome {
+  fileprivate var word: UpdateWord {
+    if isUpserted { return .created }
+    if modified > 0 { return .updated }
+    if matched > 0 { return .unchanged }
+    return version > 0 ? .noMatch : .noDocument
   }
 }

@@ -12,7 +12,7 @@ package struct Members {
   /// - Throws: `.invalid` when the body is no object.
   package init(_ json: JSON, known: [String]) throws(Failure) {
     guard let object = json.object else {
-      throw .invalid([Fault("", "type", "The body must be an object.")])
+      throw .invalid([Fault("", "type", "The body must be a JSON object.")])
     }
     self.object = object
     self.known = known

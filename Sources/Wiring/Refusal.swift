@@ -22,6 +22,8 @@ package enum Refusal: Error {
   /// A precondition that does not hold of what has no versions.
   case conditionUnmet
   case notLoopback
+  /// An `Idempotency-Key` that is of no use.
+  case repeated(RepeatFault)
   case failure(Failure)
 }
 

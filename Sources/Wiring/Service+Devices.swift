@@ -1,6 +1,6 @@
-import Dossier
+package import Dossier
 import EventLoop
-import HTTP
+package import HTTP
 
 extension Service {
   /// Finds the proof of a device, and whether it is, or is to be, in a cookie.
@@ -51,7 +51,25 @@ package enum DeviceCookie {
   /// The value of a wire's `deviceField` by which a login asks for it.
   package static let wish = "cookie"
 
+  /// 400 days, the longest that browsers keep one.
+  fileprivate static let seconds = 34_560_000
+
   static func value(in request: Request) -> String? {
     Cookie.value(of: name, in: request.field(.cookie))
+  }
+}
+
+extension Call {
+  /// Gives the browser the secret of its device, in place of what it has sent.
+  package func set(deviceCookie secret: String, in response: inout Response) throws(Failure) {
+    let choice = try context.app.settings.deviceCookieSameSite
+    let sameSite = Cookie.SameSite(rawValue: choice) ?? .strict
+    response.add(
+      .setCookie,
+      Cookie.setting(DeviceCookie.name, to: secret, for: DeviceCookie.seconds, sameSite)
+    )
+    // It may be from before the app chose otherwise.
+    guard DeviceCookie.value(in: request) != nil else { return }
+    response.add(.setCookie, Cookie.clearing(DeviceCookie.name, besides: sameSite))
   }
 }

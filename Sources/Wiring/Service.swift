@@ -64,10 +64,14 @@ package import HTTP
         call.body = try await body(of: call, endpoint.route.body)
       }
       try readPreconditions(of: call, endpoint.route)
-      do throws(Failure) {
-        response = try await endpoint.route.handler(call)
-      } catch {
-        throw .failure(error)
+      if endpoint.route.method == .post, call.request.has(.idempotencyKey) {
+        response = try await once(call, endpoint.route)
+      } else {
+        do throws(Failure) {
+          response = try await endpoint.route.handler(call)
+        } catch {
+          throw .failure(error)
+        }
       }
       if call.preconditions.arePresent {
         response = try conditional(response, call, endpoint.route)

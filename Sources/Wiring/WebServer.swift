@@ -4,7 +4,9 @@ package import HTTP
 package enum WebServer {
   /// What is read of every request, in the order in which nginx is to send it.
   private static let first: [FieldName] = [.requestID, .authorization]
-  private static let others: [FieldName] = [.origin, .ifNoneMatch, .ifMatch, .cookie]
+  private static let others: [FieldName] = [
+    .origin, .ifNoneMatch, .ifMatch, .idempotencyKey, .cookie,
+  ]
 
   /// nginx's list of what a worker is told of a request.
   package static func parameters(of wires: [any Wire]) -> String {

@@ -2,7 +2,7 @@ import CVips
 import Glibc
 import PictureContract
 
-/// Libvips, held to four loaders and one thread.
+/// Libvips, held to five loaders and one thread.
 ///
 /// Vips was taken over the four decoders by themselves: it turns, converts colours and shrinks while
 /// it decodes, so that a photo of 12 megapixels passes in 50 MB.
@@ -33,7 +33,7 @@ enum Decoder {
     // Its vector code is made at run time, from memory that is written and then run.
     vips_vector_set_enabled(0)
     unsafe vips_operation_block_set("VipsForeignLoad", 1)
-    for loader in ["Jpeg", "Png", "Webp", "Heif"] {
+    for loader in ["Jpeg", "Png", "Webp", "Heif", "Nsgif"] {
       unsafe vips_operation_block_set("VipsForeignLoad\(loader)", 0)
     }
   }
@@ -70,7 +70,14 @@ enum Decoder {
     guard image.width * image.height <= PictureLimits.pixels,
       max(image.width, image.height) <= PictureLimits.longestSide
     else { throw Refusal(.tooManyPixels) }
-    if case .heif = kind, image.text("heif-compression") != "hevc" { throw Refusal(.notAccepted) }
+    // A container, in which a brand promises one coding and the file may have another.
+    let coding: String? =
+      switch kind {
+      case .heif: "hevc"
+      case .avif: "av1"
+      case .jpeg, .png, .webp, .gif: nil
+      }
+    if let coding, image.text("heif-compression") != coding { throw Refusal(.notAccepted) }
   }
 
   private static func encode(

@@ -9,12 +9,16 @@ enum PictureKind {
   case png
   case webp
   case heif
+  case avif
+  /// Of which the first frame is shown.
+  case gif
 
   /// Looks at the file.
   ///
   /// - Throws: `.notAccepted`, `.truncated`.
   /// - Source: ISO/IEC 10918-1 Annex B; PNG third edition, section 5; WebP container specification;
-  ///   ISO/IEC 14496-12 section 4.2 and 23008-12 section 10.
+  ///   ISO/IEC 14496-12 section 4.2 and 23008-12 section 10; AV1 Image File Format section 7;
+  ///   GIF89a, sections 17 to 27.
   init(_ bytes: [UInt8]) throws(Refusal) {
     let file = File(bytes: bytes)
     let isWhole: Bool
@@ -30,6 +34,12 @@ enum PictureKind {
     } else if file.has("ftyp", at: 4), Self.brands.contains(where: { file.has($0, at: 8) }) {
       self = .heif
       isWhole = file.isWholeHEIF
+    } else if file.has("ftypavif", at: 4) || file.has("ftypavis", at: 4) {
+      self = .avif
+      isWhole = file.isWholeHEIF
+    } else if file.has("GIF87a", at: 0) || file.has("GIF89a", at: 0) {
+      self = .gif
+      isWhole = file.hasGIFFrame
     } else {
       throw Refusal(.notAccepted)
     }
@@ -93,6 +103,41 @@ private struct File {
       if isEnd { return offset <= bytes.count }
     }
     return false
+  }
+
+  /// Whether all of the first frame is there; what follows is not shown.
+  var hasGIFFrame: Bool {
+    guard let flags = byte(10) else { return false }
+    var offset = 13 + Self.colours(flags)
+    while let kind = byte(offset) {
+      switch kind {
+      case 0x21:
+        guard let next = endOfBlocks(from: offset + 2) else { return false }
+        offset = next
+      case 0x2c:
+        guard let flags = byte(offset + 9) else { return false }
+        return endOfBlocks(from: offset + 11 + Self.colours(flags)) != nil
+      default: return true  // Damaged: for the decoder to say.
+      }
+    }
+    return false
+  }
+
+  /// Bytes of a table of colours.
+  private static func colours(_ flags: Int) -> Int { flags & 0x80 == 0 ? 0 : 3 << (flags & 7 + 1) }
+
+  /// Behind a chain of blocks, each with its length before it, of which the last one has none.
+  private func endOfBlocks(from start: Int) -> Int? {
+    var offset = start
+    while let length = byte(offset) {
+      offset += 1 + length
+      if length == 0 { return offset }
+    }
+    return nil
+  }
+
+  private func byte(_ offset: Int) -> Int? {
+    offset < bytes.count ? Int(bytes[offset]) : nil
   }
 
   /// Whether its outermost boxes end where the file does.

@@ -103,6 +103,8 @@ class Reference:
         if any(self.resolved(parameter)["in"] == "path"
                for parameter in operation.get("parameters", [])):
             codes |= set(self.problems["withPath"])
+        if operation["operationId"].startswith("post"):
+            codes |= set(self.problems["ofPOST"])
         return codes
 
     def problem_fault(self, operation, answer):

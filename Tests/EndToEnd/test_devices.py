@@ -6,6 +6,7 @@ import unittest
 
 from cases import Case, in_parallel
 from asking import JSON
+from machine import wait_until
 
 
 def in_a_moment(story):
@@ -295,6 +296,18 @@ class Devices(Case):
         # Who shows nothing is to log in, as everybody who shows what is of no more use.
         self.expect(self.post("/v1/token/refresh", {}), 401, "refresh_token_invalid")
 
+    def test_an_app_chooses_with_whose_pages_the_cookie_is_sent(self):
+        wish = {"Dossier-Device": "cookie", "Origin": "https://app.example.com"}
+        self.addCleanup(self.site.set_app, device_cookie_same_site="strict")
+        for choice, attributes in [("strict", "SameSite=Strict"), ("lax", "SameSite=Lax"),
+                                   ("none", "SameSite=None; Partitioned")]:
+            self.site.set_app(device_cookie_same_site=choice)
+            answer = self.expect(self.post("/v1/login/anonymous", {}, headers=wish), 200)
+            self.assertTrue(answer.headers["Set-Cookie"].endswith("; Secure; " + attributes))
+            # Whatever is chosen, the page's origin must be one that may.
+            evil = {**self.cookie(answer), "Origin": "https://evil.example.com"}
+            self.expect(self.post("/v1/token/refresh", {}, headers=evil), 403, "origin_forbidden")
+
     @staticmethod
     def cookie(answer):
         return {"Cookie": "x=1; " + answer.headers["Set-Cookie"].split(";")[0]}
@@ -442,7 +455,14 @@ class Devices(Case):
         answer = self.expect(self.site.request("OPTIONS", "/v1/me", headers=ask), 204)
         self.assertEqual(answer.headers["Access-Control-Allow-Origin"], ask["Origin"])
         self.assertIn("PATCH", answer.headers["Access-Control-Allow-Methods"])
-        self.assertIn("If-Match", answer.headers["Access-Control-Allow-Headers"])
+        allowed = answer.headers["Access-Control-Allow-Headers"].lower().split(", ")
+        # What clients, libraries and tools for tracing send.
+        for name in ["authorization", "content-type", "if-match", "dossier-app", "dossier-device",
+                     "x-requested-with", "cache-control", "traceparent", "sentry-trace"]:
+            self.assertIn(name, allowed)
+        exposed = answer.headers["Access-Control-Expose-Headers"].split(", ")
+        for name in ["ETag", "Link", "RateLimit", "RateLimit-Policy", "Retry-After"]:
+            self.assertIn(name, exposed)
         ask["Origin"] = "https://evil.example.com"
         answer = self.expect(self.site.request("OPTIONS", "/v1/me", headers=ask), 204)
         self.assertNotIn("Access-Control-Allow-Origin", answer.headers)
@@ -451,6 +471,26 @@ class Devices(Case):
     def setUpClass(cls):
         super().setUpClass()
         cls.site.set_app(allowed_origins=["https://app.example.com"])
+
+
+class Preflights(Case):
+    # Seconds for which what is known of apps is taken for true.
+    SETTINGS = {"DOSSIER_APP_AGE": "1"}
+
+    def test_a_page_that_only_asks_beforehand_is_let_in_when_its_origin_is_added(self):
+        ask = {"Access-Control-Request-Method": "PATCH", "Origin": "https://new.example.com"}
+
+        def allowed():
+            answer = self.expect(self.site.request("OPTIONS", "/v1/me", headers=ask), 204)
+            return answer.headers["Access-Control-Allow-Origin"]
+
+        # Of both workers.
+        self.assertEqual({allowed() for _ in range(8)}, {None})
+        self.site.set_app(allowed_origins=[ask["Origin"]])
+        # Nothing but preflights from here on.
+        wait_until(lambda: {allowed() for _ in range(8)} == {ask["Origin"]}, what="permission")
+        self.site.set_app(allowed_origins=[])
+        wait_until(lambda: {allowed() for _ in range(8)} == {None}, what="its end")
 
 
 if __name__ == "__main__":

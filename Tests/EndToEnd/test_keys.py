@@ -6,6 +6,8 @@ import json
 import signal
 import unittest
 
+import jwt
+
 from cases import Administration, in_parallel
 from machine import wait_until
 
@@ -75,6 +77,64 @@ class Rotation(Administration):
         self.assertEqual({answer.status for answer in answers}, {200})
         keys = self.site.dossier("key", "list", "--app", "busy")
         self.assertEqual([key["current"] for key in keys], [True] + [False] * 7)
+
+
+class PublicKeys(Administration):
+    """What a back end does that verifies tokens by itself, with a library that it would use."""
+
+    def keys_of(self, app):
+        return self.expect(self.site.get(f"/v1/apps/{app}/jwks.json"), 200)
+
+    def verified(self, token, app="default"):
+        url = f"http://127.0.0.1:{self.site.port}/v1/apps/{app}/jwks.json"
+        key = jwt.PyJWKClient(url).get_signing_key_from_jwt(token)
+        return jwt.decode(token, key.key, algorithms=["ES256"], issuer="http://127.0.0.1:8080")
+
+    def test_a_back_end_verifies_tokens_by_itself(self):
+        grant = self.site.login()
+        answer = self.keys_of("default")
+        self.assertEqual(answer.headers["Content-Type"], "application/json")
+        self.assertEqual(answer.headers["Cache-Control"], "public, max-age=30")
+        key, = answer.json["keys"]
+        self.assertEqual(set(key), {"kty", "crv", "x", "y", "kid", "alg", "use"})
+        claims = self.verified(grant["access_token"])
+        self.assertEqual(claims["sub"], grant["user_id"])
+        # What was changed in it is found.
+        head, body, signature = grant["access_token"].split(".")
+        other = json.loads(base64.urlsafe_b64decode(body + "=="))
+        other["sub"] = "0" * 24
+        body = base64.urlsafe_b64encode(json.dumps(other).encode()).rstrip(b"=").decode()
+        with self.assertRaises(jwt.InvalidSignatureError):
+            self.verified(f"{head}.{body}.{signature}")
+        # That the session has ended is what it does not see.
+        self.expect(self.post("/v1/logout", token=grant["access_token"]), 204)
+        self.expect(self.me(grant), 401, "session_ended")
+        self.assertEqual(self.verified(grant["access_token"])["sub"], grant["user_id"])
+
+    def test_each_app_has_keys_of_its_own(self):
+        shop = self.site.add_app("shop")
+        self.assertEqual(self.keys_of("shop").json, {"keys": []})
+        grant = self.expect(self.post("/v1/login/anonymous", {}, headers=shop), 200).json
+        self.verified(grant["access_token"], "shop")
+        self.site.login()
+        with self.assertRaises(jwt.PyJWKClientError):
+            self.verified(grant["access_token"])
+        self.expect(self.site.get("/v1/apps/nobody/jwks.json"), 404, "app_not_found")
+        # The path where clients of OpenID Connect look is not taken by keys that they cannot use.
+        self.expect(self.site.get("/.well-known/jwks.json"), 404)
+
+    def test_a_key_is_there_before_it_signs_and_operators_see_it(self):
+        self.site.login()
+        new = self.site.dossier("key", "rotate")[0]
+        shown = [key["kid"] for key in self.keys_of("default").json["keys"]]
+        self.assertEqual((shown[0], len(shown)), (new["id"], 2))
+        key = self.site.client("--operator")["key"]
+        listed = self.expect(self.site.get("/v1/keys", token=key), 200).json
+        self.assertEqual([k["public_key"] for k in listed],
+                         self.keys_of("default").json["keys"])
+        # One that verifies no more is no key for anybody.
+        self.site.sql("update signing_keys set retires_at = now() where retires_at is not null")
+        self.assertEqual([k["kid"] for k in self.keys_of("default").json["keys"]], [new["id"]])
 
 
 if __name__ == "__main__":

@@ -61,7 +61,8 @@ class Pictures(Case):
         path = self.expect(self.upload(png(10, 10)), 200).json["picture"]
         whole = png(600, 600)
         for file, status, code in [
-            (b"", 415, "picture_type"), (b"GIF89a" + b"x" * 100, 415, "picture_type"),
+            (b"", 415, "picture_type"), (b"GIF89a" + b"x" * 100, 422, "picture_damaged"),
+            (b"BM" + b"x" * 100, 415, "picture_type"),
             (b"<svg xmlns='http://www.w3.org/2000/svg'/>", 415, "picture_type"),
             (whole[:len(whole) // 2], 422, "picture_truncated"),
             (whole[:60] + b"xxxx" + whole[64:], 422, "picture_damaged"),
@@ -72,7 +73,7 @@ class Pictures(Case):
                 self.expect(self.upload(file), status, code)
                 self.assertEqual(self.shown(), path)
                 self.expect(self.site.get(path), 200)
-        refused = self.expect(self.upload(png(10, 10), "image/gif"), 415, "media_type")
+        refused = self.expect(self.upload(png(10, 10), "image/bmp"), 415, "media_type")
         self.assertNotIn("UTF-8", refused.json["detail"])
         # Clients that cannot tell send bytes of any kind.
         self.expect(self.upload(png(10, 10), "application/octet-stream"), 200)

@@ -67,6 +67,33 @@ class Properties(Case):
         # Another's changes are none of this one's.
         self.assertEqual(self.site.get(self.PATH + "/k", token=self.token).json["version"], 4)
 
+    def test_all_are_read_with_their_versions_on_request(self):
+        self.bulk("PUT", {"a": 1, "b": "x"})
+        self.put("a", 2)
+
+        def read(query="", **headers):
+            fields = {name.replace("_", "-"): text for name, text in headers.items()}
+            return self.site.get(self.PATH + query, headers=fields, token=self.token)
+
+        answer = self.expect(read("?versions=true"), 200)
+        self.assertEqual(answer.json, {
+            "a": {"value": 2, "version": 2}, "b": {"value": "x", "version": 1}})
+        self.assertEqual(read("?versions=false").json, {"a": 2, "b": "x"})
+        self.expect(read("?versions=yes"), 422, "invalid")
+        self.expect(read("?version=true"), 422, "invalid")
+        # One tag for the whole, which is another when anything is.
+        tags = [answer.headers["ETag"]]
+        self.assertEqual(self.all().headers["ETag"], tags[0])
+        for query in ["", "?versions=true"]:
+            self.expect(read(query, If_None_Match=tags[0]), 304)
+        changes = [lambda: self.put("a", 3), lambda: self.delete("a"), lambda: self.put("a", 3),
+                   lambda: self.site.request("DELETE", self.PATH, token=self.token)]
+        for change in changes:
+            self.expect(change(), 200)
+            tags.append(self.expect(read(If_None_Match=tags[-1]), 200).headers["ETag"])
+        self.assertEqual(len(set(tags)), 5)
+        self.expect(read(If_Match=tags[0]), 412, "version_moved")
+
     def test_a_conflict_tells_both_versions_unless_the_caller_says_what_to_keep(self):
         self.put("k", "one")
         self.put("k", "two")

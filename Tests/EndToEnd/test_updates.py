@@ -34,7 +34,7 @@ class Updates(Case):
             "$unset": {"box.x": ""}, "$set": {"box.y.z": True},
             "$mul": {"list.$[big].n": 10}}, array_filters=[{"big.n": {"$gt": 2}}]), 200)
         self.assertEqual(done.json, {
-            "matched_count": 1, "modified_count": 1, "upserted": False, "version": 2})
+            "outcome": "updated", "matched_count": 1, "modified_count": 1, "upserted": False, "version": 2})
         self.assertEqual(done.headers["ETag"], '"2"')
         self.assertEqual(self.stored().json, {
             "level": 3, "tags": ["a", "b"], "box": {"y": {"z": True}},
@@ -114,13 +114,16 @@ class Updates(Case):
     def test_a_filter_decides_and_an_upsert_makes_one(self):
         none = self.expect(self.update({"$set": {"a": 1}}), 200).json
         self.assertEqual((none["matched_count"], none["version"]), (0, 0))
+        self.assertEqual(none["outcome"], "no_document")
         self.expect(self.stored(), 404)
         made = self.expect(self.update(
             {"$set": {"a": 1}, "$setOnInsert": {"b": 2}}, filter={"c": 3}, upsert=True), 200).json
         self.assertEqual((made["matched_count"], made["upserted"], made["version"]), (0, True, 1))
+        self.assertEqual(made["outcome"], "created")
         self.assertEqual(self.stored().json, {"c": 3, "a": 1, "b": 2})
-        self.assertEqual(
-            self.update({"$inc": {"a": 1}}, filter={"a": {"$gte": 5}}).json["matched_count"], 0)
+        missed = self.update({"$inc": {"a": 1}}, filter={"a": {"$gte": 5}}).json
+        self.assertEqual((missed["matched_count"], missed["outcome"]), (0, "no_match"))
+        self.assertEqual(self.update({"$set": {"a": 1}}).json["outcome"], "unchanged")
         self.assertEqual(
             self.update({"$inc": {"a": 1}}, filter={"a": {"$in": [1, 2]}}).json["modified_count"], 1)
         stale = self.update({"$inc": {"a": 1}}, headers={"If-Match": '"1"'})

@@ -1,13 +1,14 @@
 """A page of another origin, in Chromium, by the client for web pages."""
 
 import pathlib
+import re
 import subprocess
 import tempfile
 import unittest
 
 from browser import Browser, Pages
 from cases import Case
-from machine import ROOT
+from machine import ROOT, wait_until
 
 WEB = ROOT / "deploy/web"
 PASSWORD = "correct horse battery"
@@ -271,6 +272,29 @@ class Web(Case):
                     [ada, ada])
                 self.quiet()
 
+    def test_a_page_of_another_site_has_the_cookie_where_the_app_says_so(self):
+        """`localhost` is another site than 127.0.0.1, whatever the ports are."""
+        abroad = self.pages.origin.replace("127.0.0.1", "localhost")
+        self.site.set_app(allowed_origins=[self.pages.origin, abroad])
+        self.addCleanup(self.site.set_app, allowed_origins=[self.pages.origin],
+                        device_cookie_same_site="strict")
+        for choice, keeps in [("strict", [True, False]), ("lax", [True, False]),
+                              ("none", [True, True])]:
+            self.site.set_app(device_cookie_same_site=choice)
+            for origin, is_kept in zip([self.pages.origin, abroad], keeps):
+                with self.subTest(choice, origin=origin):
+                    self.browser.open(f"{origin}/dossier.d.ts")
+                    user, found = self.run_script("""
+                        const user = await dossier.loginAnonymously();
+                        const now = Date.now();
+                        Date.now = () => now + 3600 * 1000;
+                        return [user, await dossier.profile().catch((error) => error)];
+                        """, device="cookie")
+                    if is_kept:
+                        self.assertEqual(found["id"], user)
+                    else:
+                        self.assertEqual(found["status"], 401)
+
     def test_who_is_logged_out_elsewhere_is_told_to_log_in(self):
         for device in ["secret", "cookie"]:
             with self.subTest(device):
@@ -339,8 +363,70 @@ class Web(Case):
         self.assertEqual(found["outcome"]["modified_count"], 1)
         self.assertIsNone(found["user"])
 
+    def test_the_page_of_the_readme_works_as_it_is_printed(self):
+        printed, = re.findall(r"```html\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+        self.assertIn("http://127.0.0.1:8080", printed)
+        with tempfile.TemporaryDirectory() as folder:
+            page = pathlib.Path(folder) / "mine.html"
+            page.write_text(printed.replace("http://127.0.0.1:8080", self.server))
+            pages = Pages(folder)
+            self.addCleanup(pages.stop)
+            self.site.set_app(allowed_origins=[pages.origin])
+            self.addCleanup(self.site.set_app, allowed_origins=[self.pages.origin])
+            self.browser.open(f"{pages.origin}/mine.html")
+            self.browser.wait(lambda: self.browser.find("body").text == "ada@example.com",
+                              "the address of the user")
+            self.quiet()
+
+    def test_codes_links_and_another_address(self):
+        self.site.set_app(email_code=True)
+        self.browser.open(f"{self.pages.origin}/dossier.d.ts")
+        asked = self.run_script("return dossier.requestCode('code@example.com');")
+        self.assertEqual(asked["expires_in"], 600)
+        wait_until(lambda: self.site.mails("code@example.com"), what="the code")
+        code = re.search(r"\d{4} \d{4}", self.site.mails("code@example.com")[0])[0]
+        refused, user, profile = self.run_script("""
+            const [asked, code] = given.slice(2);
+            const refused = await dossier.loginWithCode(asked, "0").catch((error) => error.code);
+            const user = await dossier.loginWithCode(asked, code);
+            return [refused, user, await dossier.profile()];
+            """, asked, code)
+        self.assertEqual((refused, profile["id"], profile["email"]),
+                         ("code_invalid", user, "code@example.com"))
+        # Another address, and back.
+        self.run_script("await dossier.changeEmail('new@example.com');")
+        token = self.site.mailed("new@example.com", "dna")
+        email = self.run_script("""
+            await dossier.confirmEmail(given[2]);
+            return (await dossier.profile()).email;
+            """, token)
+        self.assertEqual(email, "new@example.com")
+        token = self.site.mailed("code@example.com", "doa")
+        again = self.run_script("""
+            await dossier.restoreEmail(given[2], given[3]);
+            return dossier.login("code@example.com", given[3]);
+            """, token, PASSWORD)
+        self.assertEqual(again, user)
+        # A link that is followed where somebody has registered logs in there.
+        for device in ["secret", "cookie"]:
+            self.in_another_tab()
+            email = f"link-{device}@example.com"
+            made = self.run_script("""
+                const user = await dossier.register(...given.slice(2));
+                await dossier.logout();
+                return user;
+                """, email, PASSWORD, device=device)
+            token = self.site.mailed(email, "dct")
+            found = self.run_script("""
+                sessionStorage.setItem(Object.keys(sessionStorage)[0], "");
+                return [dossier.user, await dossier.confirm(given[2]),
+                  (await dossier.profile()).email_verified, await dossier.properties.versions()];
+                """, token, device=device)
+            self.assertEqual(found, [None, made, True, {}])
+
     def test_the_client_is_served_to_pages_of_any_origin(self):
-        for name, type_ in [("dossier.js", "text/javascript"), ("dossier.d.ts", "text/plain")]:
+        for name, type_ in [("dossier.js", "text/javascript"), ("dossier.d.ts", "text/plain"),
+                            ("dossier-session.js", "text/javascript")]:
             answer = self.site.get(f"/{name}")
             self.expect(answer, 200)
             self.assertEqual(answer.body, (WEB / name).read_bytes())

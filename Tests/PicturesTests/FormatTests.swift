@@ -5,7 +5,8 @@ import Testing
 @Suite struct FormatTests {
   @Test(arguments: [
     "small.jpg", "progressive.jpg", "small.png", "palette.png", "opaque.png", "small.webp",
-    "lossless.webp", "animated.webp", "animated.png", "small.heic",
+    "lossless.webp", "animated.webp", "animated.png", "small.heic", "small.avif", "small.gif",
+    "animated.gif",
   ])
   func `what is opaque becomes a JPEG of the same size`(_ name: String) async throws {
     let picture = try await upload(name).get()
@@ -40,6 +41,7 @@ import Testing
 
   @Test(arguments: [
     "private.jpg", "private.png", "private-alpha.png", "private.webp", "private.heic",
+    "private.avif",
   ])
   func `places, profiles and texts are gone`(_ name: String) async throws {
     let file = try await Studio.shared.value.file(name)

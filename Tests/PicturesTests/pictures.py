@@ -125,7 +125,8 @@ def make(folder, heif):
     frames = [quarters(64, 48), Image.new("RGB", (64, 48), (0, 0, 0))]
     frames[0].save("animated.webp", save_all=True, append_images=frames[1:], lossless=True)
     frames[0].save("animated.png", save_all=True, append_images=frames[1:])
-    picture.save("wrong.gif")
+    picture.save("small.gif")
+    frames[0].save("animated.gif", save_all=True, append_images=frames[1:])
     picture.save("wrong.bmp")
     picture.save("wrong.tiff")
     picture.save("wrong.pdf")
@@ -139,7 +140,8 @@ def make(folder, heif):
     subprocess.run([heif, "-q", "90", "small.png", "-o", "small.heic"], check=True, capture_output=True)
     subprocess.run([heif, "-q", "90", "private.jpg", "-o", "private.heic"], check=True, capture_output=True)
     subprocess.run([heif, "-q", "90", "alpha.png", "-o", "alpha.heic"], check=True, capture_output=True)
-    subprocess.run([heif, "-A", "small.png", "-o", "wrong.avif"], check=True, capture_output=True)
+    subprocess.run([heif, "-A", "small.png", "-o", "small.avif"], check=True, capture_output=True)
+    subprocess.run([heif, "-A", "private.jpg", "-o", "private.avif"], check=True, capture_output=True)
 
 
 def nearest(pixel):

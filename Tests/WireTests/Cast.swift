@@ -144,25 +144,49 @@ import Wiring
   /// Lets a member be the user of the scenario.
   func become(_ person: Person) { user = person }
 
+  /// Has a member with a confirmed address ask for another; the token that was mailed there.
+  func newAddress(_ email: String) async throws -> String {
+    become(try await member("from-\(email)"))
+    let token = try await mailed("dct", to: user.email)
+    try await expect(204, asUser(.post, "/v1/confirm", #"{"token":"\#(token)"}"#))
+    try await expect(202, asUser(.post, "/v1/me/email", #"{"email":"\#(email)"}"#))
+    return try await mailed("dna", to: "To: \(email)")
+  }
+
+  /// The newest code that was mailed to an address.
+  func mailedCode(to address: String) async throws -> String {
+    try await waitedFor(address) { text in
+      text.firstMatch(of: /\d{4} \d{4}/).map { String($0.output) }
+    }
+  }
+
   /// The newest token of a kind that was mailed to an address, when it has been.
   func mailed(_ kind: String, to address: String) async throws -> String {
+    try await waitedFor(address) { text in
+      text.firstRange(of: "\(kind)_").map { start in
+        String(
+          text[start.lowerBound...].prefix { $0.isLetter || $0.isNumber || $0 == "_" || $0 == "-" }
+        )
+      }
+    }
+  }
+
+  private func waitedFor(
+    _ address: String,
+    _ find: (String) -> String?
+  ) async throws -> String {
     // Mail is sent beside the request. The time is a last resort against hanging.
     let deadline = EventLoop.now() + 600_000_000_000
     while EventLoop.now() < deadline {
-      if let token = try find(kind, to: address) { return token }
+      if let found = try mails(to: address).compactMap(find).first { return found }
       await EventLoop.sleep(for: .milliseconds(5))
     }
     throw NoMail(address: address)
   }
 
-  private func find(_ kind: String, to address: String) throws -> String? {
-    for text in try world.readMails().reversed() {
-      guard text.contains(address), let start = text.firstRange(of: "\(kind)_") else { continue }
-      return String(
-        text[start.lowerBound...].prefix { $0.isLetter || $0.isNumber || $0 == "_" || $0 == "-" }
-      )
-    }
-    return nil
+  /// What was mailed to an address, the newest first.
+  private func mails(to address: String) throws -> [String] {
+    try world.readMails().reversed().filter { $0.contains(address) }
   }
 
   struct NoMail: Error { let address: String }

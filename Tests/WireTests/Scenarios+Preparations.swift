@@ -20,6 +20,15 @@ extension Scenario {
     return try await apiKey($0)
   }
 
+  /// An app that mails codes to log in by.
+  static let withCodes: Preparation = {
+    let body = #"{"settings":{"email_code":true}}"#
+    var question = $0.asOperator(.patch, "/v1/apps/\($0.app)", body)
+    question.fields[.contentType] = MediaType.mergePatch.rawValue
+    try await $0.expect(200, question)
+    return [:]
+  }
+
   /// The property `volume`.
   static let property: Preparation = {
     let body = #"{"value":0.5}"#

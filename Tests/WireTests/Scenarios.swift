@@ -30,6 +30,14 @@ extension Scenario {
       try await $0.expect(201, $0.asOperator(.post, "/v1/issuers", issuer))
       return ["token": token()]
     },
+    Scenario("POST /v1/login/code/request", 202, #"{"email":"ada@example.com"}"#, withCodes),
+    Scenario("POST /v1/login/code", 200, #"{"request":"$request","code":"$mailed"}"#) {
+      _ = try await withCodes($0)
+      let email = "code-\($0.app)@example.com"
+      let body = #"{"email":"\#(email)"}"#
+      let asked = try await $0.expect(202, $0.question(.post, "/v1/login/code/request", body))
+      return ["request": try asked.string("request"), "mailed": try await $0.mailedCode(to: email)]
+    },
     Scenario("POST /v1/login/api-key", 200, #"{"key":"$secret"}"#, apiKey),
     Scenario("POST /v1/reauthenticate", 200, #"{"provider":"api-key","key":"$secret"}"#, apiKey),
     Scenario("POST /v1/token/refresh", 200, #"{"refresh_token":"$refresh"}"#),
@@ -77,6 +85,7 @@ extension Scenario {
       return [:]
     },
     Scenario("GET /v1/me/audit", 200),
+    Scenario("GET /v1/apps/{app}/jwks.json", 200),
     Scenario("GET /v1/pictures/{picture}", 200, pictured),
   ]
 
@@ -86,6 +95,19 @@ extension Scenario {
       200,
       #"{"provider":"password","email":"link@example.com","password":"\#(password)"}"#
     ),
+    Scenario("POST /v1/me/email", 202, #"{"email":"other@example.com"}"#) {
+      $0.become(try await $0.member("mover@example.com"))
+      return [:]
+    },
+    Scenario("POST /v1/me/email/confirm", 204, #"{"token":"$token"}"#) {
+      ["token": try await $0.newAddress("to-\($0.app)@example.com")]
+    },
+    Scenario("POST /v1/email/restore", 204, #"{"token":"$token","password":"\#(password) 2"}"#) {
+      let token = try await $0.newAddress("away-\($0.app)@example.com")
+      let proof = $0.asUser(.post, "/v1/me/email/confirm", #"{"token":"\#(token)"}"#)
+      try await $0.expect(204, proof)
+      return ["token": try await $0.mailed("doa", to: $0.user.email)]
+    },
     Scenario("GET /v1/me/api-keys", 200),
     Scenario("POST /v1/me/api-keys", 201, #"{"name":"laptop"}"#),
     Scenario("PATCH /v1/me/api-keys/{identity}", 204, #"{"disabled":true}"#, apiKey),

@@ -24,7 +24,8 @@ export class Dossier {
    * @param url where Dossier answers
    * @param options `app` where the host name does not tell it. `device` "secret" keeps what lets users
    *   in in localStorage; "cookie" keeps it in a cookie that no script can read, for pages of the
-   *   server's own site, and access tokens in the page alone.
+   *   server's own site or as the app's device_cookie_same_site says, and access tokens in the page
+   *   alone.
    */
   constructor(url: string, options?: { app?: string; device?: "secret" | "cookie" });
 
@@ -42,19 +43,30 @@ export class Dossier {
   loginWithToken(token: string): Promise<string>;
   /** By an API key of the user. */
   loginWithKey(key: string): Promise<string>;
+  /** Has a code mailed to log in by, or to sign up; what is answered goes to `loginWithCode`. */
+  requestCode(email: string): Promise<{ request: string; expires_in: number }>;
+  loginWithCode(asked: { request: string }, code: string): Promise<string>;
 
   /** Has a mail sent with a token that confirms the address. */
   requestConfirmation(email: string): Promise<void>;
   /**
    * Confirms an address by the token of a mail. Without a password the user is that of this page, which
-   * has logged in by its password; with one, a page of an anonymous user has to log in afterwards.
+   * has logged in by its password; or, where nobody is logged in, one who was in this browser before
+   * and is logged in by that. With one, a page of an anonymous user has to log in afterwards. Answers
+   * the user of this page then.
    */
-  confirm(token: string, password?: string): Promise<void>;
+  confirm(token: string, password?: string): Promise<string | null>;
   /** Has a mail sent with a token that resets the password. */
   requestReset(email: string): Promise<void>;
   resetPassword(token: string, password: string): Promise<void>;
   /** Ends all sessions of the user, and its API keys; this page goes on in a new one. */
   changePassword(current: string, chosen: string): Promise<void>;
+  /** Has a mail sent to another address that makes it the user's; asks for a fresh proof. */
+  changeEmail(email: string): Promise<void>;
+  /** Makes another address the user's, by the token of that mail. */
+  confirmEmail(token: string): Promise<void>;
+  /** Gives the user its address back, by the token that was mailed there when it was changed. */
+  restoreEmail(token: string, password: string): Promise<void>;
   /** Shows anew who calls, after an error with the code "reauthentication_required", in a new session. */
   reauthenticate(evidence: Evidence): Promise<void>;
 
@@ -80,7 +92,7 @@ export class Dossier {
   profile(): Promise<Profile>;
   /** Null removes a member. */
   changeProfile(changes: Partial<Profile>, options?: { version?: number }): Promise<Profile>;
-  /** JPEG, PNG, WebP or HEIF, by the type of the Blob. */
+  /** JPEG, PNG, WebP, HEIF, AVIF or GIF, by the type of the Blob. */
   setPicture(file: Blob): Promise<Profile>;
   removePicture(): Promise<void>;
   /** Where the picture of a profile, or of a user of the device, is shown. */
@@ -111,7 +123,7 @@ interface CustomData extends Metadata {
   update(
     update: object,
     more?: { array_filters?: object[]; filter?: object; upsert?: boolean },
-  ): Promise<{ matched_count: number; modified_count: number; upserted: boolean; version: number }>;
+  ): Promise<UpdateOutcome>;
 }
 
 /**
@@ -121,12 +133,22 @@ interface CustomData extends Metadata {
  */
 interface Properties {
   all(): Promise<Record<string, PropertyValue>>;
+  versions(): Promise<Record<string, { value: PropertyValue; version: number }>>;
   get(key: string): Promise<Property>;
   set(key: string, value: PropertyValue, options?: PropertyOptions): Promise<Property>;
   remove(key: string, options?: PropertyOptions): Promise<void>;
   /** Null removes a property. Answers all of them. */
   merge(changes: Record<string, PropertyValue | null>): Promise<Record<string, PropertyValue>>;
 }
+
+/** What became of an update: in a word, and as MongoDB counts. */
+export type UpdateOutcome = {
+  outcome: "created" | "updated" | "unchanged" | "no_match" | "no_document";
+  matched_count: number;
+  modified_count: number;
+  upserted: boolean;
+  version: number;
+};
 
 export type PropertyValue = string | number | boolean;
 export type Property = { key: string; value: PropertyValue; version: number };

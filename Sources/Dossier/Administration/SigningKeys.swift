@@ -89,6 +89,7 @@ package struct SigningKeyInfo: RowDecodable {
   package let createdAt: Timestamp
   /// Until when it verifies; nil for the one that signs.
   package let retiresAt: Timestamp?
+  package let publicKey: PublicKey
 
   package init(from row: Row) throws(DatabaseError) {
     id = try row.text(0)
@@ -96,6 +97,7 @@ package struct SigningKeyInfo: RowDecodable {
     algorithm = try row.text(2)
     createdAt = try row.time(3)
     retiresAt = try row.time(ifAny: 4)
+    publicKey = PublicKey(id: id, point: try row.binary(5))
   }
 }
 
@@ -104,7 +106,7 @@ package enum SigningKeyQueries {
   static let list = Statement<Found<SigningKeyInfo>, String>(
     "signing_keys.list",
     """
-    select k.key_id, k.purpose, k.algorithm, k.created_at, k.retires_at
+    select k.key_id, k.purpose, k.algorithm, k.created_at, k.retires_at, k.public_key
     from apps a
     left join signing_keys k on k.app_id = a.app_id
       and (k.retires_at is null or k.retires_at > now())

@@ -53,7 +53,13 @@ extension Users {
     )
     guard let reader = readers.first else { throw .notFound }
     guard reader.user == user else { throw .emailTaken }
-    try await MailedToken(.reset, to: reader.email, of: user, context).queue()
+    try await MailedToken(
+      .reset,
+      to: reader.email,
+      of: user,
+      in: reader.language,
+      context
+    ).queue()
     try await administrator.transaction { transaction async throws(DatabaseError) in
       try await administrator.record(
         "password_reset_mail",

@@ -33,6 +33,13 @@ package enum SettingRule: Sendable {
   /// The name of a field of a document.
   case field
   case origins
+  /// The address of a web page, or nothing.
+  case page
+  /// One line of words of a mail.
+  case subject(of: MailKind)
+  case body(of: MailKind)
+  /// Words of mails by language.
+  case translations
 
   /// Reads a value as somebody types it: `null` for the default, JSON where it is JSON of the
   /// setting's type, any other text as it is; origins one beside the other.
@@ -45,8 +52,10 @@ package enum SettingRule: Sendable {
       switch self {
       case .flag: json.bool != nil
       case .number: json.number != nil
-      case .choice, .text, .address, .collection, .field: json.string != nil
+      case .choice, .text, .address, .collection, .field, .page, .subject, .body:
+        json.string != nil
       case .origins: json.array != nil
+      case .translations: json.object != nil
       }
     return isFit || json == .null ? json : .string(text)
   }
@@ -61,9 +70,13 @@ package enum SettingRule: Sendable {
     case .choice(let choices):
       value.string.map(choices.contains) == true
         ? nil : ("choice", "This setting is one of \(choices.joined(separator: ", ")).")
-    case .text(let limit):
-      value.string.map { (1...limit).contains($0.unicodeScalars.count) } == true
-        ? nil : ("length", "This setting is a text of 1 to \(limit) characters.")
+    case .text(let limit): Self.lengthFault(value, limit)
+    case .subject(let kind):
+      Self.lengthFault(value, Self.longestSubject)
+        ?? Self.templateFault(subject: value.string ?? "", text: "", kind)
+    case .body(let kind):
+      Self.lengthFault(value, Self.longestBody)
+        ?? Self.templateFault(subject: "", text: value.string ?? "", kind)
     case .address:
       value.string.map { MailAddress.fault(in: $0) == nil } == true
         ? nil : ("email", "This setting is an address of mail.")
@@ -75,7 +88,45 @@ package enum SettingRule: Sendable {
         ? nil : ("field", "This setting is a name of 1 to 100 characters without dots and dollars.")
     case .origins:
       AllowedOrigin.fault(in: value).map { ("origin", $0) }
+    case .page:
+      value.string.map(Self.isPage) == true
+        ? nil
+        : (
+          "page",
+          "This setting is the address of a page without a fragment (#), by https or of this "
+            + "machine, such as https://app.example.com/account, or empty."
+        )
+    case .translations: MailTranslations.fault(in: value).map { ("translation", $0) }
     }
+  }
+
+  /// In characters.
+  package static let longestSubject = 200
+  package static let longestBody = 20_000
+
+  private static func lengthFault(_ value: JSON, _ limit: Int) -> (String, String)? {
+    value.string.map { (1...limit).contains($0.unicodeScalars.count) } == true
+      ? nil : ("length", "This setting is a text of 1 to \(limit) characters.")
+  }
+
+  private static func templateFault(
+    subject: String,
+    text: String,
+    _ kind: MailKind
+  ) -> (String, String)? {
+    do throws(MailTemplateError) {
+      _ = try MailTemplate(subject: subject, text: text, names: kind.places)
+      return nil
+    } catch {
+      return ("template", "Nobody can be sent this: \(error).")
+    }
+  }
+
+  private static func isPage(_ text: String) -> Bool {
+    guard !text.isEmpty else { return true }
+    let starts = ["https://", "http://127.0.0.1", "http://localhost"]
+    return text.utf8.count <= 1_000 && starts.contains { text.hasPrefix($0) && text != "https://" }
+      && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "#") }
   }
 
   private static func isCollection(_ text: String) -> Bool {

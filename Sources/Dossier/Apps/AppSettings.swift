@@ -19,6 +19,8 @@ package final class AppSettings: Sendable {
   package let proofLifetime: Duration
   package let allowsSwitching: Bool
   private let allowedOrigins: [String]
+  /// `strict`, `lax` or `none`.
+  package let deviceCookieSameSite: String
   package let failuresPerIdentifier: Int
   package let failuresPerIdentifierHourly: Int
   package let failuresPerAddress: Int
@@ -36,12 +38,10 @@ package final class AppSettings: Sendable {
   package let appServicesUserField: String
   package let mailFrom: String
   package let mailFromName: String
-  let confirmationMail: AppMail
-  let resetMail: AppMail
-  /// To who has proved an address that somebody else has named as its own.
-  let takenMail: AppMail
-  /// To the owner of an account, when a way in has changed.
-  let changeMail: AppMail
+  /// Where links of mails lead to; empty for nowhere.
+  let mailPage: String
+  private let translations: MailTranslations
+  private let mails: [MailKind: AppMail]
 
   private let chosen: JSONObject
 
@@ -55,7 +55,8 @@ package final class AppSettings: Sendable {
     chosen = read.chosen
     var open: Set<WayIn> = []
     for way in WayIn.allCases {
-      let isOpen = read.flag(way.rawValue, true, "whether users may come \(way.meaning)")
+      let meaning = "whether users may come \(way.meaning)"
+      let isOpen = read.flag(way.rawValue, way != .emailCode, meaning)
       if isOpen { open.insert(way) }
     }
     openWays = open
@@ -118,6 +119,12 @@ package final class AppSettings: Sendable {
     allowedOrigins = read.origins(
       "allowed_origins",
       "origins of web pages that may call, such as https://app.example.com"
+    )
+    deviceCookieSameSite = read.choice(
+      "device_cookie_same_site",
+      ["strict", "lax", "none"],
+      "whose pages the cookie of a device is sent with: strict for pages of the same site, lax also "
+        + "where a link leads here, none for pages of any site that allowed_origins names"
     )
     failuresPerIdentifier = read.number(
       "failures_per_identifier",
@@ -207,36 +214,33 @@ package final class AppSettings: Sendable {
       "address that mail comes from"
     )
     mailFromName = read.text("mail_from_name", .text(100), "Dossier", "name beside it")
-    confirmationMail = read.mail(
-      "confirm",
-      "Confirm your address",
-      "Hello,\n\nto confirm {{email}}, use this code within a day:\n\n{{token}}\n\nIf it was not "
-        + "you who asked for it, nothing needs to be done.\n",
-      "mail that confirms an address; {{token}} {{email}} {{app}} are filled in"
+    mailPage = read.text(
+      "mail_page",
+      .page,
+      "",
+      "the page of the app that links of mails lead to, such as https://app.example.com/account; the "
+        + "token is in its fragment: #confirm=…, #reset=…, #email=… or #restore=…; empty for none, "
+        + "and then {{link}} is the bare token"
     )
-    resetMail = read.mail(
-      "reset",
-      "Choose a new password",
-      "Hello,\n\nto choose a new password for {{email}}, use this code within an hour:\n\n"
-        + "{{token}}\n\nIf it was not you who asked for it, nothing needs to be done.\n",
-      "mail that resets a password; {{token}} {{email}} {{app}} are filled in"
+    translations = read.translations(
+      "mail_translations",
+      "words of mails in other languages, for users with such a locale: "
+        + "{\"de\": {\"reset_subject\": …, \"reset_text\": …}}"
     )
-    takenMail = read.mail(
-      "taken",
-      "You already have an account",
-      "Hello,\n\nsomebody has just registered with {{email}}, which already has an account. If it "
-        + "was you, log in with the password that you chose then, or ask for a new one.\n\nIf it "
-        + "was not you, nothing needs to be done: nobody has got into your account.\n",
-      "mail to who has confirmed an address when somebody registers, links or confirms it again; "
-        + "{{email}} {{app}} are filled in"
-    )
-    changeMail = read.mail(
-      "change",
-      "Your account has changed",
-      "Hello,\n\n{{change}}\n\nIf it was you who did this, nothing needs to be done. If it was not: "
-        + "{{advice}}\n",
-      "mail to the confirmed address when what logs the user in has changed; {{change}} {{advice}} "
-        + "{{email}} {{app}} are filled in"
+    var mails: [MailKind: AppMail] = [:]
+    for kind in MailKind.allCases { mails[kind] = read.mail(kind) }
+    self.mails = mails
+  }
+
+  /// The words of a mail in the language of its reader.
+  func words(of kind: MailKind, in language: String?) -> AppMail {
+    let usual = mails[kind]
+    func words(_ part: String) -> String? {
+      translations.words("\(kind.rawValue)_\(part)", in: language)
+    }
+    return AppMail(
+      subject: words("subject") ?? usual?.subject ?? "",
+      text: words("text") ?? usual?.text ?? ""
     )
   }
 
@@ -272,6 +276,8 @@ package enum WayIn: String, CaseIterable, Sendable {
   case password
   case jwt
   case apiKey = "api_key"
+  /// The one that is closed until it is opened: it came later than apps.
+  case emailCode = "email_code"
 
   fileprivate var meaning: String {
     switch self {
@@ -279,6 +285,7 @@ package enum WayIn: String, CaseIterable, Sendable {
     case .password: "with email address and password"
     case .jwt: "with a token of one of the app's issuers"
     case .apiKey: "with an API key"
+    case .emailCode: "with a code that is mailed to them"
     }
   }
 }

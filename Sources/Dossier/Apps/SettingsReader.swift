@@ -76,16 +76,26 @@ struct SettingsReader {
   }
 
   /// The two settings of a mail.
-  mutating func mail(
-    _ name: String,
-    _ subject: String,
-    _ text: String,
-    _ meaning: String
-  ) -> AppMail {
-    AppMail(
-      subject: self.text("\(name)_subject", .text(200), subject, meaning),
-      text: self.text("\(name)_text", .text(20_000), text, meaning)
+  mutating func mail(_ kind: MailKind) -> AppMail {
+    let places = kind.places.sorted().map { "{{\($0)}}" }.joined(separator: " ")
+    return AppMail(
+      subject: text(
+        "\(kind.rawValue)_subject",
+        .subject(of: kind),
+        kind.usualSubject,
+        "subject of \(kind.meaning)"
+      ),
+      text: text(
+        "\(kind.rawValue)_text",
+        .body(of: kind),
+        kind.usualText,
+        "its text; \(places) are filled in"
+      )
     )
+  }
+
+  mutating func translations(_ name: String, _ meaning: String) -> MailTranslations {
+    MailTranslations(take(name, .translations, [:], meaning) { $0 } ?? [:])
   }
 
   private mutating func take<Value>(

@@ -37,7 +37,7 @@ package enum Attempts {
       keys += own.compactMap(\.address)
       devices += own.compactMap(\.device)
     }
-    identifiers += keys.flatMap { [(.login, $0), (.mail, $0)] }
+    identifiers += keys.flatMap { [(.login, $0), (.code, $0), (.mail, $0)] }
     var networks = network.map { [$0] } ?? []
     if !identifiers.isEmpty {
       networks += try await store.read(AttemptLiftQueries.refused, app)

@@ -6,6 +6,8 @@ import Postgres
 enum AttemptPurpose: String, CaseIterable {
   /// Logins by an address, by its key.
   case login
+  /// Codes that were mailed to log in by, by the key of the address.
+  case code
   /// Passwords shown in a session, by the user.
   case password
   /// Mail to an address, by its key.

@@ -137,7 +137,8 @@ package enum IdentitiesQueries {
       delete from unconfirmed_emails e using gone g
       where e.user_id = g.user_id and g.provider = 'password'
     ), mail as (
-      delete from mail_tokens m using gone g where m.user_id = g.user_id and g.provider = 'password'
+      delete from mail_tokens m using gone g
+      where m.user_id = g.user_id and g.provider = 'password' and m.purpose <> 'restore'
     )
     update users u set version = u.version + 1, updated_at = now(),
       email = case when g.provider = 'password' then null else u.email end,

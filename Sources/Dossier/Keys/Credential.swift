@@ -15,6 +15,9 @@ struct Credential {
     case clientKey = "dck_"
     case confirmation = "dct_"
     case passwordReset = "dpr_"
+    case newAddress = "dna_"
+    case oldAddress = "doa_"
+    case emailCode = "dec_"
   }
 
   let kind: Kind
@@ -69,6 +72,11 @@ struct Credential {
 
   /// What the database keeps, where it need not make the credential again.
   func hash(_ key: MasterKey) -> BinaryBytes { BinaryBytes(key.hash(of: tagged, by: marker)) }
+
+  /// As `hash`, of it together with something short that its holder has to know besides.
+  func hash(with text: String, _ key: MasterKey) -> BinaryBytes {
+    BinaryBytes(key.hash(of: tagged + Array(text.utf8), by: marker))
+  }
 
   static func salt() -> [UInt8] { (0..<16).map { _ in UInt8.random(in: .min ... .max) } }
 

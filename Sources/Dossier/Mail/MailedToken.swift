@@ -9,18 +9,42 @@ struct MailedToken {
     case confirm
     /// Lets its reader choose a new password.
     case reset
+    /// Makes another address the user's.
+    case email
+    /// Gives an address back that was the user's.
+    case restore
 
-    var kind: Credential.Kind { self == .confirm ? .confirmation : .passwordReset }
-    var lifetime: Duration { self == .confirm ? .seconds(86_400) : .seconds(3_600) }
+    var kind: Credential.Kind {
+      switch self {
+      case .confirm: .confirmation
+      case .reset: .passwordReset
+      case .email: .newAddress
+      case .restore: .oldAddress
+      }
+    }
 
-    fileprivate func mail(of app: App) -> AppMail {
-      self == .confirm ? app.settings.confirmationMail : app.settings.resetMail
+    var lifetime: Duration {
+      switch self {
+      case .confirm, .email: .seconds(86_400)
+      case .reset: .seconds(3_600)
+      case .restore: .seconds(7 * 86_400)
+      }
+    }
+
+    fileprivate var mail: MailKind {
+      switch self {
+      case .confirm: .confirm
+      case .reset: .reset
+      case .email: .email
+      case .restore: .restore
+      }
     }
   }
 
   let purpose: Purpose
   let email: String
   let user: UserID
+  private let language: String?
   private let context: Context
   private let token: Credential
 
@@ -28,11 +52,19 @@ struct MailedToken {
   ///   - purpose: what it may be shown for.
   ///   - email: as it is stored of the user, never as somebody typed it who asks for mail.
   ///   - user: whom it is about.
+  ///   - language: of the user; nil when it has not said.
   ///   - context: of the request that asked for it.
-  init(_ purpose: Purpose, to email: String, of user: UserID, _ context: Context) {
+  init(
+    _ purpose: Purpose,
+    to email: String,
+    of user: UserID,
+    in language: String?,
+    _ context: Context
+  ) {
     self.purpose = purpose
     self.email = email
     self.user = user
+    self.language = language
     self.context = context
     token = Credential(purpose.kind, of: user)
   }
@@ -46,14 +78,26 @@ struct MailedToken {
   /// It counts beside those before it until the relay has taken its mail, and then takes their place
   /// (`OutboxQueries.sent`): whoever asks for mail that cannot be sent takes nobody's code away.
   @EventLoop func queue() async throws(Failure) {
-    let message: MailMessage
+    if let message { try await context.store.queue(message, with: self) }
+  }
+
+  /// As the other, in the transaction that gives reason to it.
+  @EventLoop func queue(in transaction: Transaction) async throws(DatabaseError) {
+    if let message { try await context.store.queue(message, with: self, in: transaction) }
+  }
+
+  @EventLoop private var message: MailMessage? {
+    let text = token.text(context.store.keys.master)
+    let page = context.app.settings.mailPage
+    let values = [
+      "token": text, "link": page.isEmpty ? text : "\(page)#\(purpose.rawValue)=\(text)",
+    ]
     do {
-      let values = ["token": token.text(context.store.keys.master)]
-      message = try purpose.mail(of: context.app).message(to: email, context.app, values)
+      return try AppMail.message(purpose.mail, to: email, in: language, context.app, values)
     } catch {
-      return context.store.mailer.lose("\(error)")
+      context.store.mailer.lose("\(error)")
+      return nil
     }
-    try await context.store.queue(message, with: self)
   }
 }
 

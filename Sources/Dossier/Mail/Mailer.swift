@@ -25,23 +25,24 @@ import Postgres
 }
 
 extension Store {
-  /// Queues a mail in a transaction.
+  /// Queues a mail in a transaction; it is of use for so long.
   func queue(
     _ message: MailMessage,
-    _ kind: QueuedMail.Kind,
+    _ kind: MailKind,
     of app: AppID,
+    for time: Duration = Outbox.patience,
     in transaction: Transaction
   ) async throws(DatabaseError) {
     guard mailer.isConfigured, let (mail, sealed) = sealed(message) else { return }
     hasQueuedMail = true
     let statement = OutboxQueries.add
-    _ = try await transaction.run(statement, mail.id, app, kind.rawValue, sealed, Outbox.patience)
+    _ = try await transaction.run(statement, mail.id, app, kind.rawValue, sealed, time)
   }
 
   /// Queues a mail that belongs to nothing else.
   func queue(
     _ message: MailMessage,
-    _ kind: QueuedMail.Kind,
+    _ kind: MailKind,
     of app: AppID
   ) async throws(Failure) {
     guard mailer.isConfigured, let (mail, sealed) = sealed(message) else { return }
@@ -54,6 +55,27 @@ extension Store {
     guard mailer.isConfigured, let (mail, sealed) = sealed(message) else { return }
     hasQueuedMail = true
     _ = try await write(
+      MailTokenQueries.write,
+      token.user,
+      token.purpose.rawValue,
+      token.hash,
+      token.email,
+      token.lifetime,
+      mail.id,
+      token.app,
+      sealed
+    )
+  }
+
+  /// As the other, in a transaction.
+  func queue(
+    _ message: MailMessage,
+    with token: MailedToken,
+    in transaction: Transaction
+  ) async throws(DatabaseError) {
+    guard mailer.isConfigured, let (mail, sealed) = sealed(message) else { return }
+    hasQueuedMail = true
+    _ = try await transaction.run(
       MailTokenQueries.write,
       token.user,
       token.purpose.rawValue,

@@ -32,7 +32,8 @@ package enum OutboxQueries {
   /// Removes a mail that the relay has taken, and with it the tokens that were written before the one
   /// that it carries.
   ///
-  /// Not sooner: while a mail waits, or never arrives, its reader has only the code before.
+  /// Not sooner: while a mail waits, or never arrives, its reader has only the code before. What gives
+  /// an address back stays: who changes it twice takes nothing from whom it was the first time.
   static let sent = Statement<NoRow, MailID>(
     "outbox.sent",
     """
@@ -42,6 +43,7 @@ package enum OutboxQueries {
     delete from mail_tokens old using mail_tokens new, sent
     where new.user_id = sent.user_id and new.purpose = sent.kind and new.token_hash = sent.token_hash
       and old.user_id = sent.user_id and old.purpose = sent.kind and old.expires_at < new.expires_at
+      and old.purpose <> 'restore'
     """
   )
 

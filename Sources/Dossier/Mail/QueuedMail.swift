@@ -8,14 +8,6 @@ package struct QueuedMail: Sendable {
   package let id: MailID
   let message: MailMessage
 
-  /// What it is about, for operators; of those that carry a token also its purpose.
-  package enum Kind: String, Sendable {
-    case confirm
-    case reset
-    case change
-    case taken
-  }
-
   /// One that is new.
   init(_ message: MailMessage) {
     id = MailID()

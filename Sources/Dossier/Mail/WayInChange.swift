@@ -64,6 +64,11 @@ struct WayInChange {
     "password_set",
     "A new password for your account was set by those who run the app."
   )
+  static let emailRestored = WayInChange(
+    "email_restore",
+    "This is the address of your account again, by a code that was mailed to it. A new password was "
+      + "chosen, and all else has ended that could log in."
+  )
   static let deleted = WayInChange(
     "user_delete",
     "Your account was deleted, with all its data.",
@@ -119,19 +124,19 @@ struct WayInChange {
     _ app: App?,
     _ store: Store
   ) async throws(DatabaseError) -> WayInNotice {
-    let email = try await transaction.run(WayInQueries.confirmedEmail, user).first
+    let reader = try await transaction.run(WayInQueries.confirmedEmail, user).first
     let advice =
       canReset
       ? "ask for a new password with this address. That ends all sessions and all API keys; then "
         + "look which identities your account has, and unlink those that you do not know."
       : "tell those who run \(app?.name ?? "the app"). You cannot take it back yourself."
-    return WayInNotice(email: email, change: words, advice: advice, app: app, store: store)
+    return WayInNotice(reader: reader, change: words, advice: advice, app: app, store: store)
   }
 }
 
 /// A mail that tells of a change, about to be queued; to nobody when no address is confirmed.
 struct WayInNotice {
-  fileprivate let email: String?
+  fileprivate let reader: ConfirmedEmail?
   fileprivate let change: String
   fileprivate let advice: String
   fileprivate let app: App?
@@ -139,10 +144,16 @@ struct WayInNotice {
 
   /// Queues it, in the transaction that makes the change.
   @EventLoop func queue(in transaction: Transaction) async throws(DatabaseError) {
-    guard let email, let app else { return }
+    guard let reader, let app else { return }
     let values = ["change": change, "advice": advice]
     do {
-      let message = try app.settings.changeMail.message(to: email, app, values)
+      let message = try AppMail.message(
+        .change,
+        to: reader.email,
+        in: reader.language,
+        app,
+        values
+      )
       try await store.queue(message, .change, of: app.id, in: transaction)
     } catch let error as DatabaseError {
       throw error
@@ -152,10 +163,21 @@ struct WayInNotice {
   }
 }
 
+/// The address that a user has proved, and the language of its mail.
+struct ConfirmedEmail: RowDecodable {
+  let email: String
+  let language: String?
+
+  init(from row: Row) throws(DatabaseError) {
+    email = try row.text(0)
+    language = row.text(ifAny: 1)
+  }
+}
+
 package enum WayInQueries {
-  static let confirmedEmail = Statement<String, UserID>(
+  static let confirmedEmail = Statement<ConfirmedEmail, UserID>(
     "ways_in.confirmed_email",
-    "select email from users where user_id = $1 and email_verified"
+    "select email, locale from users where user_id = $1 and email_verified and email is not null"
   )
 
   package static let all: [any PreparedStatement] = [confirmedEmail]

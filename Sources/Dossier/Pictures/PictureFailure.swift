@@ -2,7 +2,7 @@
 package enum PictureFailure: Error, Equatable {
   /// More bytes than `limit`; for 413.
   case tooLarge(limit: Int)
-  /// Neither JPEG, PNG, WebP nor HEIF with HEVC, by its first bytes; for 415.
+  /// Neither JPEG, PNG, WebP, GIF, AVIF nor HEIF with HEVC, by its first bytes; for 415.
   case notAccepted
   /// The file ends before its picture does; for 422, as are the next five.
   case truncated

@@ -1,3 +1,4 @@
+internal import Crypto
 import EventLoop
 import JSON
 import Postgres
@@ -14,6 +15,19 @@ package enum Properties {
     let rows = try await context.store.read(PropertyQueries.read, caller.user, caller.authority)
     guard !rows.isEmpty else { throw caller.gone }
     return rows.compactMap(\.property)
+  }
+
+  /// A number that is another whenever a property is: the same keys in the same versions have the
+  /// same values, as no version of a key comes back.
+  package static func state(of properties: [Property]) -> Int {
+    var hash = SHA256()
+    for property in properties {
+      hash.update(
+        data: Array("\(property.key.utf8.count):\(property.key)\(property.version);".utf8)
+      )
+    }
+    // As many bits as a number of JavaScript has.
+    return hash.finalize().prefix(6).reduce(0) { $0 << 8 | Int($1) }
   }
 
   /// Changes the caller's properties, all or nothing.

@@ -95,6 +95,32 @@ package enum HousekeepingQueries {
     """
   )
 
+  private static let emailCodes = Statement<Int>(
+    "housekeeping.email_codes",
+    """
+    with removed as (
+      delete from email_codes c using (
+        select app_id, code_id from email_codes where expires_at < now() limit 1000) old
+      where c.app_id = old.app_id and c.code_id = old.code_id returning 1
+    )
+    select count(*) from removed
+    """
+  )
+
+  private static let keptAnswers = Statement<Int>(
+    "housekeeping.kept_answers",
+    """
+    with removed as (
+      delete from kept_answers k using (
+        select app_id, owner, key_hash from kept_answers where expires_at < now() limit 1000) old
+      where k.app_id = old.app_id and k.owner = old.owner and k.key_hash = old.key_hash
+        and k.expires_at < now()
+      returning 1
+    )
+    select count(*) from removed
+    """
+  )
+
   /// Imports that nobody has gone on with for a month.
   private static let imports = Statement<Int>(
     "housekeeping.imports",
@@ -150,6 +176,8 @@ package enum HousekeepingQueries {
     """
   )
 
-  static let statements = [audit, sessions, attempts, mailTokens, imports, documentVersions]
+  static let statements = [
+    audit, sessions, attempts, mailTokens, emailCodes, keptAnswers, imports, documentVersions,
+  ]
   package static let all: [any PreparedStatement] = statements
 }

@@ -39,17 +39,23 @@ extension Emails {
   ///
   /// Who only reads the mail confirms the one claim that there is, and none of several. Somebody else
   /// may have made it: all ends but the password, and the first reset ends what came by that since.
+  ///
+  /// Where neither is shown, the secret of a device does on which the claimant has logged in before:
+  /// as outside of a session, and then the claimant is logged in there.
+  /// - Returns: who is to be logged in; nil for nobody.
   /// - Throws: `.invalidMailToken`, `.claimantUnproved` (the token stays good), `.emailTaken` when
   ///   another has proved the address meanwhile, `.tooManyAttempts`, `.unauthenticated`,
   ///   `.overloaded`, `.unavailable`.
+  @discardableResult
   @EventLoop package static func confirm(
     _ text: String,
     by claimant: Claimant,
     _ context: Context
-  ) async throws(Failure) {
+  ) async throws(Failure) -> Proof? {
     let token = try await ShownToken(text, for: [.confirm], context)
     var guarding: FailureGuard?
     var provider: String?
+    var isOnDevice = false
     if let caller = claimant.caller, caller.user == token.user {
       let found = try await context.store.read(
         SessionsQueries.provider,
@@ -68,6 +74,8 @@ extension Emails {
         throw .claimantUnproved
       }
       guarding = attempts
+    } else if claimant.caller == nil, try await Devices.know([token.user], context) {
+      isOnDevice = true
     } else if !claimant.isReader {
       throw .claimantUnproved
     }
@@ -94,9 +102,16 @@ extension Emails {
         _ = try await transaction.run(EmailQueries.markReader, token.user)
       }
     }
+    guard isOnDevice else { return nil }
+    return Proof(
+      of: token.user,
+      by: "email",
+      showing: token.claim.key,
+      on: try await Devices.admit(token.user, context)
+    )
   }
 
-  @EventLoop private static func endSessions(
+  @EventLoop static func endSessions(
     of user: UserID,
     _ reason: String,
     in transaction: Transaction,
@@ -112,7 +127,7 @@ extension Emails {
     )
   }
 
-  @EventLoop private static func endOtherWaysIn(
+  @EventLoop static func endOtherWaysIn(
     of user: UserID,
     in transaction: Transaction,
     _ context: Context
@@ -160,7 +175,7 @@ extension Emails {
     }
   }
 
-  @EventLoop private static func check(
+  @EventLoop static func check(
     _ password: String,
     of email: String?,
     _ context: Context
@@ -248,6 +263,33 @@ struct ShownToken {
     _ context: Context,
     _ body: @EventLoop (Bool, Transaction) async throws(DatabaseError) -> Void
   ) async throws(Failure) {
+    try await use(alone: isAlone, context) { (email, transaction) async throws(DatabaseError) in
+      let isFirst = try await Emails.prove(
+        email,
+        of: user,
+        in: context.app.id,
+        by: "anyone",
+        transaction
+      )
+      guard let isFirst else { return false }
+      if isFirst {
+        try await WayInChange.emailConfirmed.record(ofReader: user, in: transaction, context)
+      }
+      try await body(isFirst, transaction)
+      return true
+    }
+  }
+
+  /// Uses it up, and does `body` with its address in the same transaction, which says whether it was
+  /// of use.
+  ///
+  /// - Throws: `.invalidMailToken` when another was first, or `body` is false; `.claimantUnproved` when
+  ///   others claim the address who may not; `.emailTaken` when another user has it; `.unavailable`.
+  @EventLoop func use(
+    alone isAlone: Bool = false,
+    _ context: Context,
+    _ body: @EventLoop (String, Transaction) async throws(DatabaseError) -> Bool
+  ) async throws(Failure) {
     let isTaken: Bool
     var isContested = false
     do throws(Failure) {
@@ -270,20 +312,8 @@ struct ShownToken {
           context.app.id,
           left
         )
-        guard let email = taken.first,
-          let isFirst = try await Emails.prove(
-            email,
-            of: user,
-            in: context.app.id,
-            by: "anyone",
-            transaction
-          )
-        else { return false }
-        if isFirst {
-          try await WayInChange.emailConfirmed.record(ofReader: user, in: transaction, context)
-        }
-        try await body(isFirst, transaction)
-        return true
+        guard let email = taken.first else { return false }
+        return try await body(email, transaction)
       }
     } catch .identityTaken {
       throw .emailTaken

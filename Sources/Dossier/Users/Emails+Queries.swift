@@ -7,11 +7,13 @@ struct MailReader: RowDecodable {
   let email: String
   /// Whether the user has proved the address.
   let isHolder: Bool
+  let language: String?
 
   init(from row: Row) throws(DatabaseError) {
     user = UserID(trusted: try row.text(0))
     email = try row.text(1)
     isHolder = try row.bool(2)
+    language = row.text(ifAny: 3)
   }
 }
 
@@ -43,7 +45,7 @@ package enum EmailQueries {
     ), reader as (
       select user_id, true as is_holder from holder union all select user_id, false from claimant
     )
-    select u.user_id, u.email, r.is_holder from reader r join users u on u.user_id = r.user_id
+    select u.user_id, u.email, r.is_holder, u.locale from reader r join users u on u.user_id = r.user_id
     where u.email is not null
     """
   )

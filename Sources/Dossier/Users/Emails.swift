@@ -56,19 +56,19 @@ package enum Emails {
     guard context.store.mailer.isConfigured else { return }
     EventLoop.task {
       do throws(Failure) {
-        let readers = try await context.store.read(
-          EmailQueries.reader,
-          context.app.id,
-          address.key,
-          user,
-          context.device?.id,
-          context.device?.secret.hash(context.store.keys.master)
-        )
-        guard let reader = readers.first else { return }
+        guard let reader = try await reader(of: address.key, claimedBy: user, context) else {
+          return
+        }
         if purpose == .confirm, reader.isHolder {
-          try await queueTaken(to: reader.email, context)
+          try await queueTaken(to: reader, context)
         } else {
-          try await MailedToken(purpose, to: reader.email, of: reader.user, context).queue()
+          try await MailedToken(
+            purpose,
+            to: reader.email,
+            of: reader.user,
+            in: reader.language,
+            context
+          ).queue()
         }
       } catch {
         context.store.mailer.lose("\(error)")
@@ -76,14 +76,35 @@ package enum Emails {
     }
   }
 
+  /// Who has proved an address, else who claims it, as `EmailQueries.reader` finds it.
+  @EventLoop static func reader(
+    of key: String,
+    claimedBy user: UserID? = nil,
+    _ context: Context
+  ) async throws(Failure) -> MailReader? {
+    try await context.store.read(
+      EmailQueries.reader,
+      context.app.id,
+      key,
+      user,
+      context.device?.id,
+      context.device?.secret.hash(context.store.keys.master)
+    ).first
+  }
+
   /// Without a code: whoever named the address gets nothing by it.
-  @EventLoop private static func queueTaken(
-    to email: String,
+  @EventLoop static func queueTaken(
+    to reader: MailReader,
     _ context: Context
   ) async throws(Failure) {
     let message: MailMessage
     do {
-      message = try context.app.settings.takenMail.message(to: email, context.app)
+      message = try AppMail.message(
+        .taken,
+        to: reader.email,
+        in: reader.language,
+        context.app
+      )
     } catch {
       return context.store.mailer.lose("\(error)")
     }

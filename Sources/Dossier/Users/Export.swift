@@ -69,7 +69,7 @@ package enum ExportQueries {
   ///
   /// A test compares the tables that hold a user's rows with those that are read here. Mails are
   /// told to who has proved the address: to others, whether a code was mailed would tell whether the
-  /// address has an account.
+  /// address has an account. So is it with one that is mailed to a new address.
   /// - Parameter 3: whether app metadata is among it.
   static let everything = Statement<Export, UserID, Authority, Bool>(
     "export.everything",
@@ -89,7 +89,8 @@ package enum ExportQueries {
         from unconfirmed_emails t where t.user_id = c.user_id),
       'mails', (select coalesce(json_agg(json_build_object(
           'purpose', purpose, 'email', email, 'expires_at', expires_at)), '[]')
-        from mail_tokens t where t.user_id = c.user_id and c.email_verified),
+        from mail_tokens t
+        where t.user_id = c.user_id and c.email_verified and t.purpose <> 'email'),
       'password', (select json_build_object('changed_at', changed_at)
         from passwords t where t.user_id = c.user_id),
       'api_keys', (select coalesce(json_agg(json_build_object(

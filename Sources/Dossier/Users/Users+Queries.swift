@@ -125,12 +125,14 @@ package enum UsersQueries {
 /// Every statement of the domain, for the test that prepares them all.
 package enum AllQueries {
   package static let statements = [
-    AppsQueries.statements, KeyringQueries.all, CallerQueries.all, HousekeepingQueries.all,
+    AppsQueries.statements, KeyringQueries.all, PublicKeyQueries.statements, CallerQueries.all,
+    HousekeepingQueries.all,
     UnusedQueries.all, SessionsQueries.all, FreshProofQueries.all, AuditQueries.all,
     DevicesQueries.all, AttemptQueries.all, AttemptLiftQueries.all, UsersQueries.all,
     PasswordQueries.all,
     EmailAddressQueries.all, ClaimQueries.all, EmailQueries.all,
-    MailTokenQueries.all, OutboxQueries.all,
+    MailTokenQueries.all, EmailChangeQueries.all, EmailCodeQueries.all, KeptAnswerQueries.all,
+    OutboxQueries.all,
     IdentitiesQueries.all, BeginningQueries.all, SignedSessionQueries.all,
     IssuerQueries.all, APIKeyQueries.all, WayInQueries.all,
     ProfileQueries.all,

@@ -7,6 +7,7 @@ extension Operation {
     var all = Set(ProblemType.everywhere + route.access.problems + route.body.problems + refuses)
     if takes != nil || !query.isEmpty { all.insert(.invalid) }
     if !parameters.isEmpty { all.formUnion(ProblemType.path) }
+    if route.method == .post { all.formUnion(ProblemType.post) }
     switch versions {
     case .none, .tagged: break
     case .read: all.insert(.notFound)
@@ -21,6 +22,7 @@ extension Operation {
     let given = Set(
       ProblemType.everywhere + route.access.impliedProblems
         + (parameters.isEmpty ? [] : ProblemType.path)
+        + (route.method == .post ? ProblemType.post : [])
         + (route.body == .none ? [] : ProblemType.body)
         + (readsJSON ? ProblemType.json + [.invalid] : [])
     )
@@ -66,11 +68,18 @@ extension ProblemType {
     .jsonDuplicateKey, .jsonDepth, .jsonNumber,
   ]
   static let body: [ProblemType] = [.mediaType, .bodyTruncated]
+  /// Of any POST; which of them depends on whether its answers are kept.
+  static let post: [ProblemType] = [
+    .idempotencyKeyMalformed, .idempotencyKeyUnsupported, .idempotencyKeyReused,
+    .idempotencyKeyBusy,
+  ]
   /// Of any route whose path names something.
   static let path: [ProblemType] = [.pathMalformed, .notFound]
 
   /// Whether people need not be told of it at each route.
-  var isCommon: Bool { (Self.everywhere + Self.json + Self.body + [.pathMalformed]).contains(self) }
+  var isCommon: Bool {
+    (Self.everywhere + Self.json + Self.body + Self.post + [.pathMalformed]).contains(self)
+  }
 }
 
 extension Access {

@@ -115,6 +115,11 @@ struct QueryParameter: Sendable {
     says: "users leaves out what only programs and operators call",
     shape: .only("users")
   )
+  static let versions = QueryParameter(
+    name: "versions",
+    says: "whether each property comes with its version",
+    shape: .flag
+  )
   static let keep = QueryParameter(
     name: "keep",
     says: "what a property with another version does: new writes all the same, old leaves it",

@@ -24,10 +24,22 @@ extension Shape {
     members: AppSetting.all.map { ($0.name, shape(of: $0)) }
   ).named("Settings", "What an operator chooses for an app.")
 
-  static let settingsPatch = Shape.object(
-    optional: AppSetting.all.map { ($0.name, value(of: $0).orNull) },
-    isClosed: true
-  ).named("SettingsPatch", "Settings to change; null puts one back to its default.")
+  /// The same for programs, which need no words on each; those of mails are of one kind.
+  static let settingsInBrief: JSONObject = {
+    let others = AppSetting.all.filter { setting in
+      switch setting.rule {
+      case .subject, .body: false
+      default: true
+      }
+    }
+    var schema = Shape.object(optional: others.map { ($0.name, value(of: $0)) })
+      .saying("What an operator chooses for an app; /reference tells what each is.").schema
+    schema["patternProperties"] = ["_(subject|text)$": ["type": "string"]]
+    return schema
+  }()
+
+  static let settingsPatch = Shape.map(of: .any)
+    .named("SettingsPatch", "Members of Settings to change; null puts one back to its default.")
 
   private static func shape(of setting: AppSetting) -> Shape {
     value(of: setting).saying(setting.meaning)
@@ -39,7 +51,10 @@ extension Shape {
     case .number(let range): .integer(range)
     case .choice(let choices): .choice(choices)
     case .text(let limit): .text(1...limit)
-    case .address, .collection: .text
+    case .address, .collection, .page: .text
+    case .subject: .text(1...SettingRule.longestSubject)
+    case .body: .text(1...SettingRule.longestBody)
+    case .translations: .map(of: .map(of: .text))
     case .field: .text(1...100)
     case .origins: .list(of: .text, atMost: 100).like(["https://app.example.com"])
     }
@@ -59,9 +74,17 @@ extension Shape {
   static let signingKeys = Shape.list(
     of: .object([
       "id": .text, "purpose": .text, "algorithm": .text, "current": .flag, "created_at": .time,
-      "retires_at": .time.orNull,
+      "retires_at": .time.orNull, "public_key": .publicKey,
     ]).named("SigningKey", "A key that signs or verifies tokens, without its secret.")
   )
+
+  static let publicKey = Shape.object([
+    "kty": .only("EC"), "crv": .only("P-256"), "x": .text, "y": .text, "kid": .text,
+    "alg": .only("ES256"), "use": .only("sig"),
+  ]).named("PublicKey", "A JSON Web Key that verifies access tokens.")
+
+  static let publicKeys = Shape.object(["keys": .list(of: .publicKey)])
+    .named("PublicKeys", "A JSON Web Key Set.")
 
   static let issuers = Shape.list(
     of: .object([

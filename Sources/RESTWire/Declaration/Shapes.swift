@@ -35,6 +35,10 @@ extension Shape {
 
   // MARK: Logging in
 
+  static let codeRequest = Shape.object([
+    "request": .text.saying("to be sent with the code"),
+    "expires_in": .count.saying("seconds the code is good for"),
+  ]).named("CodeRequest", "What a code is good with.")
   static let address = Shape.text.like("ada@example.com")
   static let password = Shape.text.like("correct horse battery")
 
@@ -178,6 +182,12 @@ extension Shape {
   static let properties = Shape.map(of: .propertyValue, atMost: PropertySet.limit)
     .named("Properties", "Properties by key.")
 
+  static let propertiesOrVersions = Shape.either(
+    .properties,
+    .map(of: .object(["value": .propertyValue, "version": .count]), atMost: PropertySet.limit)
+      .named("VersionedProperties", "Properties by key, each with its version.")
+  )
+
   static let propertiesPatch = Shape.map(of: .propertyValue.orNull)
     .named("PropertiesPatch", "Properties to set by key; null removes one.")
 
@@ -186,6 +196,10 @@ extension Shape {
   ]).named("Property", "A property with its version.")
 
   static let updateOutcome = Shape.object([
+    "outcome": .choice(UpdateWord.allCases.map(\.rawValue)).saying(
+      "no_document when the user has none and upsert is not true, no_match when it has one that the "
+        + "filter does not fit"
+    ),
     "matched_count": .integer(0...1), "modified_count": .integer(0...1), "upserted": .flag,
     "version": .count,
   ]).named("UpdateOutcome", "What became of an update, as MongoDB counts.")

@@ -17,8 +17,8 @@ extension RESTWire {
         curl -s $B/v1/login/password -H "$JSON" \
           -d '{"email":"lovelace@example.com","password":"correct horse battery"}'
         """#,
-      operations: LoginResource.operations + ConfirmationResource.operations
-        + PasswordResource.operations
+      operations: LoginResource.operations + EmailResource.codes
+        + ConfirmationResource.operations + PasswordResource.operations
     ),
     Chapter(
       title: "Devices",
@@ -79,8 +79,10 @@ extension RESTWire {
         curl -s $B/v1/me/identities -H "$AUTH"
         curl -s $B/v1/me/sessions -H "$AUTH"
         curl -s $B/v1/me/audit -H "$AUTH"
+        curl -s $B/v1/apps/default/jwks.json
         """#,
-      operations: IdentityResource.operations + SessionResource.operations
+      operations: IdentityResource.operations + EmailResource.change
+        + SessionResource.operations + KeyResource.ofApps
     ),
     Chapter(
       title: "Operation",

@@ -110,6 +110,7 @@ extension OpenAPI {
       "withBody": codes(ProblemType.body),
       "withJSON": codes(ProblemType.json + [.invalid]),
       "withPath": codes(ProblemType.path),
+      "ofPOST": codes(ProblemType.post),
       "bySecurity": [
         "user": codes(Access.userProblems), "client": codes(Access.clientProblems),
         "operator": codes(Access.clientProblems), "device": codes(Access.deviceProblems),
@@ -134,7 +135,9 @@ extension OpenAPI {
   static func schemas(of chapters: [Chapter]) -> JSONObject {
     var schemas = JSONObject()
     for shape in shapes(of: chapters) {
-      if let name = shape.name { schemas[name] = .object(shape.schema) }
+      guard let name = shape.name else { continue }
+      let isSettings = name == Shape.settings.name
+      schemas[name] = .object(isSettings ? Shape.settingsInBrief : shape.schema)
     }
     return schemas
   }

@@ -118,6 +118,10 @@ enum OpenAPI {
         ),
       ]
     }
+    if operation.route.keepsAnswers {
+      let shape = Shape.text(0...257).saying("the same for the same request, which is done once")
+      all.append(components.parameter("once", "header", FieldName.idempotencyKey.text, shape))
+    }
     if operation.route.access == .open, operation.route.body != .none {
       let shape = Shape.text.saying("the secret of the device, or cookie")
       all.append(components.parameter("device", "header", FieldName.device.text, shape))

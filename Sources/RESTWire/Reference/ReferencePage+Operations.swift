@@ -122,7 +122,8 @@ extension Operation {
       case .none, .tagged: []
       case .read, .write, .conflict: [.ifMatch, .ifNoneMatch]
       }
-    return proof + device + (route.body == .none ? [] : [.contentType]) + conditions
+    let once: [FieldName] = route.keepsAnswers ? [.idempotencyKey] : []
+    return proof + device + (route.body == .none ? [] : [.contentType]) + conditions + once
   }
 }
 

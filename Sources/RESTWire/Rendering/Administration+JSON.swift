@@ -49,7 +49,7 @@ extension SigningKeyInfo {
     [
       "id": .string(id), "purpose": .string(purpose), "algorithm": .string(algorithm),
       "current": .bool(retiresAt == nil), "created_at": .string(createdAt.text),
-      "retires_at": JSON(retiresAt),
+      "retires_at": JSON(retiresAt), "public_key": publicKey.jwk,
     ]
   }
 }

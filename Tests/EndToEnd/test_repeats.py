@@ -1,0 +1,157 @@
+"""POSTs that come again with an Idempotency-Key: done once, answered alike."""
+
+import unittest
+
+from asking import JSON, MERGE
+from cases import Case, in_parallel
+
+
+class Repeats(Case):
+    def setUp(self):
+        self.grant = self.site.login()
+
+    def send(self, path, body, key, token=None, **headers):
+        fields = {name.replace("_", "-"): text for name, text in headers.items()}
+        return self.post(path, body, token=token or self.grant["access_token"],
+                         headers={"Idempotency-Key": key, **fields})
+
+    def make(self, name, key, **options):
+        return self.send("/v1/me/api-keys", {"name": name}, key, **options)
+
+    def keys(self):
+        return len(self.expect(self.me(self.grant, "/api-keys"), 200).json)
+
+    def test_the_same_request_is_done_once_and_answered_alike(self):
+        first = self.expect(self.make("laptop", '"8e03978e-40d5-43dd-bc93-6894a57f9324"'), 201)
+        self.assertNotIn("Idempotent-Replayed", first.headers)
+        # Most clients leave out the quotes.
+        for key in ['"8e03978e-40d5-43dd-bc93-6894a57f9324"', "8e03978e-40d5-43dd-bc93-6894a57f9324"]:
+            again = self.expect(self.make("laptop", key), 201)
+            self.assertEqual(again.body, first.body)
+            self.assertEqual(again.headers["Idempotent-Replayed"], "true")
+            for name in ["Content-Type", "Cache-Control", "Vary"]:
+                self.assertEqual(again.headers.get_all(name), first.headers.get_all(name))
+        self.assertEqual(self.keys(), 1)
+        self.expect(self.make("laptop", "another"), 201)
+        self.assertEqual(self.keys(), 2)
+        # What lets one in is not there to be read.
+        secret = first.json["key"]
+        self.assertEqual(self.site.sql(
+            f"select count(*) from kept_answers where position('{secret}' in "
+            f"encode(answer, 'escape')) > 0 or owner = '{self.grant['user_id']}' and answer is null"),
+            "0")
+
+    def test_another_request_with_the_key_is_refused(self):
+        self.expect(self.make("laptop", "k"), 201)
+        for answer in [self.make("desktop", "k"),
+                       self.send("/v1/me/custom-data/update", {"update": {}}, "k"),
+                       self.make("laptop", "k", If_Match='"1"')]:
+            self.assertIn(answer.status, [412, 422])
+        self.expect(self.make("desktop", "k"), 422, "idempotency_key_reused")
+        self.assertEqual(self.keys(), 1)
+
+    def test_a_key_is_its_caller_s_and_its_app_s(self):
+        first = self.expect(self.make("laptop", "k"), 201).json
+        other = self.site.login()
+        second = self.expect(self.make("laptop", "k", token=other["access_token"]), 201).json
+        self.assertNotEqual(first["key"], second["key"])
+        app = self.site.add_app("elsewhere")
+        user = self.expect(self.post("/v1/login/anonymous", {}, headers=app), 200).json
+        self.expect(self.make("laptop", "k", token=user["access_token"], **{"Dossier_App": "elsewhere"}), 201)
+        program = self.site.client("--operator")["key"]
+        made = [self.expect(self.send("/v1/users", {"email": f"{n}@example.com"}, "k",
+                                      token=program, Dossier_App=name), 201).json["id"]
+                for n, name in enumerate(["default", "elsewhere"])]
+        self.assertNotEqual(*made)
+
+    def test_programs_make_what_they_make_once(self):
+        program = self.site.client("--operator")["key"]
+        answers = [self.expect(self.send("/v1/users", {"email": "once@example.com"}, "import-7",
+                                         token=program), 201) for _ in range(3)]
+        self.assertEqual(len({answer.json["id"] for answer in answers}), 1)
+        self.assertEqual({answer.headers["Location"] for answer in answers},
+                         {answers[0].headers["Location"]})
+        answers = [self.expect(self.send("/v1/apps", {"name": "made-once"}, "app-7", token=program),
+                               201) for _ in range(2)]
+        self.assertEqual(answers[0].body, answers[1].body)
+
+    def test_what_was_refused_is_not_kept(self):
+        self.expect(self.make("", "k"), 422, "invalid")
+        self.expect(self.make("laptop", "k"), 201)
+        update = {"update": {"$inc": {"n": 1}}}
+        self.expect(self.site.request("PUT", "/v1/me/custom-data", {"n": 1}, JSON,
+                                      self.grant["access_token"]), 201)
+        stale = {"If_Match": '"7"'}
+        self.expect(self.send("/v1/me/custom-data/update", update, "u", **stale), 412)
+        right = {"If_Match": '"1"'}
+        for _ in range(2):
+            done = self.expect(self.send("/v1/me/custom-data/update", update, "u", **right), 200)
+            self.assertEqual((done.json["version"], done.headers["ETag"]), (2, '"2"'))
+        self.assertEqual(self.me(self.grant, "/custom-data").json, {"n": 2})
+
+    def test_one_of_many_at_once_is_carried_out(self):
+        answers = in_parallel(8, lambda _: self.make("laptop", "k"))
+        done = {answer.body for answer in answers if answer.status == 201}
+        self.assertEqual(len(done), 1)
+        for answer in answers:
+            if answer.status != 201:
+                self.expect(answer, 409, "idempotency_key_busy")
+        self.assertEqual({self.expect(self.make("laptop", "k"), 201).body}, done)
+        self.assertEqual(self.keys(), 1)
+
+    def test_a_day_is_the_end_of_it_and_a_dead_worker_s_request_may_begin_anew(self):
+        self.expect(self.make("laptop", "k"), 201)
+        self.assertEqual(self.site.sql(
+            "select round(extract(epoch from expires_at - now()) / 3600) from kept_answers "
+            f"where user_id = '{self.grant['user_id']}'"), "24")
+        mine = f"where user_id = '{self.grant['user_id']}'"
+        self.site.sql(f"update kept_answers set answer = null {mine}")
+        self.expect(self.make("laptop", "k"), 409, "idempotency_key_busy")
+        self.site.sql(f"update kept_answers set expires_at = now() {mine}")
+        self.expect(self.make("laptop", "k"), 201)
+        self.assertEqual(self.keys(), 2)
+
+    def test_who_may_not_ask_any_more_is_answered_nothing(self):
+        self.expect(self.make("laptop", "k"), 201)
+        self.expect(self.post("/v1/logout", token=self.grant["access_token"]), 204)
+        self.expect(self.make("laptop", "k"), 401, "session_ended")
+
+    def test_what_is_kept_goes_with_the_user(self):
+        self.expect(self.make("laptop", "k"), 201)
+        where = f"from kept_answers where owner = '{self.grant['user_id']}'"
+        self.assertEqual(self.site.sql(f"select count(*) {where}"), "1")
+        self.expect(self.site.request("DELETE", "/v1/me", token=self.grant["access_token"]), 204)
+        self.assertEqual(self.site.sql(f"select count(*) {where}"), "0")
+
+    def test_a_user_has_so_many(self):
+        self.expect(self.make("laptop", "k"), 201)
+        self.site.sql(
+            "insert into kept_answers (app_id, owner, user_id, key_hash, request_hash, expires_at) "
+            "select app_id, owner, user_id, sha256(n::text::bytea), 'x', now() + interval '1 day' "
+            "from kept_answers, generate_series(1, 999) n "
+            f"where owner = '{self.grant['user_id']}'")
+        refused = self.expect(self.make("laptop", "one-too-many"), 429, "too_many_requests")
+        self.assertEqual(refused.headers["Retry-After"], "3600")
+        self.expect(self.make("laptop", "k"), 201)
+        self.assertEqual(self.keys(), 1)
+
+    def test_answers_with_tokens_are_never_kept_and_keys_have_a_form(self):
+        fields = {"Idempotency-Key": "k"}
+        for path, body, token in [
+            ("/v1/login/anonymous", {}, None),
+            ("/v1/register", {"email": "a@example.com", "password": "correct horse"}, None),
+            ("/v1/token/refresh", {"refresh_token": self.grant["refresh_token"]}, None),
+            ("/v1/reauthenticate", {"provider": "password", "password": "x"}, self.grant),
+        ]:
+            answer = self.post(path, body, headers=fields, token=token and token["access_token"])
+            self.expect(answer, 400, "idempotency_key_unsupported")
+        for key in ['""', "a b", "x" * 256, '"open', "\u00fc".encode().decode("latin-1")]:
+            self.expect(self.make("laptop", key), 400, "idempotency_key_malformed")
+        # Other methods are what they are, however often they come.
+        self.expect(self.site.request("PATCH", "/v1/me/metadata", {"a": 1}, {**MERGE, **fields},
+                                      self.grant["access_token"]), 200)
+        self.assertEqual(self.keys(), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
