@@ -189,7 +189,7 @@ class Recorded(Recording):
             "error": "the token is of another app", "error_code": "UserAppDomainMismatch"})
 
     def test_an_access_token_that_has_expired(self):
-        self.site.set_app(self.name, access_token_seconds=60)
+        self.site.set_app(self.name, access_token_seconds=1)
         try:
             grant = self.login()
         finally:
