@@ -167,7 +167,7 @@ enum Provider: String, Sendable {
     case .anonymous: self = .anonymous
     case .jwt: self = .customToken
     case .apiKey: self = .apiKey
-    case .password, nil: self = .localUserpass
+    case .password, .emailCode, nil: self = .localUserpass
     }
   }
 
