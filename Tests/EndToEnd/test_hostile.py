@@ -214,7 +214,7 @@ def hostile(zeros):
         ("unset fields of each element", f'{{"a":[{",".join(["{}"] * 1_000)}]}}',
          update('{"$unset":' + members(900).replace('"k', '"a.$[].k') + "}"), None),
         ("put paths together for each element", f'{{"a":{array("{}", 600_000)}}}',
-         update('{"$unset":' + members(900).replace('"k', '"a.$[x].k')[:-1] + ',"a.$[].z":0}',
+         update('{"$unset":' + members(900).replace('"k', '"a.$[x].k')[:-1] + ',"a.$[].z":0}}',
                 ',"array_filters":[{"x":{"$exists":true}}]'), "update_refused"),
         ("lead nowhere", zeros,
          update('{"$unset":' + members(900).replace('"k', '"a.$[].x.k') + "}"), "update_refused"),
