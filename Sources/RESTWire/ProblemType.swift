@@ -180,7 +180,8 @@ enum ProblemType: String, CaseIterable, Sendable {
     case .filterInvalid: (.unprocessable, "The filter cannot be read.")
     case .pictureTruncated: (.unprocessable, "The file of the picture is not complete.")
     case .pictureDamaged: (.unprocessable, "The file of the picture is damaged.")
-    case .picturePixels: (.unprocessable, "The picture has too many pixels.")
+    case .picturePixels:
+      (.unprocessable, "The picture has too many pixels, or a side of more than 16,384.")
     case .pictureCost: (.unprocessable, "The picture takes too much time or memory to decode.")
     case .invalid: (.unprocessable, "The input breaks one or more rules.")
     case .schemaMismatch:

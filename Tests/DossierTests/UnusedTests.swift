@@ -90,9 +90,9 @@ import Testing
       """
       select coalesce(string_agg(conrelid::regclass::text, ' '), '') from pg_constraint
       where contype = 'f' and confrelid = 'users'::regclass
-        -- What follows from an identity, a password or a document, and how the user began.
+        -- What follows from an identity, a password or a document, copies of answers, and how the user began.
         and conrelid::regclass::text not in (
-          'beginnings', 'device_users', 'mail_tokens', 'search_values')
+          'beginnings', 'device_users', 'kept_answers', 'mail_tokens', 'search_values')
         and pg_get_functiondef('is_unused'::regproc) !~ ('\\m' || conrelid::regclass::text || '\\M')
       """
     )
