@@ -98,7 +98,8 @@ class Routes(Administration):
         self.assertEqual(len(after), len(before) + 1)
         self.assertEqual([key["current"] for key in after], [True] + [False] * len(before))
         self.assertEqual(
-            set(after[0]), {"id", "purpose", "algorithm", "current", "created_at", "retires_at"})
+            set(after[0]),
+            {"id", "purpose", "algorithm", "public_key", "current", "created_at", "retires_at"})
 
     def test_issuers(self):
         key = Key(self.site.folder, "routed")

@@ -130,7 +130,9 @@ class Silence(unittest.TestCase):
                     connection.connect(("127.0.0.1", port))
                 except TimeoutError:
                     break
-            site = self.deploy(settings=[("DOSSIER_LISTEN", f"127.0.0.1:{free_port()}")])
+            # One worker: a second has the next port, which may be taken.
+            site = self.deploy(
+                workers=1, settings=[("DOSSIER_LISTEN", f"127.0.0.1:{free_port()}")])
             upstream = site.folder / "upstream.conf"
             line = re.search("  server .*\n", upstream.read_text())[0]
             # As another host prints it.

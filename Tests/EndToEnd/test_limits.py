@@ -192,8 +192,14 @@ class Limits(Case):
         credentials = {**address, "password": "wrong horse"}
         self.expect(self.register("unproved@example.com"), 201)
         token = self.site.mailed("unproved@example.com", "dct")
+        self.site.set_app(email_code=True)
+        self.addCleanup(self.site.set_app, email_code=False)
+        asked = self.expect(self.post("/v1/login/code/request", address), 202).json["request"]
         bodies = {
             "/v1/login/anonymous": {}, "/v1/login/password": credentials,
+            "/v1/login/code/request": address,
+            "/v1/login/code": {"request": asked, "code": "0000 0000"},
+            "/v1/me/email": {"email": "another@example.com"},
             "/v1/register": {"email": "new@example.com", "password": "correct horse"},
             "/v1/confirm": {"token": token, "password": "wrong horse"},
             "/v1/confirm/request": address, "/v1/password/reset-request": address,
@@ -207,7 +213,7 @@ class Limits(Case):
         guarded = {path for path, item in paths.items() for method, operation in item.items()
                    if "too_many_attempts" in operation.get("x-problems", [])}
         self.assertEqual(guarded, bodies.keys())
-        of_users = {"/v1/me/identities", "/v1/reauthenticate", "/v1/password/change"}
+        of_users = {"/v1/me/email", "/v1/me/identities", "/v1/reauthenticate", "/v1/password/change"}
         for path, body in bodies.items():
             with self.subTest(path):
                 who = self.site.login() if path == "/v1/me/identities" else grant

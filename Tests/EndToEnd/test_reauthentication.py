@@ -66,8 +66,9 @@ class Reauthentication(IssuerCase):
                   if access.endswith("(fresh proof)")}
         ways_in = {(method, path) for method, path, access in self.routes()
                    if IDENTITIES in access}
-        # The body of a change has the password in it.
-        self.assertEqual(ways_in - asking, {("POST", "/v1/password/change")})
+        # The body has the password in it, or the token that was asked for with a fresh proof.
+        self.assertEqual(ways_in - asking, {
+            ("POST", "/v1/password/change"), ("POST", "/v1/me/email/confirm")})
         self.assertEqual(asking - ways_in, {("DELETE", "/v1/me")})
         grant = self.expect(self.register("asked@example.com"), 201).json
         self.grow_old(grant)

@@ -386,9 +386,9 @@ class Web(Case):
         wait_until(lambda: self.site.mails("code@example.com"), what="the code")
         code = re.search(r"\d{4} \d{4}", self.site.mails("code@example.com")[0])[0]
         refused, user, profile = self.run_script("""
-            const [asked, code] = given.slice(2);
+            const [asked, digits] = given.slice(2);
             const refused = await dossier.loginWithCode(asked, "0").catch((error) => error.code);
-            const user = await dossier.loginWithCode(asked, code);
+            const user = await dossier.loginWithCode(asked, digits);
             return [refused, user, await dossier.profile()];
             """, asked, code)
         self.assertEqual((refused, profile["id"], profile["email"]),
