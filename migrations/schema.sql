@@ -39,6 +39,33 @@ CREATE TYPE public.user_row AS (
 
 
 --
+-- Name: sessions; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.sessions (
+    user_id public.object_id NOT NULL,
+    session_id public.object_id NOT NULL,
+    app_id public.object_id NOT NULL,
+    device_id public.object_id NOT NULL,
+    client_id text COLLATE pg_catalog."C",
+    provider text NOT NULL COLLATE pg_catalog."C",
+    scope text NOT NULL COLLATE pg_catalog."C",
+    refresh_generation integer DEFAULT 1 NOT NULL,
+    refresh_salt bytea NOT NULL,
+    refreshed_at timestamp with time zone DEFAULT now() NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    ended_at timestamp with time zone,
+    end_reason text COLLATE pg_catalog."C",
+    address inet,
+    agent text,
+    authenticated_at timestamp with time zone DEFAULT now() NOT NULL,
+    key_id public.object_id,
+    style text DEFAULT 'native'::text NOT NULL COLLATE pg_catalog."C"
+);
+
+
+--
 -- Name: users; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -67,68 +94,32 @@ CREATE TABLE public.users (
 
 
 --
--- Name: user_row(public.users); Type: FUNCTION; Schema: public; Owner: -
---
-
-CREATE FUNCTION public.user_row(u public.users) RETURNS public.user_row
-    LANGUAGE sql STABLE PARALLEL SAFE
-    RETURN ROW((u).user_id, (u).app_id, (u).anonymous, (u).email, (u).email_verified, (u).name, (u).given_name, (u).family_name, (u).nickname, (u).phone, (u).locale, (u).zone, (u).picture, (u).version, (u).property_floor, (u).blocked_at, (u).created_at, (u).updated_at, (u).last_login_at, (u).login_count)::public.user_row;
-
-
---
--- Name: sessions; Type: TABLE; Schema: public; Owner: -
---
-
-CREATE TABLE public.sessions (
-    user_id public.object_id NOT NULL,
-    session_id public.object_id NOT NULL,
-    app_id public.object_id NOT NULL,
-    device_id public.object_id NOT NULL,
-    client_id text COLLATE pg_catalog."C",
-    provider text NOT NULL COLLATE pg_catalog."C",
-    scope text NOT NULL COLLATE pg_catalog."C",
-    refresh_generation integer DEFAULT 1 NOT NULL,
-    refresh_salt bytea NOT NULL,
-    refreshed_at timestamp with time zone DEFAULT now() NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    ended_at timestamp with time zone,
-    end_reason text COLLATE pg_catalog."C",
-    address inet,
-    agent text,
-    authenticated_at timestamp with time zone DEFAULT now() NOT NULL,
-    key_id public.object_id,
-    style text DEFAULT 'native'::text NOT NULL COLLATE pg_catalog."C"
-);
-
-
---
 -- Name: caller(text, text); Type: FUNCTION; Schema: public; Owner: -
 --
 
 CREATE FUNCTION public.caller(of_user text, authority text) RETURNS SETOF public.user_row
     LANGUAGE sql STABLE ROWS 1 PARALLEL SAFE
     BEGIN ATOMIC
- SELECT (public.user_row(u.*)).user_id AS user_id,
-     (public.user_row(u.*)).app_id AS app_id,
-     (public.user_row(u.*)).anonymous AS anonymous,
-     (public.user_row(u.*)).email AS email,
-     (public.user_row(u.*)).email_verified AS email_verified,
-     (public.user_row(u.*)).name AS name,
-     (public.user_row(u.*)).given_name AS given_name,
-     (public.user_row(u.*)).family_name AS family_name,
-     (public.user_row(u.*)).nickname AS nickname,
-     (public.user_row(u.*)).phone AS phone,
-     (public.user_row(u.*)).locale AS locale,
-     (public.user_row(u.*)).zone AS zone,
-     (public.user_row(u.*)).picture AS picture,
-     (public.user_row(u.*)).version AS version,
-     (public.user_row(u.*)).property_floor AS property_floor,
-     (public.user_row(u.*)).blocked_at AS blocked_at,
-     (public.user_row(u.*)).created_at AS created_at,
-     (public.user_row(u.*)).updated_at AS updated_at,
-     (public.user_row(u.*)).last_login_at AS last_login_at,
-     (public.user_row(u.*)).login_count AS login_count
+ SELECT u.user_id,
+     u.app_id,
+     u.anonymous,
+     u.email,
+     u.email_verified,
+     u.name,
+     u.given_name,
+     u.family_name,
+     u.nickname,
+     u.phone,
+     u.locale,
+     u.zone,
+     u.picture,
+     u.version,
+     u.property_floor,
+     u.blocked_at,
+     u.created_at,
+     u.updated_at,
+     u.last_login_at,
+     u.login_count
     FROM public.users u
    WHERE (((u.user_id)::text = caller.of_user) AND
          CASE
@@ -487,6 +478,15 @@ CREATE FUNCTION public.profile_of(u public.user_row) RETURNS TABLE(id text, crea
      (u).zone AS zone,
      (u).picture AS picture;
 END;
+
+
+--
+-- Name: user_row(public.users); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.user_row(u public.users) RETURNS public.user_row
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN ROW((u).user_id, (u).app_id, (u).anonymous, (u).email, (u).email_verified, (u).name, (u).given_name, (u).family_name, (u).nickname, (u).phone, (u).locale, (u).zone, (u).picture, (u).version, (u).property_floor, (u).blocked_at, (u).created_at, (u).updated_at, (u).last_login_at, (u).login_count)::public.user_row;
 
 
 --

@@ -8,7 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define QUERY "select c.version, profile_of(c) from caller($1, $2) c"
+// That of the product, its two columns the other way round.
+#define QUERY \
+  "select p.version, json_build_object(" \
+  "'id', p.id, 'created_at', p.created_at, 'updated_at', p.updated_at, 'version', p.version, " \
+  "'anonymous', p.anonymous, 'blocked', p.blocked, 'email', p.email, " \
+  "'email_verified', p.email_verified, 'name', p.name, 'given_name', p.given_name, " \
+  "'family_name', p.family_name, 'nickname', p.nickname, 'phone', p.phone, 'locale', p.locale, " \
+  "'zone', p.zone, 'picture', '/v1/pictures/' || p.picture)::text " \
+  "from caller($1, $2) c cross join lateral profile_of(c) p"
 #define ID_LENGTH 24
 
 typedef struct {
