@@ -46,8 +46,9 @@ extension [UInt8] {
     self = bytes
   }
 
-  private static func base64(of bytes: [UInt8]) -> Data.SubSequence {
-    Data(bytes).base64EncodedData().prefix { $0 != UInt8(ascii: "=") }
+  // Without padding; as an array, as to go through `Data` byte by byte took much of a refresh.
+  private static func base64(of bytes: [UInt8]) -> ArraySlice<UInt8> {
+    [UInt8](Data(bytes).base64EncodedData()).prefix((bytes.count * 4 + 2) / 3)
   }
 }
 
