@@ -64,8 +64,9 @@ import Wiring
         ? ServiceError.authError : .noProvider(provider.rawValue))
         .response
     }
-    let tokens = try await ServiceTokens(
+    let tokens = ServiceTokens(
       of: grant.caller,
+      access: grant.accessToken,
       isAnonymous: provider == .anonymous,
       context
     )
@@ -119,7 +120,8 @@ import Wiring
     } catch .invalidExternalToken(let rule) {
       return ServiceError(.badRequest, "the token is refused: \(rule)", "AuthError").response
     }
-    let tokens = try await ServiceTokens(of: caller, isAnonymous: false, context)
+    let access = try await ServiceTokens.access(of: caller, context)
+    let tokens = ServiceTokens(of: caller, access: access, isAnonymous: false, context)
     return Response(.ok, json: tokens.login.serialized())
   }
 }

@@ -17,10 +17,10 @@ import JSON
   /// ends by the app's own rules.
   private static let anonymousLifetime = Duration.seconds(50 * 365 * 86_400)
 
-  /// Makes the tokens of a login.
-  init(of caller: Caller, isAnonymous: Bool, _ context: Context) async throws(Failure) {
+  /// Makes what else a login answers beside its access token.
+  init(of caller: Caller, access: String, isAnonymous: Bool, _ context: Context) {
     self.caller = caller
-    access = try await Self.access(of: caller, context)
+    self.access = access
     var claims = JSONObject()
     claims["typ"] = "refresh"
     claims["baas_id"] = .string(caller.session?.text ?? "")
@@ -43,15 +43,22 @@ import JSON
 
   /// An access token with the custom data as it is now.
   static func access(of caller: Caller, _ context: Context) async throws(Failure) -> String {
+    try await context.tokens.issue(
+      for: caller,
+      lifetime: context.app.settings.accessTokenLifetime,
+      accessClaims(of: caller, context)
+    )
+  }
+
+  fileprivate static func accessClaims(
+    of caller: Caller,
+    _ context: Context
+  ) async throws(Failure) -> [(String, JSON)] {
     var claims = JSONObject()
     claims["typ"] = "access"
     add(caller, to: &claims)
     if let data = try await userData(of: caller, context) { claims["user_data"] = data }
-    return try await context.tokens.issue(
-      for: caller,
-      lifetime: context.app.settings.accessTokenLifetime,
-      claims.map { ($0.key, $0.value) }
-    )
+    return claims.map { ($0.key, $0.value) }
   }
 
   private static func add(_ caller: Caller, to claims: inout JSONObject) {
@@ -78,6 +85,9 @@ import JSON
 }
 
 extension SessionStyle {
-  /// Of the clients of App Services; the claims that they read are asked for at each token.
-  static let appServices = SessionStyle("app-services", scopes: .user)
+  /// Of the clients of App Services.
+  static let appServices = SessionStyle("app-services", scopes: .user) {
+    (caller, context) async throws(Failure) in
+    try await ServiceTokens.accessClaims(of: caller, context)
+  }
 }

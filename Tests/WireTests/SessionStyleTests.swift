@@ -12,7 +12,8 @@ import Wiring
 @Suite struct SessionStyleTests {
   init() { LoopThread.start() }
 
-  private static let style = SessionStyle("toy", scopes: Scopes(Scopes.readUser)) { caller in
+  private static let style = SessionStyle("toy", scopes: Scopes(Scopes.readUser)) {
+    (caller, _) async throws(Failure) in
     [("user_data", ["id": .string(caller.user.text)]), ("sub", "somebody else")]
   }
 

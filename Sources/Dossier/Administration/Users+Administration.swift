@@ -157,13 +157,7 @@ extension Users {
         hasAddress = isNew != nil
         guard isNew == true else { return }
         try await endSessions(of: user, "email_confirm", administrator, in: transaction)
-        _ = try await transaction.run(
-          EmailQueries.endOtherWaysIn,
-          user,
-          app,
-          administrator.origin.address,
-          administrator.origin.agent
-        )
+        try await Emails.endOtherWaysIn(of: user, app, administrator.origin, in: transaction)
         try await administrator.record("email_confirm", of: user, app: app, in: transaction)
         try await administrator.queueNotice(
           of: .emailConfirmed,

@@ -57,12 +57,15 @@ package struct SessionStyle: Sendable {
   package let name: String
   package let scopes: Scopes
   /// Members of an access token beside those that this server reads in it.
-  package let claims: @Sendable (Caller) -> [(String, JSON)]
+  package let claims: Claims
+
+  package typealias Claims =
+    @EventLoop @Sendable (Caller, Context) async throws(Failure) -> [(String, JSON)]
 
   package init(
     _ name: String,
     scopes: Scopes,
-    claims: @escaping @Sendable (Caller) -> [(String, JSON)] = { _ in [] }
+    claims: @escaping Claims = { (_, _) async throws(Failure) in [] }
   ) {
     self.name = name
     self.scopes = scopes

@@ -97,7 +97,7 @@ import Postgres
       accessToken: try await context.tokens.issue(
         for: caller,
         lifetime: lifetime,
-        style.claims(caller)
+        style.claims(caller, context)
       ),
       refreshToken: refreshToken.text(context.store.keys.master),
       lifetime: lifetime,

@@ -107,11 +107,7 @@ extension Emails {
     password: String,
     _ context: Context
   ) async throws(Failure) {
-    try check(password, of: nil, context)
-    let token = try await ShownToken(text, for: [.restore], context)
-    try check(password, of: token.claim.email, context)
-    let salt = context.store.keys.master.passwordSalt(context.app.id, token.claim.key)
-    let hash = try await context.store.passwords.hash(password, salt)
+    let (token, hash) = try await choose(password, by: text, for: [.restore], context)
     let (user, app) = (token.user, context.app.id)
     try await token.use(context) { (email, transaction) async throws(DatabaseError) in
       // It may have unlinked the address by now.
@@ -120,7 +116,7 @@ extension Emails {
       _ = try await transaction.run(EmailQueries.supersede, app, email, user, "anyone")
       _ = try await transaction.run(PasswordQueries.set, user, hash)
       try await endSessions(of: user, "email_restore", in: transaction, context)
-      try await endOtherWaysIn(of: user, in: transaction, context)
+      try await endOtherWaysIn(of: user, app, context.origin, in: transaction)
       try await WayInChange.emailRestored.record(ofReader: user, in: transaction, context)
       return true
     }

@@ -172,7 +172,7 @@ import Postgres
     guard isFirst != nil else { return false }
     _ = try await transaction.run(PasswordQueries.set, user, PasswordHash.none)
     try await Emails.endSessions(of: user, "email_confirm", in: transaction, context)
-    try await Emails.endOtherWaysIn(of: user, in: transaction, context)
+    try await Emails.endOtherWaysIn(of: user, app, context.origin, in: transaction)
     try await WayInChange.emailConfirmed.record(ofReader: user, in: transaction, context)
     return true
   }

@@ -96,7 +96,7 @@ extension Emails {
         )
       } else {
         try await endSessions(of: token.user, "email_confirm", in: transaction, context)
-        try await endOtherWaysIn(of: token.user, in: transaction, context)
+        try await endOtherWaysIn(of: token.user, context.app.id, context.origin, in: transaction)
       }
       if claimant.isReader {
         _ = try await transaction.run(EmailQueries.markReader, token.user)
@@ -129,15 +129,16 @@ extension Emails {
 
   @EventLoop static func endOtherWaysIn(
     of user: UserID,
-    in transaction: Transaction,
-    _ context: Context
+    _ app: AppID,
+    _ origin: Origin,
+    in transaction: Transaction
   ) async throws(DatabaseError) {
     _ = try await transaction.run(
       EmailQueries.endOtherWaysIn,
       user,
-      context.app.id,
-      context.origin.address,
-      context.origin.agent
+      app,
+      origin.address,
+      origin.agent
     )
   }
 
@@ -153,29 +154,45 @@ extension Emails {
     password: String,
     _ context: Context
   ) async throws(Failure) {
-    // Also before the token is looked at: who has none hears the same of a password.
-    try check(password, of: nil, context)
-    let token = try await ShownToken(
-      text,
+    let (token, hash) = try await choose(
+      password,
+      by: text,
       for: [.reset, .confirm],
       within: MailedToken.Purpose.reset.lifetime,
       context
     )
-    try check(password, of: token.claim.email, context)
-    let salt = context.store.keys.master.passwordSalt(context.app.id, token.claim.key)
-    let hash = try await context.store.passwords.hash(password, salt)
     let user = token.user
     try await token.take(context) { (isFirst, transaction) async throws(DatabaseError) in
       _ = try await transaction.run(PasswordQueries.set, user, hash)
       _ = try await transaction.run(APIKeyQueries.removeAll, user)
       try await endSessions(of: user, "password_reset", in: transaction, context)
       let wasReader = try await transaction.run(EmailQueries.unmarkReader, user).first != nil
-      if isFirst || wasReader { try await endOtherWaysIn(of: user, in: transaction, context) }
+      if isFirst || wasReader {
+        try await endOtherWaysIn(of: user, context.app.id, context.origin, in: transaction)
+      }
       try await WayInChange.passwordReset.record(ofReader: user, in: transaction, context)
     }
   }
 
-  @EventLoop static func check(
+  /// Takes a new password by a token from a mail, which stays good: the token, and the hash to store.
+  ///
+  /// - Throws: `.invalid`, `.invalidMailToken`, `.overloaded`, `.unavailable`.
+  @EventLoop static func choose(
+    _ password: String,
+    by text: String,
+    for purposes: [MailedToken.Purpose],
+    within lifetime: Duration? = nil,
+    _ context: Context
+  ) async throws(Failure) -> (ShownToken, String) {
+    // Also before the token is looked at: who has none hears the same of a password.
+    try check(password, of: nil, context)
+    let token = try await ShownToken(text, for: purposes, within: lifetime, context)
+    try check(password, of: token.claim.email, context)
+    let salt = context.store.keys.master.passwordSalt(context.app.id, token.claim.key)
+    return (token, try await context.store.passwords.hash(password, salt))
+  }
+
+  @EventLoop private static func check(
     _ password: String,
     of email: String?,
     _ context: Context
