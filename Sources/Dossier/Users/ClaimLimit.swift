@@ -32,7 +32,7 @@ struct ClaimLimit {
     try await context.store.read(ClaimQueries.isInUse, context.app.id, key).first ?? false
   }
 
-  /// What the one too many is told: the same as who has tried too often.
+  /// What the one too many is told: the same as after too many attempts.
   @EventLoop var failure: Failure {
     .tooManyAttempts(retryAfter: context.app.settings.failureWindow)
   }

@@ -148,7 +148,7 @@ struct FormerEmail: RowDecodable {
 }
 
 package enum EmailChangeQueries {
-  /// One row when the session counts.
+  /// One row when the session is live.
   static let own = Statement<OwnEmail, UserID, Authority>(
     "email_change.own",
     """
