@@ -46,14 +46,17 @@ struct Inflow: ~Copyable {
   /// For the program; to be closed here once it has it.
   var farEnd: Descriptor
   private let limit: Int
+  private let isDrainedOn: Bool
   private var isAtEnd = false
   private(set) var bytes: [UInt8] = []
 
   /// Makes a pipe.
   ///
-  /// - Parameter limit: bytes that are read and no more.
+  /// - Parameters:
+  ///   - limit: bytes that are kept.
+  ///   - isDrainedOn: what is more is read and dropped, so that the program need not wait.
   /// - Throws: `EventLoopError` when no descriptor is left.
-  init(limit: Int) throws(EventLoopError) {
+  init(limit: Int, isDrainedOn: Bool = false) throws(EventLoopError) {
     var ends: [Int32] = [-1, -1]
     guard unsafe pipe2(&ends, O_CLOEXEC) == 0, let nearEnd = Descriptor(ends[0]),
       let farEnd = Descriptor(ends[1])
@@ -63,23 +66,28 @@ struct Inflow: ~Copyable {
     self.nearEnd = nearEnd
     self.farEnd = farEnd
     self.limit = limit
+    self.isDrainedOn = isDrainedOn
   }
 
   /// The descriptor to wait for; -1, for which `poll` does not wait, when nothing more is read.
-  var waited: Int32 { isAtEnd || bytes.count >= limit ? -1 : nearEnd.number }
+  var waited: Int32 {
+    isAtEnd || (bytes.count >= limit && !isDrainedOn) ? -1 : nearEnd.number
+  }
 
   /// Reads what has arrived.
   mutating func drain() {
     while waited >= 0 {
-      let room = min(65_536, limit - bytes.count)
+      let isFull = bytes.count >= limit
+      let room = isFull ? 65_536 : min(65_536, limit - bytes.count)
       var count = 0
       let part = unsafe [UInt8](unsafeUninitializedCapacity: room) { buffer, initialized in
         count = unsafe read(nearEnd.number, buffer.baseAddress, room)
         initialized = max(0, count)
       }
-      bytes += part
+      if !isFull { bytes += part }
       if count == 0 { isAtEnd = true }
-      guard count > 0 else { return }
+      // What is dropped may have no end: the caller looks at the time in between.
+      guard count > 0, !isFull else { return }
     }
   }
 }

@@ -23,7 +23,7 @@ package struct SchemaDump: Equatable, Sendable {
     let path = try SchemaDump.find(program, server: server)
     let ledger = try await session.ledger()
     let target = try DumpTarget(conninfo)
-    let result = PostgresTool.run(
+    let outcome = try SchemaDump.run(
       path,
       ["--schema-only", "--no-owner", "--no-privileges", "--dbname=\(target.conninfo)"]
         + Ledger.tables.map {
@@ -31,11 +31,32 @@ package struct SchemaDump: Equatable, Sendable {
         },
       environment: target.environment
     )
-    guard result.status == 0 else { throw .pgDump("\(path) failed: \(result.errors)") }
-    text = SchemaDump.normalized(result.output)
+    guard outcome.ending == .exited(0) else {
+      throw .pgDump("\(path) failed: \(String(decoding: outcome.complaint, as: UTF8.self))")
+    }
+    text = SchemaDump.normalized(String(decoding: outcome.output, as: UTF8.self))
   }
 
   init(text: String) { self.text = text }
+
+  // MARK: Running pg_dump
+
+  /// No schema is as long.
+  private static let limit = 1 << 30
+
+  /// Waits for it, however long locks hold it up.
+  private static func run(
+    _ path: String,
+    _ arguments: [String],
+    environment: [String: String] = ProcessInfo.processInfo.environment
+  ) throws(MigrationError) -> Subprocess.Outcome {
+    do throws(EventLoopError) {
+      return try Subprocess(path: path, arguments, environment: environment)
+        .run(limit: limit, deadline: nil)
+    } catch {
+      throw .pgDump("\(error)")
+    }
+  }
 
   // MARK: Finding pg_dump
 
@@ -44,7 +65,8 @@ package struct SchemaDump: Equatable, Sendable {
     var found: [(path: String, version: Int)] = []
     for path in program.map({ [$0] }) ?? candidates()
     where FileManager.default.isExecutableFile(atPath: path) {
-      let banner = PostgresTool.run(path, ["--version"]).output
+      guard let version = try? run(path, ["--version"]) else { continue }
+      let banner = String(decoding: version.output, as: UTF8.self)
       guard let match = banner.firstMatch(of: #/PostgreSQL\) ([0-9]+)/#), let major = Int(match.1)
       else { continue }
       found.append((path, major))

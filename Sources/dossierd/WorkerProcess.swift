@@ -4,7 +4,8 @@ import Glibc
 
 /// A worker that was started, until its end.
 @EventLoop final class WorkerProcess {
-  let id: pid_t
+  private let process: ChildProcess
+  var id: pid_t { process.id }
   /// Where it counts on the board.
   let slot: Int
   /// Which of the supervisor's sockets it accepts on.
@@ -48,18 +49,18 @@ import Glibc
       throw SocketError("no worker: \(systemMessage(errno))")
     }
     defer { close(ends[1]) }
-    var descriptors = [
+    var descriptors: [(Int32, Int32)] = [
       (socket, 0), (complaint.descriptor, 2), (board.descriptor, MetricsBoard.inherited),
       (ends[1], Self.reportInherited),
     ]
     let file = settings?.open()
     if let file { descriptors.append((file, SettingsSnapshot.inherited)) }
     defer { if let file { close(file) } }
-    do throws(SocketError) {
-      id = try Self.spawn(program, [program] + words, on: descriptors)
+    do throws(EventLoopError) {
+      process = try ChildProcess(program, words, on: descriptors)
     } catch {
       close(ends[0])
-      throw error
+      throw SocketError("no worker: \(error)")
     }
     self.slot = slot
     self.index = index
@@ -81,36 +82,7 @@ import Glibc
 
   deinit { close(report) }
 
-  private static func spawn(
-    _ program: String,
-    _ words: [String],
-    on descriptors: [(Int32, Int32)]
-  ) throws(SocketError) -> pid_t {
-    var actions = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    for (ours, theirs) in descriptors {
-      posix_spawn_file_actions_adddup2(&actions, ours, theirs)
-    }
-    // The signals that are blocked here must reach the worker.
-    var attributes = posix_spawnattr_t()
-    posix_spawnattr_init(&attributes)
-    defer { posix_spawnattr_destroy(&attributes) }
-    var none = sigset_t()
-    sigemptyset(&none)
-    posix_spawnattr_setsigmask(&attributes, &none)
-    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
-    let argv = words.map { strdup($0) } + [nil]
-    defer { for word in argv { free(word) } }
-    var process = pid_t()
-    let code = posix_spawn(&process, program, &actions, &attributes, argv, environ)
-    guard code == 0 else {
-      throw SocketError("no worker: \(program): \(systemMessage(code))")
-    }
-    return process
-  }
-
-  func send(_ signal: Int32) { kill(id, signal) }
+  func send(_ signal: Int32) { process.signal(signal) }
 
   /// How it ended, in words, without anything that may be a client's.
   func ending(_ status: Int32) -> String {
@@ -124,20 +96,5 @@ import Glibc
   func forget() {
     watch?.cancel()
     watch = nil
-  }
-}
-
-/// How a process ended, as a shell's user would say it.
-struct WaitStatus: CustomStringConvertible {
-  private let status: Int32
-  init(_ status: Int32) { self.status = status }
-
-  /// What it ended with; nil when a signal ended it.
-  var code: Int32? { status & 0x7f == 0 ? status >> 8 & 0xff : nil }
-
-  var description: String {
-    let signal = status & 0x7f
-    guard signal != 0 else { return "exit \(status >> 8 & 0xff)" }
-    return "signal \(signal) (\(strsignal(signal).map { String(cString: $0) } ?? "unknown"))"
   }
 }

@@ -1,4 +1,5 @@
 package import CLinux
+import EventLoop
 import FoundationEssentials
 import Glibc
 import Synchronization
@@ -199,7 +200,8 @@ package struct TestClusterError: Error, CustomStringConvertible {
 
 /// Another program under test; what it writes goes to files.
 package final class TestProgram: Sendable {
-  package let process: pid_t
+  package var process: pid_t { child.id }
+  private let child: ChildProcess
   private let outputs: String
   private let status = Mutex<Int32?>(nil)
 
@@ -216,25 +218,23 @@ package final class TestProgram: Sendable {
     environment: [String: String] = [:]
   ) throws(TestClusterError) {
     outputs = "/tmp/dossier-output-\(getpid())-\(UInt64.random(in: 0 ... .max))"
-    var actions = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
+    var descriptors: [(Int32, Int32)] = []
+    defer { for (file, _) in descriptors { close(file) } }
     for (descriptor, name) in [(Int32(1), ".out"), (2, ".err")] {
-      let flags = O_WRONLY | O_CREAT | O_EXCL | O_APPEND
-      posix_spawn_file_actions_addopen(&actions, descriptor, outputs + name, flags, 0o600)
+      let file = open(outputs + name, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0o600)
+      guard file >= 0 else { throw TestClusterError(reason: systemMessage(errno)) }
+      descriptors.append((file, descriptor))
     }
-    // Whatever other tests have open is none of its: while it lived, nothing would be seen as closed.
-    posix_spawn_file_actions_addclosefrom_np(&actions, 3)
-    let variables = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-    var words = ([path] + arguments).map { strdup($0) } + [nil]
-    var settings = variables.map { strdup("\($0.key)=\($0.value)") } + [nil]
-    defer { (words + settings).forEach { free($0) } }
-    var child = pid_t()
-    let code = posix_spawn(&child, path, &actions, nil, &words, &settings)
-    guard code == 0 else {
-      throw TestClusterError(reason: "\(path): \(String(cString: strerror(code)))")
+    do throws(EventLoopError) {
+      child = try ChildProcess(
+        path,
+        arguments,
+        environment: ProcessInfo.processInfo.environment.merging(environment) { $1 },
+        on: descriptors
+      )
+    } catch {
+      throw TestClusterError(reason: error.description)
     }
-    process = child
   }
 
   /// Writes a script of the shell that can be run.
@@ -268,16 +268,15 @@ package final class TestProgram: Sendable {
   private func endIfOver() -> Int32? {
     status.withLock { status in
       if let status { return status }
-      var word: Int32 = 0
-      guard waitpid(process, &word, WNOHANG) == process else { return nil }
-      status = word & 0x7f == 0 ? word >> 8 & 0xff : 128 + word & 0x7f
+      guard let end = child.endIfOver() else { return nil }
+      status = end.code ?? 128 + (end.signal ?? 0)
       return status
     }
   }
 
   /// Sends it a signal, unless it has ended.
   package func signal(_ number: Int32) {
-    status.withLock { if $0 == nil { kill(process, number) } }
+    status.withLock { if $0 == nil { child.signal(number) } }
   }
 
   /// Waits for its end.
