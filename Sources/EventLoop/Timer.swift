@@ -1,3 +1,5 @@
+import HeapModule
+
 /// Something the loop does once, later.
 @EventLoop package final class Timer {
   let deadline: UInt64
@@ -56,27 +58,29 @@ extension EventLoop {
   }
 }
 
-/// Timers by deadline: a binary heap in which cancelled ones stay until they come up.
+/// Timers by deadline; cancelled ones stay until they come up.
 @EventLoop struct TimerHeap {
-  private var heap: [Timer] = []
+  private var heap = Heap<Entry>()
+
+  /// The deadline lies beside the timer, where comparing follows no reference.
+  private struct Entry: Comparable {
+    let deadline: UInt64
+    let timer: Timer
+
+    static func < (first: Entry, second: Entry) -> Bool { first.deadline < second.deadline }
+    static func == (first: Entry, second: Entry) -> Bool { first.deadline == second.deadline }
+  }
 
   nonisolated init() {}
 
   mutating func insert(_ timer: Timer) {
-    heap.append(timer)
-    var child = heap.count - 1
-    while child > 0 {
-      let parent = (child - 1) / 2
-      guard heap[child].deadline < heap[parent].deadline else { break }
-      heap.swapAt(child, parent)
-      child = parent
-    }
+    heap.insert(Entry(deadline: timer.deadline, timer: timer))
   }
 
   /// Milliseconds until the first deadline, rounded up; -1 when there is none.
   mutating func wait(from now: UInt64) -> Int32 {
-    while let first = heap.first, first.isCancelled { removeFirst() }
-    guard let first = heap.first else { return -1 }
+    while let first = heap.min, first.timer.isCancelled { heap.removeMin() }
+    guard let first = heap.min else { return -1 }
     guard first.deadline > now else { return 0 }
     return Int32(clamping: (first.deadline - now + 999_999) / 1_000_000)
   }
@@ -84,26 +88,8 @@ extension EventLoop {
   /// Takes out all whose deadline has come, in order.
   mutating func due(at now: UInt64) -> [Timer] {
     var due: [Timer] = []
-    while let first = heap.first, first.deadline <= now {
-      due.append(first)
-      removeFirst()
-    }
+    while let first = heap.min, first.deadline <= now { due.append(heap.removeMin().timer) }
     return due
-  }
-
-  private mutating func removeFirst() {
-    heap.swapAt(0, heap.count - 1)
-    heap.removeLast()
-    var parent = 0
-    while true {
-      var least = parent
-      for child in [2 * parent + 1, 2 * parent + 2] where child < heap.count {
-        if heap[child].deadline < heap[least].deadline { least = child }
-      }
-      guard least != parent else { return }
-      heap.swapAt(parent, least)
-      parent = least
-    }
   }
 }
 
