@@ -38,7 +38,6 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-collections.git", from: "1.6.0"),
     .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
-    .package(url: "https://github.com/vapor/jwt-kit.git", from: "5.7.1"),
   ],
   targets: [
     .systemLibrary(name: "CLinux"),
@@ -50,7 +49,11 @@ let package = Package(
     .systemLibrary(name: "CSeccomp"),
     .systemLibrary(name: "CVips", pkgConfig: "vips"),
     .target(name: "Notation", swiftSettings: house),
-    .target(name: "EventLoop", dependencies: ["CLinux"], swiftSettings: engine),
+    .target(
+      name: "EventLoop",
+      dependencies: ["CLinux", .product(name: "HeapModule", package: "swift-collections")],
+      swiftSettings: engine
+    ),
     .target(
       name: "FastCGI",
       dependencies: ["CFastCGI", "CLinux", "EventLoop"],
@@ -91,7 +94,6 @@ let package = Package(
         "Outbound", "PictureContract", "Postgres",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "CryptoExtras", package: "swift-crypto"),
-        .product(name: "JWTKit", package: "jwt-kit"),
       ],
       swiftSettings: house
     ),

@@ -1,4 +1,4 @@
-package import FoundationEssentials
+import FoundationEssentials
 
 // Both alphabets without padding. Foundation codes; what it passes over (padding that need not be,
 // line ends, bits behind the last byte) is refused here, so that no two texts are the same bytes.
@@ -55,14 +55,5 @@ extension [UInt8] {
 extension UInt8 {
   package var isBase64URL: Bool {
     isLetterOrDigit || self == UInt8(ascii: "-") || self == UInt8(ascii: "_")
-  }
-}
-
-extension Data {
-  package var base64URL: String { [UInt8](self).base64URL }
-
-  package init?(base64URL text: some StringProtocol) {
-    guard let bytes = [UInt8](base64URL: text) else { return nil }
-    self.init(bytes)
   }
 }

@@ -106,7 +106,7 @@ import Testing
     let workers = try await workers(4)
     defer { for worker in workers { worker.stop() } }
     let tasks = workers.map { worker in
-      EventLoop.task { try? await worker.keys.signer(for: worker.app).keyID }
+      EventLoop.task { try? await worker.keys.signer(for: worker.app).id }
     }
     var found: Set<String?> = []
     for task in tasks { found.insert(await task.value) }
@@ -120,21 +120,21 @@ import Testing
     let (first, second) = (workers[0], workers[1])
     defer { for worker in workers { worker.stop() } }
     let old = try await first.token()
-    let oldKey = try await first.keys.signer(for: first.app).keyID
+    let oldKey = try await first.keys.signer(for: first.app).id
     #expect(await second.refusal(of: old) == nil)
     // The key is there for half a minute: it signs from now on.
     try await first.rotate("new", secondsAgo: 31)
     // Nobody has looked since: both go on with the old key.
-    #expect(try await first.keys.signer(for: first.app).keyID == oldKey)
+    #expect(try await first.keys.signer(for: first.app).id == oldKey)
     // One is idle for so long that it looks before it signs; the other has not looked.
     first.pass(41)
-    let newKey = try await first.keys.signer(for: first.app).keyID
+    let newKey = try await first.keys.signer(for: first.app).id
     #expect(newKey != oldKey)
     second.pass(6)
     let new = try await first.token()
     #expect(await second.refusal(of: new) == nil)
     for worker in workers { #expect(await worker.refusal(of: old) == nil) }
-    #expect(try await second.keys.signer(for: second.app).keyID == newKey)
+    #expect(try await second.keys.signer(for: second.app).id == newKey)
   }
 
   @Test @EventLoop func `a key that is not known is looked for no more often than every 5 seconds`()

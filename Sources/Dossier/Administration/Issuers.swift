@@ -166,7 +166,7 @@ extension IssuerDescription {
         faults.append(Fault(pointer, "length", "A claim's name has 1 to 200 characters."))
       }
     }
-    if let fault = await keys.fault() { faults.append(fault) }
+    if let fault = keys.fault() { faults.append(fault) }
     return faults
   }
 }
@@ -177,7 +177,7 @@ extension IssuerDescription.Keys {
   /// In bytes: a key is as long as its hash at least (RFC 7518 section 3.2).
   private static let secretLengths = 32...1_024
 
-  fileprivate func fault() async -> Fault? {
+  fileprivate func fault() -> Fault? {
     switch self {
     case .url(let url):
       let isFit =
@@ -194,7 +194,7 @@ extension IssuerDescription.Keys {
       guard keys.allSatisfy({ $0["d"] == nil && $0["k"] == nil }) else {
         return Fault("/jwks", "private_key", "The key set holds a key that is not public.")
       }
-      return await IssuerKeys.canVerify(by: json)
+      return IssuerKeys(set: json).isUsable
         ? nil : Fault("/jwks", "no_key", "The key set has no key in `keys` that can verify.")
     case .secret(let secret):
       return Self.secretLengths.contains(secret.count)

@@ -1,7 +1,6 @@
 package import EventLoop
 import Glibc
 import JSON
-internal import JWTKit
 package import Outbound
 package import Postgres
 
@@ -47,62 +46,63 @@ package import Postgres
     _ context: Context
   ) async throws(Failure) -> Identity {
     let read = try ExternalToken(token)
-    let payload = read.claims
-    let issuers = try await context.store.read(IssuerQueries.named, context.app.id, payload.iss)
+    let issuers = try await context.store.read(IssuerQueries.named, context.app.id, read.issuer)
     guard let issuer = issuers.first(where: { read.audiences.contains($0.audience) }) else {
       throw .invalidExternalToken("its issuer or audience is not one of this app's")
     }
     let isSecret = issuer.secret != nil
-    guard read.algorithm?.hasPrefix("HS") == isSecret else {
+    guard read.token.algorithm?.hasPrefix("HS") == isSecret else {
       throw .invalidExternalToken("it is not signed by an algorithm of its issuer")
     }
     let now = time(nil)
-    guard payload.exp > now - Self.leeway else { throw .invalidExternalToken("it has expired") }
-    guard payload.nbf ?? now <= now + Self.leeway else {
+    guard read.expires > Double(now - Self.leeway) else {
+      throw .invalidExternalToken("it has expired")
+    }
+    guard read.begins ?? 0 <= Double(now + Self.leeway) else {
       throw .invalidExternalToken("it is not valid yet")
     }
-    guard (1...255).contains(payload.sub.utf8.count) else {
+    guard (1...255).contains(read.subject.utf8.count) else {
       throw .invalidExternalToken("its subject is empty or longer than 255 bytes")
     }
-    guard try await isSigned(token, by: issuer, context.app.id) else {
+    guard try await isSigned(read.token, by: issuer, context.app.id) else {
       throw .invalidExternalToken("its signature is not its issuer's")
     }
-    let provider = "jwt:\(payload.iss)"
+    let provider = "jwt:\(read.issuer)"
     guard isAccepted(provider) else {
       throw .invalidExternalToken("it is of an issuer that is asked for elsewhere")
     }
     return Identity(
       provider: provider,
-      subject: payload.sub,
+      subject: read.subject,
       authenticatedAt: read.authenticatedAt(now),
       profile: issuer.profile(from: read.members)
     )
   }
 
   private func isSigned(
-    _ token: String,
+    _ token: SignedToken,
     by issuer: Issuer,
     _ app: AppID
   ) async throws(Failure) -> Bool {
     let name = "\(app) \(issuer.name)"
     guard let url = issuer.jwksURL else {
-      return await (try stated(by: issuer, name)).verify(token)
+      return try stated(by: issuer, name).verify(token)
     }
     let source = source(name, url)
     var set = try await source.keys(of: issuer.name)
-    if await set.keys.verify(token) { return true }
+    if set.keys.verify(token) { return true }
     // Perhaps signed by a key that is newer than what we have.
     guard EventLoop.now() - set.fetchedAt > Self.interval else { return false }
     set = try await source.keys(of: issuer.name, atLeast: EventLoop.now() - Self.interval)
-    return await set.keys.verify(token)
+    return set.keys.verify(token)
   }
 
   /// Keys that are not fetched.
-  private func stated(by issuer: Issuer, _ name: String) async throws(Failure) -> IssuerKeys {
+  private func stated(by issuer: Issuer, _ name: String) throws(Failure) -> IssuerKeys {
     guard let secret = issuer.secret else {
       let text = issuer.jwks ?? []
       if let known = written[name], known.text == text { return known.keys }
-      let keys = await IssuerKeys(set: try? JSON.parse(text))
+      let keys = IssuerKeys(set: try? JSON.parse(text))
       written[name] = (text, keys)
       return keys
     }

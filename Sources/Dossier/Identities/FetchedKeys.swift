@@ -66,7 +66,7 @@ import Outbound
   private func load() async throws(FetchError) -> Set {
     do throws(FetchError) {
       let document = try await source.fetch(url)
-      let keys = await IssuerKeys(set: try? JSON.parse(document.body))
+      let keys = IssuerKeys(set: try? JSON.parse(document.body))
       let lifetime = min(
         max(document.lifetime ?? Self.usualLifetime, Self.lifetimes.lowerBound),
         Self.lifetimes.upperBound

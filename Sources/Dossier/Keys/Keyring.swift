@@ -1,7 +1,4 @@
 package import EventLoop
-import FoundationEssentials
-internal import Crypto
-internal import JWTKit
 package import Postgres
 
 /// The keys that sign and verify the access tokens of an app.
@@ -11,8 +8,8 @@ package import Postgres
 @EventLoop package final class Keyring {
   package let master: MasterKey
   private let database: Database
-  private var signers: [AppID: Signer] = [:]
-  private var verifiers: [AppID: [String: any JWTAlgorithm]] = [:]
+  private var signers: [AppID: SigningKey] = [:]
+  private var verifiers: [AppID: [String: SigningKey]] = [:]
   private var lastLoad: [AppID: UInt64] = [:]
   private var loads: [AppID: SharedTask<Void, Failure>] = [:]
   /// A token with an unknown key makes us look for new keys, not more often than this, in
@@ -23,11 +20,6 @@ package import Postgres
   /// After so many nanoseconds without a look, a token waits for one: what signed before a long
   /// idle time may have retired.
   private static let staleAge: UInt64 = 40_000_000_000
-
-  struct Signer {
-    let keyID: String
-    let algorithm: any JWTAlgorithm
-  }
 
   private let clock: @EventLoop () -> UInt64
 
@@ -46,7 +38,7 @@ package import Postgres
   }
 
   /// The key that signs now.
-  func signer(for app: AppID) async throws(Failure) -> Signer {
+  func signer(for app: AppID) async throws(Failure) -> SigningKey {
     if let signer = signers[app] {
       guard clock() - (lastLoad[app] ?? 0) > Self.staleAge else {
         refresh(app)
@@ -65,7 +57,7 @@ package import Postgres
   }
 
   /// The key of a token that claims to be of `app`; nil when the app has no such key.
-  func verifier(keyID: String, app: AppID) async throws(Failure) -> (any JWTAlgorithm)? {
+  func verifier(keyID: String, app: AppID) async throws(Failure) -> SigningKey? {
     if let verifier = verifiers[app]?[keyID] {
       refresh(app)
       return verifier
@@ -101,30 +93,21 @@ package import Postgres
       throw Failure(error)
     }
     // What is in no row any more has retired, or was removed.
-    var found: [String: any JWTAlgorithm] = [:]
-    var signer: Signer?
+    var found: [String: SigningKey] = [:]
+    var signer: SigningKey?
     for row in rows {
-      let algorithm =
-        if let known = verifiers[app]?[row.keyID] { known } else { try await opened(row, app) }
-      found[row.keyID] = algorithm
-      if row.signs { signer = Signer(keyID: row.keyID, algorithm: algorithm) }
+      let key = if let known = verifiers[app]?[row.keyID] { known } else { try opened(row, app) }
+      found[row.keyID] = key
+      if row.signs { signer = key }
     }
     verifiers[app] = found
     signers[app] = signer
   }
 
-  private func opened(_ row: SigningKeyRow, _ app: AppID) async throws(Failure) -> any JWTAlgorithm
-  {
+  private func opened(_ row: SigningKeyRow, _ app: AppID) throws(Failure) -> SigningKey {
     do {
       let secret = try master.opened(row.sealed, as: "\(app) \(row.keyID)")
-      let collection = JWTKeyCollection()
-      let kid = JWKIdentifier(string: row.keyID)
-      await collection.add(
-        ecdsa: try ES256PrivateKey(backing: P256.Signing.PrivateKey(rawRepresentation: secret)),
-        kid: kid
-      )
-      // Asked of the collection's actor once; from here on signing and verifying are plain calls.
-      return try await collection.getKey(for: kid)
+      return try SigningKey(id: row.keyID, secret: secret)
     } catch {
       throw .unforeseen(
         "signing key \(row.keyID) cannot be opened with this master key; `dossier key remove` removes it"
@@ -144,23 +127,6 @@ package import Postgres
       )
     } catch {
       throw Failure(error)
-    }
-  }
-}
-
-/// A key that is about to be an app's.
-struct NewSigningKey {
-  let id = SessionID().text
-  let publicKey: BinaryBytes
-  let sealed: BinaryBytes
-
-  init(for app: AppID, _ master: MasterKey) throws(Failure) {
-    let key = P256.Signing.PrivateKey()
-    publicKey = BinaryBytes(Array(key.publicKey.x963Representation))
-    do {
-      sealed = BinaryBytes(try master.sealed(Array(key.rawRepresentation), as: "\(app) \(id)"))
-    } catch {
-      throw .unforeseen("a signing key cannot be sealed")
     }
   }
 }

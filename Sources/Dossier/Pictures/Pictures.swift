@@ -33,7 +33,7 @@ package enum Pictures {
     } catch {
       throw .picture(error)
     }
-    let secret = Data((0..<16).map { _ in UInt8.random(in: .min ... .max) }).base64URL
+    let secret = Credential.salt().base64URL
     let suffix = picture.type == .jpeg ? "jpg" : "png"
     let name = "\(caller.user)-\(secret).\(suffix)"
     let shelf = context.store.pictures.shelf

@@ -1,5 +1,4 @@
 import EventLoop
-import FoundationEssentials
 import Glibc
 package import JSON
 import Notation

@@ -1,0 +1,107 @@
+internal import Crypto
+internal import CryptoExtras
+import JSON
+import Notation
+
+/// A public key of an issuer's.
+///
+/// - Source: RFC 7517 section 4; RFC 7518 sections 3 and 6; RFC 8037.
+struct IssuerKey {
+  private let id: String?
+  /// The one that it is for; nil for all of its kind.
+  private let algorithm: String?
+  private let kind: Kind
+
+  private enum Kind {
+    case rsa(_RSA.Signing.PublicKey)
+    case p256(P256.Signing.PublicKey)
+    case p384(P384.Signing.PublicKey)
+    case p521(P521.Signing.PublicKey)
+    case ed25519(Curve25519.Signing.PublicKey)
+
+    var algorithms: [String] {
+      switch self {
+      case .rsa: ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"]
+      case .p256: ["ES256"]
+      case .p384: ["ES384"]
+      case .p521: ["ES512"]
+      case .ed25519: ["EdDSA", "Ed25519"]
+      }
+    }
+  }
+
+  /// Reads a member of a JWK Set; nil when it verifies no tokens, or is RSA's of under 2048 bits.
+  init?(_ jwk: JSON) {
+    guard jwk["use"] == nil || jwk["use"] == "sig", let kind = try? Self.kind(of: jwk) else {
+      return nil
+    }
+    self.kind = kind
+    id = jwk["kid"]?.string
+    algorithm = jwk["alg"]?.string
+    if jwk["alg"] != nil {
+      guard let algorithm, kind.algorithms.contains(algorithm) else { return nil }
+    }
+  }
+
+  private static func kind(of jwk: JSON) throws -> Kind? {
+    func bytes(_ member: String) -> [UInt8] {
+      jwk[member]?.string.flatMap { [UInt8](base64URL: $0) } ?? []
+    }
+    // A point without compression.
+    var point: [UInt8] { [4] + bytes("x") + bytes("y") }
+    switch (jwk["kty"]?.string, jwk["crv"]?.string) {
+    case ("RSA", _): return .rsa(try _RSA.Signing.PublicKey(n: bytes("n"), e: bytes("e")))
+    case ("EC", "P-256"): return .p256(try P256.Signing.PublicKey(x963Representation: point))
+    case ("EC", "P-384"): return .p384(try P384.Signing.PublicKey(x963Representation: point))
+    case ("EC", "P-521"): return .p521(try P521.Signing.PublicKey(x963Representation: point))
+    case ("OKP", "Ed25519"):
+      return .ed25519(try Curve25519.Signing.PublicKey(rawRepresentation: bytes("x")))
+    default: return nil
+    }
+  }
+
+  /// Whether it is of the name and the algorithm that a token's head says.
+  func mayHaveSigned(_ token: SignedToken) -> Bool {
+    guard let name = token.algorithm,
+      algorithm.map({ $0 == name }) ?? kind.algorithms.contains(name)
+    else { return false }
+    guard let id, let wanted = token.keyID else { return true }
+    return id.hasSameBytes(as: wanted)
+  }
+
+  /// Whether it signed a token, by the algorithm that its head says.
+  func hasSigned(_ token: SignedToken) -> Bool {
+    let (signed, signature) = (token.signed, token.signature)
+    switch kind {
+    case .rsa(let key): return Self.hasSigned(token, key)
+    case .p256(let key):
+      return (try? P256.Signing.ECDSASignature(rawRepresentation: signature))
+        .map { key.isValidSignature($0, for: signed) } ?? false
+    case .p384(let key):
+      return (try? P384.Signing.ECDSASignature(rawRepresentation: signature))
+        .map { key.isValidSignature($0, for: signed) } ?? false
+    case .p521(let key):
+      return (try? P521.Signing.ECDSASignature(rawRepresentation: signature))
+        .map { key.isValidSignature($0, for: signed) } ?? false
+    case .ed25519(let key): return key.isValidSignature(signature, for: signed)
+    }
+  }
+
+  private static func hasSigned(_ token: SignedToken, _ key: _RSA.Signing.PublicKey) -> Bool {
+    let signature = _RSA.Signing.RSASignature(rawRepresentation: token.signature)
+
+    func holds<Hash: HashFunction>(_: Hash.Type, _ padding: _RSA.Signing.Padding) -> Bool {
+      key.isValidSignature(signature, for: Hash.hash(data: token.signed), padding: padding)
+    }
+
+    switch token.algorithm {
+    case "RS256": return holds(SHA256.self, .insecurePKCS1v1_5)
+    case "RS384": return holds(SHA384.self, .insecurePKCS1v1_5)
+    case "RS512": return holds(SHA512.self, .insecurePKCS1v1_5)
+    case "PS256": return holds(SHA256.self, .PSS)
+    case "PS384": return holds(SHA384.self, .PSS)
+    case "PS512": return holds(SHA512.self, .PSS)
+    default: return false
+    }
+  }
+}
