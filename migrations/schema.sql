@@ -220,6 +220,129 @@ CREATE FUNCTION public.email_key(address text) RETURNS text
 
 
 --
+-- Name: new_object_id(); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.new_object_id() RETURNS text
+    LANGUAGE sql PARALLEL SAFE
+    RETURN (SELECT ((lpad(to_hex((now."time" / 1000000)), 8, '0'::text) || lpad(to_hex((now."time" % (1000000)::bigint)), 5, '0'::text)) || "left"(replace((gen_random_uuid())::text, '-'::text, ''::text), 11)) FROM (SELECT ((EXTRACT(epoch FROM clock_timestamp()) * (1000000)::numeric))::bigint AS int8) now("time"));
+
+
+--
+-- Name: api_keys; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.api_keys (
+    user_id public.object_id NOT NULL,
+    key_id public.object_id NOT NULL,
+    name text NOT NULL,
+    key_hash bytea NOT NULL,
+    disabled_at timestamp with time zone,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    last_used_at timestamp with time zone
+);
+
+
+--
+-- Name: audit; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.audit (
+    user_id public.object_id NOT NULL,
+    event_id public.object_id NOT NULL,
+    app_id public.object_id NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    action text NOT NULL COLLATE pg_catalog."C",
+    actor text NOT NULL COLLATE pg_catalog."C",
+    session_id public.object_id,
+    device_id public.object_id,
+    address inet,
+    agent text,
+    detail jsonb DEFAULT '{}'::jsonb NOT NULL
+);
+
+
+--
+-- Name: end_other_ways_in(text, text, text, inet, text); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.end_other_ways_in(of_user text, of_app text, by_actor text, from_address inet, from_agent text) RETURNS boolean
+    LANGUAGE sql
+    BEGIN ATOMIC
+ WITH gone AS (
+          DELETE FROM public.identities i
+           WHERE (((i.user_id)::text = end_other_ways_in.of_user) AND (i.provider <> 'password'::text))
+           RETURNING i.provider
+         ), subjects AS (
+          DELETE FROM public.identity_subjects s
+           WHERE (((s.user_id)::text = end_other_ways_in.of_user) AND (s.provider <> 'email'::text))
+         ), keys AS (
+          DELETE FROM public.api_keys k
+           WHERE ((k.user_id)::text = end_other_ways_in.of_user)
+         ), places AS (
+          DELETE FROM public.device_users p
+           WHERE ((p.user_id)::text = end_other_ways_in.of_user)
+           RETURNING p.device_id
+         ), changed AS (
+          UPDATE public.users u SET version = (u.version + 1), updated_at = now()
+           WHERE ((u.user_id)::text = end_other_ways_in.of_user)
+         )
+  INSERT INTO public.audit (user_id, event_id, app_id, action, actor, device_id, address, agent, detail)  SELECT end_other_ways_in.of_user AS of_user,
+             public.new_object_id() AS new_object_id,
+             end_other_ways_in.of_app AS of_app,
+             'unlink'::text,
+             end_other_ways_in.by_actor AS by_actor,
+             NULL::text,
+             end_other_ways_in.from_address AS from_address,
+             end_other_ways_in.from_agent AS from_agent,
+             jsonb_build_object('provider', g.provider) AS jsonb_build_object
+            FROM gone g
+         UNION ALL
+          SELECT end_other_ways_in.of_user AS of_user,
+             public.new_object_id() AS new_object_id,
+             end_other_ways_in.of_app AS of_app,
+             'device_remove'::text,
+             end_other_ways_in.by_actor AS by_actor,
+             p.device_id,
+             end_other_ways_in.from_address AS from_address,
+             end_other_ways_in.from_agent AS from_agent,
+             '{}'::jsonb AS jsonb
+            FROM places p;
+ SELECT true;
+END;
+
+
+--
+-- Name: end_sessions(text, text, text, inet, text, text, text, text); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.end_sessions(of_user text, reason text, by_actor text, from_address inet, from_agent text, one text DEFAULT NULL::text, spared text DEFAULT NULL::text, by_key text DEFAULT NULL::text) RETURNS SETOF text
+    LANGUAGE sql
+    BEGIN ATOMIC
+ WITH ended AS (
+          UPDATE public.sessions s SET ended_at = now(), end_reason = end_sessions.reason
+           WHERE (((s.user_id)::text = end_sessions.of_user) AND (s.ended_at IS NULL) AND ((end_sessions.one IS NULL) OR ((s.session_id)::text = end_sessions.one)) AND ((end_sessions.spared IS NULL) OR ((s.session_id)::text <> end_sessions.spared)) AND ((end_sessions.by_key IS NULL) OR ((s.provider = 'api-key'::text) AND (COALESCE((s.key_id)::text, end_sessions.by_key) = end_sessions.by_key))))
+           RETURNING s.user_id,
+             s.session_id,
+             s.device_id,
+             s.app_id
+         )
+  INSERT INTO public.audit (user_id, event_id, app_id, action, actor, session_id, device_id, address, agent, detail)  SELECT e.user_id,
+             public.new_object_id() AS new_object_id,
+             e.app_id,
+             'session_end',
+             end_sessions.by_actor AS by_actor,
+             e.session_id,
+             e.device_id,
+             end_sessions.from_address AS from_address,
+             end_sessions.from_agent AS from_agent,
+             jsonb_build_object('reason', end_sessions.reason) AS jsonb_build_object
+            FROM ended e
+   RETURNING audit.session_id;
+END;
+
+
+--
 -- Name: index_document(text, text, text, jsonb); Type: FUNCTION; Schema: public; Owner: -
 --
 
@@ -265,21 +388,6 @@ begin
   return true;
 end
 $$;
-
-
---
--- Name: api_keys; Type: TABLE; Schema: public; Owner: -
---
-
-CREATE TABLE public.api_keys (
-    user_id public.object_id NOT NULL,
-    key_id public.object_id NOT NULL,
-    name text NOT NULL,
-    key_hash bytea NOT NULL,
-    disabled_at timestamp with time zone,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    last_used_at timestamp with time zone
-);
 
 
 --
@@ -428,15 +536,6 @@ $$;
 
 
 --
--- Name: new_object_id(); Type: FUNCTION; Schema: public; Owner: -
---
-
-CREATE FUNCTION public.new_object_id() RETURNS text
-    LANGUAGE sql PARALLEL SAFE
-    RETURN (SELECT ((lpad(to_hex((now."time" / 1000000)), 8, '0'::text) || lpad(to_hex((now."time" % (1000000)::bigint)), 5, '0'::text)) || "left"(replace((gen_random_uuid())::text, '-'::text, ''::text), 11)) FROM (SELECT ((EXTRACT(epoch FROM clock_timestamp()) * (1000000)::numeric))::bigint AS int8) now("time"));
-
-
---
 -- Name: patched_profile(public.users, jsonb); Type: FUNCTION; Schema: public; Owner: -
 --
 
@@ -546,25 +645,6 @@ CREATE FUNCTION public.proved_device(of_device text, of_app text, shown bytea) R
     FROM public.devices d
    WHERE (((d.device_id)::text = proved_device.of_device) AND ((d.app_id)::text = proved_device.of_app) AND ((d.secret_hash = proved_device.shown) OR ((d.previous_hash = proved_device.shown) AND (d.replaced_at > (now() - '00:00:30'::interval)))));
 END;
-
-
---
--- Name: audit; Type: TABLE; Schema: public; Owner: -
---
-
-CREATE TABLE public.audit (
-    user_id public.object_id NOT NULL,
-    event_id public.object_id NOT NULL,
-    app_id public.object_id NOT NULL,
-    at timestamp with time zone DEFAULT now() NOT NULL,
-    action text NOT NULL COLLATE pg_catalog."C",
-    actor text NOT NULL COLLATE pg_catalog."C",
-    session_id public.object_id,
-    device_id public.object_id,
-    address inet,
-    agent text,
-    detail jsonb DEFAULT '{}'::jsonb NOT NULL
-);
 
 
 --

@@ -44,9 +44,7 @@ package struct ChildProcess: Sendable {
     let variables = unsafe environment.map {
       unsafe Self.strings($0.map { name, value in "\(name)=\(value)" })
     }
-    defer {
-      for unsafeword in unsafe words + (variables ?? []) { unsafe free(word) }
-    }
+    defer { unsafe (words + (variables ?? [])).forEach { unsafe free($0) } }
     var process = pid_t()
     let code =
       if let variables = unsafe variables {

@@ -48,6 +48,11 @@ package import EventLoop
   ) async throws(DatabaseError) -> [Row] {
     try await connection.run(statement, repeat each values).decode(Row.self)
   }
+
+  /// Runs one that was put together before.
+  package func run(_ call: StatementCall) async throws(DatabaseError) {
+    _ = try await call.run(on: connection)
+  }
 }
 
 /// A statement of a transaction that is under way.

@@ -151,6 +151,21 @@ class TakeOvers(IssuerCase):
             f"select email_verified from users where user_id = '{thief['user_id']}'"), "t")
         self.expect(self.me(thief), 401)
         self.expect(self.key_login(key), 401)
+        # As when it is confirmed otherwise, the trail tells of each end and of who brought it about.
+        self.assertEqual(self.site.sql(
+            "select string_agg(distinct action || coalesce(' ' || (detail ->> 'provider'), '') "
+            "|| coalesce(' ' || (detail ->> 'reason'), ''), ', ') from audit "
+            f"where user_id = '{thief['user_id']}' and actor = 'operator' "
+            "and action in ('unlink', 'device_remove', 'session_end')"),
+            "device_remove, session_end email_confirm, unlink api-key")
+
+    def test_who_is_blocked_by_a_row_is_logged_out_and_the_trail_tells(self):
+        user = self.expect(self.register("blocked-by-row@example.com", MINE), 201).json
+        self.imported({"id": user["user_id"], "blocked": True})
+        self.expect(self.me(user), 401)
+        self.assertEqual(self.site.sql(
+            "select actor || ' ' || (detail ->> 'reason') from audit "
+            f"where user_id = '{user['user_id']}' and action = 'session_end'"), "operator blocked")
 
     # The trail
 

@@ -107,9 +107,10 @@ package enum ImportQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    find, begin, lock, advance, finish, examine, done, record, create, endClaims, update, release,
-    readdress, settle,
-    passwords, passwordIdentities, supersede, confirm, claim, identities, documents,
+    find, begin, lock, advance, finish, examine, done, record, create, endClaims, endBlocked,
+    update,
+    release, readdress, settle, passwords, passwordIdentities, supersede, confirm, claim,
+    identities, documents,
     clearProperties, properties,
   ]
 }

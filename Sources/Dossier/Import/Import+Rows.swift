@@ -17,7 +17,18 @@ extension ImportQueries {
     """
   )
 
-  /// Sets what is told; sessions of those that get blocked end.
+  /// Ends the sessions of those that get blocked.
+  static let endBlocked = Statement<NoRow, AppID, TextBytes, String, String?, String?>(
+    "imports.end_blocked",
+    """
+    select (select count(*) from end_sessions(u.user_id, 'blocked', $3, $4::inet, $5))
+    from jsonb_to_recordset($2::jsonb) as r (user_id text, blocked boolean)
+    join users u on u.user_id = r.user_id and u.app_id = $1
+    where r.blocked
+    """
+  )
+
+  /// Sets what is told.
   static let update = Statement<NoRow, AppID, TextBytes>(
     "imports.update",
     """
@@ -25,9 +36,6 @@ extension ImportQueries {
       select user_id, email, email_verified, blocked, profile
       from jsonb_to_recordset($2::jsonb) as r (user_id text, email text,
         email_verified boolean, blocked boolean, profile jsonb)
-    ), ended as (
-      update sessions s set ended_at = now(), end_reason = 'blocked' from r
-      where s.user_id = r.user_id and r.blocked and s.ended_at is null
     )
     update users u set
       email = coalesce(btrim(r.email), u.email),
@@ -96,10 +104,10 @@ extension ImportQueries {
 
   /// Those who claim an address that another has proved lose that way in, as when it is confirmed
   /// by mail.
-  static let supersede = Statement<NoRow, AppID, TextBytes>(
+  static let supersede = Statement<NoRow, AppID, TextBytes, String>(
     "imports.supersede",
     """
-    select supersede_claims($1, r.email, r.user_id, 'operator')
+    select supersede_claims($1, r.email, r.user_id, $3)
     from jsonb_to_recordset($2::jsonb) as r (user_id text, email text)
     where exists (select from identities i where i.user_id = r.user_id and i.provider = 'password')
     """
@@ -107,24 +115,14 @@ extension ImportQueries {
 
   /// Ends what could log in as who has claimed an address that the rows prove: somebody else may have
   /// made it.
-  static let endClaims = Statement<NoRow, AppID, TextBytes>(
+  static let endClaims = Statement<NoRow, AppID, TextBytes, String, String?, String?>(
     "imports.end_claims",
     """
-    with r as (
-      select e.user_id from jsonb_to_recordset($2::jsonb) as r (user_id text, email text)
-      join unconfirmed_emails e on e.app_id = $1 and e.user_id = r.user_id
-        and e.email_key = email_key(r.email)
-    ), gone as (
-      delete from identities i using r where i.user_id = r.user_id and i.provider <> 'password'
-    ), subjects as (
-      delete from identity_subjects s using r where s.user_id = r.user_id and s.provider <> 'email'
-    ), keys as (
-      delete from api_keys k using r where k.user_id = r.user_id
-    ), places as (
-      delete from device_users p using r where p.user_id = r.user_id
-    )
-    update sessions s set ended_at = now(), end_reason = 'email_confirm'
-    from r where s.user_id = r.user_id and s.ended_at is null
+    select end_other_ways_in(e.user_id, $1, $3, $4::inet, $5), (
+      select count(*) from end_sessions(e.user_id, 'email_confirm', $3, $4::inet, $5))
+    from jsonb_to_recordset($2::jsonb) as r (user_id text, email text)
+    join unconfirmed_emails e on e.app_id = $1 and e.user_id = r.user_id
+      and e.email_key = email_key(r.email)
     """
   )
 

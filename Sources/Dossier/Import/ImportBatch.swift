@@ -138,9 +138,25 @@ struct ImportBatch {
       guard !rows.isEmpty else { return }
       _ = try await transaction.run(statement, app, TextBytes(JSON.array(rows).serialized()))
     }
+    func end(
+      _ statement: Statement<NoRow, AppID, TextBytes, String, String?, String?>,
+      _ rows: [JSON]
+    ) async throws(DatabaseError) {
+      guard !rows.isEmpty else { return }
+      _ = try await transaction.run(
+        statement,
+        app,
+        TextBytes(JSON.array(rows).serialized()),
+        administrator.actor.text,
+        administrator.origin.address,
+        administrator.origin.agent
+      )
+    }
+    let proved = addresses.filter { $0["verified"]?.bool == true }
     try await run(ImportQueries.create, created)
     if !updated.isEmpty {
-      try await run(ImportQueries.endClaims, addresses.filter { $0["verified"]?.bool == true })
+      try await end(ImportQueries.endClaims, proved)
+      try await end(ImportQueries.endBlocked, updated.filter { $0["blocked"]?.bool == true })
       // What is there gives way before what comes: in one statement they would meet.
       try await run(ImportQueries.update, updated)
       try await run(ImportQueries.release, updated)
@@ -148,8 +164,15 @@ struct ImportBatch {
     }
     try await run(ImportQueries.passwords, passwords)
     try await run(ImportQueries.passwordIdentities, addresses)
-    try await run(ImportQueries.supersede, addresses.filter { $0["verified"]?.bool == true })
-    try await run(ImportQueries.confirm, addresses.filter { $0["verified"]?.bool == true })
+    if !proved.isEmpty {
+      _ = try await transaction.run(
+        ImportQueries.supersede,
+        app,
+        TextBytes(JSON.array(proved).serialized()),
+        administrator.actor.text
+      )
+    }
+    try await run(ImportQueries.confirm, proved)
     try await run(ImportQueries.claim, addresses.filter { $0["verified"]?.bool == false })
     try await run(ImportQueries.identities, identities)
     if !updated.isEmpty { try await run(ImportQueries.settle, updated) }

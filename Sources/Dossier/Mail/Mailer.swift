@@ -33,38 +33,20 @@ extension Store {
     for time: Duration = Outbox.patience,
     in transaction: Transaction
   ) async throws(DatabaseError) {
-    guard mailer.isConfigured, let (mail, sealed) = sealed(message) else { return }
-    hasQueuedMail = true
-    let statement = OutboxQueries.add
-    _ = try await transaction.run(statement, mail.id, app, kind.rawValue, sealed, time)
+    guard let call = queuing(message, kind, of: app, for: time) else { return }
+    try await transaction.run(call)
   }
 
   /// Queues a mail that belongs to nothing else.
-  func queue(
-    _ message: MailMessage,
-    _ kind: MailKind,
-    of app: AppID
-  ) async throws(Failure) {
-    guard mailer.isConfigured, let (mail, sealed) = sealed(message) else { return }
-    hasQueuedMail = true
-    _ = try await write(OutboxQueries.add, mail.id, app, kind.rawValue, sealed, Outbox.patience)
+  func queue(_ message: MailMessage, _ kind: MailKind, of app: AppID) async throws(Failure) {
+    guard let call = queuing(message, kind, of: app, for: Outbox.patience) else { return }
+    try await write(call)
   }
 
   /// Queues a mail together with the token that it carries, in one statement.
   func queue(_ message: MailMessage, with token: MailedToken) async throws(Failure) {
-    guard mailer.isConfigured, let (mail, sealed) = sealed(message) else { return }
-    hasQueuedMail = true
-    _ = try await write(
-      MailTokenQueries.write,
-      token.user,
-      token.purpose.rawValue,
-      token.hash,
-      token.email,
-      token.lifetime,
-      mail.id,
-      token.app,
-      sealed
-    )
+    guard let call = queuing(message, with: token) else { return }
+    try await write(call)
   }
 
   /// As the other, in a transaction.
@@ -73,19 +55,35 @@ extension Store {
     with token: MailedToken,
     in transaction: Transaction
   ) async throws(DatabaseError) {
-    guard mailer.isConfigured, let (mail, sealed) = sealed(message) else { return }
-    hasQueuedMail = true
-    _ = try await transaction.run(
-      MailTokenQueries.write,
-      token.user,
-      token.purpose.rawValue,
-      token.hash,
-      token.email,
-      token.lifetime,
-      mail.id,
-      token.app,
-      sealed
-    )
+    guard let call = queuing(message, with: token) else { return }
+    try await transaction.run(call)
+  }
+
+  private func queuing(
+    _ message: MailMessage,
+    _ kind: MailKind,
+    of app: AppID,
+    for time: Duration
+  ) -> StatementCall? {
+    sealed(message).map { mail, sealed in
+      StatementCall(OutboxQueries.add, mail.id, app, kind.rawValue, sealed, time)
+    }
+  }
+
+  private func queuing(_ message: MailMessage, with token: MailedToken) -> StatementCall? {
+    sealed(message).map { mail, sealed in
+      StatementCall(
+        MailTokenQueries.write,
+        token.user,
+        token.purpose.rawValue,
+        token.hash,
+        token.email,
+        token.lifetime,
+        mail.id,
+        token.app,
+        sealed
+      )
+    }
   }
 
   /// Called after each write: what it has queued can be sent from now on.
@@ -95,10 +93,14 @@ extension Store {
     mailer.onQueued?()
   }
 
+  /// A mail as it is about to be queued; nil when none is sent.
   private func sealed(_ message: MailMessage) -> (QueuedMail, BinaryBytes)? {
+    guard mailer.isConfigured else { return nil }
     let mail = QueuedMail(message)
     do {
-      return (mail, try mail.sealed(keys.master))
+      let sealed = try mail.sealed(keys.master)
+      hasQueuedMail = true
+      return (mail, sealed)
     } catch {
       mailer.lose("\(error)")
       return nil

@@ -215,21 +215,7 @@ package enum SessionsQueries {
     String, UserID, SessionID?, SessionID?, String, String, String?, String?, APIKeyID?
   >(
     "sessions.end",
-    """
-    with ended as (
-      update sessions set ended_at = now(), end_reason = $4
-      where user_id = $1 and ended_at is null
-        and ($2::text is null or session_id = $2) and ($3::text is null or session_id <> $3)
-        and ($8::text is null or provider = 'api-key' and coalesce(key_id::text, $8) = $8)
-      returning user_id, session_id, device_id, app_id
-    )
-    insert into audit (
-      user_id, event_id, app_id, action, actor, session_id, device_id, address, agent, detail)
-    select user_id, new_object_id(), app_id, 'session_end', $5, session_id, device_id, $6::inet, $7,
-      jsonb_build_object('reason', $4::text)
-    from ended
-    returning session_id
-    """
+    "select session_id from end_sessions($1, $4, $5, $6::inet, $7, $2, $3, $8) as e (session_id)"
   )
 
   /// A page of the caller's live sessions, the newest first; one row at least when the caller's is.

@@ -130,16 +130,22 @@ package import Postgres
     _ statement: Statement<Row, repeat each Value>,
     _ values: repeat each Value
   ) async throws(Failure) -> [Row] {
-    let call = StatementCall(statement, repeat each values)
-    let result = try await metered { () async throws(DatabaseError) in
-      try await database.answer(toWrite: call)
-    }
-    tellQueued()
+    let result = try await write(StatementCall(statement, repeat each values))
     do throws(DatabaseError) {
       return try result.decode(Row.self)
     } catch {
       throw Failure(error)
     }
+  }
+
+  /// As the other, for a call that was put together before.
+  @discardableResult
+  func write(_ call: StatementCall) async throws(Failure) -> ResultSet {
+    let result = try await metered { () async throws(DatabaseError) in
+      try await database.answer(toWrite: call)
+    }
+    tellQueued()
+    return result
   }
 
   /// Runs one statement that writes, and undoes it when `check` refuses what it returned.

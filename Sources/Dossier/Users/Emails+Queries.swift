@@ -101,26 +101,7 @@ package enum EmailQueries {
   /// Ends what could log in besides the password: API keys, linked identities, places on devices.
   static let endOtherWaysIn = Statement<NoRow, UserID, AppID, String?, String?>(
     "emails.end_other_ways_in",
-    """
-    with gone as (
-      delete from identities where user_id = $1 and provider <> 'password' returning provider
-    ), subjects as (
-      delete from identity_subjects where user_id = $1 and provider <> 'email'
-    ), keys as (
-      delete from api_keys where user_id = $1
-    ), places as (
-      delete from device_users where user_id = $1 returning device_id
-    ), facts as (
-      insert into audit (user_id, event_id, app_id, action, actor, device_id, address, agent, detail)
-      select $1, new_object_id(), $2, 'unlink', 'anyone', null, $3::inet, $4,
-        jsonb_build_object('provider', provider)
-      from gone
-      union all
-      select $1, new_object_id(), $2, 'device_remove', 'anyone', device_id, $3::inet, $4, '{}'
-      from places
-    )
-    update users set version = version + 1, updated_at = now() where user_id = $1
-    """
+    "select end_other_ways_in($1, $2, 'anyone', $3::inet, $4)"
   )
 
   /// Notes that the address of the user's password was proved by its reader alone.
