@@ -176,11 +176,11 @@ package enum FairPoolError: Error {
 }
 
 @safe @EventLoop private final class WaitingJob {
-  typealias Outcome = Result<Void, FairPoolError>
+  typealias Answer = Result<Void, FairPoolError>
   private let owner: (any JobOwner)?
   /// Of the group and of the member.
   let keys: [[UInt8]]
-  private var continuation: UnsafeContinuation<Outcome, Never>?
+  private var continuation: UnsafeContinuation<Answer, Never>?
 
   init(_ owner: (any JobOwner)?) {
     self.owner = owner
@@ -193,8 +193,8 @@ package enum FairPoolError: Error {
     try await unsafe withUnsafeContinuation { unsafe continuation = $0 }.get()
   }
 
-  func resume(_ outcome: Outcome) {
-    unsafe continuation?.resume(returning: outcome)
+  func resume(_ answer: Answer) {
+    unsafe continuation?.resume(returning: answer)
     unsafe continuation = nil
   }
 }

@@ -185,9 +185,9 @@ package import EventLoop
   ///
   /// It may run up to three times, when it met another's lock or version: it must do nothing that
   /// a roll-back does not undo. Give it the rows of one user.
-  package func transaction<Outcome>(
-    _ body: @EventLoop (Transaction) async throws(DatabaseError) -> Outcome
-  ) async throws(DatabaseError) -> Outcome {
+  package func transaction<Value>(
+    _ body: @EventLoop (Transaction) async throws(DatabaseError) -> Value
+  ) async throws(DatabaseError) -> Value {
     try await retryingConflicts { () async throws(DatabaseError) in
       try await exclusive.withConnection { (connection) async throws(DatabaseError) in
         try await Transaction.run(on: connection, body)
@@ -195,9 +195,9 @@ package import EventLoop
     }
   }
 
-  private func retryingConflicts<Outcome>(
-    _ body: @EventLoop () async throws(DatabaseError) -> Outcome
-  ) async throws(DatabaseError) -> Outcome {
+  private func retryingConflicts<Value>(
+    _ body: @EventLoop () async throws(DatabaseError) -> Value
+  ) async throws(DatabaseError) -> Value {
     var attempt = 1
     while true {
       do throws(DatabaseError) {

@@ -108,8 +108,8 @@ import EventLoop
 
 /// A caller in the queue of a lane.
 @safe @EventLoop private final class Waiter {
-  typealias Outcome = Result<Connection, DatabaseError>
-  private var continuation: UnsafeContinuation<Outcome, Never>?
+  typealias Answer = Result<Connection, DatabaseError>
+  private var continuation: UnsafeContinuation<Answer, Never>?
   private var timer: Timer?
   private let patience: Duration
   private let reason: @EventLoop () -> String
@@ -123,7 +123,7 @@ import EventLoop
   }
 
   func wait() async throws(DatabaseError) -> Connection {
-    try await unsafe withUnsafeContinuation { (continuation: UnsafeContinuation<Outcome, Never>) in
+    try await unsafe withUnsafeContinuation { (continuation: UnsafeContinuation<Answer, Never>) in
       unsafe self.continuation = continuation
       timer = Timer(after: patience) { [self] in
         _ = resume(.failure(DatabaseError(.laneFull, "\(reason()), for \(patience)")))
@@ -132,11 +132,11 @@ import EventLoop
   }
 
   /// Returns false when the caller has gone already.
-  func resume(_ outcome: Outcome) -> Bool {
+  func resume(_ answer: Answer) -> Bool {
     guard let continuation = unsafe continuation else { return false }
     unsafe self.continuation = nil
     timer?.cancel()
-    unsafe continuation.resume(returning: outcome)
+    unsafe continuation.resume(returning: answer)
     return true
   }
 }

@@ -8,10 +8,10 @@ package import EventLoop
   private static let commit = Statement<NoRow>("transaction.commit", "commit")
   private static let rollback = Statement<NoRow>("transaction.rollback", "rollback")
 
-  static func run<Outcome>(
+  static func run<Value>(
     on connection: Connection,
-    _ body: @EventLoop (Transaction) async throws(DatabaseError) -> Outcome
-  ) async throws(DatabaseError) -> Outcome {
+    _ body: @EventLoop (Transaction) async throws(DatabaseError) -> Value
+  ) async throws(DatabaseError) -> Value {
     // It leaves together with the first statement; its answer needs no waiting for.
     connection.send(StatementCall(begin.name, begin.sql, Parameters()))
     do throws(DatabaseError) {

@@ -18,9 +18,9 @@ struct AppCommand: ParsableCommand {
     var name: String
 
     func run() throws {
-      common.run { session async throws(CommandFailure) in
-        Outcome(
-          try await session.doing { administrator async throws(Failure) in
+      common.run { console async throws(CommandFailure) in
+        CommandOutput(
+          try await console.doing { administrator async throws(Failure) in
             try await Apps.create(name, by: administrator).json
           }
         )
@@ -33,9 +33,9 @@ struct AppCommand: ParsableCommand {
     @OptionGroup var common: CommonOptions
 
     func run() throws {
-      common.run { session async throws(CommandFailure) in
-        Outcome(
-          try await session.doing { administrator async throws(Failure) in
+      common.run { console async throws(CommandFailure) in
+        CommandOutput(
+          try await console.doing { administrator async throws(Failure) in
             .array(try await Apps.list(for: administrator).map(\.summary))
           },
           columns: ["name", "hosts", "version", "created_at"]
@@ -54,9 +54,9 @@ struct AppCommand: ParsableCommand {
     var name: String
 
     func run() throws {
-      common.run { session async throws(CommandFailure) in
-        Outcome(
-          try await session.doing { administrator async throws(Failure) in
+      common.run { console async throws(CommandFailure) in
+        CommandOutput(
+          try await console.doing { administrator async throws(Failure) in
             try await Apps.record(of: name, for: administrator).json
           }
         )
@@ -149,19 +149,19 @@ extension AppCommand {
 
     func run() throws {
       common.settings.run(common.output.output, isLarge: true) {
-        session async throws(CommandFailure) in
-        let app = try await session.record(of: name)
-        guard name != session.usualApp else { throw .usualApp(name) }
+        console async throws(CommandFailure) in
+        let app = try await console.record(of: name)
+        guard name != console.usualApp else { throw .usualApp(name) }
         try consent.ask("Delete the app \(name) with all its users and their data, for good?")
         let line = ProgressLine()
-        let count = try await session.doing { administrator async throws(Failure) in
+        let count = try await console.doing { administrator async throws(Failure) in
           // A worker that is asked for nothing meanwhile reads the apps anew when it is.
-          try await Apps.delete(app, known: session.appAge * 2, by: administrator) {
+          try await Apps.delete(app, known: console.appAge * 2, by: administrator) {
             line.update(rows: $0, "\($0) users")
           }
         }
         line.clear()
-        return Outcome(["name": .string(name), "users": .number(JSONNumber(count))])
+        return CommandOutput(["name": .string(name), "users": .number(JSONNumber(count))])
       }
     }
   }
@@ -170,9 +170,9 @@ extension AppCommand {
 extension CommonOptions {
   fileprivate func change(_ name: String, _ change: AppChange, ifVersion: Int?) -> Never {
     let condition = VersionCondition(oneOf: ifVersion.map { [$0] })
-    run { session async throws(CommandFailure) in
-      Outcome(
-        try await session.doing { administrator async throws(Failure) in
+    run { console async throws(CommandFailure) in
+      CommandOutput(
+        try await console.doing { administrator async throws(Failure) in
           try await Apps.change(name, change, if: condition, by: administrator).json
         }
       )

@@ -36,23 +36,23 @@ struct AuditCommand: ParsableCommand {
 
   func run() throws {
     let cursor = before.flatMap { EventID($0) }
-    common.run { session async throws(CommandFailure) in
+    common.run { console async throws(CommandFailure) in
       let page: Page<AuditEntry>
       var columns = ["id", "at", "app", "user_id", "action", "actor", "address", "detail"]
       if let user {
         columns.removeAll { $0 == "app" || $0 == "user_id" }
-        let app = try await session.app(app)
-        let id = try await session.user(user, in: app)
-        page = try await session.doing { administrator async throws(Failure) in
+        let app = try await console.app(app)
+        let id = try await console.user(user, in: app)
+        page = try await console.doing { administrator async throws(Failure) in
           try await Audit.page(of: id, in: app, before: cursor, count: count, for: administrator)
         }
       } else {
-        let app: AppID? = if let app { try await session.app(app) } else { nil }
-        page = try await session.doing { administrator async throws(Failure) in
+        let app: AppID? = if let app { try await console.app(app) } else { nil }
+        page = try await console.doing { administrator async throws(Failure) in
           try await Audit.page(of: app, before: cursor, count: count, for: administrator)
         }
       }
-      return Outcome(
+      return CommandOutput(
         .array(page.items.map(user == nil ? \.jsonWithSubject : \.json)),
         columns: columns,
         remark: page.next.map { "there may be more: --before \($0)" }

@@ -37,11 +37,11 @@ struct ClientCommand: ParsableCommand {
     }
 
     func run() throws {
-      common.run { session async throws(CommandFailure) in
-        let made = try await session.doing { administrator async throws(Failure) in
+      common.run { console async throws(CommandFailure) in
+        let made = try await console.doing { administrator async throws(Failure) in
           try await Clients.create(name, app: app, scopes: scopes, by: administrator)
         }
-        return Outcome(
+        return CommandOutput(
           ["id": .string(made.id.text), "name": .string(name), "key": .string(made.key)],
           remark: "the key is not shown again"
         )
@@ -57,10 +57,10 @@ struct ClientCommand: ParsableCommand {
     var app: String?
 
     func run() throws {
-      common.run { session async throws(CommandFailure) in
-        if let app { _ = try await session.app(app) }
-        return Outcome(
-          try await session.doing { administrator async throws(Failure) in
+      common.run { console async throws(CommandFailure) in
+        if let app { _ = try await console.app(app) }
+        return CommandOutput(
+          try await console.doing { administrator async throws(Failure) in
             .array(try await Clients.list(of: app, for: administrator).map(\.json))
           },
           columns: ["id", "app", "name", "disabled", "created_at", "scopes"]
@@ -116,12 +116,12 @@ struct ClientArgument: ParsableArguments {
   func run(
     _ act: @escaping @EventLoop @Sendable (ClientID, Administrator) async throws(Failure) -> Void
   ) -> Never {
-    common.run { session async throws(CommandFailure) in
-      try await session.doing { administrator async throws(Failure) in
+    common.run { console async throws(CommandFailure) in
+      try await console.doing { administrator async throws(Failure) in
         guard let id = ClientID(id) else { throw .notFound }
         try await act(id, administrator)
       }
-      return Outcome(["id": .string(id)])
+      return CommandOutput(["id": .string(id)])
     }
   }
 }

@@ -54,13 +54,13 @@ struct Doctor: ParsableCommand {
     let local = findings
     let format = output.output
     EventLoop.task {
-      let session = Session(configuration, isLarge: false)
-      let all = local + (await session.findings(configuration))
+      let console = OperatorConsole(configuration, isLarge: false)
+      let all = local + (await console.findings(configuration))
       let isWell = all.allSatisfy { $0.fault == nil }
       let rows = all.map { finding -> JSON in
         ["what": .string(finding.what), "fault": finding.fault.map(JSON.string) ?? .null]
       }
-      write(Outcome(.array(rows), columns: ["what", "fault"]).text(format), to: 1)
+      write(CommandOutput(.array(rows), columns: ["what", "fault"]).text(format), to: 1)
       end([], isWell ? .success : .unwell)
     }
     EventLoop.reactor.run()
@@ -114,7 +114,7 @@ struct Doctor: ParsableCommand {
   }
 }
 
-extension Session {
+extension OperatorConsole {
   /// What there is to say of the database, and of mail, by those who serve from it.
   fileprivate func findings(_ configuration: Configuration) async -> [Doctor.Finding] {
     await settle()

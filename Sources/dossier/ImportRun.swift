@@ -49,7 +49,7 @@ struct ImportRequest: Sendable {
   private static let shownFailures = 10
 
   /// - Throws: `.file`, `.refused`.
-  init(_ request: ImportRequest, _ session: Session) async throws(CommandFailure) {
+  init(_ request: ImportRequest, _ console: OperatorConsole) async throws(CommandFailure) {
     self.request = request
     let isInput = request.source == "-"
     let descriptor = isInput ? 0 : open(request.source, O_RDONLY | O_CLOEXEC)
@@ -57,14 +57,14 @@ struct ImportRequest: Sendable {
       throw .file("\(request.source): \(String(cString: strerror(errno)))", .files)
     }
     reader = LineReader(descriptor)
-    let record = try await session.record(of: request.app)
+    let record = try await console.record(of: request.app)
     stringLimit = record.settings.propertyStringLength
     foreign = request.foreignRow(for: record.settings)
-    schemas = try await session.doing { administrator async throws(Failure) in
+    schemas = try await console.doing { administrator async throws(Failure) in
       try await Schemas.current(of: record.id, for: administrator)
     }
     let source = isInput ? "-" : Self.absolute(request.source)
-    work = try await session.doing { administrator async throws(Failure) in
+    work = try await console.doing { administrator async throws(Failure) in
       try await UserImport.open(
         source,
         into: record.id,
@@ -91,7 +91,7 @@ struct ImportRequest: Sendable {
   }
 
   /// Imports to the end of the input, or until Ctrl-C.
-  func run() async throws(CommandFailure) -> Outcome {
+  func run() async throws(CommandFailure) -> CommandOutput {
     do throws(EventLoopError) {
       listener = try Signals(Self.signals) { [weak self] _ in self?.stop() }
     } catch {
@@ -121,9 +121,9 @@ struct ImportRequest: Sendable {
     }
     guard !isStopping else { interrupt() }
     try await write(batch)
-    try await session { work async throws(Failure) in try await work.finish() }
+    try await doing { work async throws(Failure) in try await work.finish() }
     line.clear()
-    return outcome()
+    return output()
   }
 
   private func parsed(_ text: [UInt8]) -> Result<ImportedUser, Failure> {
@@ -151,7 +151,7 @@ struct ImportRequest: Sendable {
     var rest = batch[...]
     while !rest.isEmpty {
       var left = rest
-      let written = try await session { work async throws(Failure) in try await work.write(&left) }
+      let written = try await doing { work async throws(Failure) in try await work.write(&left) }
       guard let written else {
         throw .file("another run goes on with this import", .inputChanged)
       }
@@ -164,7 +164,7 @@ struct ImportRequest: Sendable {
     }
   }
 
-  private func session<Result>(
+  private func doing<Result>(
     _ body: @EventLoop (UserImport) async throws(Failure) -> Result
   ) async throws(CommandFailure) -> Result {
     do throws(Failure) {
@@ -186,10 +186,10 @@ struct ImportRequest: Sendable {
     }
   }
 
-  private func outcome() -> Outcome {
+  private func output() -> CommandOutput {
     let tally = work.progress.tally
     let rows = tally.rows - rowsBefore
-    return Outcome(
+    return CommandOutput(
       tally.json,
       remark: "\(rows) rows now, \(line.rate(of: rows)) a second",
       status: tally.failed > 0 ? .someFailed : .success

@@ -27,13 +27,13 @@ struct IndexCommand: ParsableCommand {
     var path: String
 
     func run() throws {
-      options.common.run { session async throws(CommandFailure) in
-        let app = options.app ?? session.usualApp
-        let index = try await session.doing { administrator async throws(Failure) in
+      options.common.run { console async throws(CommandFailure) in
+        let app = options.app ?? console.usualApp
+        let index = try await console.doing { administrator async throws(Failure) in
           try await SearchIndexes.add(path, kind: kind, to: app, by: administrator)
         }
-        try await session.finish(index, "users")
-        return Outcome([
+        try await console.finish(index, "users")
+        return CommandOutput([
           "app": .string(app), "path": .string(index.path), "kind": .string(kind), "state": "ready",
         ])
       }
@@ -47,8 +47,8 @@ struct IndexCommand: ParsableCommand {
     @OptionGroup var options: AppOptions
 
     func run() throws {
-      options.common.run { session async throws(CommandFailure) in
-        try await session.list(
+      options.common.run { console async throws(CommandFailure) in
+        try await console.list(
           of: options.app,
           columns: ["path", "kind", "state", "created_at", "id"]
         ) {
@@ -70,23 +70,23 @@ struct IndexCommand: ParsableCommand {
     var path: String
 
     func run() throws {
-      options.common.run { session async throws(CommandFailure) in
-        let app = options.app ?? session.usualApp
-        let indexes = try await session.doing { administrator async throws(Failure) in
+      options.common.run { console async throws(CommandFailure) in
+        let app = options.app ?? console.usualApp
+        let indexes = try await console.doing { administrator async throws(Failure) in
           let index = try await SearchIndexes.index(on: path, of: app, for: administrator)
           try await SearchIndexes.remove(index.id, from: app, by: administrator)
           return try await SearchIndexes.all(of: app, for: administrator).filter {
             $0.id == index.id
           }
         }
-        for index in indexes { try await session.finish(index, "values") }
-        return Outcome(["app": .string(app), "path": .string(path)])
+        for index in indexes { try await console.finish(index, "values") }
+        return CommandOutput(["app": .string(app), "path": .string(path)])
       }
     }
   }
 }
 
-extension Session {
+extension OperatorConsole {
   /// Does the work on an index, and tells how far it is.
   fileprivate func finish(_ index: SearchIndex, _ what: String) async throws(CommandFailure) {
     try await doing { administrator async throws(Failure) in

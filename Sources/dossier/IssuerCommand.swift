@@ -56,7 +56,7 @@ struct IssuerCommand: ParsableCommand {
     }
 
     func run() throws {
-      options.common.run { session async throws(CommandFailure) in
+      options.common.run { console async throws(CommandFailure) in
         let description = IssuerDescription(
           name: name,
           issuer: issuer,
@@ -64,11 +64,11 @@ struct IssuerCommand: ParsableCommand {
           keys: try keys(),
           claims: mapping
         )
-        let app = options.app ?? session.usualApp
-        try await session.doing { administrator async throws(Failure) in
+        let app = options.app ?? console.usualApp
+        try await console.doing { administrator async throws(Failure) in
           try await Issuers.add(description, to: app, by: administrator)
         }
-        return Outcome(["app": .string(app), "name": .string(name)])
+        return CommandOutput(["app": .string(app), "name": .string(name)])
       }
     }
 
@@ -93,8 +93,8 @@ struct IssuerCommand: ParsableCommand {
     @OptionGroup var options: AppOptions
 
     func run() throws {
-      options.common.run { session async throws(CommandFailure) in
-        try await session.list(
+      options.common.run { console async throws(CommandFailure) in
+        try await console.list(
           of: options.app,
           columns: ["name", "issuer", "audience", "keys", "jwks_url"]
         ) {
@@ -116,12 +116,12 @@ struct IssuerCommand: ParsableCommand {
     var name: String
 
     func run() throws {
-      options.common.run { session async throws(CommandFailure) in
-        let app = options.app ?? session.usualApp
-        try await session.doing { administrator async throws(Failure) in
+      options.common.run { console async throws(CommandFailure) in
+        let app = options.app ?? console.usualApp
+        try await console.doing { administrator async throws(Failure) in
           try await Issuers.remove(name, from: app, by: administrator)
         }
-        return Outcome(["app": .string(app), "name": .string(name)])
+        return CommandOutput(["app": .string(app), "name": .string(name)])
       }
     }
   }

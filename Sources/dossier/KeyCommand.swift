@@ -14,8 +14,8 @@ struct KeyCommand: ParsableCommand {
     @OptionGroup var options: AppOptions
 
     func run() throws {
-      options.common.run { session async throws(CommandFailure) in
-        try await session.keys(of: options.app)
+      options.common.run { console async throws(CommandFailure) in
+        try await console.keys(of: options.app)
       }
     }
   }
@@ -31,12 +31,12 @@ struct KeyCommand: ParsableCommand {
     @OptionGroup var options: AppOptions
 
     func run() throws {
-      options.common.run { session async throws(CommandFailure) in
-        let app = options.app ?? session.usualApp
-        try await session.doing { administrator async throws(Failure) in
+      options.common.run { console async throws(CommandFailure) in
+        let app = options.app ?? console.usualApp
+        try await console.doing { administrator async throws(Failure) in
           try await SigningKeys.rotate(of: app, by: administrator)
         }
-        return try await session.keys(of: app)
+        return try await console.keys(of: app)
       }
     }
   }
@@ -58,13 +58,13 @@ extension KeyCommand {
     var key: String
 
     func run() throws {
-      options.common.run { session async throws(CommandFailure) in
+      options.common.run { console async throws(CommandFailure) in
         try consent.ask("Remove the signing key \(key), and refuse the tokens that it signed?")
-        let app = options.app ?? session.usualApp
-        try await session.doing { administrator async throws(Failure) in
+        let app = options.app ?? console.usualApp
+        try await console.doing { administrator async throws(Failure) in
           try await SigningKeys.remove(key, of: app, by: administrator)
         }
-        return try await session.keys(of: app)
+        return try await console.keys(of: app)
       }
     }
   }
@@ -93,12 +93,12 @@ extension KeyCommand {
 
     func run() throws {
       options.settings.run(options.output.output, lacksKey: discardLost) {
-        session async throws(CommandFailure) in
+        console async throws(CommandFailure) in
         if discardLost {
           try consent.ask("Remove for good what this master key does not open?")
         }
-        return Outcome(
-          try await session.doing { administrator async throws(Failure) in
+        return CommandOutput(
+          try await console.doing { administrator async throws(Failure) in
             try await MasterKeys.reseal(discardingLost: discardLost, by: administrator)
           }
         )
@@ -107,8 +107,8 @@ extension KeyCommand {
   }
 }
 
-extension Session {
-  fileprivate func keys(of app: String?) async throws(CommandFailure) -> Outcome {
+extension OperatorConsole {
+  fileprivate func keys(of app: String?) async throws(CommandFailure) -> CommandOutput {
     try await list(
       of: app,
       columns: ["id", "purpose", "algorithm", "current", "created_at", "retires_at"]

@@ -42,9 +42,9 @@ struct LimitCommand: ParsableCommand {
     }
 
     func run() throws {
-      options.common.run { session async throws(CommandFailure) in
-        let context = try await session.context(of: options.app)
-        let count = try await session.doing { administrator async throws(Failure) in
+      options.common.run { console async throws(CommandFailure) in
+        let context = try await console.context(of: options.app)
+        let count = try await console.doing { administrator async throws(Failure) in
           guard !all else { return try await Attempts.liftAll(by: administrator, context) }
           let id = user.flatMap { UserID($0) }
           let email = id == nil ? user : nil
@@ -60,7 +60,7 @@ struct LimitCommand: ParsableCommand {
             context
           )
         }
-        return Outcome(["lifted": .number(JSONNumber(count))])
+        return CommandOutput(["lifted": .number(JSONNumber(count))])
       }
     }
   }

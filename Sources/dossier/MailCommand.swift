@@ -19,12 +19,12 @@ struct MailCommand: ParsableCommand {
     @OptionGroup var options: CommonOptions
 
     func run() throws {
-      options.run { session async throws(CommandFailure) in
-        let mails = try await session.doing { administrator async throws(Failure) in
+      options.run { console async throws(CommandFailure) in
+        let mails = try await console.doing { administrator async throws(Failure) in
           try await Outbox.list(for: administrator)
         }
-        return Outcome(
-          mails,
+        return CommandOutput(
+          .array(mails.map(\.json)),
           columns: ["id", "app", "kind", "to", "attempts", "next_attempt_at", "last_error"]
         )
       }
@@ -59,6 +59,18 @@ struct MailCommand: ParsableCommand {
   }
 }
 
+extension ListedMail {
+  fileprivate var json: JSON {
+    func text(_ value: String?) -> JSON { value.map(JSON.string) ?? .null }
+    return [
+      "id": .string(id.text), "app": .string(app), "kind": .string(kind), "to": text(recipient),
+      "attempts": .number(JSONNumber(attempts)), "next_attempt_at": text(nextAttemptAt?.text),
+      "last_error": text(lastError), "created_at": .string(createdAt.text),
+      "expires_at": .string(expiresAt.text),
+    ]
+  }
+}
+
 struct MailArgument: ParsableArguments {
   @OptionGroup var options: CommonOptions
 
@@ -78,12 +90,12 @@ struct MailArgument: ParsableArguments {
     asking consent: Consent? = nil,
     _ verb: @escaping @EventLoop @Sendable (MailID?, Administrator) async throws(Failure) -> Int
   ) -> Never {
-    options.run { session async throws(CommandFailure) in
+    options.run { console async throws(CommandFailure) in
       try consent?.ask("Drop \(mail ?? "all mail that waits")?")
-      let count = try await session.doing { administrator async throws(Failure) in
+      let count = try await console.doing { administrator async throws(Failure) in
         try await verb(mail.flatMap { MailID($0) }, administrator)
       }
-      return Outcome(["mails": .number(JSONNumber(count))])
+      return CommandOutput(["mails": .number(JSONNumber(count))])
     }
   }
 }

@@ -27,13 +27,13 @@ struct SchemaCommand: ParsableCommand {
     var file: String
 
     func run() throws {
-      options.common.run { session async throws(CommandFailure) in
-        let app = options.app ?? session.usualApp
+      options.common.run { console async throws(CommandFailure) in
+        let app = options.app ?? console.usualApp
         let text = try InputFile.read(file, upTo: Schemas.sizeLimit)
-        _ = try await session.doing { administrator async throws(Failure) in
+        _ = try await console.doing { administrator async throws(Failure) in
           try await Schemas.set(text, for: document, of: app, by: administrator)
         }
-        return Outcome(["app": .string(app), "class": .string(document.pathName)])
+        return CommandOutput(["app": .string(app), "class": .string(document.pathName)])
       }
     }
   }
@@ -46,12 +46,12 @@ struct SchemaCommand: ParsableCommand {
     @Argument(help: .document) var document: DocumentClass
 
     func run() throws {
-      options.common.run { session async throws(CommandFailure) in
-        let app = options.app ?? session.usualApp
-        let text = try await session.doing { administrator async throws(Failure) in
+      options.common.run { console async throws(CommandFailure) in
+        let app = options.app ?? console.usualApp
+        let text = try await console.doing { administrator async throws(Failure) in
           try await Schemas.text(for: document, of: app, by: administrator)
         }
-        return Outcome(text: String(decoding: text, as: UTF8.self))
+        return CommandOutput(text: String(decoding: text, as: UTF8.self))
       }
     }
   }
@@ -61,8 +61,8 @@ struct SchemaCommand: ParsableCommand {
     @OptionGroup var options: AppOptions
 
     func run() throws {
-      options.common.run { session async throws(CommandFailure) in
-        try await session.list(of: options.app, columns: ["class", "bytes", "updated_at"]) {
+      options.common.run { console async throws(CommandFailure) in
+        try await console.list(of: options.app, columns: ["class", "bytes", "updated_at"]) {
           app,
           administrator async throws(Failure) in
           try await Schemas.list(of: app, for: administrator).map(\.json)
@@ -79,12 +79,12 @@ struct SchemaCommand: ParsableCommand {
     @Argument(help: .document) var document: DocumentClass
 
     func run() throws {
-      options.common.run { session async throws(CommandFailure) in
-        let app = options.app ?? session.usualApp
-        try await session.doing { administrator async throws(Failure) in
+      options.common.run { console async throws(CommandFailure) in
+        let app = options.app ?? console.usualApp
+        try await console.doing { administrator async throws(Failure) in
           try await Schemas.remove(for: document, of: app, by: administrator)
         }
-        return Outcome(["app": .string(app), "class": .string(document.pathName)])
+        return CommandOutput(["app": .string(app), "class": .string(document.pathName)])
       }
     }
   }
@@ -110,10 +110,10 @@ struct SchemaCommand: ParsableCommand {
 
     func run() throws {
       let format = options.common.output.output
-      options.common.settings.run(.table, isLarge: true) { session async throws(CommandFailure) in
+      options.common.settings.run(.table, isLarge: true) { console async throws(CommandFailure) in
         let text: [UInt8]? =
           if let schema { try InputFile.read(schema, upTo: Schemas.sizeLimit) } else { nil }
-        return try await session.check(document, of: options.app, by: text, format)
+        return try await console.check(document, of: options.app, by: text, format)
       }
     }
   }
@@ -127,13 +127,13 @@ extension DocumentClass: ExpressibleByArgument {
   package init?(argument: String) { self.init(pathName: argument) }
 }
 
-extension Session {
+extension OperatorConsole {
   fileprivate func check(
     _ document: DocumentClass,
     of app: String?,
     by text: [UInt8]?,
     _ format: OutputFormat
-  ) async throws(CommandFailure) -> Outcome {
+  ) async throws(CommandFailure) -> CommandOutput {
     let app = try await self.app(app)
     var check = try await doing { administrator async throws(Failure) in
       try await SchemaCheck(document, of: app, by: text, for: administrator)
@@ -158,7 +158,7 @@ extension Session {
       line.update(rows: documents, "\(documents) documents, \(mismatches) do not fit")
     }
     line.clear()
-    return Outcome(
+    return CommandOutput(
       .null,
       remark: "\(documents) documents, \(mismatches) do not fit",
       status: mismatches > 0 ? .someFailed : .success

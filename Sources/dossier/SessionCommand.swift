@@ -34,16 +34,16 @@ struct SessionCommand: ParsableCommand {
     func run() throws {
       let (name, issuer) = (app, issuer)
       common.settings.run(common.output.output, isLarge: true) {
-        (session) async throws(CommandFailure) in
-        let app = try await session.app(name)
+        (console) async throws(CommandFailure) in
+        let app = try await console.app(name)
         let line = ProgressLine()
-        let ended = try await session.doing { administrator async throws(Failure) in
+        let ended = try await console.doing { administrator async throws(Failure) in
           try await Sessions.endAll(of: app, issuer: issuer, by: administrator) { users, sessions in
             line.update(rows: users, "\(users) users, \(sessions) sessions ended")
           }
         }
         line.clear()
-        return Outcome(["app": .string(name), "sessions": .number(JSONNumber(ended))])
+        return CommandOutput(["app": .string(name), "sessions": .number(JSONNumber(ended))])
       }
     }
   }

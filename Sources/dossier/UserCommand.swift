@@ -44,10 +44,10 @@ struct UserCommand: ParsableCommand {
     }
 
     func run() throws {
-      options.common.run { session async throws(CommandFailure) in
-        let app = try await session.app(options.app)
+      options.common.run { console async throws(CommandFailure) in
+        let app = try await console.app(options.app)
         let cursor = after.flatMap { UserID($0) }
-        let page = try await session.doing { administrator async throws(Failure) in
+        let page = try await console.doing { administrator async throws(Failure) in
           guard let filter else {
             return try await Users.page(of: app, after: cursor, count: count, for: administrator)
           }
@@ -59,7 +59,7 @@ struct UserCommand: ParsableCommand {
             for: administrator
           )
         }
-        return Outcome(
+        return CommandOutput(
           .array(page.items.map(\.json)),
           columns: ["id", "email", "email_verified", "anonymous", "blocked", "created_at"],
           remark: page.next.map { "there may be more: --after \($0)" }
@@ -76,7 +76,7 @@ struct UserCommand: ParsableCommand {
 
     func run() throws {
       user.run { id, app, administrator async throws(Failure) in
-        Outcome(try await Users.details(of: id, in: app, for: administrator).json)
+        CommandOutput(try await Users.details(of: id, in: app, for: administrator).json)
       }
     }
   }
@@ -89,7 +89,7 @@ struct UserCommand: ParsableCommand {
 
     func run() throws {
       user.run { id, app, administrator async throws(Failure) in
-        Outcome(try await Users.setBlocked(true, id, of: app, by: administrator).json)
+        CommandOutput(try await Users.setBlocked(true, id, of: app, by: administrator).json)
       }
     }
   }
@@ -100,7 +100,7 @@ struct UserCommand: ParsableCommand {
 
     func run() throws {
       user.run { id, app, administrator async throws(Failure) in
-        Outcome(try await Users.setBlocked(false, id, of: app, by: administrator).json)
+        CommandOutput(try await Users.setBlocked(false, id, of: app, by: administrator).json)
       }
     }
   }
@@ -115,7 +115,7 @@ struct UserCommand: ParsableCommand {
     func run() throws {
       user.run { id, app, administrator async throws(Failure) in
         try await Users.confirmEmail(of: id, in: app, by: administrator)
-        return Outcome(
+        return CommandOutput(
           try await Profiles.read(
             of: Caller(.operator, scopes: .everything, on: id, of: app),
             in: administrator.store
@@ -132,7 +132,7 @@ struct UserCommand: ParsableCommand {
     func run() throws {
       user.run { id, app, administrator async throws(Failure) in
         try await Users.logout(id, of: app, by: administrator)
-        return Outcome(["id": .string(id.text)])
+        return CommandOutput(["id": .string(id.text)])
       }
     }
   }
@@ -150,7 +150,7 @@ struct UserCommand: ParsableCommand {
         app,
         administrator async throws(Failure) in
         try await Users.delete(id, of: app, by: administrator)
-        return Outcome(["id": .string(id.text)])
+        return CommandOutput(["id": .string(id.text)])
       }
     }
   }
@@ -165,18 +165,18 @@ struct UserArgument: ParsableArguments {
   /// What is done to one user of an app.
   typealias Verb =
     @EventLoop @Sendable (UserID, AppID, Administrator) async throws(Failure) ->
-    Outcome
+    CommandOutput
 
   func run(
     asking consent: Consent? = nil,
     _ question: String = "",
     _ verb: @escaping Verb
   ) -> Never {
-    options.common.run { session async throws(CommandFailure) in
-      let app = try await session.app(options.app)
-      let id = try await session.user(user, in: app)
+    options.common.run { console async throws(CommandFailure) in
+      let app = try await console.app(options.app)
+      let id = try await console.user(user, in: app)
       try consent?.ask("\(question) (\(id))")
-      return try await session.doing { administrator async throws(Failure) in
+      return try await console.doing { administrator async throws(Failure) in
         try await verb(id, app, administrator)
       }
     }

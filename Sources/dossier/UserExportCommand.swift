@@ -26,10 +26,10 @@ struct UserExportCommand: ParsableCommand {
   var withPasswordHashes = false
 
   func run() throws {
-    settings.run(.table, isLarge: true) { session async throws(CommandFailure) in
-      let app = try await session.app(app)
+    settings.run(.table, isLarge: true) { console async throws(CommandFailure) in
+      let app = try await console.app(app)
       let file = if let output { try ResultsFile(output) } else { ResultsFile() }
-      var export = try await session.doing { administrator async throws(Failure) in
+      var export = try await console.doing { administrator async throws(Failure) in
         try await UserExport.begin(of: app, withHashes: withPasswordHashes, by: administrator)
       }
       let line = ProgressLine()
@@ -47,7 +47,7 @@ struct UserExportCommand: ParsableCommand {
         line.update(rows: count, "\(count) users")
       }
       line.clear()
-      return Outcome(.null, remark: "\(count) users, \(line.rate(of: count)) a second")
+      return CommandOutput(.null, remark: "\(count) users, \(line.rate(of: count)) a second")
     }
   }
 }

@@ -52,16 +52,16 @@ extension UserCommand {
     }
 
     func run() throws {
-      options.common.run { session async throws(CommandFailure) in
+      options.common.run { console async throws(CommandFailure) in
         let description = try description()
-        let context = try await session.context(of: options.app)
-        let made = try await session.doing { administrator async throws(Failure) in
+        let context = try await console.context(of: options.app)
+        let made = try await console.doing { administrator async throws(Failure) in
           let new = try await NewUser(description, of: context.app, administrator.store)
           let made = try await Users.create(new, in: context.app, by: administrator)
           if mail { try await Users.mailReset(to: made.id, by: administrator, context) }
           return made
         }
-        return Outcome(made.json)
+        return CommandOutput(made.json)
       }
     }
 
@@ -107,15 +107,15 @@ extension UserCommand {
     }
 
     func run() throws {
-      user.runInApp { session, id, context async throws(CommandFailure) in
+      user.runInApp { console, id, context async throws(CommandFailure) in
         let password: String? = if let from { try InputFile.password(from) } else { nil }
-        return try await session.doing { administrator async throws(Failure) in
+        return try await console.doing { administrator async throws(Failure) in
           if let password {
             try await Users.setPassword(password, of: id, by: administrator, context)
           } else {
             try await Users.mailReset(to: id, by: administrator, context)
           }
-          return Outcome(["id": .string(id.text)])
+          return CommandOutput(["id": .string(id.text)])
         }
       }
     }
@@ -132,11 +132,11 @@ extension UserCommand {
     @OptionGroup var user: UserArgument
 
     func run() throws {
-      user.runInApp { session, id, context async throws(CommandFailure) in
-        let export = try await session.doing { administrator async throws(Failure) in
+      user.runInApp { console, id, context async throws(CommandFailure) in
+        let export = try await console.doing { administrator async throws(Failure) in
           try await Export.all(of: id, by: administrator, context)
         }
-        return Outcome(text: String(decoding: export.text, as: UTF8.self))
+        return CommandOutput(text: String(decoding: export.text, as: UTF8.self))
       }
     }
   }
@@ -146,12 +146,13 @@ extension UserArgument {
   /// Does to one user what needs the settings of its app.
   fileprivate func runInApp(
     _ verb:
-      @escaping @EventLoop @Sendable (Session, UserID, Context) async throws(CommandFailure) ->
-      Outcome
+      @escaping @EventLoop @Sendable (OperatorConsole, UserID, Context) async throws(CommandFailure)
+      ->
+      CommandOutput
   ) -> Never {
-    options.common.run { session async throws(CommandFailure) in
-      let context = try await session.context(of: options.app)
-      return try await verb(session, try await session.user(user, in: context.app.id), context)
+    options.common.run { console async throws(CommandFailure) in
+      let context = try await console.context(of: options.app)
+      return try await verb(console, try await console.user(user, in: context.app.id), context)
     }
   }
 }

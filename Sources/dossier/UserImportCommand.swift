@@ -119,8 +119,8 @@ struct UserImportCommand: ParsableCommand {
     let settings = options.common.settings
     let output = options.common.output.output
     settings.run(output, isLarge: true, signals: ImportRun.signals) {
-      session async throws(CommandFailure) in
-      try await ImportRun(request, session).run()
+      console async throws(CommandFailure) in
+      try await ImportRun(request, console).run()
     }
   }
 }

@@ -45,9 +45,9 @@ package enum Actor: Sendable, Equatable {
     guard scopes.contains(scope) else { throw .forbidden(scope: scope) }
   }
 
-  func transaction<Outcome>(
-    _ body: @EventLoop (Transaction) async throws(DatabaseError) -> Outcome
-  ) async throws(Failure) -> Outcome {
+  func transaction<Value>(
+    _ body: @EventLoop (Transaction) async throws(DatabaseError) -> Value
+  ) async throws(Failure) -> Value {
     try await store.transaction(body)
   }
 

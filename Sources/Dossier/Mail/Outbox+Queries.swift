@@ -88,9 +88,8 @@ package enum OutboxQueries {
   static let list = Statement<ListedMail>(
     "outbox.list",
     """
-    select m.mail_id, m.sealed, json_build_object('id', m.mail_id, 'app', a.name, 'kind', m.kind,
-      'to', null, 'attempts', m.attempts, 'next_attempt_at', m.next_attempt_at,
-      'last_error', m.last_error, 'created_at', m.created_at, 'expires_at', m.expires_at)::text
+    select m.mail_id, m.sealed, a.name, m.kind, m.attempts, m.next_attempt_at, m.last_error,
+      m.created_at, m.expires_at
     from mails m join apps a using (app_id) order by m.created_at, m.mail_id limit 10000
     """
   )

@@ -1,5 +1,5 @@
 import EventLoop
-package import JSON
+import JSON
 import Outbound
 package import Postgres
 
@@ -8,24 +8,19 @@ package enum Outbox {
   /// How long a mail is tried; one with a token no longer than that is good.
   static let patience = Duration.seconds(86_400)
 
-  /// Mails in the queue, the oldest first: `id, app, kind, to, attempts, next_attempt_at,
-  /// last_error, created_at, expires_at` each, as JSON.
+  /// Mails in the queue, the oldest first.
   ///
-  /// `next_attempt_at` is null for one that was given up.
   /// - Throws: `.unavailable`.
   @EventLoop package static func list(
     for administrator: Administrator
-  ) async throws(Failure) -> JSON {
+  ) async throws(Failure) -> [ListedMail] {
     let store = administrator.store
     let rows = try await store.search(OutboxQueries.list)
-    return .array(
-      rows.map { row in
-        var object = (try? JSON.parse(row.description))?.object ?? JSONObject()
-        let mail = QueuedMail(row.id, sealed: row.sealed, store.keys.master)
-        object["to"] = mail.map { .string($0.message.to.address) } ?? .null
-        return .object(object)
-      }
-    )
+    return rows.map { row in
+      var mail = row
+      mail.open(by: store.keys.master)
+      return mail
+    }
   }
 
   /// Has mails tried again at once, also such as were given up.
@@ -78,15 +73,34 @@ package enum Outbox {
 }
 
 /// A mail as an operator's list has it.
-struct ListedMail: RowDecodable {
-  let id: MailID
-  let sealed: [UInt8]
-  let description: [UInt8]
+package struct ListedMail: RowDecodable {
+  package let id: MailID
+  package let app: String
+  package let kind: String
+  /// Nil when what is stored cannot be opened.
+  package private(set) var recipient: String?
+  package let attempts: Int
+  /// Nil for one that was given up.
+  package let nextAttemptAt: Timestamp?
+  package let lastError: String?
+  package let createdAt: Timestamp
+  package let expiresAt: Timestamp
+  private let sealed: [UInt8]
 
-  init(from row: Row) throws(DatabaseError) {
-    id = MailID(trusted: try row.text(0))
+  package init(from row: Row) throws(DatabaseError) {
+    id = try row.id(0)
     sealed = try row.binary(1)
-    description = try row.bytes(2)
+    app = try row.text(2)
+    kind = try row.text(3)
+    attempts = try row.int(4)
+    nextAttemptAt = try row.time(ifAny: 5)
+    lastError = row.text(ifAny: 6)
+    createdAt = try row.time(7)
+    expiresAt = try row.time(8)
+  }
+
+  fileprivate mutating func open(by master: MasterKey) {
+    recipient = QueuedMail(id, sealed: sealed, master)?.message.to.address
   }
 }
 

@@ -219,9 +219,9 @@ package import Postgres
   }
 
   /// Runs statements of one user in a transaction; it may run again after a conflict.
-  func transaction<Outcome>(
-    _ body: @EventLoop (Transaction) async throws(DatabaseError) -> Outcome
-  ) async throws(Failure) -> Outcome {
+  func transaction<Value>(
+    _ body: @EventLoop (Transaction) async throws(DatabaseError) -> Value
+  ) async throws(Failure) -> Value {
     defer { tellQueued() }
     return try await metered { () async throws(DatabaseError) in
       try await database.transaction(body)
@@ -229,9 +229,9 @@ package import Postgres
   }
 
   /// The one place where the database's words become the domain's.
-  private func metered<Outcome>(
-    _ body: @EventLoop () async throws(DatabaseError) -> Outcome
-  ) async throws(Failure) -> Outcome {
+  private func metered<Value>(
+    _ body: @EventLoop () async throws(DatabaseError) -> Value
+  ) async throws(Failure) -> Value {
     let start = EventLoop.now()
     defer { databaseNanoseconds += EventLoop.now() - start }
     do throws(DatabaseError) {

@@ -6,8 +6,10 @@ package struct Export: RowDecodable {
   package let profile: Profile
   /// The picture, and since when it is kept; nil without one.
   package let picture: (name: String, createdAt: Timestamp)?
-  /// Members of a JSON object with all the rest, which may be megabytes: the text goes through as
-  /// the database wrote it, without the braces.
+  /// Members of a JSON object with all the rest, without the braces.
+  ///
+  /// Megabytes, perhaps: the text goes through as the database wrote it. It is a file that a user
+  /// takes along, and no wire's form: what it holds, and how, is the same at every door.
   package let members: [UInt8]
 
   package init(from row: Row) throws(DatabaseError) {

@@ -8,24 +8,28 @@ import JSON
 import Outbound
 import Postgres
 
+/// What a command does, on the loop.
+typealias CommandBody =
+  @EventLoop @Sendable (OperatorConsole) async throws(CommandFailure) -> CommandOutput
+
 /// What all commands take that work on the database.
 struct CommonOptions: ParsableArguments {
   @OptionGroup var settings: ConfigurationOptions
   @OptionGroup var output: OutputOptions
 
-  /// Runs `body` on the loop, prints its outcome and ends the process.
+  /// Runs `body` on the loop, prints its output and ends the process.
   func run(
-    _ body: @escaping @EventLoop @Sendable (Session) async throws(CommandFailure) -> Outcome
+    _ body: @escaping CommandBody
   ) -> Never {
     settings.run(output.output, body)
   }
 }
 
 extension ConfigurationOptions {
-  /// Runs `body` on the loop, prints its outcome and ends the process.
+  /// Runs `body` on the loop, prints its output and ends the process.
   ///
   /// - Parameters:
-  ///   - format: of the outcome.
+  ///   - format: of the output.
   ///   - isLarge: it writes much at once, for which the database has a minute.
   ///   - lacksKey: secrets may be sealed by another master key than the one that is given.
   ///   - signals: those that it listens to itself.
@@ -35,7 +39,7 @@ extension ConfigurationOptions {
     isLarge: Bool = false,
     lacksKey: Bool = false,
     signals: [Int32] = [],
-    _ body: @escaping @EventLoop @Sendable (Session) async throws(CommandFailure) -> Outcome
+    _ body: @escaping CommandBody
   ) -> Never {
     let configuration: Configuration
     do throws(ConfigurationError) {
@@ -46,13 +50,13 @@ extension ConfigurationOptions {
     EventLoop.task {
       // Before there are other threads, to which they would go.
       Signals.block(signals)
-      let session = Session(configuration, isLarge: isLarge)
+      let console = OperatorConsole(configuration, isLarge: isLarge)
       do throws(CommandFailure) {
-        try await session.requireReadiness(lacksKey: lacksKey)
-        let outcome = try await body(session)
-        write(outcome.text(format), to: 1)
-        if let remark = outcome.remark { say(remark) }
-        end([], outcome.status)
+        try await console.requireReadiness(lacksKey: lacksKey)
+        let output = try await body(console)
+        write(output.text(format), to: 1)
+        if let remark = output.remark { say(remark) }
+        end([], output.status)
       } catch {
         end([error.words], error.status)
       }
@@ -70,8 +74,8 @@ struct AppOptions: ParsableArguments {
   var app: String?
 }
 
-/// The operator at work on the database.
-@EventLoop final class Session {
+/// The operator at work on the database: what every command has at hand.
+@EventLoop final class OperatorConsole {
   let administrator: Administrator
   /// The name of the app of those who name none.
   let usualApp: String
@@ -162,11 +166,11 @@ struct AppOptions: ParsableArguments {
     of app: String?,
     columns: [String],
     _ read: @EventLoop (String, Administrator) async throws(Failure) -> [JSON]
-  ) async throws(CommandFailure) -> Outcome {
+  ) async throws(CommandFailure) -> CommandOutput {
     let rows = try await doing { administrator async throws(Failure) in
       try await read(app ?? usualApp, administrator)
     }
-    return Outcome(.array(rows), columns: columns)
+    return CommandOutput(.array(rows), columns: columns)
   }
 
   /// The id of an app by its name.

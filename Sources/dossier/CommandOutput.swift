@@ -13,7 +13,7 @@ enum OutputFormat: String, ExpressibleByArgument, CaseIterable, Sendable {
 }
 
 /// What a command has to show.
-struct Outcome: Sendable {
+struct CommandOutput: Sendable {
   private let value: JSON
   /// To be printed as it is, in any format.
   private var verbatim: String?
