@@ -5,30 +5,34 @@ import JSON
 import Wiring
 
 /// The API keys of a user: `/auth/api_keys`, by its refresh token.
+///
+/// What makes a way in asks for a fresh proof; what only takes one away does not, since apps that were
+/// written for App Services do it in the middle of a session and know no way to prove anything anew.
 @EventLoop enum APIKeyRoutes {
   nonisolated static let routes =
     [
       Route(
         .post,
         path,
-        access: .refreshToken,
+        access: .refreshToken(proof: .fresh),
         body: .json(limit: 4_096).lenient(assuming: .json),
         summary: "Make an API key, which is shown this once",
         make
       ),
-      Route(.get, path, access: .refreshToken, summary: "List the API keys") {
+      Route(.get, path, access: .refreshToken(proof: .session), summary: "List the API keys") {
         (call) async throws(Failure) in
         let keys = try await APIKeys.list(of: call.caller, call.context)
         return Response(.ok, json: JSON.array(keys.map(shown)).serialized())
       },
-      Route(.get, keyPath, access: .refreshToken, summary: "Read an API key") {
+      Route(.get, keyPath, access: .refreshToken(proof: .session), summary: "Read an API key") {
         (call) async throws(Failure) in
         let keys = try await APIKeys.list(of: call.caller, call.context)
         guard let key = keys.first(where: { $0.id.text == call.text("key") })
         else { return ServiceError.noSuchKey.response }
         return Response(.ok, json: shown(key).serialized())
       },
-      Route(.delete, keyPath, access: .refreshToken, summary: "Delete an API key") {
+      Route(.delete, keyPath, access: .refreshToken(proof: .session), summary: "Delete an API key")
+      {
         (call) async throws(Failure) in
         try await changing(call) { (key) async throws(Failure) in
           // An id of another kind of identity is no key's.
@@ -45,10 +49,14 @@ import Wiring
       },
     ]
     + [("enable", false), ("disable", true)].map { action, isDisabled in
-      Route(.put, "\(keyPath)/\(action)", access: .refreshToken, summary: "\(action) an API key") {
+      Route(
+        .put,
+        "\(keyPath)/\(action)",
+        access: .refreshToken(proof: isDisabled ? .session : .fresh),
+        summary: "\(action) an API key"
+      ) {
         (call) async throws(Failure) in
         try await changing(call) { (key) async throws(Failure) in
-          if !isDisabled { try await Sessions.requireFreshProof(of: call.caller, call.context) }
           try await APIKeys.setDisabled(isDisabled, key, of: call.caller, call.context)
         }
       }
@@ -73,7 +81,6 @@ import Wiring
       return ServiceError(.conflict, "API key with name already exists", "APIKeyAlreadyExists")
         .response
     }
-    try await Sessions.requireFreshProof(of: call.caller, call.context)
     // A key is a way in, after which nothing shows any more how an anonymous user began.
     try await Beginnings.note(anonymous: call.caller, call.context)
     let made = try await APIKeys.make(name, for: call.caller, call.context)

@@ -85,15 +85,15 @@ import Wiring
     _ provider: Provider,
     _ call: Call
   ) async throws(Failure) -> Response {
-    guard let caller = try await call.callerIfAny(scope: Scopes.updateIdentities) else {
-      throw .unauthenticated(.missing)
-    }
+    // A login and a link are one route, which the query tells apart: its access is a login's.
+    guard
+      let caller = try await call.callerIfAny(scope: Scopes.updateIdentities, proof: .fresh)
+    else { throw .unauthenticated(.missing) }
     // A token of another wire gets none of this one, whose refresh tokens are not rotated.
     guard try AccessTokens.claimedType(of: call.request.bearerToken) == "access" else {
       throw .forbidden(scope: Scopes.updateIdentities)
     }
     let context = try call.context
-    try await Sessions.requireFreshProof(of: caller, context)
     try await Beginnings.note(anonymous: caller, context)
     do throws(Failure) {
       switch evidence {

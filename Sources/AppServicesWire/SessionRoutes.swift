@@ -11,7 +11,7 @@ import Wiring
       Route(
         .post,
         "\(AppServicesWire.authPrefix)/session",
-        access: .refreshToken,
+        access: .refreshToken(proof: .session),
         summary: "Get an access token with the custom data of now"
       ) { (call) async throws(Failure) in
         let caller = try call.caller
@@ -23,7 +23,7 @@ import Wiring
       Route(
         .delete,
         "\(AppServicesWire.authPrefix)/session",
-        access: .refreshToken,
+        access: .refreshToken(proof: .session),
         summary: "Log out"
       ) { (call) async throws(Failure) in
         try await Sessions.logout(call.caller, call.context)
@@ -69,11 +69,14 @@ import Wiring
 
 extension Access {
   /// A token that says of itself that it is a refresh token of this wire, or says nothing.
-  static let refreshToken = Access.bearer(
+  ///
+  /// Each route says what must show, beside it, that it is the user: such a token may be stolen.
+  static func refreshToken(proof: Proof) -> Access { .bearer(refreshTokens, proof: proof) }
+
+  private static let refreshTokens =
     BearerKind("refresh token", isOfForm: { _ in true }) { (token, call) async throws(Failure) in
       .user(try call.context.tokens.caller(ofSignedRefreshToken: token, call.context))
     }
-  )
 }
 
 /// An identity as a profile of App Services shows it.

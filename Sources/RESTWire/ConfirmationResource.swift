@@ -33,7 +33,7 @@ import Wiring
     ) {
       (call, token, password) async throws(Failure) in
       let claimant = Claimant(
-        caller: try await call.callerIfAny(scope: Scopes.updateIdentities),
+        caller: try await call.callerIfAny(scope: Scopes.updateIdentities, proof: .body),
         password: password
       )
       guard let proof = try await Emails.confirm(token, by: claimant, call.context) else {

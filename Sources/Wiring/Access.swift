@@ -16,13 +16,13 @@ package indirect enum Access: Sendable, Equatable {
   case `operator`
   /// Programs on this machine.
   case loopback
-  /// Whoever has a token of another kind.
-  case bearer(BearerKind)
+  /// Whoever has a token of another kind, and what else shows that it is the user, where it is one.
+  case bearer(BearerKind, proof: Proof)
   /// Whoever one of these lets in: the first whose credentials were sent decides, or, when none were,
   /// the first.
   case anyOf([Access])
 
-  /// What shows, beside an access token, that it is the user who calls: such a token may be stolen.
+  /// What shows, beside a token, that it is the user who calls: a token may be stolen.
   package enum Proof: Sendable, Equatable {
     /// Nothing: a live session is enough.
     case session
@@ -52,7 +52,9 @@ package struct BearerKind: Sendable, Equatable {
   /// - Parameters:
   ///   - name: one of its own among all kinds.
   ///   - isOfForm: whether a token says that it is of this kind; nothing is verified by that.
-  ///   - identify: verifies a token for a call, whose app is known, and its scopes.
+  ///   - identify: verifies a token for a call, whose app is known, and its scopes. That whoever has
+  ///     it is of that app, and has given a fresh proof where the route asks for one, is looked at
+  ///     afterwards.
   package init(
     _ name: String,
     isOfForm: @escaping @Sendable (String) -> Bool,
@@ -85,7 +87,9 @@ extension Access: CustomStringConvertible {
     case .client(let scope): "client \(scope)"
     case .operator: "operator"
     case .loopback: "loopback"
-    case .bearer(let kind): kind.name
+    case .bearer(let kind, .fresh): "\(kind.name) (fresh proof)"
+    case .bearer(let kind, .body): "\(kind.name) (proof in the body)"
+    case .bearer(let kind, .session): kind.name
     case .anyOf(let all): all.map(\.description).joined(separator: " or ")
     }
   }

@@ -93,11 +93,23 @@ extension Route {
   }
 
   /// The user who calls, on an open route that it may help to say so; nil without a token.
-  package func callerIfAny(scope: String) async throws(Failure) -> Caller? {
+  package func callerIfAny(scope: String, proof: Access.Proof) async throws(Failure) -> Caller? {
     guard request.has(.authorization) else { return nil }
-    let caller = try await tokens.caller(of: request.bearerToken, app: context.app.id)
-    guard caller.scopes.contains(scope) else { throw .forbidden(scope: scope) }
-    return caller
+    return try await user(scope: scope, proof: proof, in: context.app)
+  }
+
+  /// The user whose access token came with the request.
+  func user(scope: String, proof: Access.Proof, in app: App) async throws(Failure) -> Caller {
+    let user = try await tokens.caller(of: request.bearerToken, app: app.id)
+    guard user.scopes.contains(scope) else { throw .forbidden(scope: scope) }
+    try await require(proof, of: user, in: app)
+    return user
+  }
+
+  /// Looks at what a route asks for beside the token.
+  func require(_ proof: Access.Proof, of user: Caller, in app: App) async throws(Failure) {
+    guard proof == .fresh else { return }
+    try await Sessions.requireFreshProof(of: user, context(of: app))
   }
 
   /// Who administers, on a route whose access is a program's.

@@ -33,10 +33,7 @@ extension Service {
     case .user(let scope, let proof):
       let app = try await app(of: call, served)
       call.app = app
-      let user = try await tokens.caller(of: call.request.bearerToken, app: app.id)
-      guard user.scopes.contains(scope) else { throw .forbidden(scope: scope) }
-      if proof == .fresh { try await Sessions.requireFreshProof(of: user, call.context(of: app)) }
-      call.user = user
+      call.user = try await call.user(scope: scope, proof: proof, in: app)
     case .client(let scope):
       let client = try await client(of: call, served)
       call.client = client
@@ -50,13 +47,19 @@ extension Service {
       guard client.isOperator else { throw .forbidden(scope: "operator") }
       // Not every route of the operator is about an app, and those make the first one.
       call.app = try? await app(of: call, served)
-    case .bearer(let kind):
-      call.app = try await app(of: call, served)
+    case .bearer(let kind, let proof):
+      let app = try await app(of: call, served)
+      call.app = app
       let token = try call.request.bearerToken
       guard kind.isOfForm(token) else { throw .unauthenticated(.malformed) }
       switch try await kind.identify(token, call) {
-      case .user(let user): call.user = user
-      case .client(let client): call.client = client
+      case .user(let user):
+        guard user.app == app.id else { throw .unauthenticated(.malformed) }
+        try await call.require(proof, of: user, in: app)
+        call.user = user
+      case .client(let client):
+        guard client.belongs(to: app.id) else { throw .unknownClient }
+        call.client = client
       }
     // The server's own routes work while the database is away.
     case .loopback: break
@@ -144,7 +147,7 @@ extension Access {
     case .open: true
     case .user: token.map(AccessTokens.isOfForm) ?? false
     case .client, .operator: token.map(Clients.isKey) ?? false
-    case .bearer(let kind): token.map(kind.isOfForm) ?? false
+    case .bearer(let kind, _): token.map(kind.isOfForm) ?? false
     case .device: call.showsDevice(served)
     case .loopback: call.request.origin.isLocal
     case .anyOf(let all): all.contains { $0.isShown(by: call, served) }

@@ -53,9 +53,14 @@ class TakeOvers(IssuerCase):
                               {"email": "old@example.com", "password": PASSWORD}), 201)
         grant = self.expect(self.services_login("old@example.com", PASSWORD), 200).json
         user = grant["user_id"]
+        key = self.expect(self.post(f"{SERVICES}/auth/api_keys", {"name": "old"},
+                                    token=grant["refresh_token"]), 201).json["_id"]
+        key = f"{SERVICES}/auth/api_keys/{key}"
+        self.expect(self.site.request("PUT", f"{key}/disable", token=grant["refresh_token"]), 204)
 
         def tries():
             access, refresh = grant["access_token"], grant["refresh_token"]
+            yield self.site.request("PUT", f"{key}/enable", token=refresh)
             yield self.post(self.provider("custom-token/login?link=true"),
                             {"token": self.token("old-own")}, token=access)
             yield self.post(f"{SERVICES}/auth/api_keys", {"name": "cron"}, token=refresh)
@@ -65,8 +70,11 @@ class TakeOvers(IssuerCase):
         for answer in tries():
             self.expect(answer, 403)
             self.assertEqual(answer.json["error"], "log in again first")
-        key = self.site.sql(f"select count(*) from api_keys where user_id = '{user}'")
-        self.assertEqual(key, "0")
+        # What only takes a way in away is asked for with an old login, too.
+        keys = self.site.sql(f"select name, disabled_at is null from api_keys "
+                             f"where user_id = '{user}'")
+        self.assertEqual(keys, "old|f")
+        self.expect(self.site.request("PUT", f"{key}/disable", token=grant["refresh_token"]), 204)
         grant = self.expect(self.services_login("old@example.com", PASSWORD), 200).json
         for answer in tries():
             self.assertIn(answer.status, (200, 201, 204), answer.body)

@@ -7,10 +7,12 @@ import Wiring
 /// A wire that no client speaks, which has of everything what the real ones need of it.
 ///
 /// Its app is in the path, but for `/toy/whose`, where only the token tells; its errors are one line
-/// of text, or on one route a redirect; its bodies are forms, files, and JSON without a type.
+/// of text, or on one route a redirect; its bodies are forms, files, and JSON without a type; it lets
+/// in by tokens of its own, opens sessions of its own style, and has one route among those of REST.
 struct ToyWire: Wire {
   var prefixes: [String] { ["/toy"] }
-  var fields: [FieldName] { [.toy] }
+  var fields: [FieldName] { [.toy, .toyDevice] }
+  var deviceField: FieldName? { .toyDevice }
   var crossOrigin: CrossOriginFields { CrossOriginFields(sent: [.toy], exposed: [.toy]) }
 
   @EventLoop func app(of call: Call) throws(Failure) -> AppReference {
@@ -20,6 +22,7 @@ struct ToyWire: Wire {
       else { throw .unauthenticated(.missing) }
       return .id(id)
     }
+    if let name = call.captures["app"] { return .named(name) }
     let parts = call.request.path.split(separator: "/")
     return parts.count > 1 ? .named(String(parts[1])) : .host
   }
@@ -47,7 +50,9 @@ struct ToyWire: Wire {
     case .method: "other_methods"
     case .form, .multipart: "bad_form"
     case .mediaType: "bad_type"
-    case .failure(.unauthenticated), .failure(.unknownClient): "who_are_you"
+    case .failure(.unauthenticated), .failure(.unknownClient), .failure(.deviceUnknown):
+      "who_are_you"
+    case .failure(.reauthenticationRequired): "who_are_you_now"
     default: "no"
     }
   }
@@ -56,21 +61,37 @@ struct ToyWire: Wire {
     switch refusal {
     case .noSuchPath: .notFound
     case .method: .methodNotAllowed
-    case .failure(.unauthenticated), .failure(.unknownClient): .unauthorized
+    case .failure(.unauthenticated), .failure(.unknownClient), .failure(.deviceUnknown),
+      .failure(.reauthenticationRequired):
+      .unauthorized
     default: .badRequest
     }
   }
 
-  /// A token that says it is a ticket is one, and lets in as nobody in particular.
+  /// A token that says it is a ticket is one: there is an access token behind it.
   private static let ticket = BearerKind("ticket") {
     $0.hasPrefix("ticket-")
   } identify: {
     (token, call) async throws(Failure) in
-    guard token == "ticket-7", let app = call.app else { throw .unauthenticated(.malformed) }
-    return .user(
-      Caller(.operator, scopes: Scopes(""), on: UserID(trusted: "no one"), of: app.id)
-    )
+    // One who is found in no app that was asked.
+    if token == "ticket-lost" {
+      return .user(Caller(.operator, scopes: .everything, on: UserID(), of: AppID()))
+    }
+    let context = try call.context
+    let token = String(token.dropFirst("ticket-".count))
+    return .user(try await context.tokens.caller(of: token, app: context.app.id))
   }
+
+  /// What a program has got for its key, as by OAuth's client credentials.
+  private static let credentials = BearerKind("credentials") {
+    $0.hasPrefix("credentials-")
+  } identify: {
+    (token, call) async throws(Failure) in
+    let key = String(token.dropFirst("credentials-".count))
+    return .client(try await Clients.client(by: key, in: call.store))
+  }
+
+  private static let style = SessionStyle("toy", scopes: Scopes(Scopes.readUser))
 
   var routes: [Route] {
     [
@@ -100,12 +121,40 @@ struct ToyWire: Wire {
         .get,
         "/toy/{name}/me",
         access: .anyOf([
-          .user(scope: Scopes.readUser), .client(scope: Scopes.readUsers), .bearer(Self.ticket),
+          .bearer(Self.ticket, proof: .session), .bearer(Self.credentials, proof: .session),
+          .user(scope: Scopes.readUser), .client(scope: Scopes.readUsers),
         ]),
         summary: "Say who calls"
       ) { call in
         text(call.client == nil ? "user \(call.user?.user.text ?? "")" : "program")
       },
+      Route(
+        .post,
+        "/toy/{app}/change",
+        access: .bearer(Self.ticket, proof: .fresh),
+        summary: "Do what a stolen ticket must not"
+      ) { _ in text("done") },
+      Route(
+        .post,
+        "/toy/{app}/token",
+        access: .open,
+        body: .of(.form, limit: 1_024),
+        summary: "Log in"
+      ) { (call) async throws(Failure) in
+        let context = try call.context
+        let proof = try await Users.proveNothing(context)
+        let grant = try await Sessions.open(for: proof, as: Self.style, context)
+        return text("access_token=\(grant.accessToken)&device=\(grant.deviceSecret ?? "")")
+      },
+      Route(.get, "/toy/{app}/device", access: .device, summary: "Say that it is known") { _ in
+        text("known")
+      },
+      Route(
+        .get,
+        "/v1/apps/{app}/toy",
+        access: .user(scope: Scopes.readUser),
+        summary: "Answer among the paths of another wire"
+      ) { call in text(call.text("app")) },
       Route(
         .get,
         "/toy/whose",
@@ -130,4 +179,5 @@ private func text(_ text: String) -> Response {
 
 extension FieldName {
   static let toy = FieldName("Toy-Field")
+  static let toyDevice = FieldName("Toy-Device")
 }

@@ -1,3 +1,4 @@
+import Dossier
 import EventLoop
 import HTTP
 import RESTWire
@@ -77,17 +78,69 @@ import Wiring
     let path = "/toy/\(cast.app)/me"
     for (token, answer) in [
       (cast.user.access, "user \(cast.user.id)"), (cast.program.key, "program"),
-      ("ticket-7", "user no one"),
+      ("ticket-\(cast.user.access)", "user \(cast.user.id)"),
+      ("credentials-\(cast.program.key)", "program"),
     ] {
       #expect(try await ask(.get, path, cast) { $0.authorize(token) }.text == answer)
     }
     let foreigners = try await cast.world.foreigners()
-    for token in [nil, "x", "ticket-8", foreigners.user.access, foreigners.program.key] {
+    for token in [
+      nil, "x", "ticket-8", "ticket-lost", foreigners.user.access, foreigners.program.key,
+      "ticket-\(foreigners.user.access)", "credentials-\(foreigners.program.key)", "credentials-8",
+    ] {
       let reply = try await ask(.get, path, cast) {
         $0.fields[.authorization] = token.map { "Bearer \($0)" }
       }
       #expect(reply.status == 401 && reply.text.hasPrefix("toy: who_are_you"), "\(reply)")
     }
+  }
+
+  @Test @EventLoop func `a fresh proof is asked for beside a token of any kind`() async throws {
+    let cast = try await World.shared.value.get().cast()
+    let path = "/toy/\(cast.app)/change"
+    let ticket = "ticket-\(cast.user.access)"
+    #expect(try await ask(.post, path, cast) { $0.authorize(ticket) }.text == "done")
+    var aged = Question(.post, path)
+    let access = Access.user(scope: Scopes.updateIdentities)
+    try await Stranger.withoutAFreshProof.disguise(&aged, at: access, cast)
+    let reply = try await ask(.post, path, cast) { $0.authorize(ticket) }
+    #expect(reply.text == "toy: who_are_you_now (\(cast.app))", "\(reply)")
+  }
+
+  @Test @EventLoop func `a session of its style is opened, and its device is known by its field`()
+    async throws
+  {
+    let cast = try await World.shared.value.get().cast()
+    let opened = try await ask(.post, "/toy/\(cast.app)/token", cast) {
+      $0.send("grant_type=anything", as: .form)
+    }
+    let form = try #require(FormValues(Substring(opened.text)))
+    let (token, device) = (form["access_token"] ?? "", form["device"] ?? "")
+    let path = "/toy/\(cast.app)/me"
+    let me = try await ask(.get, path, cast) { $0.authorize(token) }
+    #expect(me.text.hasPrefix("user ") && !me.text.hasSuffix(cast.user.id), "\(me)")
+    // Its scopes are those of the style.
+    let write = try await ask(.put, "/v1/me/metadata", cast) {
+      $0.send("{}", as: .json)
+      $0.fields[.app] = cast.app
+      $0.authorize(token)
+    }
+    #expect(write.code == "insufficient_scope", "\(write)")
+    for (field, answer) in [(FieldName.toyDevice, "known"), (.device, "toy: who_are_you")] {
+      let reply = try await ask(.get, "/toy/\(cast.app)/device", cast) { $0.fields[field] = device }
+      #expect(reply.text.hasPrefix(answer), "\(field.text): \(reply)")
+    }
+  }
+
+  @Test @EventLoop func `two wires may have routes below one path, each with its own words`()
+    async throws
+  {
+    let cast = try await World.shared.value.get().cast()
+    let path = "/v1/apps/\(cast.app)/toy"
+    #expect(try await ask(.get, path, cast) { $0.authorize(cast.user.access) }.text == cast.app)
+    #expect(try await ask(.get, path, cast).text == "toy: who_are_you (\(cast.app))")
+    let other = try await ask(.get, "/v1/apps/\(cast.app)", cast)
+    #expect(other.code == "client_unknown", "\(other)")
   }
 
   @Test @EventLoop func `only the token may tell the app`() async throws {

@@ -106,6 +106,8 @@ extension Access {
     case .user(_, .fresh): Self.userProblems + [.reauthenticationRequired]
     case .user, .device, .client, .operator: impliedProblems
     case .loopback: [.notLoopback]
+    case .bearer(_, .fresh):
+      [.tokenMissing, .tokenInvalid, .tokenExpired, .insufficientScope, .reauthenticationRequired]
     case .bearer: [.tokenMissing, .tokenInvalid, .tokenExpired, .insufficientScope]
     case .anyOf(let all): all.flatMap(\.problems)
     }

@@ -173,7 +173,7 @@ extension Access {
     case .client(let scope): [["client": [.string(scope)]]]
     case .operator: [["operator": []]]
     case .device: [["device": []], ["deviceCookie": []]]
-    case .bearer(let kind): [[kind.name: []]]
+    case .bearer(let kind, _): [[kind.name: []]]
     case .anyOf(let all): all.flatMap(\.requirements)
     }
   }
