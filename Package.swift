@@ -95,7 +95,7 @@ let package = Package(
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "CryptoExtras", package: "swift-crypto"),
       ],
-      swiftSettings: house
+      swiftSettings: house + unchecked
     ),
     .target(
       name: "Wiring",
@@ -138,7 +138,7 @@ let package = Package(
         "JSON", "Notation", "Outbound", "Postgres", "RESTWire", "Wiring",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
-      swiftSettings: house
+      swiftSettings: house + unchecked
     ),
     .target(
       name: "Migrations",

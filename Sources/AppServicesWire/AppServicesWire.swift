@@ -10,6 +10,8 @@ package import Wiring
 package struct AppServicesWire: Wire {
   static let prefix = "/api/client/v2.0"
   static let appPrefix = "\(prefix)/app/{app}"
+  /// Of every path that has an app in it, one that leads nowhere too.
+  static let appStart = "\(prefix)/app/"
   static let authPrefix = "\(prefix)/auth"
 
   /// Where the deployment is, for clients whose web server does not tell what they asked.
@@ -35,11 +37,11 @@ package struct AppServicesWire: Wire {
 
   /// The app is in the path, and in the paths of sessions only in the token.
   @EventLoop package func app(of call: Call) throws(Failure) -> AppReference {
-    let path = call.request.path
-    let start = "\(Self.prefix)/app/"
-    if path.hasPrefix(start) {
-      let name = path.dropFirst(start.count).prefix { $0 != "/" }
-      return .named(call.captures["app"] ?? PercentCoding.decode(name) ?? "")
+    if let name = call.captures["app"] { return .named(name) }
+    let path = call.request.path.utf8
+    if path.starts(with: Self.appStart.utf8) {
+      let name = path.dropFirst(Self.appStart.utf8.count).prefix { $0 != UInt8(ascii: "/") }
+      return .named(PercentCoding.decode(Substring(name)) ?? "")
     }
     guard let token = try? call.request.bearerToken, let app = AccessTokens.app(of: token)
     else { throw .unauthenticated(call.request.has(.authorization) ? .malformed : .missing) }

@@ -110,9 +110,11 @@ struct Namespace: Sendable {
 
   /// Nil in an app that has none.
   init?(_ app: App) {
-    let parts = app.settings.appServicesCollection.split(separator: "/").map(String.init)
+    let parts = app.settings.appServicesCollection.utf8.split(separator: UInt8(ascii: "/"))
     guard parts.count == 3 else { return nil }
-    (service, database, collection) = (parts[0], parts[1], parts[2])
+    service = String(Substring(parts[0]))
+    database = String(Substring(parts[1]))
+    collection = String(Substring(parts[2]))
   }
 
   func isOf(_ database: String, _ collection: String) -> Bool {

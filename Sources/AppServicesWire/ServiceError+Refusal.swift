@@ -139,7 +139,7 @@ extension ServiceError {
   }
 
   @EventLoop private static func unknownApp(_ call: Call) -> ServiceError {
-    guard call.request.path.hasPrefix("\(AppServicesWire.prefix)/app/") else {
+    guard call.request.path.utf8.starts(with: AppServicesWire.appStart.utf8) else {
       return .noRefreshToken
     }
     let name = call.text("app")

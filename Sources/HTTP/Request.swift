@@ -16,11 +16,23 @@ package struct Request {
   package init(method: Method, target: String, fields: any FieldSource) {
     self.method = method
     // Some clients put a base URL that ends in a slash before a path that begins with one.
-    let target = target.utf8.starts(with: "//".utf8) ? String(target.dropFirst()) : target
+    let target = Self.isDoubled(target.utf8.span) ? String(target.dropFirst()) : target
     self.target = target
-    pathEnd = target.utf8.firstIndex(of: UInt8(ascii: "?")) ?? target.endIndex
+    pathEnd = Self.pathEnd(in: target)
     self.fields = fields
     id = RequestID(fields.field(.requestID))
+  }
+
+  private static func isDoubled(_ target: Span<UInt8>) -> Bool {
+    target.count > 1 && target[0] == UInt8(ascii: "/") && target[1] == UInt8(ascii: "/")
+  }
+
+  private static func pathEnd(in target: String) -> String.Index {
+    let bytes = target.utf8.span
+    for index in bytes.indices where bytes[index] == UInt8(ascii: "?") {
+      return target.utf8.index(target.startIndex, offsetBy: index)
+    }
+    return target.endIndex
   }
 
   /// As sent, without the query.

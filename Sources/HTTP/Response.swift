@@ -94,12 +94,12 @@ package struct Response: Sendable {
     }
   }
 
-  /// The whole answer as a CGI program gives it to the web server.
+  /// Ends the head: the whole answer as a CGI program gives it to the web server.
   ///
   /// - Parameter withBody: false for HEAD.
   /// - Returns: head and body.
   /// - Source: RFC 3875 section 6.
-  package consuming func message(withBody: Bool) -> (head: [UInt8], body: [UInt8]) {
+  package mutating func message(withBody: Bool) -> (head: [UInt8], body: [UInt8]) {
     if status != .noContent, status != .notModified {
       append("Content-Length: ")
       append(body.count)

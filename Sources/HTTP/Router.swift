@@ -123,8 +123,14 @@ private final class PathNode {
 
   private func literal(_ segment: UnsafeBufferPointer<UInt8>) -> PathNode? {
     for (literal, node) in literals
-    where literal.count == segment.count && literal.elementsEqual(segment) { return node }
+    where literal.count == segment.count && Self.areSame(literal.span, segment.span) { return node }
     return nil
+  }
+
+  /// Whether two segments of one length are the same.
+  private static func areSame(_ first: Span<UInt8>, _ second: Span<UInt8>) -> Bool {
+    for index in first.indices where first[index] != second[index] { return false }
+    return true
   }
 
   private func route(_ method: Method, _ values: [String]) -> Router.Match {

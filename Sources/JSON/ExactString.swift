@@ -31,5 +31,7 @@ package struct ExactString: Hashable, Comparable, Sendable {
 }
 
 extension String {
-  package func hasSameBytes(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
+  package func hasSameBytes(as other: String) -> Bool {
+    utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8)
+  }
 }

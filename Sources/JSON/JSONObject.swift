@@ -102,6 +102,9 @@ private struct JSONMembers: Sendable {
   private var members: [(key: String, value: JSON)?] = []
   private var index: [ExactString: Int] = [:]
   private(set) var count = 0
+  /// So many are looked through faster than a table of them is made: answers and claims of tokens
+  /// have no more.
+  private static let linearLimit = 24
 
   init() {}
 
@@ -151,7 +154,7 @@ private struct JSONMembers: Sendable {
     count += 1
     if !index.isEmpty {
       index[ExactString(key)] = members.count - 1
-    } else if members.count > JSONText.linearLimit {
+    } else if members.count > Self.linearLimit {
       for (position, member) in members.enumerated() {
         if let member { index[ExactString(member.key)] = position }
       }

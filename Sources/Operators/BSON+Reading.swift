@@ -65,7 +65,7 @@ extension BSONDocument {
 }
 
 /// The objects that stand for values of types which JSON lacks.
-enum Wrapper: String {
+enum Wrapper: String, CaseIterable {
   case oid = "$oid"
   case symbol = "$symbol"
   case int = "$numberInt"
@@ -83,13 +83,19 @@ enum Wrapper: String {
   case maxKey = "$maxKey"
   case undefined = "$undefined"
 
+  /// The one of a name, if there is one.
+  static func named(_ name: String) -> Wrapper? {
+    guard name.utf8.first == UInt8(ascii: "$") else { return nil }
+    return allCases.first { $0.rawValue.hasSameBytes(as: name) }
+  }
+
   /// nil when it is no well-formed wrapper.
   static func value(of object: JSONObject) -> BSON? {
     guard object.count <= 2, object.hasDollarKey else { return nil }
     var members = object.makeIterator()
     guard let first = members.next() else { return nil }
     guard members.next() != nil else {
-      return Wrapper(rawValue: first.key).flatMap { value($0, first.value) }
+      return named(first.key).flatMap { value($0, first.value) }
     }
     guard let code = object["$code"]?.string, let scope = object["$scope"]?.object else {
       return nil

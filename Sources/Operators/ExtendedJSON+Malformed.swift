@@ -20,7 +20,7 @@ extension BSON {
         return scope.malformedWrapper.map { "/$scope" + $0 }
       }
       for (name, member) in object {
-        if Wrapper(rawValue: name) != nil { return "" }
+        if Wrapper.named(name) != nil { return "" }
         if let place = malformedWrapper(in: member) {
           return "/" + JSONPointer.escaped(name) + place
         }
@@ -53,7 +53,7 @@ extension BSONDocument {
   /// As of a value; the whole is no wrapper.
   package var malformedWrapper: String? {
     for field in self {
-      if Wrapper(rawValue: field.name.text) != nil { return "" }
+      if Wrapper.named(field.name.text) != nil { return "" }
       if let place = field.value.malformedWrapper {
         return "/" + JSONPointer.escaped(field.name.text) + place
       }

@@ -66,17 +66,26 @@ package final class ServedWire: Sendable {
   let wire: any Wire
   let crossOrigin: CrossOrigin
   let deviceField: FieldName?
-  private let prefixes: [String]
+  private let prefixes: [[UInt8]]
 
   init(_ wire: any Wire) {
     self.wire = wire
     crossOrigin = CrossOrigin(wire.crossOrigin)
     deviceField = wire.deviceField
-    prefixes = wire.prefixes
+    prefixes = wire.prefixes.map { Array($0.utf8) }
   }
 
   /// How much of a path is the wire's own; nil when it is another's.
   func ownedLength(of path: Substring) -> Int? {
-    prefixes.filter { path == $0 || path.utf8.starts(with: "\($0)/".utf8) }.map(\.utf8.count).max()
+    var path = path
+    return path.withUTF8 { path in
+      prefixes.filter { Self.isOwned(path, below: $0) }.map(\.count).max()
+    }
+  }
+
+  private static func isOwned(_ path: UnsafeBufferPointer<UInt8>, below prefix: [UInt8]) -> Bool {
+    guard path.count >= prefix.count else { return false }
+    for index in prefix.indices where path[index] != prefix[index] { return false }
+    return path.count == prefix.count || path[prefix.count] == UInt8(ascii: "/")
   }
 }

@@ -27,6 +27,18 @@ import Testing
   }
 }
 
+@Suite struct RequestTests {
+  @Test(arguments: [
+    ("/v1/me", "/v1/me", ""), ("/v1/me?", "/v1/me", ""), ("/a?b=?c", "/a", "b=?c"),
+    ("//v1/me?x", "/v1/me", "x"), ("///a", "//a", ""), ("//", "/", ""), ("/", "/", ""),
+    ("", "", ""), ("?", "", ""), ("/é?ü", "/é", "ü"), ("*", "*", ""),
+  ])
+  func `a target is a path and a query`(target: String, path: String, query: String) {
+    let request = Request(method: .get, target: target, fields: FieldDictionary())
+    #expect(request.path == path && request.query == query)
+  }
+}
+
 @Suite struct RouterTests {
   private let names = ["me", "delete", "user", "literal"]
 
@@ -80,7 +92,8 @@ import Testing
 
 extension Response {
   fileprivate func serialized(withBody: Bool) -> [UInt8] {
-    let (head, body) = message(withBody: withBody)
+    var response = self
+    let (head, body) = response.message(withBody: withBody)
     return head + body
   }
 }

@@ -123,6 +123,8 @@ import Testing
     #"{"$date":"2100-02-29T00:00:00Z"}"#,
     #"{"$date":"2012-12-24T24:00:00Z"}"#, #"{"$date":"2012-12-24T12:00:00"}"#,
     #"{"$date":{"$numberLong":"1","x":1}}"#, #"{"$minKey":2}"#, #"{"$undefined":false}"#,
+    // The sign of Kelvin, which Swift takes for the letter.
+    "{\"$min\u{212a}ey\":1}",
   ])
   func `what is no well-formed wrapper is data`(text: String) throws {
     let whole = "{\"a/b\":[0,\(text)]}"

@@ -10,12 +10,13 @@ import FoundationEssentials
 package struct MasterKey: Sendable {
   private let secrets: [Derived]
 
-  /// What is derived of one secret.
+  /// What is derived of one secret; codes are begun with their keys, which takes longer than most of
+  /// what they are of.
   private struct Derived {
-    let credentialHash: SymmetricKey
-    let credentialMark: SymmetricKey
-    let failures: SymmetricKey
-    let passwordSalts: SymmetricKey
+    let credentialHash: HMAC<SHA256>
+    let credentialMark: HMAC<SHA256>
+    let failures: HMAC<SHA256>
+    let passwordSalts: HMAC<SHA256>
     let seal: SymmetricKey
     let check: [UInt8]
 
@@ -28,10 +29,10 @@ package struct MasterKey: Sendable {
           outputByteCount: 32
         )
       }
-      credentialHash = derived("credential hash")
-      credentialMark = derived("credential mark")
-      failures = derived("failures")
-      passwordSalts = derived("password salts")
+      credentialHash = HMAC(key: derived("credential hash"))
+      credentialMark = HMAC(key: derived("credential mark"))
+      failures = HMAC(key: derived("failures"))
+      passwordSalts = HMAC(key: derived("password salts"))
       seal = derived("seal")
       check = derived("check").withUnsafeBytes { Array($0) }
     }
@@ -73,8 +74,10 @@ package struct MasterKey: Sendable {
     Self.mac(Array(name.utf8), secrets[0].passwordSalts)
   }
 
-  private static func mac(_ bytes: [UInt8], _ key: SymmetricKey) -> [UInt8] {
-    Array(HMAC<SHA256>.authenticationCode(for: bytes, using: key))
+  private static func mac(_ bytes: [UInt8], _ begun: HMAC<SHA256>) -> [UInt8] {
+    var code = begun
+    code.update(data: bytes)
+    return Array(code.finalize())
   }
 
   /// Encrypts what rests in the database, bound to the name it rests under.
