@@ -260,8 +260,8 @@ class Bench:
         user, session = [
             f"(select {column} from bench_sessions where n = :n)"
             for column in ("user_id", "session_id")]
-        values = [user, session, "'metadata'", "'{\"counter\":1}'", "true", "null", "false",
-                  "false", "true", "'user'", "null"]
+        values = [user, session, "'metadata'", "'{\"counter\":1}'", "true", "null", "true",
+                  "'user'", "null"]
         for number, value in reversed(list(enumerate(values, 1))):
             sql = sql.replace(f"${number}", value)
         script = self.site.folder / "patch.sql"

@@ -159,4 +159,49 @@ import Wiring
       #expect(await cast.ask(question).status == scenario.status)
     }
   }
+
+  /// How a document is written: the method, its type, and a body that makes nothing of note.
+  private static let writes: [(HTTP.Method, MediaType, String)] = [
+    (.put, .json, "{}"), (.patch, .mergePatch, "{}"), (.patch, .jsonPatch, "[]"),
+    // Of so many objects that it is not the database which merges them.
+    (.patch, .mergePatch, "{\"a\":[\((0..<1_001).map { _ in "{}" }.joined(separator: ","))]}"),
+  ]
+
+  // With a schema, a merge takes another way.
+  @Test(arguments: [false, true])
+  @EventLoop func `a precondition means the same by whatever way a document is written`(
+    _ hasSchema: Bool
+  ) async throws {
+    let cast = try await World.shared.value.get().cast()
+    for path in ["metadata", "custom-data"] {
+      if hasSchema {
+        try await cast.expect(201, cast.asOperator(.put, "/v1/schemas/\(path)", "true"))
+      }
+      let isThere = path == "metadata"
+      for (field, value, first, second) in [
+        (FieldName.ifMatch, "*", isThere ? 200 : 412, 200),
+        (.ifMatch, "\"0\"", isThere ? 200 : 412, 412),
+        (.ifMatch, "\"1\", \"7\"", 412, 200),
+        (.ifNoneMatch, "*", isThere ? 200 : 201, 412),
+      ] {
+        for (method, type, body) in Self.writes {
+          cast.become(try await cast.person())
+          var question = cast.asUser(method, "/v1/me/\(path)", body)
+          question.fields[.contentType] = type.rawValue
+          question.fields[field] = value
+          let isPatched = type == .jsonPatch && first == 201
+          let before = await cast.ask(question)
+          #expect(before.status == (isPatched ? 404 : first), "\(question.fields): \(before)")
+          if before.status > 201 {
+            try await cast.expect(
+              isThere ? 200 : 201,
+              cast.asUser(.put, "/v1/me/\(path)", "{}")
+            )
+          }
+          let after = await cast.ask(question)
+          #expect(after.status == second, "\(question.fields): \(after)")
+        }
+      }
+    }
+  }
 }

@@ -58,6 +58,7 @@ package struct DocumentUpdate: Sendable {
     of caller: Caller,
     _ context: Context
   ) async throws(Failure) -> Outcome {
+    let rule = try DocumentRule(of: document, in: context.app)
     var outcome = Outcome(matched: 0, modified: 0, isUpserted: false, version: 0)
     let written = try await Documents.revise(document, if: condition, of: caller, context) {
       (stored) async throws(Failure) in
@@ -66,7 +67,10 @@ package struct DocumentUpdate: Sendable {
           try Documents.parsed(stored.body)
         }
         let (after, counts) = try result(on: before, limit: document.limit)
-        return (after?.serialized(.stored), counts)
+        let text = try after.map { (after) throws(Failure) in
+          try rule.text(of: after.json(.stored))
+        }
+        return (text, counts)
       }
       outcome = Outcome(
         matched: counts.matched,

@@ -44,15 +44,14 @@ package enum DocumentsQueries {
   /// Replaces a document, or merges into it.
   ///
   /// `$1` and `$2` say for whom, `$3` which document. `$4` is the body and `$5` whether it is merged;
-  /// `$6` the versions that may be stored, null for any; `$7` whether there must be one, `$8` whether
-  /// there must be none; `$9` whether what is not there counts as there in version 0. `$10` is who
-  /// does it, for the version that is kept, and `$11` the fact, null for none.
+  /// `$6` the versions that may be stored, null for any, and `$7` whether there may be none. `$8` is
+  /// who does it, for the version that is kept, and `$9` the fact, null for none.
   ///
   /// One row when the session is live, with nulls when the condition did not hold. The row's lock
   /// makes writers follow one another, and the condition is tested on what the one before left.
   static let write = Statement<
     WrittenDocumentRow, UserID, Authority, DocumentClass, TextBytes, Bool, VersionList?, Bool,
-    Bool, Bool, String, ProgramChange?
+    String, ProgramChange?
   >(
     "documents.write",
     """
@@ -65,16 +64,15 @@ package enum DocumentsQueries {
       select c.user_id, $3, case when $5::boolean then merge_patch('{}', $4::jsonb) else $4::jsonb end,
         1
       from c
-      where not c.is_absent or not $7::boolean
-        and ($6::bigint[] is null or $9::boolean and 0 = any ($6::bigint[]))
+      where not c.is_absent or $7::boolean
       on conflict (user_id, class) do update set
         body = case
           when not $5::boolean then $4::jsonb
           when d.deleted_at is not null then merge_patch('{}', $4::jsonb)
           else merge_patch(d.body, $4::jsonb) end,
         version = d.version + 1, updated_at = now(), deleted_at = null
-      where case when d.deleted_at is not null then not $7::boolean and $6::bigint[] is null
-        else not $8::boolean and ($6::bigint[] is null or d.version = any ($6::bigint[])) end
+      where case when d.deleted_at is not null then $7::boolean
+        else $6::bigint[] is null or d.version = any ($6::bigint[]) end
       returning d.user_id, d.body, d.version
     )
     select w.body::text, w.version, c.is_absent,
@@ -82,9 +80,9 @@ package enum DocumentsQueries {
         select from search_indexes i where i.app_id = c.app_id and i.class = $3)
         then index_document(c.app_id, c.user_id, $3, w.body) end,
       case when w.version is not null then (
-        select keep_version(a.app_id, a.document_history, c.user_id, $3, w.version, w.body, $10)
+        select keep_version(a.app_id, a.document_history, c.user_id, $3, w.version, w.body, $8)
         from apps a where a.app_id = c.app_id and a.document_history > 0) end,
-      record_change(w.user_id, c.app_id, $11::jsonb)
+      record_change(w.user_id, c.app_id, $9::jsonb)
     from c left join written w on true
     """
   )

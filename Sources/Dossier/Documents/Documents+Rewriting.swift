@@ -3,23 +3,24 @@ package import JSON
 
 /// Documents that are read, changed here and written again.
 extension Documents {
-  /// Writes what `change` makes of the stored document; where there is none, `makes` says whether it
-  /// makes one.
+  /// Writes what `change` makes of the stored document, which must keep to the rule; where there is
+  /// none, `makes` says whether it makes one.
   @EventLoop static func rewrite(
-    _ document: DocumentClass,
+    by rule: DocumentRule,
     makes: Bool,
     if condition: VersionCondition,
     of caller: Caller,
     _ context: Context,
     _ change: @escaping @Sendable (JSON) throws(Failure) -> JSON
   ) async throws(Failure) -> (document: StoredDocument, isNew: Bool) {
+    let document = rule.document
     let written = try await revise(document, if: condition, of: caller, context) {
       (stored) async throws(Failure) in
       guard let stored = stored ?? (makes || document.isAlwaysThere ? .empty : nil) else {
         throw .notFound
       }
       return try await context.store.calculate(on: .max) { () throws(Failure) in
-        try checked(try change(try parsed(stored.body)), document)
+        try rule.text(of: try change(try parsed(stored.body)))
       }
     }
     guard let written else { throw .unforeseen("a patch that writes nothing") }

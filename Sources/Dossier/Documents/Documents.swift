@@ -73,6 +73,14 @@ package struct VersionCondition: Sendable, Equatable {
     guard let version else { return !mustExist && (oneOf?.contains(0) ?? true) }
     return allows(version)
   }
+
+  /// Whether a document of which nothing is stored may be written.
+  ///
+  /// One that is there from the start has version 0 then, which counts as there, but for who asks
+  /// that there be none.
+  func allowsFirst(of document: DocumentClass) -> Bool {
+    document.isAlwaysThere ? oneOf?.contains(0) ?? true : !mustExist && oneOf == nil
+  }
 }
 
 /// How a write makes the new document of the old; sizes are about how long the text is.
@@ -126,26 +134,29 @@ package enum Documents {
     of caller: Caller,
     _ context: Context
   ) async throws(Failure) -> (document: StoredDocument, isNew: Bool) {
+    let rule = try DocumentRule(of: document, in: context.app)
     switch change {
     case .replace(let body, let size):
-      let text = try await context.store.calculate(on: size) { () throws(Failure) in
-        try checked(body, document)
+      let cost = rule.schema == nil ? size : .max
+      let text = try await context.store.calculate(on: cost) { () throws(Failure) in
+        try rule.text(of: body)
       }
       return try await DocumentWrite(of: document, text, isMerge: false, if: condition)
         .run(by: caller, context)
     case .merge(let patch, let size):
       let (text, objects) = try await context.store.calculate(on: size) { () throws(Failure) in
-        (try checked(patch, document, isPatch: true), patch.extent.objects)
+        (try rule.text(ofPatch: patch), patch.extent.objects)
       }
-      if objects <= mergedObjects {
+      // What the database makes of it would be held against a schema too late.
+      if rule.schema == nil, objects <= mergedObjects {
         return try await DocumentWrite(of: document, text, isMerge: true, if: condition)
           .run(by: caller, context)
       }
-      return try await rewrite(document, makes: true, if: condition, of: caller, context) {
+      return try await rewrite(by: rule, makes: true, if: condition, of: caller, context) {
         (before) throws(Failure) in before.merging(patch)
       }
     case .patch(let patch):
-      return try await rewrite(document, makes: false, if: condition, of: caller, context) {
+      return try await rewrite(by: rule, makes: false, if: condition, of: caller, context) {
         (before) throws(Failure) in
         try patched(before, by: patch, limit: document.limit)
       }
@@ -155,17 +166,6 @@ package enum Documents {
   /// Objects of a patch that the database merges, which takes some microseconds for each; where
   /// there are more, they are merged here.
   private static let mergedObjects = 1_000
-
-  /// The text of what has no forbidden keys.
-  static func checked(
-    _ json: JSON,
-    _ document: DocumentClass,
-    isPatch: Bool = false
-  ) throws(Failure) -> [UInt8] {
-    let faults = document.keyFaults(in: json, isPatch: isPatch)
-    guard faults.isEmpty else { throw .invalid(faults) }
-    return json.serialized()
-  }
 
   /// The version that stood in the way of a write, whose view may be older: this looks again.
   @EventLoop static func version(
@@ -202,12 +202,8 @@ package enum Documents {
       )
       guard let row = rows.first else { throw caller.gone }
       let version = row.item?.version ?? 0
-      if let versions = condition.oneOf, !versions.contains(version) {
+      guard row.item == nil ? condition.allowsFirst(of: document) : condition.allows(version) else {
         throw .versionMoved(current: version)
-      }
-      if condition.mustNotExist, version > 0 { throw .versionMoved(current: version) }
-      if condition.mustExist, version == 0, !document.isAlwaysThere {
-        throw .versionMoved(current: 0)
       }
       guard let body = try await change(row.item) else { return nil }
       let isThere = row.item != nil || document.isAlwaysThere

@@ -148,37 +148,6 @@ package import Postgres
     return result
   }
 
-  /// Runs one statement that writes, and undoes it when `check` refuses what it returned.
-  ///
-  /// - Parameters:
-  ///   - statement: as for `write`.
-  ///   - values: its parameters.
-  ///   - check: nil for none: then it is a statement alone, without a transaction around it.
-  /// - Returns: the rows.
-  /// - Throws: what `check` throws.
-  func write<Row, each Value>(
-    _ statement: Statement<Row, repeat each Value>,
-    _ values: repeat each Value,
-    check: (@EventLoop ([Row]) async throws(Failure) -> Void)?
-  ) async throws(Failure) -> [Row] {
-    guard let check else { return try await write(statement, repeat each values) }
-    var refusal: Failure?
-    do throws(Failure) {
-      return try await transaction { (transaction) async throws(DatabaseError) in
-        let rows = try await transaction.run(statement, repeat each values)
-        do throws(Failure) {
-          try await check(rows)
-        } catch {
-          refusal = error
-          throw DatabaseError(.undone, "the caller undoes its write")
-        }
-        return rows
-      }
-    } catch {
-      throw refusal ?? error
-    }
-  }
-
   /// Runs a read that may take long, or has a large answer, on the search lane.
   func search<Row, each Value>(
     _ statement: Statement<Row, repeat each Value>,
