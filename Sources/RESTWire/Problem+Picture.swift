@@ -12,7 +12,6 @@ extension Problem {
       case .damaged, .hostile: Problem(.pictureDamaged)
       case .tooManyPixels(let limit): Problem(.picturePixels).with("limit", limit)
       case .tooSlow, .tooMuchMemory: Problem(.pictureCost)
-      case .overloaded(let seconds): Problem(.overloaded).retry(after: seconds)
       case .unforeseen: Problem(.internalError)
       }
   }

@@ -101,6 +101,12 @@ struct AppOptions: ParsableArguments {
     database.start()
     let keys = Keyring(master: configuration.masterKey, database: database)
     let pool = BlockingPool(name: "outbound", threads: 1, waiting: 1)
+    let calculator = FairPool(
+      name: "calculator",
+      threads: 1,
+      waiting: 1,
+      patience: .seconds(60)
+    )
     let store = Store(
       database: database,
       keys: keys,
@@ -110,15 +116,10 @@ struct AppOptions: ParsableArguments {
       mailer: Mailer(isConfigured: configuration.mail.isSomewhere) { say($0) },
       external: ExternalTokens(database: database, source: HTTPSource(pool: pool), keys: keys),
       pictures: PictureStudio(
-        decoder: PictureDecoder(program: configuration.pictureProgram, pool: pool),
+        decoder: PictureDecoder(program: configuration.pictureProgram, pool: calculator),
         shelf: PictureShelf(folder: configuration.pictureFolder, pool: pool)
       ),
-      calculator: FairPool(
-        name: "calculator",
-        threads: 1,
-        waiting: 1,
-        patience: .seconds(60)
-      )
+      calculator: calculator
     )
     // For the trail: who it was of those that may use the command line.
     let person = ProcessInfo.processInfo.userName

@@ -126,7 +126,7 @@ import Wiring
     let pictures = PictureStudio(
       decoder: PictureDecoder(
         program: configuration.pictureProgram,
-        pool: BlockingPool(name: "pictures", threads: 1, waiting: 8)
+        pool: FairPool(name: "pictures", threads: 1, waiting: 8, patience: .seconds(10))
       ),
       shelf: PictureShelf(
         folder: configuration.pictureFolder,

@@ -31,35 +31,41 @@ import Testing
     }
   }
 
-  @Test func `what cannot be done soon is refused at once`() async throws {
+  @Test @EventLoop func `what cannot be done soon is refused at once, and of one user sooner`()
+    async throws
+  {
     let studio = try await Studio.shared.value
     let gate = "\(studio.folder)/gate-\(UInt64.random(in: 0 ... .max))"
     let script = try await studio.script("while [ ! -e \(gate) ]; do sleep 0.01; done; exit 13")
-    let pool = BlockingPool(name: "few", threads: 1, waiting: 1)
-    let results = try await withThrowingTaskGroup(of: Result<Picture, PictureFailure>.self) {
-      group in
-      for _ in 0..<5 {
-        group.addTask {
-          try await upload([1], program: script, pool: pool)
-        }
-      }
-      var results: [Result<Picture, PictureFailure>] = []
-      for try await result in group {
-        results.append(result)
-        // Those for which there is no room do not wait for the others, who cannot end before this.
-        if results.count == 3 { close(open(gate, O_CREAT | O_WRONLY, 0o600)) }
-      }
-      return results
+    let pool = FairPool(name: "few", threads: 1, waiting: 7, patience: .seconds(600))
+    let (greedy, other) = (Uploader("greedy"), Uploader("other"))
+    var taken: [Task<String, Never>] = []
+    func send(_ owner: Uploader) async {
+      let before = pool.load
+      taken.append(EventLoop.task { await outcome(of: script, pool, owner) })
+      while pool.load == before { await EventLoop.sleep(for: .milliseconds(1)) }
     }
-    let overloaded = Result<Picture, PictureFailure>.failure(.overloaded(retryAfter: .seconds(5)))
-    #expect(results.count { $0 == overloaded } == 3)
-    #expect(results.count { $0 == .failure(.damaged) } == 2)
+    // A quarter of the room; who has that waits for nothing.
+    for _ in 0..<2 { await send(greedy) }
+    #expect(await outcome(of: script, pool, greedy) == "tooManyAtOnce")
+    for name in ["other", "another", "third"] {
+      for _ in 0..<2 { await send(name == "other" ? other : Uploader(name)) }
+    }
+    #expect(await outcome(of: script, pool, Uploader("last")) == "overloaded")
+    close(open(gate, O_CREAT | O_WRONLY, 0o600))
+    for task in taken { #expect(await task.value == "damaged") }
   }
 
-  @Test func `who has waited too long is refused`() async throws {
-    let file = try await Studio.shared.value.file("small.jpg")
-    let result = try await upload(file, patience: .zero)
-    #expect(result == .failure(.overloaded(retryAfter: .seconds(5))))
+  @Test @EventLoop func `who has waited too long is refused`() async throws {
+    let studio = try await Studio.shared.value
+    let gate = "\(studio.folder)/gate-\(UInt64.random(in: 0 ... .max))"
+    let script = try await studio.script("while [ ! -e \(gate) ]; do sleep 0.01; done; exit 13")
+    let pool = FairPool(name: "hasty", threads: 1, waiting: 7, patience: .zero)
+    let running = EventLoop.task { await outcome(of: script, pool, nil) }
+    while pool.load == 0 { await EventLoop.sleep(for: .milliseconds(1)) }
+    #expect(await outcome(of: script, pool, nil) == "overloaded")
+    close(open(gate, O_CREAT | O_WRONLY, 0o600))
+    #expect(await running.value == "damaged")
   }
 
   @Test func `a program that is missing is nobody's fault`() async throws {
@@ -98,5 +104,37 @@ import Testing
     }
     #expect(try await upload([1], program: script) == .failure(.damaged))
     await ticking.value
+  }
+}
+
+/// What becomes of a picture that is given to a program, in a word.
+@EventLoop private func outcome(
+  of program: String,
+  _ pool: FairPool,
+  _ owner: Uploader?
+) async -> String {
+  do {
+    return "\(try await upload([1], program: program, pool: pool, for: owner))".contains("damaged")
+      ? "damaged" : "other"
+  } catch let failure as Failure {
+    switch failure {
+    case .tooManyAtOnce: return "tooManyAtOnce"
+    case .overloaded: return "overloaded"
+    default: return "\(failure)"
+    }
+  } catch {
+    return "\(error)"
+  }
+}
+
+/// Each in a network of its own.
+@EventLoop private final class Uploader: JobOwner {
+  let group: [UInt8]
+  let member: [UInt8]?
+  let isGone = false
+
+  init(_ name: String) {
+    group = Array("network of \(name)".utf8)
+    member = Array(name.utf8)
   }
 }

@@ -81,26 +81,33 @@ final class Studio: Sendable {
 /// The quarters of every picture that is upright.
 let upright = "red,green,blue,white"
 
-private let pool = BlockingPool(name: "pictures", threads: 2, waiting: 1_000)
+@EventLoop private let pool = FairPool(
+  name: "pictures",
+  threads: 2,
+  waiting: 1_000,
+  patience: .seconds(600)
+)
 
 /// Uploads bytes to the real program, or to one that stands for it.
+///
+/// - Throws: what is no fault of the picture.
 @EventLoop func upload(
   _ bytes: [UInt8],
   program: String? = nil,
-  pool own: BlockingPool? = nil,
-  deadline: Duration = .seconds(600),
-  patience: Duration = .seconds(600)
+  pool own: FairPool? = nil,
+  for owner: (any JobOwner)? = nil,
+  deadline: Duration = .seconds(600)
 ) async throws -> Result<Picture, PictureFailure> {
   let decoder = PictureDecoder(
     program: try program ?? Studio.program,
     pool: own ?? pool,
-    deadline: deadline,
-    patience: patience
+    deadline: deadline
   )
-  do throws(PictureFailure) {
-    return .success(try await decoder.decode(bytes))
+  do throws(Failure) {
+    return .success(try await decoder.decode(bytes, for: owner))
   } catch {
-    return .failure(error)
+    guard case .picture(let failure) = error else { throw error }
+    return .failure(failure)
   }
 }
 

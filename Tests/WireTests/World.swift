@@ -73,7 +73,7 @@ import Wiring
       try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
       .split(separator: "/").dropLast().map { "/\($0)" }.joined() + "/dossier-pictures"
     let pictures = PictureStudio(
-      decoder: PictureDecoder(program: program, pool: pool),
+      decoder: PictureDecoder(program: program, pool: calculator),
       shelf: PictureShelf(folder: nil, pool: pool)
     )
     let store: @EventLoop () -> Store = {

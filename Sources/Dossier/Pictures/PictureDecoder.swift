@@ -6,12 +6,11 @@ import PictureContract
 ///
 /// Each file is decoded by a process of its own that can only read it and write the answer. A thread
 /// waits for each process, so that the loop does not; the pool's threads bound how many run, and its
-/// queue how many wait. Each takes at most `PictureLimits.memory`.
+/// room how many wait, and of whom. Each takes at most `PictureLimits.memory`.
 @EventLoop package final class PictureDecoder {
   private let program: Subprocess
-  private let pool: BlockingPool
+  private let pool: FairPool
   private let deadline: Duration
-  private let patience: Duration
 
   /// - Parameters:
   ///   - program: the path of `dossier-pictures`.
@@ -19,51 +18,54 @@ import PictureContract
   ///     decoding waits for nothing.
   ///   - deadline: how long a process may take, after which it is killed. More than
   ///     `PictureLimits.processorTime`, which stops it earlier on an idle machine.
-  ///   - patience: how long an upload may wait for its turn.
-  package init(
-    program: String,
-    pool: BlockingPool,
-    deadline: Duration = .seconds(20),
-    patience: Duration = .seconds(10)
-  ) {
+  package init(program: String, pool: FairPool, deadline: Duration = .seconds(20)) {
     self.program = Subprocess(path: program)
     self.pool = pool
     self.deadline = deadline
-    self.patience = patience
   }
 
   /// Decodes, turns upright, strips of metadata and fits into 1024 x 1024 pixels, never enlarging.
   ///
-  /// - Parameter file: as uploaded; its kind is told by its bytes and not by what a client says.
+  /// - Parameters:
+  ///   - file: as uploaded; its kind is told by its bytes and not by what a client says.
+  ///   - owner: for whom; nil for the server itself.
   /// - Returns: of an animation the first frame.
-  /// - Throws: see `PictureFailure`; nothing is kept of a file that is refused.
-  package func decode(_ file: [UInt8]) async throws(PictureFailure) -> Picture {
-    guard file.count <= PictureLimits.input else { throw .tooLarge(limit: PictureLimits.input) }
-    let latest = EventLoop.now() &+ patience.nanoseconds
-    let run: Result<Subprocess.Outcome, PictureFailure>
-    do throws(BlockingPoolError) {
-      run = try await pool.run { [program, deadline] in
-        guard EventLoop.now() < latest else {
-          return .failure(.overloaded(retryAfter: .seconds(5)))
-        }
-        do throws(EventLoopError) {
+  /// - Throws: `.picture`, after which nothing is kept of the file; `.tooManyAtOnce`, `.overloaded`.
+  package func decode(
+    _ file: [UInt8],
+    for owner: (any JobOwner)?
+  ) async throws(Failure) -> Picture {
+    guard file.count <= PictureLimits.input else {
+      throw .picture(.tooLarge(limit: PictureLimits.input))
+    }
+    let latest = EventLoop.now() &+ pool.patience.nanoseconds
+    let run: Result<Subprocess.Outcome, EventLoopError>
+    do throws(FairPoolError) {
+      run = try await pool.run(for: owner, until: latest) { [program, deadline] in
+        Result { () throws(EventLoopError) in
           // The header line takes less than 64 bytes.
           let limit = PictureLimits.output + 64
-          return .success(try program.run(input: file, limit: limit, deadline: deadline))
-        } catch {
-          return .failure(.unforeseen(error.description))
+          return try program.run(input: file, limit: limit, deadline: deadline)
         }
       }
     } catch {
-      throw .overloaded(retryAfter: .seconds(5))
+      throw Failure(error, retryAfter: Self.wait)
     }
-    let outcome = try run.get()
-    guard outcome.ending == .exited(PictureStatus.success.rawValue) else {
-      throw PictureFailure(outcome)
+    switch run {
+    case .failure(let error): throw .picture(.unforeseen(error.description))
+    case .success(let outcome):
+      guard outcome.ending == .exited(PictureStatus.success.rawValue) else {
+        // The system was short of memory.
+        if case .killed(SIGKILL) = outcome.ending { throw .overloaded(retryAfter: Self.wait) }
+        throw .picture(PictureFailure(outcome))
+      }
+      guard let picture = Picture(outcome.output) else { throw .picture(.hostile(signal: 0)) }
+      return picture
     }
-    guard let picture = Picture(outcome.output) else { throw .hostile(signal: 0) }
-    return picture
   }
+
+  /// In which some pictures are done.
+  private static let wait = Duration.seconds(5)
 }
 
 extension PictureFailure {
@@ -81,8 +83,6 @@ extension PictureFailure {
             )
         )
     case .outOfTime: self = .tooSlow
-    // The system was short of memory.
-    case .killed(SIGKILL): self = .overloaded(retryAfter: .seconds(5))
     case .killed(let signal): self = .hostile(signal: signal)
     case .tooMuchOutput: self = .hostile(signal: 0)
     }

@@ -16,8 +16,6 @@ package enum PictureFailure: Error, Equatable {
   case tooMuchMemory
   /// The file has made the decoder crash or do what it may not; worth a line in the log.
   case hostile(signal: Int32)
-  /// More pictures wait than can be decoded soon; for 503 with `Retry-After`, in seconds.
-  case overloaded(retryAfter: Duration)
   /// The program is missing or failed by itself; for 500, and for the operator's log.
   case unforeseen(String)
 }

@@ -18,8 +18,8 @@ package enum Pictures {
   /// Takes a file as the caller's new picture, in the place of the one before.
   ///
   /// - Returns: the profile as it is then.
-  /// - Throws: `.picture`, after which the old picture stays; `.unauthenticated`, `.overloaded`,
-  ///   `.unavailable`.
+  /// - Throws: `.picture`, after which the old picture stays; `.unauthenticated`, `.tooManyAtOnce`,
+  ///   `.overloaded`, `.unavailable`.
   @EventLoop package static func set(
     _ file: [UInt8],
     of caller: Caller,
@@ -27,12 +27,7 @@ package enum Pictures {
   ) async throws(Failure) -> Profile {
     // Before the work: a token of an ended session is good for none.
     try await context.requireSession(of: caller)
-    let picture: Picture
-    do throws(PictureFailure) {
-      picture = try await context.store.pictures.decoder.decode(file)
-    } catch {
-      throw .picture(error)
-    }
+    let picture = try await context.store.pictures.decoder.decode(file, for: context.store.owner)
     let secret = Credential.salt().base64URL
     let suffix = picture.type == .jpeg ? "jpg" : "png"
     let name = "\(caller.user)-\(secret).\(suffix)"

@@ -25,10 +25,7 @@ extension Store {
     do throws(FairPoolError) {
       return try await calculator.run(for: owner, until: latest, work)
     } catch {
-      switch error {
-      case .shareTaken: throw .tooManyAtOnce(retryAfter: .seconds(1))
-      case .full, .late, .abandoned: throw .overloaded(retryAfter: .seconds(1))
-      }
+      throw Failure(error, retryAfter: .seconds(1))
     }
   }
 
@@ -41,5 +38,15 @@ extension Store {
       do throws(Failure) { return .success(try work()) } catch { return .failure(error) }
     }
     return try outcome.get()
+  }
+}
+
+extension Failure {
+  /// Why something had no turn in a pool.
+  init(_ error: FairPoolError, retryAfter time: Duration) {
+    switch error {
+    case .shareTaken: self = .tooManyAtOnce(retryAfter: time)
+    case .full, .late, .abandoned: self = .overloaded(retryAfter: time)
+    }
   }
 }
