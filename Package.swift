@@ -112,7 +112,9 @@ let package = Package(
     ),
     .target(
       name: "AppServicesWire",
-      dependencies: ["Dossier", "EventLoop", "HTTP", "JSON", "Operators", "Wiring"],
+      dependencies: [
+        "Dossier", "EventLoop", "HTTP", "JSON", "Notation", "Operators", "Wiring",
+      ],
       swiftSettings: house
     ),
     .target(

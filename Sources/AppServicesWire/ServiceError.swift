@@ -1,6 +1,7 @@
 import EventLoop
 import HTTP
 import JSON
+import Notation
 
 /// An error as the clients of App Services read it.
 ///
@@ -18,9 +19,7 @@ struct ServiceError: Error {
 
   init(_ status: Status, _ text: String, _ code: String? = nil) {
     self.status = status
-    self.text =
-      text.utf8.count <= Self.longestText
-      ? text : String(String.UnicodeScalarView(text.unicodeScalars.prefix(Self.longestText))) + "…"
+    self.text = text.excerpt(Self.longestText)
     self.code = code
   }
 

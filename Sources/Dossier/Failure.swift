@@ -1,4 +1,5 @@
 package import JSON
+import Notation
 package import Operators
 package import Postgres
 
@@ -134,9 +135,9 @@ package struct Fault: Sendable, Equatable {
   package static let limit = 20
 
   package init(_ pointer: String, _ code: String, _ detail: String) {
-    self.pointer = pointer
+    self.pointer = JSONPointer.told(pointer)
     self.code = code
-    self.detail = detail
+    self.detail = detail.excerpt(512)
   }
 
   private var json: JSON {

@@ -1,3 +1,6 @@
+import JSON
+import Notation
+
 /// Why an update or a query was refused, or could not be carried out.
 package struct OperatorError: Error, Equatable {
   /// MongoDB's error codes, which its clients know.
@@ -56,8 +59,8 @@ package struct OperatorError: Error, Equatable {
 
   init(_ code: Code, _ detail: String, pointer: String = "", path: String = "") {
     self.code = code
-    self.pointer = pointer
-    self.path = path
-    self.detail = detail
+    self.pointer = JSONPointer.told(pointer)
+    self.path = path.excerpt(512)
+    self.detail = detail.excerpt(512)
   }
 }

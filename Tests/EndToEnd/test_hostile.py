@@ -120,6 +120,30 @@ class Hostile(Case):
                 answer = self.expect(self.ask(method, path, body), 422, "invalid")
                 self.assertEqual(len(answer.json["errors"]), 20)
 
+    def test_no_name_makes_an_answer_long(self):
+        """Twenty faults within a name are told with a name each."""
+        name, many = "k" * 500_000, members(30)
+        keys = f'{{"{name[:30_000]}":{{' + ",".join(f'"${n}":0' for n in range(30)) + "}}"
+        for method, path, kind, body in (
+            ("PUT", "metadata", JSON, keys), ("PATCH", "metadata", MERGE_PATCH, keys),
+            ("PUT", "properties", JSON, f'{{"{name[:90_000]}":{{}}}}'),
+            ("POST", "custom-data/update", JSON, f'{{"{name}":{many}}}'),
+            ("POST", "custom-data/update", JSON, f'{{"update":{{"${name}":{many}}}}}'),
+            ("POST", "custom-data/update", JSON, f'{{"update":{{"$set":{{"{name}":1,"{name}.a":1}}}}}}'),
+            ("POST", "custom-data/update", JSON, f'{{"update":{{"$inc":{{"{name}":"x"}}}}}}'),
+            ("POST", "custom-data/update", JSON, f'{{"update":{{}},"filter":{{"a":{{"${name}":1}}}}}}'),
+            ("PUT", "custom-data", JSON, f'{{"{name}":{{"a":1,"a":2}}}}'),
+            ("PATCH", "custom-data", PATCH, f'[{{"op":"remove","path":"/{name}"}}]'),
+            ("PATCH", "custom-data", PATCH, f'[{{"op":"{name}","path":""}}]'),
+        ):
+            with self.subTest(path, body=body[:60]):
+                self.site.request("PUT", "/v1/me/custom-data", {}, JSON, self.token)
+                answer = self.ask(method, path, body, kind)
+                self.assertIn(answer.status, (400, 422), answer.body[:300])
+                self.assertLess(len(answer.body), 20_000)
+                for error in answer.json["errors"]:
+                    self.assertRegex(error["pointer"], "^(/|$)")
+
     def test_many_new_keys_are_merged(self):
         self.stored()
         answer = self.expect(

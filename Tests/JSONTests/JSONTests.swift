@@ -117,6 +117,20 @@ import Testing
     #expect(JSONPointer("/~\u{301}0") == nil)
   }
 
+  @Test(
+    arguments: [
+      ("/ab/cd", 6, "/ab/cd"), ("/ab/cd", 5, "/ab"), ("/ab/cd", 3, "/ab"), ("/ab/cd", 2, ""),
+      ("/abcdef", 3, ""), ("", 0, ""), ("/a/", 2, "/a"), ("/é/\u{301}", 4, "/é"), ("//", 1, "/"),
+    ]
+  )
+  func `a pointer that is too long leads to the closest value around`(
+    _ pointer: String,
+    bytes: Int,
+    told: String
+  ) {
+    #expect(Array(JSONPointer.told(pointer, bytes).utf8) == Array(told.utf8))
+  }
+
   @Test func `numbers are equal by value, exactly`() {
     #expect(JSONNumber("1") == JSONNumber("1.0"))
     #expect(JSONNumber("10e-1") == JSONNumber("1"))

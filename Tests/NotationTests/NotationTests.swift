@@ -78,4 +78,14 @@ import Testing
   @Test func `text cannot leave its place in markup`() {
     #expect(HTML.escaped(#"<a b="c" d='e'>&"#) == "&lt;a b=&quot;c&quot; d=&#39;e&#39;&gt;&amp;")
   }
+
+  @Test(
+    arguments: [
+      ("abc", 3, "abc"), ("abcd", 3, "abc…"), ("aé", 2, "a…"), ("aé", 3, "aé"), ("é", 0, "…"),
+      ("e\u{301}x", 1, "e…"), ("a\u{301}", 2, "a…"), ("😀😀", 7, "😀…"), ("", 0, ""),
+    ]
+  )
+  func `a text is cut between its characters`(_ text: String, bytes: Int, excerpt: String) {
+    #expect(Array(text.excerpt(bytes).utf8) == Array(excerpt.utf8))
+  }
 }

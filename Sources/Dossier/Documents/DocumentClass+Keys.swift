@@ -15,13 +15,16 @@ extension DocumentClass {
   func keyFaults(in json: JSON, isPatch: Bool = false) -> [Fault] {
     guard self != .customData else { return [] }
     var faults: [Fault] = []
-    Self.look(at: json, "", isPatch, &faults)
+    var place: [String] = []
+    Self.look(at: json, &place, isPatch, &faults)
     return faults
   }
 
+  /// A pointer is put together where it is told and nowhere else: a long name would be copied for
+  /// each value within it.
   private static func look(
     at json: JSON,
-    _ pointer: String,
+    _ place: inout [String],
     _ isPatch: Bool,
     _ faults: inout [Fault]
   ) {
@@ -29,17 +32,20 @@ extension DocumentClass {
     case .array(let elements):
       // A patch puts arrays in whole.
       for (index, element) in elements.enumerated() {
-        look(at: element, "\(pointer)/\(index)", false, &faults)
+        place.append(String(index))
+        look(at: element, &place, false, &faults)
+        place.removeLast()
       }
     case .object(let object):
       for (key, value) in object where faults.count < Fault.limit {
-        let place = "\(pointer)/\(JSONPointer.escaped(key))"
+        place.append(key)
         if !isFit(key), !(isPatch && value == .null) {
           let detail =
             "A key of metadata has 1 to \(keyLimit) characters, and no . or $ among them."
-          faults.append(Fault(place, "key", detail))
+          faults.append(Fault(JSONPointer(tokens: place).description, "key", detail))
         }
-        look(at: value, place, isPatch, &faults)
+        look(at: value, &place, isPatch, &faults)
+        place.removeLast()
       }
     case .null, .bool, .number, .string: break
     }
