@@ -13,7 +13,7 @@ import Wiring
       .post,
       "\(AppServicesWire.appPrefix)\(path)",
       access: .user(scope: Scopes.updateMetadata),
-      body: .json(limit: 1_048_576).lenient(assuming: .json),
+      body: .json(limit: 1_048_576).lenient(assuming: .json).holdingDocuments,
       summary: "Call an operation on the collection of custom data",
       call
     )

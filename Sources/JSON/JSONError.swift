@@ -41,6 +41,12 @@ package struct JSONLimits: Sendable {
   /// others: `-4.9406564584124654e-324` has 343.
   package static let standard = JSONLimits(depth: 64, numberLength: 350)
 
+  /// For what holds documents, each of which may be as deep as `standard` says: calls, updates,
+  /// patches, with every number in a wrapper of Extended JSON.
+  ///
+  /// What is answered as a document can so be sent back in any of them.
+  package static let holding = JSONLimits(depth: 72, numberLength: 350)
+
   /// For what was written here.
   package static let none = JSONLimits(depth: .max, numberLength: .max)
 }

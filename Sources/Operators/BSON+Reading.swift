@@ -9,7 +9,7 @@ extension BSON {
   /// value of another type when it is a well-formed wrapper such as `{"$oid": …}`; any other is
   /// data, whatever its names: so every JSON that another door of the service stores can be read
   /// here, and means the same whichever door it came by.
-  /// - Throws: `.overflow` when it is more than 64 deep.
+  /// - Throws: `.overflow` when it is deeper than what holds documents may be.
   /// - Source: MongoDB Extended JSON (v2), parsers; there, a malformed wrapper is an error.
   package init(_ json: JSON) throws(OperatorError) {
     try BSONDocument.checkDepth(of: json)
@@ -45,7 +45,7 @@ extension BSON {
 extension BSONDocument {
   /// Reads a document from MongoDB Extended JSON, as `BSON` does; the whole is no wrapper.
   ///
-  /// - Throws: `.failedToParse` for what is no object, `.overflow` when it is more than 64 deep.
+  /// - Throws: `.failedToParse` for what is no object, `.overflow` as that does.
   package init(_ json: JSON) throws(OperatorError) {
     guard let object = json.object else {
       throw OperatorError(.failedToParse, "A document is an object.")
@@ -55,10 +55,10 @@ extension BSONDocument {
   }
 
   fileprivate static func checkDepth(of json: JSON) throws(OperatorError) {
-    guard json.extent.depth <= JSONLimits.standard.depth else {
+    guard json.extent.depth <= JSONLimits.holding.depth else {
       throw OperatorError(
         .overflow,
-        "Arrays and objects may be \(JSONLimits.standard.depth) deep."
+        "Arrays and objects may be \(JSONLimits.holding.depth) deep."
       )
     }
   }

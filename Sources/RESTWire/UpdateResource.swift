@@ -12,7 +12,7 @@ import Wiring
       .post,
       "\(base.prefix)/custom-data/update",
       access: base.write,
-      body: .json(limit: 1_048_576),
+      body: .json(limit: 1_048_576).holdingDocuments,
       reads: parts,
       versions: .write,
       gives: [.ok(.updateOutcome)],

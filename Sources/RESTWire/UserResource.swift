@@ -21,7 +21,7 @@ import Wiring
       .post,
       "/v1/users",
       access: .client(scope: Scopes.createUsers),
-      body: .json(limit: 1_048_576),
+      body: .json(limit: 1_048_576).holdingDocuments,
       takes: .newUser,
       versions: .tagged,
       gives: [.created(.profile, "The profile.", fields: [.location])],

@@ -11,6 +11,8 @@ package struct BodyRule: Sendable, Equatable {
   package private(set) var isOptional = false
   /// As what a body is read that comes without a type; nil where it must have one.
   package private(set) var assumed: BodyFormat?
+  /// Whether documents are parts of it, so that it may be deeper than one.
+  package private(set) var holdsDocuments = false
 
   private init(_ formats: [BodyFormat], limit: Int) {
     self.formats = formats
@@ -44,6 +46,13 @@ package struct BodyRule: Sendable, Equatable {
     var rule = self
     rule.isOptional = withoutBody
     rule.assumed = format
+    return rule
+  }
+
+  /// The same, with documents as parts of it.
+  package var holdingDocuments: BodyRule {
+    var rule = self
+    rule.holdsDocuments = true
     return rule
   }
 
@@ -90,18 +99,21 @@ package enum Body: Sendable {
   /// - Parameters:
   ///   - bytes: all of it.
   ///   - format: of them.
+  ///   - rule: of the route.
   ///   - boundary: of a multipart body.
   /// - Returns: the body, or what is wrong with it.
   static func read(
     _ bytes: [UInt8],
     as format: BodyFormat,
+    by rule: BodyRule,
     boundary: String?
   ) -> Result<Body, Refusal> {
     Result { () throws(Refusal) in
+      let limits: JSONLimits = rule.holdsDocuments ? .holding : .standard
       switch format {
-      case .json: return .json(try json(bytes), bytes: bytes)
-      case .mergePatch: return .mergePatch(try json(bytes), bytes: bytes)
-      case .jsonPatch: return try patch(try json(bytes))
+      case .json: return .json(try json(bytes, limits), bytes: bytes)
+      case .mergePatch: return .mergePatch(try json(bytes, limits), bytes: bytes)
+      case .jsonPatch: return try patch(try json(bytes, .holding))
       case .form:
         guard let form = FormValues(bytes) else { throw .form }
         return .form(form)
@@ -117,8 +129,12 @@ package enum Body: Sendable {
     }
   }
 
-  private static func json(_ bytes: [UInt8]) throws(Refusal) -> JSON {
-    do throws(JSONError) { return try JSON.parse(bytes) } catch { throw .json(error) }
+  private static func json(_ bytes: [UInt8], _ limits: JSONLimits) throws(Refusal) -> JSON {
+    do throws(JSONError) {
+      return try JSON.parse(bytes, limits: limits)
+    } catch {
+      throw .json(error)
+    }
   }
 
   private static func patch(_ json: JSON) throws(Refusal) -> Body {

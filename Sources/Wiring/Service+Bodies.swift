@@ -24,7 +24,7 @@ extension Service {
     let outcome: Result<Body, Refusal>
     do throws(Failure) {
       outcome = try await call.store.calculate(on: bytes.count) {
-        Body.read(bytes, as: format, boundary: boundary)
+        Body.read(bytes, as: format, by: rule, boundary: boundary)
       }
     } catch {
       throw .failure(error)

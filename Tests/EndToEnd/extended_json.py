@@ -29,6 +29,9 @@ def encoded(value):
     """A value in canonical Extended JSON, as SDKs write arguments."""
     if isinstance(value, bool) or value is None or isinstance(value, str):
         return value
+    if isinstance(value, Number):
+        text = repr(value.value) if value.kind == "Double" else str(value.value)
+        return {KINDS[value.kind]: text}
     if isinstance(value, int):
         kind = "$numberInt" if -2**31 <= value < 2**31 else "$numberLong"
         return {kind: str(value)}
@@ -41,6 +44,7 @@ def encoded(value):
     return {name: encoded(member) for name, member in value.items()}
 
 
+KINDS = {"Int32": "$numberInt", "Int64": "$numberLong", "Double": "$numberDouble"}
 WRAPPERS = {"$oid", "$date", "$numberInt", "$numberLong", "$numberDouble", "$numberDecimal",
             "$binary", "$regularExpression", "$timestamp", "$uuid"}
 

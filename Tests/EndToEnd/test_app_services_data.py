@@ -209,6 +209,24 @@ class Collection(Services):
                      "findOneAndReplace", filter={}, update={})
         self.assertEqual(self.stored(), {"d": int32(1)})
 
+    def test_what_is_answered_is_taken_back_however_deep(self):
+        deep = 5
+        for _ in range(64):
+            deep = {"a": deep}
+        self.insert(**deep)
+        whole = self.call("findOne")
+        for name, arguments in [
+            ("findOneAndReplace", {"filter": {}, "update": whole, "returnNewDocument": True}),
+            ("findOneAndUpdate", {"filter": {}, "update": {"$set": {"a": whole["a"]}},
+                                  "returnNewDocument": True}),
+        ]:
+            self.assertEqual(self.call(name, **arguments), whole, name)
+        self.call("deleteOne", query={})
+        self.call("insertMany", documents=[whole])
+        self.assertEqual(self.call("findOne"), whole)
+        self.refused(400, "Arrays and objects may be 64 deep", "MongoDBError", self.call,
+                     "findOneAndReplace", filter={}, update={**whole, "a": {"a": whole["a"]}})
+
     def test_finding_and_updating(self):
         self.assertIsNone(self.call("findOneAndUpdate", filter={}, update={"$set": {"a": 1}}))
         self.insert(a=1)

@@ -53,6 +53,38 @@ class Documents(Case):
         self.assertEqual(self.expect(again, 201).json, {"k": {"m": 1}})
         self.assertEqual(again.version, 4)
 
+    def test_a_document_is_as_deep_by_whatever_way_it_comes(self):
+        token = self.site.login()["access_token"]
+        key = self.site.client("--app", "default", "--scope", "create:users")["key"]
+        path = "/v1/me/custom-data"
+        deep = 1
+        for _ in range(63):
+            deep = [deep]
+        self.expect(self.site.request("PUT", path, {"a": {}}, JSON, token), 201)
+        for value, accepted in [(deep, True), ([deep], False)]:
+            for method, suffix, kind, body in [
+                ("PUT", "", JSON, {"a": value}), ("PATCH", "", MERGE, {"a": value}),
+                ("PATCH", "", PATCH, [{"op": "add", "path": "", "value": {"a": value}}]),
+                ("PATCH", "", PATCH, [{"op": "add", "path": "/a", "value": value}]),
+                ("POST", "/update", JSON, {"update": {"a": value}}),
+                ("POST", "/update", JSON, {"update": {"$set": {"a": value}}}),
+            ]:
+                with self.subTest(method=method, body=str(body)[:40], accepted=accepted):
+                    answer = self.site.request(method, path + suffix, body, kind, token)
+                    if accepted:
+                        self.expect(answer, 200)
+                        stored = self.site.get(path, token=token)
+                        self.assertEqual(stored.json, {"a": value})
+                    else:
+                        self.assertIn(answer.status, (400, 422), answer.body)
+            for name in ["metadata", "custom_data"]:
+                answer = self.post("/v1/users", {name: {"a": value}}, token=key)
+                if accepted:
+                    self.expect(answer, 201)
+                else:
+                    self.expect(answer, 422, "invalid")
+                    self.assertEqual(answer.json["errors"][0]["code"], "json.depth")
+
     def test_a_json_patch_is_all_or_nothing(self):
         token = self.site.login()["access_token"]
         path = "/v1/me/metadata"

@@ -145,11 +145,23 @@ import Testing
     )
   }
 
-  @Test func `a value may be 64 deep`() throws {
-    func nested(_ depth: Int) -> JSON { (0..<depth).reduce(1) { json, _ in .array([json]) } }
-    _ = try BSON(nested(64))
-    let error = #expect(throws: OperatorError.self) { try BSON(nested(65)) }
+  @Test func `a document may be 64 deep, and what holds it somewhat more`() throws {
+    func nested(_ depth: Int, _ inmost: JSON = 1) -> JSON {
+      (0..<depth).reduce(inmost) { json, _ in .array([json]) }
+    }
+    _ = try BSON(nested(72))
+    let error = #expect(throws: OperatorError.self) { try BSON(nested(73)) }
     #expect(error?.code == .overflow)
+    // A wrapper that is none where it is stored counts for nothing.
+    for update: JSON in [
+      ["a": nested(63, ["$numberInt": "1"])], ["$set": ["a": nested(63, ["$numberInt": "1"])]],
+    ] {
+      #expect(try applying(update.text, to: "{}").text.contains("1"))
+    }
+    for update: JSON in [["a": nested(64)], ["$set": ["a": nested(64)]]] {
+      let error = #expect(throws: OperatorError.self) { try applying(update.text, to: "{}") }
+      #expect(error?.code == .overflow)
+    }
   }
 
   @Test(

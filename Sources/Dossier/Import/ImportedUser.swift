@@ -47,12 +47,10 @@ package struct ImportedUser: Sendable {
   /// Whether a password is a way in, now or after a mail.
   var hasPassword: Bool { password != .untold || email != nil && identities.isEmpty }
 
-  /// Those of a request for each document, which is a member here: deeper by one.
-  ///
   /// A number that is written out may be longer: it was stored when there was no limit, and exported.
   private static let limits = JSONLimits(
-    depth: JSONLimits.standard.depth + 1,
-    numberLength: JSONLimits.standard.numberLength,
+    depth: JSONLimits.holding.depth,
+    numberLength: JSONLimits.holding.numberLength,
     plainNumberLength: .max
   )
 
@@ -175,6 +173,11 @@ package struct ImportedUser: Sendable {
   ) -> [Fault] {
     guard value.object != nil else { return [Fault(place, "type", "A document is an object.")] }
     documents.append((document, value))
+    let depth = JSONLimits.standard.depth
+    guard value.extent.depth <= depth else {
+      let rule = "Arrays and objects may be \(depth) deep."
+      return [Fault(place, JSONError.Reason.depth.rawValue, rule)]
+    }
     let faults = document.keyFaults(in: value).map { Fault(place + $0.pointer, $0.code, $0.detail) }
     guard faults.isEmpty else { return faults }
     // The database, which spells numbers out, has the last word.
