@@ -1,6 +1,8 @@
 """How often something may be attempted: by whom, from where, and what the answer tells of it."""
 
+import itertools
 import re
+import time
 import unittest
 
 from cases import Case, in_parallel
@@ -27,6 +29,29 @@ def limits(answer):
 # So long that none of ten attempts comes back while a slow machine is at it; and what each takes.
 DAY = {"failure_minutes": 1_440}
 SHARE = 8_640
+
+
+class Quota:
+    """What passes of an allowance: all of it, and what comes back meanwhile on a slow machine."""
+
+    def __init__(self, case, whole, share):
+        """`share` is the seconds in which one attempt comes back."""
+        self.case, self.whole, self.share = case, whole, share
+        self.start, self.passed = time.monotonic(), 0
+
+    def count(self, answers):
+        self.passed += sum(answer.status != 429 for answer in answers)
+        back = (time.monotonic() - self.start) // self.share
+        self.case.assertLessEqual(self.passed, self.whole + back)
+
+    def use_up(self, attempt):
+        """Attempts, each with its number, until one is refused; that one."""
+        for number in itertools.count():
+            answer = attempt(number)
+            self.count([answer])
+            if answer.status == 429:
+                self.case.assertGreaterEqual(self.passed, self.whole)
+                return answer
 
 
 class Limits(Case):
@@ -98,13 +123,12 @@ class Limits(Case):
         grant = self.confirmed("hunted@example.com", headers=app)
         # Registering was an attempt, too.
         self.site.sql("delete from attempts")
-        statuses = [self.attempt(app, "hunted@example.com", place=f"203.0.113.{i}").status
-                    for i in range(4)]
-        # The next one comes back after half an hour.
-        self.assertEqual(statuses, [401] * 2 + [429] * 2)
+        quota = Quota(self, 2, share=1_800)
+        quota.use_up(lambda i: self.attempt(app, "hunted@example.com", place=f"203.0.113.{i}"))
         stranger = self.expect(self.anonymous(app, "192.0.2.7"), 200).json["device_secret"]
         for headers in [{}, {"Dossier-Device": stranger}]:
-            refused = self.attempt(app, "hunted@example.com", "correct horse", **headers)
+            refused = quota.use_up(
+                lambda i: self.attempt(app, "hunted@example.com", place=f"192.0.2.{i}", **headers))
             self.expect(refused, 429, "too_many_attempts")
             # What others use up is told only to whom it refuses.
             self.assertEqual(limits(refused).keys(), {"login-anywhere"})
@@ -158,9 +182,9 @@ class Limits(Case):
 
     def test_users_without_credentials_are_limited_by_network(self):
         app = self.site.add_app("crowd", anonymous_per_address=2)
-        answers = in_parallel(8, lambda _: self.anonymous(app, "192.0.2.1"))
-        self.assertEqual(sorted(answer.status for answer in answers), [200] * 2 + [429] * 6)
-        refused = self.anonymous(app, "::ffff:192.0.2.1")
+        quota = Quota(self, 2, share=1_800)
+        quota.count(in_parallel(8, lambda _: self.anonymous(app, "192.0.2.1")))
+        refused = quota.use_up(lambda _: self.anonymous(app, "::ffff:192.0.2.1"))
         self.expect(refused, 429, "too_many_attempts")
         told = limits(refused)["anonymous"]
         self.assertEqual((told["q"], told["w"], told["r"]), (2, 3_600, 0))
@@ -168,21 +192,44 @@ class Limits(Case):
         told = limits(self.expect(self.anonymous(app, "192.0.2.2"), 200))["anonymous"]
         self.assertEqual((told["r"], told["t"]), (1, 1_800))
         self.forward(app, 1_800)
-        statuses = [self.anonymous(app, "192.0.2.1").status for _ in range(2)]
-        self.assertEqual(statuses, [200, 429])
+        quota.whole += 1
+        quota.use_up(lambda _: self.anonymous(app, "192.0.2.1"))
+        # Who was refused has left nothing.
         self.assertEqual(self.site.sql(
-            "select count(*) from users join apps using (app_id) where apps.name = 'crowd'"), "4")
+            "select count(*) from users join apps using (app_id) where apps.name = 'crowd'"),
+            str(quota.passed + 1))
 
-    def test_one_network_cannot_use_up_the_mails_to_an_address(self):
+    def test_nobody_can_keep_another_from_mail(self):
         app = self.site.add_app("mails", **DAY)
+        grant = self.confirmed("full@example.com", headers=app)
+        self.site.sql("delete from attempts")
+        reset = ("/v1/password/reset-request", {"email": "full@example.com"})
 
-        def ask(place):
-            return self.post("/v1/password/reset-request", {"email": "full@example.com"},
-                             headers={**app, ADDRESS: place}).status
+        def ask(place, path=reset[0], body=reset[1], **headers):
+            return self.post(path, body, headers={**app, ADDRESS: place, **headers})
 
-        self.assertEqual([ask("203.0.113.1") for _ in range(11)], [202] * 10 + [429])
-        self.assertEqual([ask("203.0.113.2") for _ in range(9)], [202] * 9)
-        self.assertEqual([ask("203.0.113.3") for _ in range(2)], [202, 429])
+        def statuses(place, count, **headers):
+            return [ask(place, **headers).status for _ in range(count)]
+
+        self.assertEqual(statuses("203.0.113.1", 11), [202] * 10 + [429])
+        self.assertEqual(statuses("203.0.113.2", 10), [202] * 10)
+        # All that is sent at once is used up: each other network has one in a day.
+        for place in ["203.0.113.3", "203.0.113.4"]:
+            self.assertEqual(statuses(place, 2), [202, 429])
+        refused = ask("203.0.113.3")
+        self.assertEqual(limits(refused).keys(), {"mail", "mail-network", "mail-slowly"})
+        self.assertGreater(int(refused.headers["Retry-After"]), SHARE)
+        # So it is with whatever is mailed.
+        credentials = {"email": "full@example.com", "password": "correct horse"}
+        for path, body in [("/v1/register", credentials), ("/v1/confirm/request", reset[1])]:
+            place = f"198.51.100.{len(path)}"
+            self.assertIn(ask(place, path, body).status, (200, 201, 202))
+            self.expect(ask(place, path, body), 429, "too_many_attempts")
+        # A device of its owner's has its own, and no other device has.
+        own = {"Dossier-Device": grant["device_secret"]}
+        self.assertEqual(statuses("203.0.113.1", 11, **own), [202] * 10 + [429])
+        stranger = {"Dossier-Device": self.anonymous(app, "192.0.2.9").json["device_secret"]}
+        self.assertEqual(statuses("203.0.113.1", 1, **stranger), [429])
 
     # What answers tell
 

@@ -47,7 +47,9 @@ package enum Attempts {
     var subjects: [(name: String, parts: [String])] = []
     for (purpose, identifier) in identifiers {
       subjects.append((purpose.anywhere, [identifier]))
-      subjects += places.map { (purpose.rawValue, [identifier, $0]) }
+      subjects += places.flatMap {
+        [(purpose.rawValue, [identifier, $0]), (purpose.slowly, [identifier, $0])]
+      }
       subjects += devices.map { (purpose.onDevice, [identifier, $0.text]) }
     }
     if let network {

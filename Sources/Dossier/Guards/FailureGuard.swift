@@ -18,6 +18,8 @@ enum AttemptPurpose: String, CaseIterable {
   /// Names of the allowances: by who is guessed at and from where there is no more to it.
   var anywhere: String { "\(rawValue)-anywhere" }
   var onDevice: String { "\(rawValue)-device" }
+  /// What each network has left where all together have used up what they may.
+  var slowly: String { "\(rawValue)-slowly" }
   var ofNetwork: String { "\(rawValue)-network" }
 }
 
@@ -42,29 +44,17 @@ struct FailureGuard {
     isFamiliar: Bool = false,
     _ context: Context
   ) {
-    let settings = context.app.settings
-    let burst = settings.failuresPerIdentifier
-    let master = context.store.keys.master
-    if isFamiliar, let device = context.device {
-      let own = Allowance(
-        purpose.onDevice,
-        of: identifier,
-        device.id.text,
-        burst: burst,
-        in: settings.failureWindow,
-        master
-      )
+    if isFamiliar, let own = Allowance.onDevice(purpose, identifier, context) {
       allowances = Allowances([own], context)
       return
     }
+    let hourly = context.app.settings.failuresPerIdentifierHourly
     allowances = Allowances(
-      Allowance.of(
-        purpose,
-        identifier,
-        anywhere: settings.failuresPerIdentifierHourly,
-        in: .seconds(3_600),
-        context
-      ),
+      [
+        .fromNetwork(purpose, identifier, context),
+        .anywhere(purpose, identifier, burst: hourly, in: .seconds(3_600), context),
+        .ofNetwork(purpose, context),
+      ],
       context
     )
   }
@@ -85,45 +75,75 @@ struct FailureGuard {
   }
 }
 
+/// What may be attempted: by a purpose, and an identifier that counts also when it is nobody's.
 extension Allowance {
-  /// What may be attempted with one identifier from one network, by anybody with that identifier, and
-  /// by one network with whatever.
-  ///
-  /// - Parameters:
-  ///   - purpose: each is counted for itself.
-  ///   - identifier: counts also when it is nobody's.
-  ///   - burst: from all networks.
-  ///   - window: in which those come back.
-  ///   - context: the app, with its limits, and where the call comes from.
-  /// - Returns: the three.
-  @EventLoop static func of(
+  /// With one identifier on the caller's device; nil where it shows none.
+  @EventLoop static func onDevice(
     _ purpose: AttemptPurpose,
     _ identifier: String,
-    anywhere burst: Int,
+    _ context: Context
+  ) -> Allowance? {
+    context.device.map { device in
+      Allowance(
+        purpose.onDevice,
+        of: identifier,
+        device.id.text,
+        burst: context.app.settings.failuresPerIdentifier,
+        in: context.app.settings.failureWindow,
+        context.store.keys.master
+      )
+    }
+  }
+
+  /// With one identifier from one network.
+  @EventLoop static func fromNetwork(
+    _ purpose: AttemptPurpose,
+    _ identifier: String,
+    _ context: Context
+  ) -> Allowance {
+    Allowance(
+      purpose.rawValue,
+      of: identifier,
+      String(hexadecimal: context.origin.network),
+      burst: context.app.settings.failuresPerIdentifier,
+      in: context.app.settings.failureWindow,
+      context.store.keys.master
+    )
+  }
+
+  /// With one identifier from one network, where others have used up what all may: once a window.
+  @EventLoop static func slowly(
+    _ purpose: AttemptPurpose,
+    _ identifier: String,
+    _ context: Context
+  ) -> Allowance {
+    Allowance(
+      purpose.slowly,
+      of: identifier,
+      String(hexadecimal: context.origin.network),
+      burst: 1,
+      in: context.app.settings.failureWindow,
+      isReported: false,
+      context.store.keys.master
+    )
+  }
+
+  /// With one identifier from all networks.
+  @EventLoop static func anywhere(
+    _ purpose: AttemptPurpose,
+    _ identifier: String,
+    burst: Int,
     in window: Duration,
     _ context: Context
-  ) -> [Allowance] {
-    let settings = context.app.settings
-    let master = context.store.keys.master
-    return [
-      Allowance(
-        purpose.rawValue,
-        of: identifier,
-        String(hexadecimal: context.origin.network),
-        burst: settings.failuresPerIdentifier,
-        in: settings.failureWindow,
-        master
-      ),
-      Allowance(
-        purpose.anywhere,
-        of: identifier,
-        burst: burst,
-        in: window,
-        isReported: false,
-        master
-      ),
-      .ofNetwork(purpose, context),
-    ]
+  ) -> Allowance {
+    Allowance(
+      purpose.anywhere,
+      of: identifier,
+      burst: burst,
+      in: window,
+      isReported: false,
+      context.store.keys.master
+    )
   }
 
   /// What one network may attempt, whatever it is about.

@@ -8,20 +8,32 @@ enum RequestGuard {
 
   /// Counts a mail to an address, by its key.
   ///
-  /// One network may use half of what the address is sent at most, so that another finds some left.
+  /// One network may use half of what the address is sent at once, and where several have used up all
+  /// of it, each has one mail more in a window: strangers make mail slower for others, and keep it from
+  /// nobody. A device on which who has proved the address has logged in before is counted for itself
+  /// alone.
   /// - Throws: `.tooManyAttempts`, `.unavailable`.
   @EventLoop static func mail(to key: String, _ context: Context) async throws(Failure) {
+    let holder = try await Emails.reader(of: key, context).flatMap { $0.isHolder ? $0.user : nil }
+    if try await Devices.know(holder.map { [$0] } ?? [], context),
+      let own = Allowance.onDevice(.mail, key, context)
+    {
+      return try await Allowances([own], context).spend()
+    }
     let settings = context.app.settings
     try await Allowances(
-      Allowance.of(
-        .mail,
-        key,
-        anywhere: 2 * settings.failuresPerIdentifier,
-        in: settings.failureWindow,
-        context
-      ),
+      [.fromNetwork(.mail, key, context), .ofNetwork(.mail, context)],
       context
     ).spend()
+    let all = Allowance.anywhere(
+      .mail,
+      key,
+      burst: 2 * settings.failuresPerIdentifier,
+      in: settings.failureWindow,
+      context
+    )
+    if try await Allowances([all], context).spendUnseen() { return }
+    try await Allowances([.slowly(.mail, key, context)], context).spend()
   }
 
   /// What a user without credentials uses up, to be spent when it is made.
