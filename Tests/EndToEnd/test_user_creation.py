@@ -62,6 +62,35 @@ class Creation(Case):
         hash_ = self.site.sql(f"select hash from passwords where user_id = '{user}'")
         self.assertTrue(hash_.startswith("$argon2id$"), hash_)
 
+    def test_an_id_that_is_used_again_brings_nothing_of_who_had_it(self):
+        described = {"email": "first@example.com", "email_verified": True,
+                     "password": "correct horse", "metadata": {"a": 1}}
+        user = self.expect(self.create(**described), 201).json["id"]
+        self.expect(self.login("first@example.com", "wrong horse"), 401)
+        grant = self.expect(self.login("first@example.com"), 200).json
+        self.expect(self.site.request("DELETE", "/v1/me", token=grant["access_token"]), 204)
+        former = [entry["action"] for entry in self.read(user, "/audit")]
+        self.assertTrue({"user_create", "login_failure", "login", "user_delete"} <= set(former), former)
+        described = {"id": user, "email": "second@example.com", "email_verified": True,
+                     "password": "correct horse"}
+        self.expect(self.create(**described), 201)
+        trail = self.read(user, "/audit")
+        self.assertEqual([entry["action"] for entry in trail], ["user_create"])
+        token = self.expect(self.login("second@example.com"), 200).json["access_token"]
+        own = self.expect(self.site.get("/v1/me/audit", token=token), 200).json
+        self.assertEqual([entry["action"] for entry in own], ["login", "user_create"])
+        self.assertEqual(self.expect(self.site.get("/v1/me/metadata", token=token), 200).json, {})
+        # Who administers the app finds it all among what is the app's.
+        self.assertEqual(self.site.sql(
+            "select string_agg(action, ' ' order by event_id desc) from audit "
+            f"where user_id = app_id and detail ->> 'former_user' = '{user}'"), " ".join(former))
+
+    def test_an_id_of_an_app_is_no_users(self):
+        app = self.site.sql("select app_id from apps where name = 'default'")
+        for taken in [app, "0" * 24]:
+            refused = self.expect(self.create(id=taken), 409, "user_exists")
+            self.assertEqual(refused.json["errors"][0]["code"], "id_taken")
+
     def test_nothing_told_makes_an_anonymous_user_and_null_a_password_to_be_chosen(self):
         self.assertTrue(self.expect(self.create(), 201).json["anonymous"])
         made = self.expect(self.create(email="later@example.com", password_hash=None), 201).json

@@ -5,7 +5,7 @@ import Postgres
 struct ImportFinding: RowDecodable {
   /// Where the row is in the batch.
   let index: Int
-  /// The app of the user with the row's id.
+  /// The app of the user with the row's id; none that there is where the id is an app's.
   let app: String?
   /// What its address is compared by.
   let emailKey: String?
@@ -52,7 +52,7 @@ enum ImportDecision {
   /// Decides by what the row says and what the database has.
   init(_ row: ImportedUser, _ found: ImportFinding, of app: AppID, _ existing: ExistingUser) {
     if let id = row.id, let other = found.app, other != app.text {
-      self = .fail(id, [Fault("/id", "id_taken", "A user of another app has this id.")])
+      self = .fail(id, [Fault("/id", "id_taken", "A user of another app, or an app, has this id.")])
       return
     }
     let address = row.hasPassword ? found.holder : nil

@@ -60,11 +60,17 @@ package enum ImportQueries {
   /// One row for each that was asked for.
   ///
   /// Anybody can claim an address, so a claim tells whose a row is only where a program made the
-  /// user, as the trail says. Served by the primary keys.
+  /// user, as the trail says. An id that is, or was, an app's is as another app's user's: the trails of
+  /// both are kept by it. Served by the primary keys.
   static let examine = Statement<ImportFinding, AppID, TextBytes>(
     "imports.examine",
     """
-    select r.index, u.app_id, r.key,
+    select r.index,
+      case when r.user_id = repeat('0', 24)
+        or exists (select from apps p where p.app_id = r.user_id)
+        or exists (select from audit a where a.user_id = r.user_id and a.app_id = r.user_id)
+        then repeat('0', 24) else u.app_id end,
+      r.key,
       (select s.user_id from identity_subjects s
         where s.app_id = $1 and s.provider = 'email' and s.subject = r.key),
       (select e.user_id from unconfirmed_emails e

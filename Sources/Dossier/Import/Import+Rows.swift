@@ -2,18 +2,35 @@ import Postgres
 
 /// What writes the rows of a batch: each statement takes a list of all that concerns its table.
 extension ImportQueries {
+  /// Makes users.
+  ///
+  /// The trail of one who was deleted, and whose id is used again, goes over to its app's, so that the
+  /// new one does not read it: served by the primary key.
   static let create = Statement<NoRow, AppID, TextBytes>(
     "imports.create",
     """
+    with r as (
+      select user_id, anonymous, email, email_verified, blocked, created_at, profile
+      from jsonb_to_recordset($2::jsonb) as r (user_id text, anonymous boolean, email text,
+        email_verified boolean, blocked boolean, created_at timestamptz, profile jsonb)
+    ), former as (
+      delete from audit a using r where a.user_id = r.user_id
+      returning a.user_id, a.event_id, a.app_id, a.at, a.action, a.actor, a.session_id,
+        a.device_id, a.address, a.agent, a.detail
+    ), kept as (
+      insert into audit (user_id, event_id, app_id, at, action, actor, session_id, device_id,
+        address, agent, detail)
+      select app_id, event_id, app_id, at, action, actor, session_id, device_id, address, agent,
+        detail || jsonb_build_object('former_user', user_id)
+      from former
+    )
     insert into users (user_id, app_id, anonymous, email, email_verified, name, given_name,
       family_name, nickname, phone, locale, zone, blocked_at, created_at)
     select r.user_id, $1, r.anonymous, btrim(r.email), coalesce(r.email_verified, false),
       p.name, p.given_name, p.family_name, p.nickname, p.phone, p.locale, p.zone,
       case when r.blocked then now() end,
       coalesce(r.created_at, now())
-    from jsonb_to_recordset($2::jsonb) as r (user_id text, anonymous boolean, email text,
-      email_verified boolean, blocked boolean, created_at timestamptz, profile jsonb),
-      lateral patched_profile(null::users, r.profile) p
+    from r, lateral patched_profile(null::users, r.profile) p
     """
   )
 
