@@ -14,6 +14,14 @@ package enum Cookie {
     return nil
   }
 
+  /// Whether the name of a cookie in a `Cookie` field begins so.
+  package static func has(nameBeginning: String, in field: String?) -> Bool {
+    guard let field else { return false }
+    return field.utf8.split(separator: UInt8(ascii: ";")).contains {
+      $0.drop { $0 == UInt8(ascii: " ") }.starts(with: nameBeginning.utf8)
+    }
+  }
+
   /// The field that sets a cookie which no script can read.
   ///
   /// Its name begins with `__Host-`, which binds it to this host; its value has letters, digits,

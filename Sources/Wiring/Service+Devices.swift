@@ -16,7 +16,7 @@ extension Service {
       return
     }
     // A cookie that is of no use any more is replaced at the next login.
-    let device = DeviceCookie.value(in: request).flatMap {
+    let device = DeviceCookie.value(in: request, of: call.app).flatMap {
       DeviceProof($0, isCookie: true, call.store)
     }
     guard shown != nil || device != nil else { return }
@@ -35,18 +35,23 @@ extension Call {
   package var isOfBrowser: Bool {
     if usesCookie { return true }
     guard user != nil, let field = endpoint?.served.deviceField else { return false }
-    return request.field(field) == DeviceCookie.wish || DeviceCookie.value(in: request) != nil
+    return request.field(field) == DeviceCookie.wish
+      || DeviceCookie.value(in: request, of: app) != nil
   }
 
   /// Whether a request says something of a device, be it true or not.
   func showsDevice(_ served: ServedWire) -> Bool {
     guard let field = served.deviceField else { return false }
-    return request.has(field) || DeviceCookie.value(in: request) != nil
+    // Of whichever app: which one is asked is not known yet.
+    return request.has(field)
+      || Cookie.has(nameBeginning: DeviceCookie.name, in: request.field(.cookie))
   }
 }
 
 /// How a browser holds its device.
 package enum DeviceCookie {
+  /// What the name of each begins with, and all of it that there was of those set before apps had
+  /// names of their own, which are taken until a login sets another.
   package static let name = "__Host-dossier-device"
   /// The value of a wire's `deviceField` by which a login asks for it.
   package static let wish = "cookie"
@@ -54,22 +59,24 @@ package enum DeviceCookie {
   /// 400 days, the longest that browsers keep one.
   fileprivate static let seconds = 34_560_000
 
-  static func value(in request: Request) -> String? {
-    Cookie.value(of: name, in: request.field(.cookie))
+  /// A browser keeps cookies by host, where there may be several apps: each has a name of its own.
+  package static func name(of app: AppID) -> String { "\(name)-\(app)" }
+
+  static func value(in request: Request, of app: App?) -> String? {
+    guard let app, let field = request.field(.cookie) else { return nil }
+    return Cookie.value(of: name(of: app.id), in: field) ?? Cookie.value(of: name, in: field)
   }
 }
 
 extension Call {
   /// Gives the browser the secret of its device, in place of what it has sent.
   package func set(deviceCookie secret: String, in response: inout Response) throws(Failure) {
-    let choice = try context.app.settings.deviceCookieSameSite
-    let sameSite = Cookie.SameSite(rawValue: choice) ?? .strict
-    response.add(
-      .setCookie,
-      Cookie.setting(DeviceCookie.name, to: secret, for: DeviceCookie.seconds, sameSite)
-    )
+    let app = try context.app
+    let name = DeviceCookie.name(of: app.id)
+    let sameSite = Cookie.SameSite(rawValue: app.settings.deviceCookieSameSite) ?? .strict
+    response.add(.setCookie, Cookie.setting(name, to: secret, for: DeviceCookie.seconds, sameSite))
     // It may be from before the app chose otherwise.
-    guard DeviceCookie.value(in: request) != nil else { return }
-    response.add(.setCookie, Cookie.clearing(DeviceCookie.name, besides: sameSite))
+    guard Cookie.value(of: name, in: request.field(.cookie)) != nil else { return }
+    response.add(.setCookie, Cookie.clearing(name, besides: sameSite))
   }
 }

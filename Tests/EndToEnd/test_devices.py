@@ -232,8 +232,8 @@ class Devices(Case):
             set(answer.json), {"access_token", "token_type", "expires_in", "user_id", "device_id"})
         self.assertEqual(answer.headers["Access-Control-Allow-Origin"], origin["Origin"])
         set_cookie = answer.headers["Set-Cookie"]
-        for attribute in ["__Host-dossier-device=ddv_", "HttpOnly", "Secure", "SameSite=Strict",
-                          "Path=/"]:
+        self.assertRegex(set_cookie, "^__Host-dossier-device-[0-9a-f]{24}=ddv_")
+        for attribute in ["HttpOnly", "Secure", "SameSite=Strict", "Path=/"]:
             self.assertIn(attribute, set_cookie)
         cookie = self.cookie(answer)
         # New tokens for the active user, whose session has been used by that: nothing that looks for
@@ -265,6 +265,36 @@ class Devices(Case):
                 refused = self.site.request(method, path, body, {**JSON, **headers})
                 self.expect(refused, 403, "origin_forbidden")
                 self.assertNotIn("Access-Control-Allow-Origin", refused.headers)
+
+    def test_apps_on_one_host_leave_each_other_their_cookies(self):
+        origin = {"Origin": "https://app.example.com"}
+        other = self.site.add_app("beside", allowed_origins=["https://app.example.com"])
+        kept, devices = {}, []
+
+        def ask(path, headers, cookies=None):
+            """As a browser, which sends all the cookies of a host and keeps those that it is sent."""
+            sent = "; ".join(f"{name}={value}" for name, value in (cookies or kept).items())
+            cookie = {"Cookie": sent} if sent else {}
+            answer = self.expect(self.post(path, {}, headers={**headers, **origin, **cookie}), 200)
+            if "Set-Cookie" in answer.headers:
+                name, _, value = answer.headers["Set-Cookie"].split(";")[0].partition("=")
+                kept[name] = value
+            return answer.json
+
+        for app in [{}, other]:
+            grant = ask("/v1/login/anonymous", {**app, "Dossier-Device": "cookie"})
+            devices.append((app, grant["user_id"], grant["device_id"]))
+        self.assertEqual(len(kept), 2)
+        for app, user, device in devices:
+            token = ask("/v1/token/refresh", app)
+            self.assertEqual((token["user_id"], token["device_id"]), (user, device))
+        # One from before apps had names of their own is good until a login sets another.
+        secret = self.site.login()["device_secret"]
+        former = {"__Host-dossier-device": secret}
+        device = ask("/v1/token/refresh", {}, former)["device_id"]
+        kept.clear()
+        self.assertEqual(ask("/v1/login/anonymous", {}, former)["device_id"], device)
+        self.assertEqual(ask("/v1/token/refresh", {}, {**former, **kept})["device_id"], device)
 
     def test_two_pages_of_a_browser_stay_two_users(self):
         origin = {"Origin": "https://app.example.com"}

@@ -177,7 +177,7 @@ class EmailCodes(Case):
         self.site.set_app(allowed_origins=["https://app.example.com"])
         answer = self.enter(request, self.code("device@example.com", 2), headers=page)
         self.assertNotIn("refresh_token", self.expect(answer, 200).json)
-        self.assertIn("__Host-dossier-device=ddv_", answer.headers["Set-Cookie"])
+        self.assertRegex(answer.headers["Set-Cookie"], "^__Host-dossier-device-[0-9a-f]{24}=ddv_")
 
     def test_an_app_that_does_not_offer_it_says_so(self):
         app = self.site.add_app("closed")

@@ -114,7 +114,7 @@ class Links(Administration):
         self.expect(self.confirm(token, headers=cookie), 403, "origin_forbidden")
         answer = self.expect(self.confirm(token, headers={**cookie, **page}), 200)
         self.assertNotIn("refresh_token", answer.json)
-        self.assertIn("__Host-dossier-device=ddv_", answer.headers["Set-Cookie"])
+        self.assertRegex(answer.headers["Set-Cookie"], "^__Host-dossier-device-[0-9a-f]{24}=ddv_")
         self.assertTrue(self.me(answer.json).json["email_verified"])
 
 

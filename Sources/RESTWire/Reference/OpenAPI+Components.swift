@@ -159,8 +159,9 @@ extension OpenAPI {
       "description": "The secret of a device.",
     ],
     "deviceCookie": [
-      "type": "apiKey", "in": "cookie", "name": .string(DeviceCookie.name),
-      "description": "The same in a browser; changes must come from an allowed origin.",
+      "type": "apiKey", "in": "cookie", "name": .string("\(DeviceCookie.name)-APP"),
+      "description":
+        "The same in a browser, with the id of the app for APP; changes must come from an allowed origin.",
     ],
   ]
 }
