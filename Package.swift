@@ -204,9 +204,8 @@ let package = Package(
     .testTarget(
       name: "WireTests",
       dependencies: [
-        "AppServicesWire", "Dossier", "EventLoop", "HTTP", "JSON", "Outbound", "Postgres",
-        "RESTWire", "TestSupport",
-        "Wiring", "dossier-pictures", "dossierd",
+        "AppServicesWire", "Dossier", "EventLoop", "HTTP", "JSON", "Notation", "Outbound",
+        "Postgres", "RESTWire", "TestSupport", "Wiring", "dossier-pictures", "dossierd",
         .product(name: "Crypto", package: "swift-crypto"),
       ],
       swiftSettings: house

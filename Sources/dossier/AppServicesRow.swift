@@ -52,13 +52,13 @@ enum AppServicesRow: Sendable {
     guard let id = id(json["_id"]) else {
       throw .invalid([Fault("/_id", "id", "An id has 24 hexadecimal digits.")])
     }
-    guard let told = json["identities"]?.array else {
+    guard let listed = json["identities"]?.array else {
       throw .invalid([Fault("/identities", "required", "A user has identities.")])
     }
     var row = JSONObject()
     row["id"] = .string(id)
     var identities: [JSON] = []
-    for identity in told {
+    for identity in listed {
       switch identity["provider_type"]?.string {
       case "local-userpass":
         guard let email = identity["provider_data"]?["email"]?.string else { continue }

@@ -90,10 +90,10 @@ extension OperatorConsole {
   /// Does the work on an index, and tells how far it is.
   fileprivate func finish(_ index: SearchIndex, _ what: String) async throws(CommandFailure) {
     try await doing { administrator async throws(Failure) in
-      var told = 0
+      var shown = 0
       try await SearchIndexes.finish(index, in: administrator.store.database) { done in
-        guard done - told >= 50_000 else { return }
-        told = done
+        guard done - shown >= 50_000 else { return }
+        shown = done
         say("\(done) \(what)")
       }
     }

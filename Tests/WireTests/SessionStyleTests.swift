@@ -1,8 +1,8 @@
 import Dossier
 import EventLoop
-import FoundationEssentials
 import HTTP
 import JSON
+import Notation
 import RESTWire
 import TestSupport
 import Testing
@@ -70,10 +70,8 @@ import Wiring
 
   /// The claims of the wire are there, and none of them is in the place of one of ours.
   @EventLoop func check(_ grant: Sessions.Grant, of user: UserID) throws {
-    let part = String(grant.accessToken.split(separator: ".")[1])
-    let text = part.replacing("-", with: "+").replacing("_", with: "/")
-    let padded = text + String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
-    let claims = try JSON.parse(Array(try #require(Data(base64Encoded: padded))))
+    let part = grant.accessToken.split(separator: ".")[1]
+    let claims = try JSON.parse(try #require([UInt8](base64URL: part)))
     #expect(claims["user_data"]?["id"]?.string == user.text)
     #expect(claims["sub"]?.string == user.text)
     #expect(claims["scope"]?.string == Scopes.readUser)

@@ -91,7 +91,17 @@ struct ToyWire: Wire {
     return .client(try await Clients.client(by: key, in: call.store))
   }
 
-  private static let style = SessionStyle("toy", scopes: Scopes(Scopes.readUser))
+  /// What a token says of one login: for whom it is, when the user proved who it is, and the number
+  /// that the client sent, as OpenID has it.
+  private static func style(_ form: FormValues, _ proof: Proof) -> SessionStyle {
+    SessionStyle("toy", scopes: Scopes(Scopes.readUser)) { (_, _) async throws(Failure) in
+      let time = proof.authenticatedAt.map { JSON.number(JSONNumber($0)) }
+      return [
+        ("aud", JSON.string(form["client_id"] ?? "")), ("nonce", .string(form["nonce"] ?? "")),
+        ("auth_time", time ?? .string("now")),
+      ]
+    }
+  }
 
   var routes: [Route] {
     [
@@ -141,9 +151,11 @@ struct ToyWire: Wire {
         body: .of(.form, limit: 1_024),
         summary: "Log in"
       ) { (call) async throws(Failure) in
+        guard case .form(let form) = call.body else { throw .notFound }
         let context = try call.context
         let proof = try await Users.proveNothing(context)
-        let grant = try await Sessions.open(for: proof, as: Self.style, context)
+        let style = Self.style(form, proof)
+        let grant = try await Sessions.open(for: proof, as: style, context)
         return text("access_token=\(grant.accessToken)&device=\(grant.deviceSecret ?? "")")
       },
       Route(.get, "/toy/{app}/device", access: .device, summary: "Say that it is known") { _ in

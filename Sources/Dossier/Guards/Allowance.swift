@@ -160,12 +160,12 @@ struct Allowances {
 
 extension Allowance {
   /// What counts that one of that name was recorded.
-  static func told(_ name: String) -> String { "told-\(name)" }
+  static func recorded(_ name: String) -> String { "told-\(name)" }
 
   /// Records that it was used up: once while it comes back, however often somebody tries.
   @EventLoop fileprivate func recordOnce(_ context: Context) async throws(Failure) {
     let once = Allowance(
-      Self.told(name),
+      Self.recorded(name),
       of: String(hexadecimal: subject.bytes),
       burst: 1,
       in: window,

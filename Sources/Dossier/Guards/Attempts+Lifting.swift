@@ -59,10 +59,10 @@ package enum Attempts {
     }
     let master = store.keys.master
     let lifted = subjects.map { ($0.name, Allowance.subject($0.name, $0.parts, master)) }
-    let told = lifted.map {
-      Allowance.subject(Allowance.told($0), [String(hexadecimal: $1)], master)
+    let recorded = lifted.map {
+      Allowance.subject(Allowance.recorded($0), [String(hexadecimal: $1)], master)
     }
-    return try await forget(lifted.map(\.1), told, of: users, by: administrator, app)
+    return try await forget(lifted.map(\.1), recorded, of: users, by: administrator, app)
   }
 
   /// Gives everybody's attempts in an app back.
@@ -80,17 +80,17 @@ package enum Attempts {
     }
   }
 
-  // `told` is what lets a refusal be recorded again.
+  // `recorded` are the counts of what was recorded: without them the next refusal is recorded again.
   @EventLoop private static func forget(
     _ subjects: [[UInt8]],
-    _ told: [[UInt8]],
+    _ recorded: [[UInt8]],
     of users: [UserID],
     by administrator: Administrator,
     _ app: AppID
   ) async throws(Failure) -> Int {
     try await administrator.transaction { transaction async throws(DatabaseError) in
       let count = try await transaction.run(AttemptLiftQueries.forget, app, list(subjects)).first
-      _ = try await transaction.run(AttemptLiftQueries.forget, app, list(told))
+      _ = try await transaction.run(AttemptLiftQueries.forget, app, list(recorded))
       let user = users.count == 1 ? users.first : nil
       try await record(count ?? 0, of: user, by: administrator, app, in: transaction)
       return count ?? 0

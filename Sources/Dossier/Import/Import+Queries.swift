@@ -79,9 +79,9 @@ package enum ImportQueries {
             and a.action in ('user_create', 'user_import')))
         order by coalesce(e.user_id = r.user_id, false) desc, e.created_at, e.user_id limit 1),
       (select string_agg(coalesce(s.user_id::text, '-'), ' ' order by i.place)
-        from jsonb_array_elements(r.identities) with ordinality as i (told, place)
-        left join identity_subjects s on s.app_id = $1 and s.provider = i.told ->> 'provider'
-          and s.subject = i.told ->> 'subject')
+        from jsonb_array_elements(r.identities) with ordinality as i (given, place)
+        left join identity_subjects s on s.app_id = $1 and s.provider = i.given ->> 'provider'
+          and s.subject = i.given ->> 'subject')
     from (
       select index, user_id, email, identities, email_key(email) as key
       from jsonb_to_recordset($2::jsonb)

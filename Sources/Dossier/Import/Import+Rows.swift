@@ -220,13 +220,13 @@ extension ImportQueries {
   static let clearProperties = Statement<NoRow, AppID, TextBytes>(
     "imports.clear_properties",
     """
-    with told as (
+    with given as (
       select t.users, t.rows from jsonb_to_recordset($2::jsonb) as t (users jsonb, rows jsonb)
       where $1::text is not null
     ), gone as (
-      delete from properties p using told, jsonb_array_elements_text(told.users) as o (user_id)
+      delete from properties p using given, jsonb_array_elements_text(given.users) as o (user_id)
       where p.user_id = o.user_id and not exists (
-        select from jsonb_to_recordset(told.rows) as r (user_id text, key text)
+        select from jsonb_to_recordset(given.rows) as r (user_id text, key text)
         where r.user_id = p.user_id and r.key = p.key)
       returning p.user_id, p.version
     )

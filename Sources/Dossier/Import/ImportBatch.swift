@@ -100,7 +100,7 @@ struct ImportBatch {
     }
     if row.hasPassword {
       var hash = PasswordHash.none
-      if case .hash(let told) = row.password { hash = told }
+      if case .hash(let given) = row.password { hash = given }
       passwords.append(["user_id": id, "hash": .string(hash)])
     }
     for identity in row.identities {
@@ -112,9 +112,9 @@ struct ImportBatch {
     for (name, body) in row.documents {
       documents.append(["user_id": id, "class": .string(name.rawValue), "body": body])
     }
-    guard let told = row.properties else { return }
+    guard let given = row.properties else { return }
     if !isNew { propertyOwners.append(id) }
-    for (key, value) in told {
+    for (key, value) in given {
       properties.append(["user_id": id, "key": .string(key), "value": .string(value.text)])
     }
   }

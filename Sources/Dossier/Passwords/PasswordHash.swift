@@ -109,8 +109,8 @@ struct PasswordHash: Sendable, Equatable {
     var fields = fields[...]
     // What crypt(3) takes when nothing is said.
     var rounds = 5_000
-    if let told = fields.first.flatMap({ Parameters($0) })?["rounds"] {
-      rounds = told
+    if let given = fields.first.flatMap({ Parameters($0) })?["rounds"] {
+      rounds = given
       fields = fields.dropFirst()
     }
     guard fields.count == 2, let salt = fields.first, let key = fields.last,

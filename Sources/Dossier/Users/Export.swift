@@ -118,7 +118,7 @@ package enum ExportQueries {
           'body', body, 'version', version, 'updated_at', updated_at) order by class), '{}')
         from documents t where t.user_id = c.user_id and deleted_at is null
           and ($3::boolean or class <> 'app_metadata')),
-      'document_versions', versions.told,
+      'document_versions', versions.listed,
       'properties', (select coalesce(json_object_agg(key, json_build_object(
           'value', value::json, 'version', version, 'updated_at', updated_at) order by key), '{}')
         from properties t where t.user_id = c.user_id),
@@ -136,15 +136,15 @@ package enum ExportQueries {
     cross join lateral profile_of(c) p
     left join pictures on pictures.user_id = c.user_id
     cross join lateral (
-      select count(*) filter (where not is_told) as left_out,
+      select count(*) filter (where not is_included) as left_out,
         coalesce(json_agg(json_build_object(
           'class', class, 'version', version, 'changed_at', changed_at, 'actor', actor,
-          'deleted', body is null, 'body', case when is_told then body end,
-          'body_left_out', not is_told) order by class, version), '[]') as told
+          'deleted', body is null, 'body', case when is_included then body end,
+          'body_left_out', not is_included) order by class, version), '[]') as listed
       from (
         select t.class, t.version, t.changed_at, t.actor, t.body,
           coalesce(sum(octet_length(body::text)) over (order by changed_at desc, class),
-          0) <= 8388608 as is_told
+          0) <= 8388608 as is_included
         from document_versions t where t.user_id = c.user_id
           and ($3::boolean or class <> 'app_metadata')
       ) t
