@@ -2,7 +2,7 @@
 ///
 /// Texts are the relay's or libcurl's, in printable ASCII of at most 300 bytes. A relay likes to repeat
 /// the recipient's address: they are for an operator's eyes, not for a client's.
-package enum MailError: Error, Equatable {
+package enum MailError: Error, Equatable, CustomStringConvertible {
   /// The operator has not said how mail is sent.
   case notConfigured
   /// The settings do not work, or the relay does not let us in: no TLS where it is required, a
@@ -18,6 +18,17 @@ package enum MailError: Error, Equatable {
   case tryAgain(code: Int?, reason: String)
   /// The pool is full: nothing was sent.
   case overloaded
+
+  package var description: String {
+    switch self {
+    case .notConfigured: "the setting mail is empty"
+    case .misconfigured(let reason): reason
+    case .refused(let code, let reply): "the relay refuses it for good: \(code) \(reply)"
+    case .tryAgain(let code?, let reply): "the relay puts it off: \(code) \(reply)"
+    case .tryAgain(nil, let reason): reason
+    case .overloaded: "too many mails are on their way"
+    }
+  }
 
   /// Text of another machine, safe to print.
   static func printable(_ text: String) -> String {

@@ -71,8 +71,20 @@ package struct MailRelaySettings: Sendable {
       }
       return nil
     } catch {
-      if case .misconfigured(let reason) = error { return reason }
-      return "\(error)"
+      return error.description
+    }
+  }
+
+  /// What keeps mail from being sent now; nil when it can be sent.
+  ///
+  /// Connects, and logs in where that is needed. Blocks, for about `reach.timeout` at most.
+  package var faultNow: String? {
+    if let fault { return fault }
+    do throws(MailError) {
+      guard case .relay(let relay) = destination else { return nil }
+      return try SMTPDelivery(relay, reach).greet()?.description
+    } catch {
+      return error.description
     }
   }
 }

@@ -27,9 +27,31 @@ struct SMTPDelivery: Sendable {
     url = "\(address.scheme)://\(address.authority)/\(name ?? "")"
   }
 
+  /// Sends a message, or tells why not.
   func send(_ message: MailMessage) -> MailError? {
     let exchange = Exchange(message.composed())
     let recipients = TextList(["<\(message.to.address)>"])
+    var transfer = transfer(with: exchange)
+    transfer.set(CURLOPT_MAIL_FROM, "<\(message.from.address)>")
+    transfer.set(CURLOPT_MAIL_RCPT, recipients)
+    transfer.set(CURLOPT_UPLOAD, 1)
+    transfer.set(CURLOPT_INFILESIZE_LARGE, exchange.message.count)
+    unsafe transfer.set(CURLOPT_READFUNCTION, Self.give, CURLOPT_READDATA, exchange)
+    let failure = withExtendedLifetime(exchange) { transfer.run() }
+    return failure.map { Self.error($0, exchange) }
+  }
+
+  /// Does what comes before a message, and nothing more: a relay that takes that would take one.
+  func greet() -> MailError? {
+    let exchange = Exchange([])
+    var transfer = transfer(with: exchange)
+    transfer.set(CURLOPT_CUSTOMREQUEST, "NOOP")
+    transfer.set(CURLOPT_NOBODY, 1)
+    let failure = withExtendedLifetime(exchange) { transfer.run() }
+    return failure.map { Self.error($0, exchange) }
+  }
+
+  private func transfer(with exchange: Exchange) -> Transfer {
     var transfer = Transfer(url: url, protocols: "smtp,smtps", reach: reach)
     let needsTLS = relay.startTLS == .required ? CURLUSESSL_ALL : CURLUSESSL_TRY
     transfer.set(CURLOPT_USE_SSL, Int(needsTLS.rawValue))
@@ -37,14 +59,8 @@ struct SMTPDelivery: Sendable {
       transfer.set(CURLOPT_USERNAME, user)
       transfer.set(CURLOPT_PASSWORD, password)
     }
-    transfer.set(CURLOPT_MAIL_FROM, "<\(message.from.address)>")
-    transfer.set(CURLOPT_MAIL_RCPT, recipients)
-    transfer.set(CURLOPT_UPLOAD, 1)
-    transfer.set(CURLOPT_INFILESIZE_LARGE, exchange.message.count)
-    unsafe transfer.set(CURLOPT_READFUNCTION, Self.give, CURLOPT_READDATA, exchange)
     unsafe transfer.set(CURLOPT_HEADERFUNCTION, Self.hear, CURLOPT_HEADERDATA, exchange)
-    let failure = withExtendedLifetime(exchange) { transfer.run() }
-    return failure.map { Self.error($0, exchange) }
+    return transfer
   }
 
   /// Tells whose fault it is: libcurl's code says how far it came, the reply what the relay thinks.

@@ -51,6 +51,7 @@ struct Doctor: ParsableCommand {
     }
     findings += Self.sockets(configuration) + [Self.files(configuration)]
     findings += NginxFiles(nginx ?? NginxFiles.usual)?.findings(configuration) ?? []
+    findings.append(Self.mail(configuration))
     let local = findings
     let format = output.output
     EventLoop.task {
@@ -101,6 +102,16 @@ struct Doctor: ParsableCommand {
     return code == 0 ? nil : String(cString: strerror(errno))
   }
 
+  /// Whether mail would be taken now.
+  private static func mail(_ configuration: Configuration) -> Finding {
+    Finding(
+      "mail",
+      configuration.mail.isSomewhere
+        ? configuration.mail.faultNow
+        : "the setting mail is empty: addresses cannot be confirmed, nor passwords reset"
+    )
+  }
+
   /// Whether a worker may open as many files as it may have connections.
   private static func files(_ configuration: Configuration) -> Finding {
     var limit = rlimit()
@@ -145,12 +156,24 @@ extension OperatorConsole {
           : "it differs by \(ahead) ms from that of the database's host: tokens expire wrongly"
       ),
       Doctor.Finding(
-        "mail",
-        !configuration.mail.isSomewhere
-          ? "the setting mail is empty: addresses cannot be confirmed, nor passwords reset"
-          : facts.lateMails == 0
-            ? nil : "\(facts.lateMails) mails wait for long or were given up: dossier mail list"
+        "mail queue",
+        facts.lateMails == 0
+          ? nil : "\(facts.lateMails) mails wait for long or were given up: dossier mail list"
       ),
-    ]
+    ] + (await senders(configuration.mail.destination))
+  }
+
+  /// The apps whose mail no relay takes, for where it says that it is from.
+  private func senders(_ destination: MailRelaySettings.Destination) async -> [Doctor.Finding] {
+    guard case .relay = destination, let apps = try? await Apps.list(for: administrator) else {
+      return []
+    }
+    return apps.filter { $0.settings.mailFrom.hasSuffix("@localhost") }.map { app in
+      Doctor.Finding(
+        "app \(app.name)",
+        "its mail is from \(app.settings.mailFrom), which relays refuse: "
+          + "dossier app set \(app.name) mail_from=no-reply@YOUR.DOMAIN"
+      )
+    }
   }
 }

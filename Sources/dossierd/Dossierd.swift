@@ -38,7 +38,7 @@ extension ConfigurationOptions {
       return configuration
     } catch {
       tell("\(error)")
-      throw ExitCode(78)
+      throw ExitCode(Run.unusable)
     }
   }
 }
@@ -81,25 +81,46 @@ struct Run: ParsableCommand {
         Supervisor.run(configuration, options, given: given)
       }
     } catch {
-      // Whoever waits at systemd's sockets makes it start this again at once, until it gives up the
-      // sockets too. What is mended counts from `systemctl restart` on, or from the next start.
-      if !given.isEmpty { sleep(10) }
+      if !given.isEmpty { sleep(Self.pause) }
       throw error
     }
   }
 
-  /// nginx is told of as many sockets as there are workers.
+  /// The exit status of what is not mended by starting again: EX_CONFIG.
+  static let unusable: Int32 = 78
+
+  /// How long, in seconds, an end with that waits where systemd has made the sockets.
+  ///
+  /// Whoever waits at them makes it start this again at once, until it gives up the sockets too. What
+  /// is mended counts from `systemctl restart` on, or from the next start.
+  static let pause: UInt32 = 10
+
+  /// nginx is told of as many sockets as there are workers, by the names that follow from the settings.
   private static func check(_ given: [ListeningSocket], _ configuration: Configuration) throws {
-    guard !given.isEmpty, given.count != configuration.workers else { return }
-    Log.write(
-      "error",
+    guard !given.isEmpty else { return }
+    let cure = """
+      have systemd make those of the settings: write what `dossierd socket-unit` prints to \
+      /etc/systemd/system/dossierd.socket, then systemctl daemon-reload, and systemctl restart \
+      dossierd.socket dossierd
       """
-      \(given.count) sockets were given and workers is \(configuration.workers), which is what \
-      nginx is told: set workers = \(given.count), or have as many sockets (`dossierd socket-unit` \
-      prints the unit)
-      """
-    )
-    throw ExitCode(78)
+    if given.count != configuration.workers {
+      Log.write(
+        "error",
+        "\(given.count) sockets were given and workers is \(configuration.workers), which is what "
+          + "nginx is told: set workers = \(given.count), or \(cure)"
+      )
+      throw ExitCode(unusable)
+    }
+    for (index, socket) in given.enumerated() {
+      let name = SocketName(index, configuration)
+      guard let found = socket.name, !name.isReached(by: found) else { continue }
+      Log.write(
+        "error",
+        "the socket \(found) was given, and nginx is told of \(name.nginx), by the settings listen "
+          + "and socket_directory: \(cure)"
+      )
+      throw ExitCode(unusable)
+    }
   }
 }
 

@@ -143,6 +143,38 @@ struct ListeningSocket {
   }
 }
 
+extension ListeningSocket {
+  /// Where it listens: a path, or address and port; nil for what is neither.
+  var name: String? {
+    var storage = sockaddr_storage()
+    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    return withUnsafeMutableBytes(of: &storage) { bytes -> String? in
+      guard let start = bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self),
+        getsockname(descriptor, start, &length) == 0
+      else { return nil }
+      switch Int32(start.pointee.sa_family) {
+      case AF_UNIX:
+        let path = bytes[MemoryLayout<sa_family_t>.size..<min(Int(length), bytes.count)]
+        return String(decoding: path.prefix { $0 != 0 }, as: UTF8.self)
+      case AF_INET, AF_INET6:
+        var host = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+        var port = [CChar](repeating: 0, count: Int(NI_MAXSERV))
+        let (hostSize, portSize) = (socklen_t(host.count), socklen_t(port.count))
+        let flags = NI_NUMERICHOST | NI_NUMERICSERV
+        guard getnameinfo(start, length, &host, hostSize, &port, portSize, flags) == 0 else {
+          return nil
+        }
+        let texts = [host, port].map { text in
+          String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        }
+        return Int32(start.pointee.sa_family) == AF_INET6
+          ? "[\(texts[0])]:\(texts[1])" : texts.joined(separator: ":")
+      default: return nil
+      }
+    }
+  }
+}
+
 struct SocketError: Error, CustomStringConvertible {
   let description: String
   init(_ description: String) { self.description = description }

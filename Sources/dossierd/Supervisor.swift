@@ -184,9 +184,9 @@ import Glibc
       if isEnding { return }
       let ending = worker.ending(status)
       // What the database says of the settings: starting again will not help.
-      if !isStarted, WaitStatus(status).code == 78 {
+      if !isStarted, WaitStatus(status).code == Run.unusable {
         Log.write("error", "no worker can start: \(ending)")
-        return end(with: 78)
+        return end(with: Run.unusable)
       }
       let delay = seatLater(worker.index, after: worker)
       let when = delay == 0 ? "" : " in \(delay) ms"
@@ -214,7 +214,11 @@ import Glibc
   // MARK: Ending
 
   private func end(with status: Int32 = 0) {
-    guard !isEnding else { return }
+    guard !isEnding else {
+      // Nothing is left of it but the wait of `finish`.
+      if living.isEmpty { exit(0) }
+      return
+    }
     exitStatus = status
     isEnding = true
     Log.write("info", "ending")
@@ -229,6 +233,7 @@ import Glibc
 
   private func finish() {
     Log.write("info", "ended")
-    exit(exitStatus)
+    guard exitStatus == Run.unusable, !ownsSockets else { exit(exitStatus) }
+    _ = Timer(after: .seconds(Run.pause)) { [exitStatus] in exit(exitStatus) }
   }
 }

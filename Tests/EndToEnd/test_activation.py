@@ -1,5 +1,6 @@
 """dossierd on sockets that it is given, as by systemd, and what it tells systemd."""
 
+import base64
 import os
 import pathlib
 import signal
@@ -54,6 +55,38 @@ class Activation(unittest.TestCase):
         wait_until(lambda: len(self.site.workers()) == 2 and not set(before) & set(self.site.workers()),
                    40, "new workers")
         self.assertEqual(self.site.get("/healthz").status, 200)
+
+    def end(self):
+        """Ends what waits before it ends with a mistake, which a SIGTERM cuts short."""
+        self.assertIsNone(self.site.supervisor.poll())
+        self.site.supervisor.terminate()
+        return self.site.supervisor.wait(60)
+
+    def start_wrongly(self, words, setting, value):
+        self.site.supervisor.terminate()
+        self.site.supervisor.wait(60)
+        count = len(self.site.messages())
+        self.site.environment[setting] = value
+        self.site.start_dossierd()
+        wait_until(lambda: any(words in line for line in self.site.messages()[count:]), what=words)
+
+    def test_what_the_database_says_of_the_settings_ends_it_slowly(self):
+        """Else systemd would start it five times within the second, for whoever waits at the sockets,
+        and then give up the sockets."""
+        self.start_wrongly(
+            "no worker can start", "DOSSIER_MASTER_KEY", base64.b64encode(os.urandom(32)).decode())
+        wait_until(lambda: self.site.messages()[-1] == "ended", what="the end of the workers")
+        self.assertEqual(self.end(), 0)
+
+    def test_sockets_that_are_not_those_of_the_settings_are_refused(self):
+        for setting, value, told in [("DOSSIER_SOCKET_DIRECTORY", "/run/elsewhere", "/run/elsewhere/"),
+                                     ("DOSSIER_LISTEN", "127.0.0.1:9700", "127.0.0.1:9700")]:
+            with self.subTest(setting):
+                before = self.site.environment.get(setting, "")
+                self.start_wrongly("/worker-0.sock was given, and nginx is told of", setting, value)
+                self.site.environment[setting] = before
+                self.assertIn(told, self.site.messages()[-1])
+                self.end()
 
 
 if __name__ == "__main__":

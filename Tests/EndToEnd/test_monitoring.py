@@ -44,6 +44,19 @@ class Monitoring(Case):
         self.assertGreater(len(named), 8)
         self.assertEqual(named - self.families(), set())
 
+    def test_what_the_guide_gives_to_prometheus_is_right(self):
+        guide = (ROOT / "deploy/README.md").read_text()
+        text = re.search(r"(?ms)^```yaml\n(rule_files.*?)```", guide)[1]
+        text = text.replace("/usr/share/dossier/monitoring", str(MONITORING))
+        with tempfile.NamedTemporaryFile("w", suffix=".yml") as file:
+            file.write(text)
+            file.flush()
+            checked = subprocess.run(["promtool", "check", "config", file.name],
+                                     capture_output=True, text=True)
+        self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
+        # The rules are of a job of that name.
+        self.assertIn("job_name: dossier\n", text)
+
     def test_the_dashboard_shows_every_metric_but_what_it_need_not(self):
         dashboard = json.loads((MONITORING / "grafana.json").read_text())
         shown = self.named(" ".join(

@@ -84,6 +84,8 @@ class Outbox(Administration):
         mail = self.waits("ada@example.com")
         self.assertEqual((mail["app"], mail["kind"]), ("default", "confirm"))
         self.assertIsNotNone(mail["next_attempt_at"])
+        # As a person would say it.
+        self.assertRegex(mail["last_error"], "^Failed to connect to ")
         # Nobody who reads the database reads the code, or to whom it goes.
         sealed = bytes.fromhex(self.site.sql("select encode(sealed, 'hex') from mails"))
         for secret in [b"dct_", b"ada@example.com"]:

@@ -7,10 +7,13 @@ import shutil
 import subprocess
 import unittest
 
+from aiosmtpd.controller import Controller
+
 from asking import JSON
 from cases import Administration, Case
 from machine import (
     AS_POSTGRES, BUILD, IS_ROOT, TOOLS, free_port, is_listening, wait_until)
+from test_outbox import Inbox
 
 
 class Readiness(Case):
@@ -200,7 +203,7 @@ class Doctor(Administration):
         self.assertEqual([finding for finding in well if finding["fault"]], [])
         self.assertEqual({finding["what"] for finding in well},
                          {"settings", "lists", "socket 0", "socket 1", "files", "database",
-                          "connections", "clock", "mail"})
+                          "connections", "clock", "mail", "mail queue"})
         for what, words, settings in [
             ("settings", "picture_program /nonexistent", {"DOSSIER_PICTURE_PROGRAM": "/nonexistent"}),
             ("socket 2", "is dossierd running?", {"DOSSIER_WORKERS": "3"}),
@@ -208,12 +211,31 @@ class Doctor(Administration):
             ("database", "app: there is no app", {"DOSSIER_APP": "nobody"}),
             ("database", "No such file", {"DOSSIER_DATABASE": "host=/nowhere"}),
             ("mail", "the setting mail is empty", {"DOSSIER_MAIL": ""}),
+            ("mail", "connect", {"DOSSIER_MAIL": f"smtp://127.0.0.1:{free_port()}"}),
         ]:
             run = self.site.dossier("doctor", check=False, **settings)
             self.assertEqual(run.returncode, 24, run.stderr)
             found = {finding["what"]: finding["fault"] for finding in json.loads(run.stdout)}
             self.assertIn(words, found[what])
 
+    def test_it_asks_the_relay_and_looks_from_whom_mail_is(self):
+        relay = Controller(Inbox(), hostname="127.0.0.1", port=free_port())
+        relay.start()
+        self.addCleanup(relay.stop)
+
+        def faults(**settings):
+            run = self.site.dossier(
+                "doctor", check=False, DOSSIER_MAIL=f"smtp://127.0.0.1:{relay.port}", **settings)
+            return {row["what"]: row["fault"] for row in json.loads(run.stdout) if row["fault"]}
+
+        # It is not told by a stack of words of the program, but by what the relay or libcurl says.
+        fault, = [text for what, text in faults().items() if what == "mail"]
+        self.assertRegex(fault, r"^[A-Z][\w ,.:()-]+$")
+        self.assertEqual(set(faults(DOSSIER_MAIL_TLS="optional")), {"app default"})
+        self.assertIn("mail_from=", faults(DOSSIER_MAIL_TLS="optional")["app default"])
+        self.site.set_app(mail_from="no-reply@example.com")
+        self.addCleanup(self.site.set_app, mail_from="no-reply@localhost")
+        self.assertEqual(faults(DOSSIER_MAIL_TLS="optional"), {})
 
     def test_it_looks_at_what_nginx_is_told(self):
         folder = self.site.folder / "etc-nginx"

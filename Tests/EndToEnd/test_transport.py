@@ -59,11 +59,14 @@ class Transport(unittest.TestCase):
              folder / "dossier.pem"], check=True, capture_output=True)
         port = free_port()
         conf = (self.site.folder / "dossier.conf").read_text()
-        # As its head says: these lines instead of `listen`.
+        # As its head says: these lines below `listen`.
         example = re.search(r"^#   listen 443 (?:.*\n#   )*.*", conf, re.M)[0]
         lines = re.sub(r"^#   ", "  ", example, flags=re.M)
         lines = lines.replace("listen 443", f"listen 127.0.0.1:{port}")
+        lines = lines.replace("[::]:443", f"127.0.0.1:{free_port()}")
         lines = lines.replace("/etc/ssl", str(folder))
+        # The nginx that there is has the other port.
+        lines = f"  listen 127.0.0.1:{free_port()};\n{lines}"
         conf, count = re.subn(r"^  listen .*;$", lines, conf, flags=re.M)
         self.assertEqual(count, 1)
         (folder / "dossier.conf").write_text(conf)

@@ -20,11 +20,22 @@ REGISTER = ("curl -s -X POST http://127.0.0.1:8080/v1/register -H 'Content-Type:
             "-d '{\"email\":\"%s\",\"password\":\"correct horse battery\"}'")
 
 
+def commands(heading):
+    """What a section of the guide has to be typed, a script for each place."""
+    text = GUIDE[GUIDE.index(f"## {heading}\n"):]
+    return scripts(text[:text.index("\n## ")])
+
+
+def scripts(text):
+    """Each without the indentation of its step."""
+    return re.findall(r"(?ms)^ *```sh\n(.*?)^ *```$", text)
+
+
 def steps():
     """The commands of the guide's installation, by the number of their step."""
-    text = GUIDE[GUIDE.index("## Install in ten steps"):GUIDE.index("## Settings")]
+    text = GUIDE[GUIDE.index("## Install in ten steps"):GUIDE.index("## TLS")]
     parts = re.split(r"(?m)^(\d+)\. ", text)[1:]
-    return {int(number): "\n".join(re.findall(r"(?ms)^ *```sh\n(.*?)^ *```$", part))
+    return {int(number): "\n".join(scripts(part))
             for number, part in zip(parts[::2], parts[1::2])}
 
 
@@ -44,16 +55,23 @@ class Guide(unittest.TestCase):
             raise unittest.SkipTest("systemd does not boot here: "
                                     + (cls.machine.folder / "boot").read_text()[-500:])
         cls.machine.run("mv /var/cache/kept/*.deb /var/cache/apt/archives/")
+        # A relay, on the machine itself.
+        cls.machine.start("python3", "-W", "ignore", "-m", "smtpd", "-n", "-c", "DebuggingServer",
+                          "127.0.0.1:25")
         cls.said = {}
-        for number, script in sorted(steps().items()):
+        for number in sorted(steps()):
             if number == 1:
                 continue
-            # Nobody is there to say yes, and nothing is found by a network that there is not.
-            script = script.replace("apt update\n", "").replace("apt install ", "apt-get install -y -q ")
-            cls.said[number] = cls.machine.run(script)
+            cls.said[number] = cls.step(number)
             if number == 4:
-                cls.machine.run(f"sed -i -e 's|^issuer = .*|issuer = https://id.example.com|' "
-                                f"-e 's|^# mail = .*|mail = smtp://127.0.0.1:25|' {CONFIGURATION}")
+                cls.machine.run(f"sed -i -e 's|^issuer = .*|issuer = https://id.example.com|' -e 's|^# mail "
+                                f"= .*|mail = smtp://127.0.0.1:25\\nmail_tls = optional|' {CONFIGURATION}")
+
+    @classmethod
+    def step(cls, number):
+        # Nobody is there to say yes, and nothing is found by a network that there is not.
+        script = steps()[number].replace("apt update\n", "")
+        return cls.machine.run(script.replace("apt install ", "apt-get install -y -q "))
 
     def there(self, script, check=True):
         return self.machine.run(script, check)
@@ -76,11 +94,15 @@ class Guide(unittest.TestCase):
     def test_it_serves_and_says_that_all_is_well(self):
         self.assertIn("issuer", self.said[5])
         self.assertRegex(self.said[10], r"(?m)^default ")
+        self.assertIn("dck_", self.said[10])
+        # It listens for this machine, and nothing else does.
+        self.assertEqual(self.there("curl -s http://127.0.0.1/ || echo nobody"), "nobody\n")
+        self.there("curl -sf http://127.0.0.1:8080/dossier.js >/dev/null")
         self.assertEqual(self.said[9].splitlines()[-1], "ready")
         found = json.loads(self.there("dossier doctor --output json"))
         self.assertEqual([finding for finding in found if finding["fault"]], [])
-        grant = json.loads(self.there(REGISTER % "ada@example.com"))
-        shown = json.loads(self.there("dossier user show ada@example.com --output json"))
+        grant = json.loads(self.there(REGISTER % "grace@example.com"))
+        shown = json.loads(self.there("dossier user show grace@example.com --output json"))
         self.assertEqual(shown["id"], grant["user_id"])
         # A picture takes libvips, and the decoder's confinement within the unit's.
         picture = self.machine.root / "root/picture.jpg"
@@ -94,7 +116,7 @@ class Guide(unittest.TestCase):
         log = self.there("journalctl -u dossierd -o cat --no-pager")
         lines = [json.loads(line) for line in log.splitlines() if line.startswith("{")]
         self.assertIn("PUT /v1/me/picture", [line.get("route") for line in lines])
-        self.assertNotIn("ada@example.com", log)
+        self.assertNotIn("grace@example.com", log)
 
     def test_the_units_are_right_and_what_serves_is_confined(self):
         self.assertEqual(self.there("systemd-analyze verify dossierd.socket dossierd.service "
@@ -143,14 +165,125 @@ class Guide(unittest.TestCase):
         self.assertIn("user_id", answer)
         wait_until(lambda: self.main() not in (0, killed), what="another supervisor")
 
-    def test_an_upgrade_keeps_what_runs_and_the_settings(self):
-        before = self.workers()
-        self.there(f"echo '# mine' >>{CONFIGURATION}; apt-get install -y -q --reinstall "
-                   "./dossier_*.deb")
-        self.assertEqual(self.workers(), before)
+    def test_an_upgrade_keeps_what_runs_and_the_settings_and_goes_back(self):
+        before, old = self.workers(), self.version()
+        # The same, of a later commit.
+        package, = self.machine.folder.glob("dossier_*.deb")
+        folder = self.machine.folder / "later"
+        subprocess.run(["dpkg-deb", "-R", package, folder], check=True)
+        control = folder / "DEBIAN/control"
+        control.write_text(control.read_text().replace(f"Version: {old}", f"Version: {old}.1"))
+        subprocess.run(["dpkg-deb", "--root-owner-group", "-Znone", "-b", folder,
+                        self.machine.root / "root/dossier_NEW.deb"],
+                       check=True, stdout=subprocess.DEVNULL)
+        self.there(f"cp {package.name} dossier_OLD.deb; echo '# mine' >>{CONFIGURATION}")
+        self.addCleanup(self.there, "rm dossier_NEW.deb dossier_OLD.deb")
+        text = GUIDE[GUIDE.index("## Upgrade\n"):]
+        typed = [command for command in re.findall(r"`([^`]*)`", text[:text.index("\n## ")])
+                 if re.match(r"(apt|systemctl|dossier) ", command)]
+        self.assertEqual(len(typed), 6)
+        installed = []
+        for command in typed:
+            self.there(command.replace("apt install ", "apt-get install -y -q "))
+            self.assertTrue(self.ready())
+            if command.startswith("apt"):
+                installed.append(self.version())
+                # What runs goes on until it is reloaded.
+                self.assertEqual(self.workers(), before)
+            elif "reload" in command:
+                before = self.workers()
+        self.assertEqual(installed, [f"{old}.1", old])
         self.assertIn("# mine", self.there(f"cat {CONFIGURATION}"))
-        self.there("systemctl start dossier-migrate && systemctl reload dossierd")
+
+    def version(self):
+        return self.there("dpkg-query -W -f '${Version}' dossier")
+
+    def test_with_tls_it_is_open_to_clients(self):
+        server = self.machine.root / "etc/nginx/conf.d/dossier.conf"
+        kept = server.read_text()
+        self.addCleanup(self.there, "systemctl reload nginx")
+        self.addCleanup(server.write_text, kept)
+        self.there("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj "
+                   "/CN=id.example.com -addext subjectAltName=DNS:id.example.com "
+                   "-keyout /etc/ssl/dossier.key -out /etc/ssl/dossier.pem 2>/dev/null\n"
+                   "cp /etc/ssl/dossier.pem /usr/local/share/ca-certificates/dossier.crt\n"
+                   "update-ca-certificates\necho 127.0.0.1 id.example.com >>/etc/hosts")
+        # The lines of the head, below `listen`.
+        lines = re.search(r"(?m)^#   listen 443 (?:.*\n#   )*.*", kept)[0].replace("#   ", "  ")
+        server.write_text(re.sub(r"(?m)^  listen .*;$", lambda found: f"{found[0]}\n{lines}", kept))
+        script, = commands("TLS")
+        self.assertIn('"token_missing"', self.there(script))
         self.assertTrue(self.ready())
+        found = json.loads(self.there("dossier doctor --output json"))
+        self.assertEqual([finding for finding in found if finding["fault"]], [])
+
+    def change_sockets(self):
+        script, = commands("The number of workers")
+        self.there(script)
+
+    def test_workers_become_more(self):
+        self.addCleanup(self.there, "rm /etc/systemd/system/dossierd.socket")
+        self.addCleanup(self.change_sockets)
+        self.edit("s/^workers = .*/workers = 3/")
+        self.change_sockets()
+        self.assertEqual(len(self.workers()), 3)
+        found = json.loads(self.there("dossier doctor --output json"))
+        self.assertEqual([finding for finding in found if finding["fault"]], [])
+
+    def test_another_master_key_at_the_start_leaves_the_sockets_too(self):
+        key = "/etc/dossier/master-key"
+        self.there(f"cp -p {key} /root/key && openssl rand -base64 32 >{key}")
+        self.addCleanup(self.there, "systemctl restart dossierd")
+        self.addCleanup(self.there, f"cp -p /root/key {key}")
+        self.there("systemctl restart dossierd", check=False)
+        self.there("curl -s -m 25 http://127.0.0.1:8080/v1/me || true")
+        self.assertEqual(self.there("systemctl is-active dossierd.socket").strip(), "active")
+        self.assertIn("master_key: ", self.there("dossier doctor", check=False))
+        self.there(f"cp -p /root/key {key}; systemctl restart dossierd")
+        self.assertTrue(self.ready())
+
+    def test_the_master_key_is_changed_and_lost(self):
+        grant = json.loads(self.there(REGISTER % "keys@example.com"))
+        client = json.loads(self.there("dossier client create --operator keys --output json"))
+
+        def status(path, token):
+            return self.there(f"curl -s -o /dev/null -w '%{{http_code}}' http://127.0.0.1:8080{path} "
+                              f"-H 'Authorization: Bearer {token}'")
+
+        added, moved, sealed, taken, lost = commands("Keys")
+        for script in [added, moved, sealed]:
+            self.there(script)
+            self.assertTrue(self.ready())
+            self.assertEqual(status("/v1/me", grant["access_token"]), "200")
+            self.assertEqual(status("/v1/apps", client["key"]), "200")
+        self.there(taken)
+        self.assertEqual(self.there("wc -w </etc/dossier/master-key").strip(), "1")
+        self.assertEqual(status("/v1/apps", client["key"]), "401")
+        # It is lost, and the file with it; nobody is there to say yes.
+        self.there("rm /etc/dossier/master-key\n" + lost.replace("-lost", "-lost --yes"))
+        self.assertIn("-rw-r----- 1 root dossier", self.there("ls -l /etc/dossier/master-key"))
+        self.assertTrue(self.ready())
+        self.there(REGISTER.replace("register", "login/password") % "keys@example.com"
+                   + " | grep -q access_token")
+
+    def test_what_was_backed_up_is_restored_on_a_bare_machine(self):
+        grant = json.loads(self.there(REGISTER % "saved@example.com"))
+        save, restore = commands("Backup and restore")
+        self.there(save)
+        # Nothing of it is left.
+        self.there("systemctl stop dossierd.socket dossierd\napt-get purge -y -q dossier\n"
+                   "rm -r /etc/dossier\ncd /\nrunuser -u postgres -- dropdb dossier\n"
+                   "runuser -u postgres -- dropuser dossier\n"
+                   "runuser -u postgres -- dropuser dossier-owner")
+        self.step(2)
+        self.step(4)
+        self.there(restore)
+        self.step(7)
+        self.step(8)
+        self.assertEqual(self.step(9).splitlines()[-1], "ready")
+        self.assertEqual(json.loads(self.there("dossier user show saved@example.com --output json"))["id"],
+                         grant["user_id"])
+        self.there(f"curl -sf http://127.0.0.1:8080/v1/me -H 'Authorization: Bearer {grant['access_token']}'")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import unittest
 
@@ -31,6 +32,11 @@ class Package(unittest.TestCase):
                          f"fish/vendor_completions.d/{program}.fish"]:
                 self.assertIn(program, (self.root / "usr/share" / path).read_text())
         self.assertIn("-rw-r----- 1 root dossier", self.inside("ls -l /etc/dossier/master-key"))
+        # What was built of another commit has another version.
+        commit = subprocess.run(["git", "-C", ROOT, "log", "-1", "--format=%h", "--abbrev=8"],
+                                capture_output=True, text=True).stdout.strip()
+        self.assertRegex(self.inside("dpkg-query -W -f '${Version}' dossier"),
+                         rf"^[\d.]+\+\d{{14}}\.({commit}|changed)$" if commit else r"^[\d.]+$")
         # The units are what systemd takes.
         verified = self.inside("systemd-analyze verify dossierd.socket dossierd.service "
                                "dossier-migrate.service 2>&1 | grep -i dossier || true")
@@ -59,7 +65,13 @@ class Package(unittest.TestCase):
         base = f"http://127.0.0.1:{port}"
         wait_until(lambda: "ready" == self.inside(f"curl -s {base}/readyz", check=False).strip(),
                    what="readiness: " + self.machine.log())
-        self.assertIn("export class Dossier", self.inside(f"curl -sf {base}/dossier.js"))
+        # The client for web pages, with all that it loads.
+        client = self.inside(f"curl -sf {base}/dossier.js")
+        self.assertIn("export class Dossier", client)
+        loaded = re.findall(r'(?m)^import .* from "\./(.*)";$', client)
+        self.assertGreater(len(loaded), 0)
+        for name in [*loaded, "dossier.d.ts"]:
+            self.inside(f"curl -sf {base}/{name} >/dev/null")
         grant = json.loads(self.inside(
             f"curl -s -X POST {base}/v1/register -H 'Content-Type: application/json' "
             "-d '{\"email\":\"ada@example.com\",\"password\":\"correct horse battery\"}'"))
