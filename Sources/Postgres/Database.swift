@@ -93,7 +93,9 @@ package import EventLoop
       exclusive: exclusive.lent,
       exclusiveWaiting: exclusive.waiters,
       search: search.lent,
-      searchWaiting: search.waiters
+      searchWaiting: search.waiters,
+      large: large.lent,
+      largeWaiting: large.waiters
     )
   }
 
@@ -238,4 +240,6 @@ package struct DatabaseLoad: Sendable {
   package let exclusiveWaiting: Int
   package let search: Int
   package let searchWaiting: Int
+  package let large: Int
+  package let largeWaiting: Int
 }

@@ -147,13 +147,15 @@ extension OperatorConsole {
         connections <= facts.maxConnections
           ? nil
           : "the workers of this host may take \(connections) in a reload, and max_connections of "
-            + "PostgreSQL is \(facts.maxConnections)"
+            + "PostgreSQL is \(facts.maxConnections): raise that (alter system set max_connections), "
+            + "and restart PostgreSQL, or have fewer workers or exclusive_connections"
       ),
       Doctor.Finding(
         "clock",
         ahead < 5_000
           ? nil
-          : "it differs by \(ahead) ms from that of the database's host: tokens expire wrongly"
+          : "it differs by \(ahead) ms from that of the database's host: tokens expire wrongly; "
+            + "have both hosts ask a time server (apt install systemd-timesyncd)"
       ),
       Doctor.Finding(
         "mail queue",

@@ -18,14 +18,31 @@ struct MailCommand: ParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Lists what waits, the oldest first.")
     @OptionGroup var options: CommonOptions
 
+    @Option(help: "The id of the mail after which the list goes on.")
+    var after: String?
+
+    @Option(help: ArgumentHelp("How many at most, from 1 to 100.", valueName: "number"))
+    var count = Outbox.pageSize
+
+    func validate() throws {
+      guard (1...Outbox.pageSize).contains(count) else {
+        throw ValidationError("--count takes a number from 1 to \(Outbox.pageSize).")
+      }
+      guard after.map({ MailID($0) != nil }) != false else {
+        throw ValidationError("--after takes an id.")
+      }
+    }
+
     func run() throws {
+      let cursor = after.flatMap { MailID($0) }
       options.run { console async throws(CommandFailure) in
-        let mails = try await console.doing { administrator async throws(Failure) in
-          try await Outbox.list(for: administrator)
+        let page = try await console.doing { administrator async throws(Failure) in
+          try await Outbox.page(after: cursor, count: count, for: administrator)
         }
         return CommandOutput(
-          .array(mails.map(\.json)),
-          columns: ["id", "app", "kind", "to", "attempts", "next_attempt_at", "last_error"]
+          .array(page.items.map(\.json)),
+          columns: ["id", "app", "kind", "to", "attempts", "next_attempt_at", "last_error"],
+          remark: page.next.map { "there may be more: --after \($0)" }
         )
       }
     }

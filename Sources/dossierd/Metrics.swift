@@ -29,6 +29,8 @@ import Wiring
     case hashing
     case mailQueue
     case mailAge
+    case largeValues
+    case largeValuesWaiting
   }
 
   /// What only grows, at the places after those.

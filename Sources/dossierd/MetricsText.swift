@@ -59,6 +59,8 @@ extension Metrics.Gauge {
     case .writesWaiting: "Requests that wait for such a connection."
     case .searches: "Searches under way."
     case .searchesWaiting: "Requests that wait to search."
+    case .largeValues: "Reads of large values, such as pictures, under way."
+    case .largeValuesWaiting: "Requests that wait for such a read."
     case .hashing: "Passwords that are hashed or wait for it."
     case .mailQueue: "Mails in the queue of the database, also those given up."
     case .mailAge: "Age of the oldest mail there that is still to be sent."

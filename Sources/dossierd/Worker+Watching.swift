@@ -70,6 +70,8 @@ extension Worker {
     metrics[.writesWaiting] = load.exclusiveWaiting
     metrics[.searches] = load.search
     metrics[.searchesWaiting] = load.searchWaiting
+    metrics[.largeValues] = load.large
+    metrics[.largeValuesWaiting] = load.largeWaiting
     metrics[.hashing] = passwords.pool.load
   }
 }

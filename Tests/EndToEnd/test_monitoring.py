@@ -64,6 +64,10 @@ class Monitoring(Case):
         self.assertEqual(shown - self.families(), set())
         self.assertEqual(self.families() - shown, {"dossier_info", "dossier_longest_turn_seconds"})
 
+    def test_each_lane_of_the_database_says_how_many_wait(self):
+        self.assertLessEqual({f"dossier_{lane}_waiting" for lane in ["writes", "searches", "large_values"]},
+                             self.families())
+
     def test_who_answers_says_which_program_it_is_on_which_host(self):
         text = self.site.get("/metrics").body.decode()
         self.assertRegex(text, r'(?m)^dossier_info\{version="[\d.]+",host="[^"]+"\} 1$')

@@ -1,5 +1,6 @@
 """Mail that waits in the database while the relay does not take it."""
 
+import json
 import os
 import re
 import signal
@@ -142,6 +143,23 @@ class Outbox(Administration):
         self.refused(10, "mail", "drop", "0" * 24, "--yes")
         self.assertEqual(self.site.dossier("mail", "drop", mail["id"], "--yes"), {"mails": 1})
         self.assertEqual(self.queue("nobody@example.com"), [])
+
+    def test_the_queue_is_listed_in_pages(self):
+        addresses = {f"many{index}@example.com" for index in range(5)}
+        for address in addresses:
+            self.expect(self.register(address), 201)
+        whole = self.site.dossier("mail", "list")
+        found, after = [], []
+        while True:
+            run = self.site.dossier("mail", "list", "--count", 2, *after, check=False)
+            self.assertLessEqual(len(json.loads(run.stdout)), 2)
+            found += json.loads(run.stdout)
+            more = re.search(r"there may be more: (--after) (\w+)", run.stderr)
+            if not more:
+                break
+            after = more.groups()
+        self.assertEqual([mail["id"] for mail in found], [mail["id"] for mail in whole])
+        self.assertLessEqual(addresses, {mail["to"] for mail in found})
 
     def test_mail_whose_time_is_up_is_removed_and_told(self):
         self.expect(self.register("late@example.com"), 201)

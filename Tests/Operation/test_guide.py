@@ -55,14 +55,18 @@ class Guide(unittest.TestCase):
             raise unittest.SkipTest("systemd does not boot here: "
                                     + (cls.machine.folder / "boot").read_text()[-500:])
         cls.machine.run("mv /var/cache/kept/*.deb /var/cache/apt/archives/")
-        # A relay, on the machine itself.
-        cls.machine.start("python3", "-W", "ignore", "-m", "smtpd", "-n", "-c", "DebuggingServer",
-                          "127.0.0.1:25")
         cls.said = {}
         for number in sorted(steps()):
             if number == 1:
                 continue
             cls.said[number] = cls.step(number)
+            if number == 2:
+                # A relay, on the machine itself; Python has come as a dependency.
+                cls.machine.start("python3", "-W", "ignore", "-m", "smtpd", "-n", "-c",
+                                  "DebuggingServer", "127.0.0.1:25")
+                wait_until(lambda: "up" in cls.machine.run(
+                    "bash -c 'exec 3<>/dev/tcp/127.0.0.1/25' && echo up", check=False),
+                    what="the relay: " + cls.machine.log())
             if number == 4:
                 cls.machine.run(f"sed -i -e 's|^issuer = .*|issuer = https://id.example.com|' -e 's|^# mail "
                                 f"= .*|mail = smtp://127.0.0.1:25\\nmail_tls = optional|' {CONFIGURATION}")

@@ -85,12 +85,15 @@ package enum OutboxQueries {
     """
   )
 
-  static let list = Statement<ListedMail>(
-    "outbox.list",
+  /// Served by the primary key, whose ids are in the order in which they were made.
+  static let page = Statement<ListedMail, MailID?, Int>(
+    "outbox.page",
     """
     select m.mail_id, m.sealed, a.name, m.kind, m.attempts, m.next_attempt_at, m.last_error,
       m.created_at, m.expires_at
-    from mails m join apps a using (app_id) order by m.created_at, m.mail_id limit 10000
+    from mails m join apps a using (app_id)
+    where $1::text is null or m.mail_id > $1::text
+    order by m.mail_id limit $2
     """
   )
 
@@ -113,6 +116,6 @@ package enum OutboxQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    add, claim, sent, putOff, remove, expire, state, list, retry, drop,
+    add, claim, sent, putOff, remove, expire, state, page, retry, drop,
   ]
 }

@@ -8,19 +8,24 @@ package enum Outbox {
   /// How long a mail is tried; one with a token no longer than that is good.
   static let patience = Duration.seconds(86_400)
 
-  /// Mails in the queue, the oldest first.
+  package static let pageSize = 100
+
+  /// A page of the mails in the queue, the oldest first.
   ///
+  /// - Parameters:
+  ///   - cursor: the one after which the list goes on.
+  ///   - count: how many at most.
+  ///   - administrator: who looks.
   /// - Throws: `.unavailable`.
-  @EventLoop package static func list(
+  @EventLoop package static func page(
+    after cursor: MailID?,
+    count: Int,
     for administrator: Administrator
-  ) async throws(Failure) -> [ListedMail] {
+  ) async throws(Failure) -> Page<ListedMail> {
     let store = administrator.store
-    let rows = try await store.search(OutboxQueries.list)
-    return rows.map { row in
-      var mail = row
-      mail.open(by: store.keys.master)
-      return mail
-    }
+    var mails = try await store.search(OutboxQueries.page, cursor, count)
+    for index in mails.indices { mails[index].open(by: store.keys.master) }
+    return Page(mails, of: count)
   }
 
   /// Has mails tried again at once, also such as were given up.
@@ -73,7 +78,7 @@ package enum Outbox {
 }
 
 /// A mail as an operator's list has it.
-package struct ListedMail: RowDecodable {
+package struct ListedMail: Listed {
   package let id: MailID
   package let app: String
   package let kind: String
@@ -98,6 +103,8 @@ package struct ListedMail: RowDecodable {
     createdAt = try row.time(7)
     expiresAt = try row.time(8)
   }
+
+  package var cursor: MailID { id }
 
   fileprivate mutating func open(by master: MasterKey) {
     recipient = QueuedMail(id, sealed: sealed, master)?.message.to.address
