@@ -195,6 +195,7 @@ class Guide(unittest.TestCase):
                 # What runs goes on until it is reloaded.
                 self.assertEqual(self.workers(), before)
             elif "reload" in command:
+                wait_until(lambda: len(self.workers()) == 2, what="the end of those before")
                 before = self.workers()
         self.assertEqual(installed, [f"{old}.1", old])
         self.assertIn("# mine", self.there(f"cat {CONFIGURATION}"))
@@ -248,7 +249,7 @@ class Guide(unittest.TestCase):
 
     def test_the_master_key_is_changed_and_lost(self):
         grant = json.loads(self.there(REGISTER % "keys@example.com"))
-        client = json.loads(self.there("dossier client create --operator keys --output json"))
+        client = json.loads(self.there("dossier client create --operator keys --output json 2>/dev/null"))
 
         def status(path, token):
             return self.there(f"curl -s -o /dev/null -w '%{{http_code}}' http://127.0.0.1:8080{path} "

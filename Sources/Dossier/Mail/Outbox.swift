@@ -16,6 +16,7 @@ package enum Outbox {
   ///   - cursor: the one after which the list goes on.
   ///   - count: how many at most.
   ///   - administrator: who looks.
+  /// - Returns: also those that were given up.
   /// - Throws: `.unavailable`.
   @EventLoop package static func page(
     after cursor: MailID?,
