@@ -92,6 +92,11 @@ class Guide(unittest.TestCase):
         main = self.main()
         return set(self.there(f"cat /proc/{main}/task/{main}/children").split())
 
+    def settled(self):
+        """The workers, when those that a reload replaced have ended."""
+        wait_until(lambda: len(self.workers()) == 2, what="the end of those before")
+        return self.workers()
+
     def main(self):
         return int(self.there("systemctl show -P MainPID dossierd"))
 
@@ -170,7 +175,7 @@ class Guide(unittest.TestCase):
         wait_until(lambda: self.main() not in (0, killed), what="another supervisor")
 
     def test_an_upgrade_keeps_what_runs_and_the_settings_and_goes_back(self):
-        before, old = self.workers(), self.version()
+        before, old = self.settled(), self.version()
         # The same, of a later commit.
         package, = self.machine.folder.glob("dossier_*.deb")
         folder = self.machine.folder / "later"
@@ -189,14 +194,13 @@ class Guide(unittest.TestCase):
         installed = []
         for command in typed:
             self.there(command.replace("apt install ", "apt-get install -y -q "))
-            self.assertTrue(self.ready())
+            wait_until(self.ready, what="readiness")
             if command.startswith("apt"):
                 installed.append(self.version())
                 # What runs goes on until it is reloaded.
                 self.assertEqual(self.workers(), before)
             elif "reload" in command:
-                wait_until(lambda: len(self.workers()) == 2, what="the end of those before")
-                before = self.workers()
+                before = self.settled()
         self.assertEqual(installed, [f"{old}.1", old])
         self.assertIn("# mine", self.there(f"cat {CONFIGURATION}"))
 
@@ -218,7 +222,7 @@ class Guide(unittest.TestCase):
         server.write_text(re.sub(r"(?m)^  listen .*;$", lambda found: f"{found[0]}\n{lines}", kept))
         script, = commands("TLS")
         self.assertIn('"token_missing"', self.there(script))
-        self.assertTrue(self.ready())
+        wait_until(self.ready, what="readiness")
         found = json.loads(self.there("dossier doctor --output json"))
         self.assertEqual([finding for finding in found if finding["fault"]], [])
 
@@ -245,7 +249,7 @@ class Guide(unittest.TestCase):
         self.assertEqual(self.there("systemctl is-active dossierd.socket").strip(), "active")
         self.assertIn("master_key: ", self.there("dossier doctor", check=False))
         self.there(f"cp -p /root/key {key}; systemctl restart dossierd")
-        self.assertTrue(self.ready())
+        wait_until(self.ready, what="readiness")
 
     def test_the_master_key_is_changed_and_lost(self):
         grant = json.loads(self.there(REGISTER % "keys@example.com"))
@@ -258,7 +262,7 @@ class Guide(unittest.TestCase):
         added, moved, sealed, taken, lost = commands("Keys")
         for script in [added, moved, sealed]:
             self.there(script)
-            self.assertTrue(self.ready())
+            wait_until(self.ready, what="readiness")
             self.assertEqual(status("/v1/me", grant["access_token"]), "200")
             self.assertEqual(status("/v1/apps", client["key"]), "200")
         self.there(taken)
@@ -267,7 +271,7 @@ class Guide(unittest.TestCase):
         # It is lost, and the file with it; nobody is there to say yes.
         self.there("rm /etc/dossier/master-key\n" + lost.replace("-lost", "-lost --yes"))
         self.assertIn("-rw-r----- 1 root dossier", self.there("ls -l /etc/dossier/master-key"))
-        self.assertTrue(self.ready())
+        wait_until(self.ready, what="readiness")
         self.there(REGISTER.replace("register", "login/password") % "keys@example.com"
                    + " | grep -q access_token")
 
