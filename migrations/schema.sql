@@ -263,10 +263,10 @@ CREATE TABLE public.audit (
 
 
 --
--- Name: end_other_ways_in(text, text, text, inet, text); Type: FUNCTION; Schema: public; Owner: -
+-- Name: end_other_ways_in(text, text, text, inet, text, text); Type: FUNCTION; Schema: public; Owner: -
 --
 
-CREATE FUNCTION public.end_other_ways_in(of_user text, of_app text, by_actor text, from_address inet, from_agent text) RETURNS boolean
+CREATE FUNCTION public.end_other_ways_in(of_user text, of_app text, by_actor text, from_address inet, from_agent text, spared_device text DEFAULT NULL::text) RETURNS boolean
     LANGUAGE sql
     BEGIN ATOMIC
  WITH gone AS (
@@ -281,7 +281,7 @@ CREATE FUNCTION public.end_other_ways_in(of_user text, of_app text, by_actor tex
            WHERE ((k.user_id)::text = end_other_ways_in.of_user)
          ), places AS (
           DELETE FROM public.device_users p
-           WHERE ((p.user_id)::text = end_other_ways_in.of_user)
+           WHERE (((p.user_id)::text = end_other_ways_in.of_user) AND ((end_other_ways_in.spared_device IS NULL) OR ((p.device_id)::text <> end_other_ways_in.spared_device)))
            RETURNING p.device_id
          ), changed AS (
           UPDATE public.users u SET version = (u.version + 1), updated_at = now()
@@ -297,6 +297,7 @@ CREATE FUNCTION public.end_other_ways_in(of_user text, of_app text, by_actor tex
              end_other_ways_in.from_agent AS from_agent,
              jsonb_build_object('provider', g.provider) AS jsonb_build_object
             FROM gone g
+           WHERE (g.provider <> 'anonymous'::text)
          UNION ALL
           SELECT end_other_ways_in.of_user AS of_user,
              public.new_object_id() AS new_object_id,
@@ -696,7 +697,7 @@ CREATE FUNCTION public.supersede_claims(of_app text, address text, holder text, 
          ), mails AS (
           DELETE FROM public.mail_tokens m
             USING rivals r
-           WHERE ((m.user_id)::text = (r.user_id)::text)
+           WHERE (((m.user_id)::text = (r.user_id)::text) AND (m.purpose <> 'restore'::text))
          ), stranded AS MATERIALIZED (
           SELECT r.user_id,
              public.new_object_id() AS identity_id

@@ -162,6 +162,38 @@ class EmailChange(Case):
         self.expect(self.login("victim@example.com", "my old house"), 200)
         self.expect(self.restore(second), 400, "mail_token_invalid")
 
+    def test_a_way_back_outlives_that_a_thief_uses_its_own(self):
+        thief, token = self.moved("first@example.com", "second@example.com")
+        self.expect(self.change(thief, "third@example.com"), 202)
+        self.expect(self.prove(thief, self.site.mailed("third@example.com", "dna")), 204)
+        self.expect(self.restore(self.site.mailed("second@example.com", "doa"), "thiefs house"), 204)
+        thief = self.expect(self.login("second@example.com", "thiefs house"), 200).json
+        self.expect(self.change(thief, "fourth@example.com"), 202)
+        self.expect(self.prove(thief, self.site.mailed("fourth@example.com", "dna")), 204)
+        younger = self.site.mailed("second@example.com", "doa", 2)
+        self.expect(self.restore(token), 204)
+        # What was mailed later is of no more use.
+        self.expect(self.me(thief), 401, "session_ended")
+        self.expect(self.restore(younger, "thiefs house"), 400, "mail_token_invalid")
+        grant = self.expect(self.login("first@example.com", "my old house"), 200).json
+        self.assertEqual(self.address(grant), ("first@example.com", True))
+
+    def test_a_way_back_outlives_that_a_claim_is_lost(self):
+        thief, token = self.moved("robbed@example.com", "robber@example.com")
+        self.expect(self.post("/v1/me/api-keys", {"name": "only"}, token=thief["access_token"]), 201)
+        way, = [i for i in self.me(thief, "/identities").json if i["provider"] == "password"]
+        self.expect(self.site.request("DELETE", f"/v1/me/identities/{way['id']}",
+                                      token=thief["access_token"]), 204)
+        # Claimed here and proved elsewhere: the claim goes with all that was mailed to prove it.
+        self.expect(self.post("/v1/me/identities", {
+            "provider": "password", "email": "lost@example.com", "password": "correct horse"},
+            token=thief["access_token"]), 200)
+        self.site.mailed("lost@example.com", "dct")
+        self.taken_over("lost@example.com")
+        self.assertEqual(self.address(thief), (None, False))
+        self.expect(self.restore(token), 204)
+        self.expect(self.login("robbed@example.com", "my old house"), 200)
+
     def test_a_way_back_ends_when_its_time_is_up_or_another_has_the_address(self):
         _, token = self.moved("late@example.com", "later@example.com")
         self.assertEqual(self.site.sql(

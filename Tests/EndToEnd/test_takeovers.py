@@ -79,6 +79,83 @@ class TakeOvers(IssuerCase):
         for answer in tries():
             self.assertIn(answer.status, (200, 201, 204), answer.body)
 
+    # A browser that somebody else has used before
+
+    def begun(self, token):
+        """Somebody makes a key in an anonymous session, and another session by it."""
+        key = self.expect(self.post("/v1/me/api-keys", {"name": "later"}, token=token), 201).json
+        return key["key"], self.expect(self.key_login(key["key"]), 200).json
+
+    def assert_out(self, owner, key, thief):
+        """Nothing goes on of what somebody began but the session of `owner`."""
+        self.expect(self.key_login(key), 401, "wrong_credentials")
+        self.expect(self.me(thief), 401, "session_ended")
+        self.expect(self.refresh(thief), 401, "refresh_token_invalid")
+        device = {"Dossier-Device": thief["device_secret"]}
+        self.assertEqual(self.site.get("/v1/device", headers=device).json["users"], [])
+        self.assertEqual(self.site.sql(
+            "select string_agg(action || ' ' || (detail ->> 'provider'), ', ' order by event_id) "
+            f"from audit where user_id = '{owner}' and action in ('link', 'unlink')").split(", ")[:2],
+            ["link api-key", "unlink api-key"])
+        self.assertEqual(self.site.sql(
+            f"select actor || ' ' || (detail ->> 'reason') from audit where user_id = '{owner}' "
+            "and action = 'session_end'"), "user link")
+
+    def test_what_was_made_while_anonymous_ends_when_something_is_linked(self):
+        for body in [{"provider": "jwt", "token": self.token("goes-on")},
+                     {"provider": "password", "email": "goes-on@example.com", "password": MINE}]:
+            with self.subTest(body["provider"]):
+                grant = self.site.login()
+                key, thief = self.begun(grant["access_token"])
+                linked = self.post("/v1/me/identities", body, token=grant["access_token"])
+                self.assertEqual(len(self.expect(linked, 200).json), 1)
+                self.assert_out(grant["user_id"], key, thief)
+                # The session in which it was linked goes on, and so does the place on its device.
+                self.expect(self.refresh(grant), 200)
+                device = {"Dossier-Device": grant["device_secret"]}
+                self.assertEqual([user["user_id"] for user in self.site.get(
+                    "/v1/device", headers=device).json["users"]], [grant["user_id"]])
+                self.assertEqual(self.me(grant, "/api-keys").json, [])
+
+    def test_what_was_made_while_anonymous_ends_when_app_services_link(self):
+        self.expect(self.post(self.provider("local-userpass/register"),
+                              {"email": "registered@example.com", "password": MINE}), 201)
+        for provider, body in [
+                ("custom-token", {"token": self.token("service")}),
+                ("local-userpass", {"username": "registered@example.com", "password": MINE})]:
+            with self.subTest(provider):
+                grant = self.expect(self.post(self.provider("anon-user/login"), {}), 200).json
+                made = self.expect(self.post(f"{SERVICES}/auth/api_keys", {"name": "later"},
+                                             token=grant["refresh_token"]), 201).json
+                thief = self.expect(self.key_login(made["key"]), 200).json
+                self.expect(self.post(self.provider(f"{provider}/login?link=true"), body,
+                                      token=grant["access_token"]), 200)
+                self.assert_out(grant["user_id"], made["key"], thief)
+                self.expect(self.post(f"{SERVICES}/auth/session", {},
+                                      token=grant["refresh_token"]), 201)
+
+    def test_what_was_made_since_something_was_linked_stays(self):
+        grant = self.site.login()
+        self.expect(self.post("/v1/me/identities", {"provider": "jwt", "token": self.token("stays")},
+                              token=grant["access_token"]), 200)
+        grant = self.expect(self.post("/v1/login/jwt", {"token": self.token("stays")}), 200).json
+        key, other = self.begun(grant["access_token"])
+        self.expect(self.post("/v1/me/identities", {
+            "provider": "password", "email": "stays@example.com", "password": MINE},
+            token=grant["access_token"]), 200)
+        self.expect(self.me(other), 200)
+        self.expect(self.key_login(key), 200)
+
+    def test_a_link_that_is_refused_ends_nothing(self):
+        self.expect(self.post("/v1/login/jwt", {"token": self.token("somebodys")}), 200)
+        grant = self.site.login()
+        key, other = self.begun(grant["access_token"])
+        self.expect(self.post("/v1/me/identities", {
+            "provider": "jwt", "token": self.token("somebodys")}, token=grant["access_token"]),
+            409, "identity_taken")
+        self.expect(self.me(other), 200)
+        self.expect(self.key_login(key), 200)
+
     # An address that somebody else registered first
 
     def test_a_reader_confirms_none_of_several_claims(self):

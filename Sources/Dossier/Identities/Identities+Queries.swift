@@ -111,6 +111,15 @@ package enum IdentitiesQueries {
     "select user_id from users where user_id = $1 for no key update"
   )
 
+  /// Whether somebody has shown who a user is: a key shows that its holder had a session.
+  static let isProved = Statement<Bool, UserID>(
+    "identities.is_proved",
+    """
+    select exists (
+      select from identities where user_id = $1 and provider not in ('anonymous', 'api-key'))
+    """
+  )
+
   /// How many others there are to log in with; no row when there is no such identity.
   static let others = Statement<IdentityToUnlink, UserID, IdentityID>(
     "identities.others",
@@ -148,6 +157,6 @@ package enum IdentitiesQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    list, holder, linkPassword, linkSubject, lock, others, unlink,
+    list, holder, linkPassword, linkSubject, lock, isProved, others, unlink,
   ]
 }

@@ -39,6 +39,7 @@ extension Identities {
       let gone = try await transaction.run(BeginningQueries.takeOver, found.user, context.app.id)
       guard !gone.isEmpty else { return .taken }
       _ = try await transaction.run(BeginningQueries.forget, found.user)
+      try await endUnproved(of: caller, in: transaction, context)
       _ = try await transaction.run(
         IdentitiesQueries.linkPassword,
         caller.user,

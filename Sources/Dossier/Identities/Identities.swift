@@ -49,6 +49,7 @@ import Postgres
     let outcome = try await context.store.transaction { transaction async throws(DatabaseError) in
       guard try await lock(caller, in: transaction) else { return LinkOutcome.sessionEnded }
       guard try await limit.makeRoom(in: transaction) else { return .crowded }
+      try await endUnproved(of: caller, in: transaction, context)
       let linked = try await transaction.run(
         IdentitiesQueries.linkPassword,
         caller.user,
@@ -103,6 +104,7 @@ import Postgres
     if holder.first?.user == caller.user { return }
     let isLinked = try await context.store.transaction { transaction async throws(DatabaseError) in
       guard try await lock(caller, in: transaction) else { return false }
+      try await endUnproved(of: caller, in: transaction, context)
       let linked = try await transaction.run(
         IdentitiesQueries.linkSubject,
         caller.user,
@@ -120,6 +122,36 @@ import Postgres
       return true
     }
     guard isLinked else { throw caller.gone }
+  }
+
+  /// Ends what was made while nobody had shown who the user is: API keys, and all sessions and places
+  /// on devices but the caller's own.
+  ///
+  /// Every link of credentials does so first. Somebody else may have begun as an anonymous user, in
+  /// the same browser, what the owner then goes on with, and made a key there to come back by.
+  static func endUnproved(
+    of caller: Caller,
+    in transaction: Transaction,
+    _ context: Context
+  ) async throws(DatabaseError) {
+    let isProved = try await transaction.run(IdentitiesQueries.isProved, caller.user).first
+    guard isProved == false else { return }
+    try await Emails.endOtherWaysIn(
+      of: caller.user,
+      context.app.id,
+      by: caller.actor,
+      context.origin,
+      sparing: caller.device,
+      in: transaction
+    )
+    try await Sessions.end(
+      .others(than: caller.session),
+      of: caller.user,
+      "link",
+      by: caller.actor,
+      from: context.origin,
+      in: transaction
+    )
   }
 
   /// Takes an identity away from the caller; who began as an anonymous user is one again without its

@@ -150,6 +150,9 @@ package enum MailTokenQueries {
   )
 
   /// Uses a token up, and the others of its purpose with it; one row when it was good as for `look`.
+  ///
+  /// Of what gives addresses back only what is younger goes: whoever moved an account on could else use
+  /// its own token, and so end that of whom it belonged to first.
   static let take = Statement<String, UserID, String, BinaryBytes, AppID, Duration>(
     "mail_tokens.take",
     """
@@ -158,10 +161,11 @@ package enum MailTokenQueries {
       where t.user_id = $1 and t.purpose = $2 and t.token_hash = $3
         and t.expires_at > now() + $5::interval
         and u.user_id = t.user_id and u.app_id = $4 and u.blocked_at is null
-      returning t.user_id, t.email
+      returning t.user_id, t.email, t.expires_at
     ), others as (
       delete from mail_tokens m using taken
       where m.user_id = taken.user_id and m.purpose = $2 and m.token_hash <> $3
+        and ($2 <> 'restore' or m.expires_at >= taken.expires_at)
     )
     select email from taken
     """

@@ -127,18 +127,23 @@ extension Emails {
     )
   }
 
+  /// Ends what could log in besides the password, and places on devices but for one that is spared.
   @EventLoop static func endOtherWaysIn(
     of user: UserID,
     _ app: AppID,
+    by actor: String = "anyone",
     _ origin: Origin,
+    sparing device: DeviceID? = nil,
     in transaction: Transaction
   ) async throws(DatabaseError) {
     _ = try await transaction.run(
       EmailQueries.endOtherWaysIn,
       user,
       app,
+      actor,
       origin.address,
-      origin.agent
+      origin.agent,
+      device
     )
   }
 

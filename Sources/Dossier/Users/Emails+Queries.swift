@@ -99,9 +99,13 @@ package enum EmailQueries {
   )
 
   /// Ends what could log in besides the password: API keys, linked identities, places on devices.
-  static let endOtherWaysIn = Statement<NoRow, UserID, AppID, String?, String?>(
+  ///
+  /// - Parameter 6: a device whose place is spared; null for none.
+  static let endOtherWaysIn = Statement<
+    NoRow, UserID, AppID, String, String?, String?, DeviceID?
+  >(
     "emails.end_other_ways_in",
-    "select end_other_ways_in($1, $2, 'anyone', $3::inet, $4)"
+    "select end_other_ways_in($1, $2, $3, $4::inet, $5, $6)"
   )
 
   /// Notes that the address of the user's password was proved by its reader alone.
