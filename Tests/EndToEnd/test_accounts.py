@@ -104,6 +104,28 @@ class Accounts(Case):
         login = self.expect(self.post("/v1/login/jwt", {"token": jwt}), 200).json
         self.assertEqual(login["user_id"], grant["user_id"])
 
+    # Addresses that look like another's
+
+    def test_an_address_has_no_characters_that_are_not_shown(self):
+        grant = self.confirmed("looks@example.com")
+        hidden = ["\u200b", "\u202e", "\ufeff", "\u00ad", "\u2066", "\u200d", "\u2028", "\u0007",
+                  "\u034f", "\u3164", "\ufe0f", "\ue000", "\U000e0041", "\uffff"]
+        for character in hidden:
+            for email in [f"looks{character}@example.com", f"looks@example.com{character}",
+                          f"{character}looks@example.com"]:
+                for answer in [self.register(email),
+                               self.post("/v1/me/email", {"email": email},
+                                         token=grant["access_token"])]:
+                    fault, = self.expect(answer, 422, "invalid").json["errors"]
+                    self.assertEqual((fault["pointer"], fault["code"]), ("/email", "email"))
+        self.assertIn("invisible", self.register("looks\u200b@example.com").json["errors"][0]["detail"])
+        self.assertEqual(self.site.sql(
+            "select count(*) from users where email like '%looks%'"), "1")
+        # Of any script, as long as it is shown.
+        for email in ["\u00fcml\u00e4ut@example.com", "\u0434\u0430@example.com",
+                      "\u0645\u062b\u0627\u0644@example.com", "\u0909\u0926\u093e@example.com"]:
+            self.expect(self.register(email), 201)
+
     # Confirming
 
     def test_a_code_that_another_asked_for_does_not_confirm_its_password(self):

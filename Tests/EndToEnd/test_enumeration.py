@@ -1,5 +1,6 @@
 """Whether an address has an account is told to nobody who asks."""
 
+import collections
 import re
 import unittest
 
@@ -113,6 +114,25 @@ class Enumeration(Case):
         if self.CREATED == 201:
             for path in ["", "/identities", "/export", "/audit"]:
                 self.assert_alike(lambda email: self.me(grants[email].json, path))
+
+    def test_registering_writes_alike(self):
+        """What is committed takes the time of a disk, which whoever registers can measure."""
+        told = {}
+        for kind in self.KINDS:
+            before = self.facts()
+            self.expect(self.register(self.address(kind), "newcomers password", headers=self.APP),
+                        self.CREATED)
+            told[kind] = self.facts() - before
+        for kind in self.KINDS[1:]:
+            self.assertEqual(told[kind], told["free"], kind)
+        self.assertEqual(sum(count for (action, _), count in told["free"].items()
+                             if action == "login_failure"), 1)
+
+    def facts(self):
+        """How many facts there are, by what they tell and how many the same transaction wrote."""
+        rows = self.site.sql(
+            "select action, count(*) over (partition by xmin::text) from audit")
+        return collections.Counter(tuple(row.split("|")) for row in rows.splitlines())
 
     def test_linking_and_what_comes_of_it(self):
         grants = {}

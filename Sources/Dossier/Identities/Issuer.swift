@@ -36,7 +36,7 @@ struct Issuer: RowDecodable {
       guard let text = claims[mapping[member]?.string ?? usual]?.string else { continue }
       let isFit =
         member == "email"
-        ? EmailAddress.isPlausible(text) : Profiles.fault(member, .string(text)) == nil
+        ? EmailAddress.fault(in: text, at: "") == nil : Profiles.fault(member, .string(text)) == nil
       if isFit { profile[member] = .string(text) }
     }
     return profile

@@ -116,8 +116,7 @@ package struct ImportedUser: Sendable {
       return id == nil ? [Fault(place, "id", "An id has 24 hexadecimal digits.")] : []
     case "email":
       email = value.string
-      let isPlausible = email.map(EmailAddress.isPlausible) ?? false
-      return isPlausible ? [] : [Fault(place, "email", "This is not an email address.")]
+      return EmailAddress.fault(in: email ?? "", at: place).map { [$0] } ?? []
     case "email_verified":
       isVerified = value.bool
       return isVerified == nil ? [Self.flag(place)] : []

@@ -18,9 +18,7 @@ package struct Credentials: Sendable {
   /// What breaks a rule of those that a new user must keep.
   package func faults(in app: App) -> [Fault] {
     var faults: [Fault] = []
-    if !EmailAddress.isPlausible(email) {
-      faults.append(Fault("/email", "email", "This is not an email address."))
-    }
+    if let fault = EmailAddress.fault(in: email, at: "/email") { faults.append(fault) }
     if let fault = Self.fault(in: password, of: email, at: "/password", app) {
       faults.append(fault)
     }

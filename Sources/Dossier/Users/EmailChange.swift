@@ -16,9 +16,7 @@ extension Emails {
     of caller: Caller,
     _ context: Context
   ) async throws(Failure) {
-    guard EmailAddress.isPlausible(email) else {
-      throw .invalid([Fault("/email", "email", "This is not an email address.")])
-    }
+    if let fault = EmailAddress.fault(in: email, at: "/email") { throw .invalid([fault]) }
     guard context.store.mailer.isConfigured else { throw .mailNotConfigured }
     let address = try await EmailAddress(email, context)
     let found = try await context.store.read(

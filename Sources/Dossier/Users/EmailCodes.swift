@@ -22,9 +22,7 @@ import Postgres
     _ context: Context
   ) async throws(Failure) -> String {
     try context.requireOpen(.emailCode)
-    guard EmailAddress.isPlausible(email) else {
-      throw .invalid([Fault("/email", "email", "This is not an email address.")])
-    }
+    if let fault = EmailAddress.fault(in: email, at: "/email") { throw .invalid([fault]) }
     guard context.store.mailer.isConfigured else { throw .mailNotConfigured }
     let address = try await EmailAddress(email, context)
     try await address.limitMail(context)

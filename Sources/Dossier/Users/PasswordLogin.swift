@@ -63,8 +63,9 @@ extension Users {
       }
       return proof
     }
-    // A registration is a guess, too.
-    if let holder = match.holder { try await recordFailure(of: holder, context) }
+    // A registration is a guess, too. It is recorded also where nobody has the address: the time that
+    // a commit takes would tell.
+    try await recordFailure(of: match.holder, context)
     if context.app.settings.revealsTakenEmails {
       if match.holder != nil { throw .emailTaken }
       if !isLogin, !isRequired, try await ClaimLimit(address.key, context).isInUse() {
