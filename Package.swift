@@ -72,8 +72,8 @@ let package = Package(
       dependencies: ["CCurl", "EventLoop", "Notation"],
       swiftSettings: pointers
     ),
-    .target(name: "JSON", swiftSettings: house),
-    .target(name: "Patterns", swiftSettings: house),
+    .target(name: "JSON", dependencies: ["Notation"], swiftSettings: house),
+    .target(name: "Patterns", dependencies: ["Notation"], swiftSettings: house),
     .target(
       name: "Operators",
       dependencies: ["JSON", "Notation", "Patterns"],
@@ -120,15 +120,16 @@ let package = Package(
     .target(
       name: "Configuration",
       dependencies: [
-        "Dossier", "Outbound", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "Dossier", "Notation", "Outbound",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: house
     ),
     .executableTarget(
       name: "dossier",
       dependencies: [
-        "CLinux", "Configuration", "Dossier", "EventLoop", "JSON", "Outbound", "Postgres",
-        "RESTWire",
+        "CLinux", "Configuration", "Dossier", "EventLoop", "JSON", "Notation", "Outbound",
+        "Postgres", "RESTWire",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: house

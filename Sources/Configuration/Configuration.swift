@@ -1,6 +1,7 @@
 package import Dossier
 import FoundationEssentials
 package import Glibc
+import Notation
 package import Outbound
 
 /// What is in force, read once.
@@ -51,7 +52,7 @@ package struct Configuration: Sendable {
 
     database = text(.database)
     let keys = text(.masterKey).split { $0 == "," || $0.isWhitespace }
-    let secrets = keys.compactMap { Data(base64Encoded: String($0)).map(Array.init) }
+    let secrets = keys.compactMap { [UInt8](paddedBase64: String($0)) }
     if secrets.count < keys.count || secrets.contains(where: { $0.count < 32 }) {
       problems.append(
         "each master_key must be at least 32 bytes in base64; openssl rand -base64 32"

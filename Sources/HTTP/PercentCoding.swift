@@ -27,15 +27,13 @@ package enum PercentCoding {
 
   /// Encodes all but letters, digits and `-._~`.
   package static func encode(_ text: some StringProtocol) -> String {
-    let digits = Array("0123456789ABCDEF".utf8)
     var bytes: [UInt8] = []
     for byte in text.utf8 {
       switch byte {
       case _ where byte.isLetterOrDigit || "-._~".utf8.contains(byte): bytes.append(byte)
       default:
         bytes.append(UInt8(ascii: "%"))
-        bytes.append(digits[Int(byte >> 4)])
-        bytes.append(digits[Int(byte & 15)])
+        bytes.append(hexadecimal: byte, inUpperCase: true)
       }
     }
     return String(decoding: bytes, as: UTF8.self)

@@ -1,3 +1,5 @@
+import Notation
+
 /// Numbers and strings.
 extension JSONParser {
   // MARK: Numbers
@@ -8,6 +10,7 @@ extension JSONParser {
     if !take(UInt8(ascii: "0")) { try digits() }
     if take(UInt8(ascii: ".")) { try digits() }
     let hasExponent = take(UInt8(ascii: "e")) || take(UInt8(ascii: "E"))
+    let powerStart = offset
     if hasExponent {
       if !take(UInt8(ascii: "+")) { _ = take(UInt8(ascii: "-")) }
       try digits()
@@ -15,9 +18,12 @@ extension JSONParser {
     let text = bytes[start..<offset]
     if hasExponent {
       let decimal = Decimal(text)
-      if decimal.writtenLength > limits.numberLength, decimal.digits.isEmpty {
-        // Zero is zero, to whatever power; PostgreSQL would write thousands of digits.
-        return rewrite(.number, (text.first == UInt8(ascii: "-") ? "-0.0" : "0.0").utf8)
+      let isHigh = Decimal.exponent(bytes[powerStart..<offset]) > limits.numberLength
+      if decimal.digits.isEmpty, isHigh || decimal.writtenLength > limits.numberLength {
+        // Zero is zero, to whatever power; PostgreSQL would write thousands of digits of a low one,
+        // and has no number for a power of ten digits.
+        let sign = text.first == UInt8(ascii: "-") ? "-" : ""
+        return rewrite(.number, (sign + (isHigh ? "0" : "0.0")).utf8)
       }
       try check(decimal.writtenLength, start, limit: limits.numberLength)
     } else {
@@ -141,10 +147,9 @@ extension JSONParser {
 
   private mutating func codeUnit(_ start: Int) throws(JSONError) -> UInt32 {
     guard offset + 4 <= bytes.count,
-      bytes[offset..<offset + 4].allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }),
-      let value = UInt32(String(decoding: bytes[offset..<offset + 4], as: UTF8.self), radix: 16)
+      let unit = [UInt8](hexadecimal: bytes[offset..<offset + 4])
     else { throw error(.syntax, "Four hexadecimal digits are expected here.", at: start) }
     offset += 4
-    return value
+    return UInt32(unit[0]) << 8 | UInt32(unit[1])
   }
 }

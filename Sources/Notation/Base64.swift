@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-// Both alphabets without padding. Foundation codes; what it passes over (padding that need not be,
+// Both alphabets without padding first. Foundation codes; what it passes over (padding that need not be,
 // line ends, bits behind the last byte) is refused here, so that no two texts are the same bytes.
 
 extension [UInt8] {
@@ -52,8 +52,14 @@ extension [UInt8] {
   }
 }
 
-extension UInt8 {
-  package var isBase64URL: Bool {
-    isLetterOrDigit || self == UInt8(ascii: "-") || self == UInt8(ascii: "_")
+// With padding, and read as others write it.
+
+extension [UInt8] {
+  /// - Source: RFC 4648 section 4.
+  package var paddedBase64: String { Data(self).base64EncodedString() }
+
+  package init?(paddedBase64 text: String) {
+    guard let data = Data(base64Encoded: text) else { return nil }
+    self = [UInt8](data)
   }
 }

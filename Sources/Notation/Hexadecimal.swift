@@ -31,15 +31,26 @@ extension [UInt8] {
   }
 }
 
+extension [UInt8] {
+  /// Appends the two digits of a byte.
+  package mutating func append(hexadecimal byte: UInt8, inUpperCase: Bool = false) {
+    append((byte >> 4).hexadecimalDigit(inUpperCase))
+    append((byte & 15).hexadecimalDigit(inUpperCase))
+  }
+}
+
+extension UInt8 {
+  fileprivate func hexadecimalDigit(_ isUpperCase: Bool) -> UInt8 {
+    self < 10
+      ? UInt8(ascii: "0") + self : UInt8(ascii: isUpperCase ? "A" : "a") + self - 10
+  }
+}
+
 extension String {
   /// Two digits a byte, in lower case.
   package init(hexadecimal bytes: some Sequence<UInt8>) {
-    let digits = Array("0123456789abcdef".utf8)
     var text: [UInt8] = []
-    for byte in bytes {
-      text.append(digits[Int(byte >> 4)])
-      text.append(digits[Int(byte & 15)])
-    }
+    for byte in bytes { text.append(hexadecimal: byte) }
     self = String(decoding: text, as: UTF8.self)
   }
 }

@@ -1,4 +1,3 @@
-internal import FoundationEssentials
 package import JSON
 import Notation
 
@@ -157,9 +156,9 @@ enum Wrapper: String, CaseIterable {
     guard object.count == 2, let base64 = object["base64"]?.string,
       let subtype = object["subType"]?.string, (1...2).contains(subtype.utf8.count),
       subtype.utf8.allSatisfy(\.isHexadecimalDigit), let subtype = UInt8(subtype, radix: 16),
-      let bytes = Data(base64Encoded: base64)
+      let bytes = [UInt8](paddedBase64: base64)
     else { return nil }
-    return .binary(Array(bytes), subtype: subtype)
+    return .binary(bytes, subtype: subtype)
   }
 
   private static func uuid(_ text: String) -> BSON? {

@@ -1,4 +1,3 @@
-internal import FoundationEssentials
 package import JSON
 import Notation
 
@@ -84,8 +83,8 @@ extension BSON {
     case .binary(let bytes, let subtype):
       [
         "$binary": [
-          "base64": .string(Data(bytes).base64EncodedString()),
-          "subType": .string((subtype < 16 ? "0" : "") + String(subtype, radix: 16)),
+          "base64": .string(bytes.paddedBase64),
+          "subType": .string(String(hexadecimal: [subtype])),
         ]
       ]
     case .undefined: ["$undefined": true]

@@ -1,5 +1,13 @@
 /// A decimal number of 34 digits, with its trailing zeros: `1.10` stays `1.10`.
 ///
+/// The arithmetic is our own. libmpdec, the one of CPython, is not among Debian 12's packages. Intel's
+/// library, the one of MongoDB (libintelrdfpmath-dev), is there to be linked statically: it adds in
+/// 0.1 µs and multiplies in 0.6 µs, this in 3 and 5 µs, of which a request may do some thousands
+/// within its budget. But what it would replace is about half of this: reading without rounding, the
+/// text and the conversion of doubles follow rules of MongoDB's that it does not have. Of 300,000 sums
+/// and products at and beyond all limits, this, Intel's and CPython's came out the same to the digit
+/// and the exponent; `Decimal128Tests` keeps such cases.
+///
 /// - Source: IEEE 754-2019 decimal128; the text and the limits by MongoDB's BSON Decimal128
 ///   specification.
 package struct Decimal128: Sendable, Equatable {

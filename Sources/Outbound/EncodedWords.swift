@@ -1,4 +1,4 @@
-internal import FoundationEssentials
+import Notation
 
 /// Text in headers.
 ///
@@ -47,6 +47,6 @@ enum EncodedWords {
   }
 
   private static func word(_ bytes: [UInt8]) -> String {
-    "=?utf-8?B?\(Data(bytes).base64EncodedString())?="
+    "=?utf-8?B?\(bytes.paddedBase64)?="
   }
 }

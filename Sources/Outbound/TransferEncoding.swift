@@ -1,3 +1,5 @@
+import Notation
+
 /// Text in bodies.
 enum TransferEncoding {
   /// The lines of a body in ASCII, each of at most 998 bytes.
@@ -63,7 +65,8 @@ enum TransferEncoding {
   }
 
   private static func escape(_ byte: UInt8) -> String {
-    let digits = String(byte, radix: 16, uppercase: true)
-    return byte < 16 ? "=0\(digits)" : "=\(digits)"
+    var text = [UInt8(ascii: "=")]
+    text.append(hexadecimal: byte, inUpperCase: true)
+    return String(decoding: text, as: UTF8.self)
   }
 }

@@ -1,3 +1,5 @@
+import Notation
+
 /// Escapes and classes.
 extension PatternParser {
   mutating func escape() throws(Fault) -> PatternNode {
@@ -43,8 +45,10 @@ extension PatternParser {
     let isBraced = take("{")
     var value: UInt32 = 0
     var count = 0
-    while count < (isBraced ? 8 : digits), let digit = peek.flatMap(Self.value(ofDigit:)) {
-      value = value << 4 | digit
+    while count < (isBraced ? 8 : digits),
+      let digit = peek.flatMap({ UInt8(exactly: $0.value)?.hexadecimalValue })
+    {
+      value = value << 4 | UInt32(digit)
       count += 1
       _ = next()
     }
@@ -52,16 +56,6 @@ extension PatternParser {
       throw fault("This is no character.")
     }
     return scalar
-  }
-
-  /// Of a hexadecimal digit in ASCII; Swift's own also takes those of full width.
-  private static func value(ofDigit scalar: Unicode.Scalar) -> UInt32? {
-    switch scalar {
-    case "0"..."9": scalar.value - 48
-    case "a"..."f": scalar.value - 87
-    case "A"..."F": scalar.value - 55
-    default: nil
-    }
   }
 
   /// Reads a class, behind its bracket.

@@ -1,3 +1,5 @@
+import Notation
+
 /// A value that goes into a statement as text, or as nothing.
 package protocol Bindable {
   /// Appends the value's text form as PostgreSQL reads it, without a NUL in it.
@@ -68,12 +70,8 @@ package struct BinaryBytes: Bindable, Hashable, Sendable {
   package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
   package func appendText(to text: inout [UInt8]) -> Bool {
-    let digits = Array("0123456789abcdef".utf8)
     text.append(contentsOf: "\\x".utf8)
-    for byte in bytes {
-      text.append(digits[Int(byte >> 4)])
-      text.append(digits[Int(byte & 15)])
-    }
+    for byte in bytes { text.append(hexadecimal: byte) }
     return true
   }
 }

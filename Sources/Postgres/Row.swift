@@ -31,11 +31,6 @@ package protocol RowDecodable: Sendable {
 
   var isAborted: Bool { unsafe PQresultStatus(pointer) == PGRES_PIPELINE_ABORTED }
 
-  var affected: Int {
-    guard let text = unsafe PQcmdTuples(pointer) else { return 0 }
-    return unsafe Int(String(cString: text)) ?? 0
-  }
-
   package func decode<Value: RowDecodable>(_ type: Value.Type) throws(DatabaseError) -> [Value] {
     var values: [Value] = []
     values.reserveCapacity(count)

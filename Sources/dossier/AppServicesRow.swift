@@ -1,6 +1,6 @@
 import Dossier
-import FoundationEssentials
 import JSON
+import Notation
 
 /// Reads lines that App Services has made: users as its administration lists them, or documents of
 /// custom data as `mongoexport` writes them.
@@ -88,7 +88,7 @@ enum AppServicesRow: Sendable {
     }
     if json["disabled"]?.bool == true { row["blocked"] = true }
     if let seconds = Self.seconds(json["creation_date"]) {
-      row["created_at"] = .string(Date(timeIntervalSince1970: seconds).formatted(.iso8601))
+      row["created_at"] = .string(CalendarTime(seconds: Int(seconds), nanoseconds: 0).text + "Z")
     }
     return row
   }

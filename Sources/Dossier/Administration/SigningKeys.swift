@@ -66,18 +66,11 @@ package enum SigningKeys {
     by administrator: Administrator
   ) async throws(Failure) {
     let id = try await Apps.record(of: app, for: administrator).id
-    let isFound = try await administrator.transaction { transaction async throws(DatabaseError) in
-      let removed = try await transaction.run(SigningKeyQueries.remove, id, key)
-      guard !removed.isEmpty else { return false }
-      try await administrator.record(
-        "key_remove",
-        app: id,
-        detail: ["key_id": .string(key)],
-        in: transaction
-      )
-      return true
+    try await administrator.act("key_remove") { transaction async throws(DatabaseError) in
+      try await transaction.run(SigningKeyQueries.remove, id, key).first
+    } recording: { removed in
+      (id, ["key_id": .string(removed)])
     }
-    guard isFound else { throw .notFound }
   }
 }
 

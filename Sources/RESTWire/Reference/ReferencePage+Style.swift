@@ -1,5 +1,5 @@
 import Crypto
-import FoundationEssentials
+import Notation
 
 extension ReferencePage {
   static func head(_ title: String) -> String {
@@ -13,7 +13,7 @@ extension ReferencePage {
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-\(digest)'; base-uri 'none'; "
     + "form-action 'none'; frame-ancestors 'none'"
 
-  private static let digest = Data(SHA256.hash(data: Data(script.utf8))).base64EncodedString()
+  private static let digest = Array(SHA256.hash(data: Array(script.utf8))).paddedBase64
 
   static let script = """
     const field = document.querySelector("nav input");
