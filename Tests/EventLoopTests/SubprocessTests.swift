@@ -27,6 +27,9 @@ import Testing
     #expect(failed.ending == .exited(7) && failed.complaint == Array("why\n".utf8))
     #expect(try await run("kill -TERM $$").ending == .killed(SIGTERM))
     #expect(try await run("head -c 9999 /dev/zero >&2").complaint.count == 512)
+    // More than a pipe holds: who complains at length is not kept waiting.
+    let long = try await run("head -c 300000 /dev/zero >&2; exit 3")
+    #expect(long.ending == .exited(3) && long.complaint.count == 512)
   }
 
   @Test func `it is killed at the deadline and over its limit`() async throws {
