@@ -166,6 +166,23 @@ import Testing
     #expect(await second.refusal(of: old) == "\(Failure.unauthenticated(.malformed))")
   }
 
+  @Test(arguments: [21, 41])
+  @EventLoop func `a key that was removed ends what it has verified`(seconds: Int) async throws {
+    let workers = try await workers(1)
+    let worker = workers[0]
+    defer { worker.stop() }
+    let old = try await worker.token()
+    #expect(await worker.refusal(of: old) == nil)
+    _ = try await worker.connection.script("delete from signing_keys")
+    #expect(await worker.refusal(of: old) == nil)
+    worker.pass(seconds)
+    // After a long pause the token waits for the look, else the look goes on beside it.
+    if seconds < 40 {
+      while await worker.refusal(of: old) == nil { await Task.yield() }
+    }
+    #expect(await worker.refusal(of: old) == "\(Failure.unauthenticated(.malformed))")
+  }
+
   @Test @EventLoop func `keys that another master key sealed are nobody's`() async throws {
     let name = try await TestCluster.shared.createMigratedDatabase()
     let (right, wrong) = (try await Worker(name), try await Worker(name, master: 8))
@@ -226,11 +243,12 @@ import Testing
   @Test @EventLoop func `only so many are remembered, and first those that are used`() {
     let size = 100
     var cache = TokenCache(generationSize: size)
-    let caller = Caller(.operator, scopes: .user, on: UserID(), of: AppID())
+    let keys = AppKeys(AppID())
+    let caller = Caller(.operator, scopes: .user, on: UserID(), of: keys.app)
     func isRemembered(_ token: String) -> Bool { cache[token.utf8.span] != nil }
     for index in 0..<size * 10 {
       let token = Array("\(index)".utf8)
-      cache.insert(TokenCache.Entry(token: token, caller: caller, expires: 1))
+      cache.insert(TokenCache.Entry(token: token, caller: caller, expires: 1, keys: keys))
       // Used all the time.
       #expect(isRemembered("0"))
       #expect(cache.count <= 2 * size)

@@ -8,17 +8,14 @@ package import Postgres
 @EventLoop package final class Keyring {
   package let master: MasterKey
   private let database: Database
-  private var signers: [AppID: SigningKey] = [:]
-  private var verifiers: [AppID: [String: SigningKey]] = [:]
-  private var lastLoad: [AppID: UInt64] = [:]
-  private var loads: [AppID: SharedTask<Void, Failure>] = [:]
+  private var apps: [AppID: AppKeys] = [:]
   /// A token with an unknown key makes us look for new keys, not more often than this, in
   /// nanoseconds; less than the time that a key is there before it signs.
   private static let loadInterval: UInt64 = 5_000_000_000
   /// How long a rotation may go unnoticed, in nanoseconds.
   private static let age: UInt64 = 20_000_000_000
   /// After so many nanoseconds without a look, a token waits for one: what signed before a long
-  /// idle time may have retired.
+  /// idle time may have retired or been removed.
   private static let staleAge: UInt64 = 40_000_000_000
 
   private let clock: @EventLoop () -> UInt64
@@ -39,56 +36,60 @@ package import Postgres
 
   /// The key that signs now.
   func signer(for app: AppID) async throws(Failure) -> SigningKey {
-    if let signer = signers[app] {
-      guard clock() - (lastLoad[app] ?? 0) > Self.staleAge else {
-        refresh(app)
-        return signer
-      }
-      try? await load(app)
-      if let signer = signers[app] { return signer }
+    let keys = keys(of: app)
+    if keys.signer != nil {
+      if !isFresh(keys) { try? await load(keys) }
+      if let signer = keys.signer { return signer }
     }
-    try await load(app)
-    if signers[app] == nil {
+    try await load(keys)
+    if keys.signer == nil {
       try await create(for: app)
-      try await load(app)
+      try await load(keys)
     }
-    guard let signer = signers[app] else { throw .unforeseen("no signing key for app \(app)") }
+    guard let signer = keys.signer else { throw .unforeseen("no signing key for app \(app)") }
     return signer
   }
 
   /// The key of a token that claims to be of `app`; nil when the app has no such key.
   func verifier(keyID: String, app: AppID) async throws(Failure) -> SigningKey? {
-    if let verifier = verifiers[app]?[keyID] {
-      refresh(app)
-      return verifier
+    let keys = keys(of: app)
+    if keys.verifiers[keyID] != nil {
+      if !isFresh(keys) { try? await load(keys) }
+      return keys.verifiers[keyID]
     }
-    if let last = lastLoad[app], clock() - last < Self.loadInterval { return nil }
-    try await load(app)
-    return verifiers[app]?[keyID]
+    if let last = keys.lastLoad, clock() - last < Self.loadInterval { return nil }
+    try await load(keys)
+    return keys.verifiers[keyID]
   }
 
-  /// Looks for a rotation, now and then; what is known serves on meanwhile.
-  private func refresh(_ app: AppID) {
-    guard clock() - (lastLoad[app] ?? 0) > Self.age else { return }
-    _ = begin(app)
+  func keys(of app: AppID) -> AppKeys {
+    if let known = apps[app] { return known }
+    let keys = AppKeys(app)
+    apps[app] = keys
+    return keys
   }
 
-  private func load(_ app: AppID) async throws(Failure) { try await begin(app).value.get() }
+  /// Whether what is known of an app's keys may serve; when it grows old, a look begins meanwhile.
+  func isFresh(_ keys: AppKeys) -> Bool {
+    let age = clock() - (keys.lastLoad ?? 0)
+    if age > Self.age { _ = begin(keys) }
+    return age <= Self.staleAge
+  }
+
+  private func load(_ keys: AppKeys) async throws(Failure) { try await begin(keys).value.get() }
 
   /// Loads the keys of an app; callers that come meanwhile wait for the same load.
-  private func begin(_ app: AppID) -> SharedTask<Void, Failure>.Outcome {
-    let load = loads[app] ?? SharedTask()
-    loads[app] = load
-    return load.begin { [self] () async throws(Failure) in
-      defer { lastLoad[app] = clock() }
-      try await fetch(app)
+  private func begin(_ keys: AppKeys) -> SharedTask<Void, Failure>.Outcome {
+    keys.load.begin { [self] () async throws(Failure) in
+      defer { keys.lastLoad = clock() }
+      try await fetch(keys)
     }
   }
 
-  private func fetch(_ app: AppID) async throws(Failure) {
+  private func fetch(_ keys: AppKeys) async throws(Failure) {
     let rows: [SigningKeyRow]
     do throws(DatabaseError) {
-      rows = try await database.read(KeyringQueries.load, app)
+      rows = try await database.read(KeyringQueries.load, keys.app)
     } catch {
       throw Failure(error)
     }
@@ -96,12 +97,12 @@ package import Postgres
     var found: [String: SigningKey] = [:]
     var signer: SigningKey?
     for row in rows {
-      let key = if let known = verifiers[app]?[row.keyID] { known } else { try opened(row, app) }
+      let key =
+        if let known = keys.verifiers[row.keyID] { known } else { try opened(row, keys.app) }
       found[row.keyID] = key
       if row.signs { signer = key }
     }
-    verifiers[app] = found
-    signers[app] = signer
+    keys.replace(by: found, signer)
   }
 
   private func opened(_ row: SigningKeyRow, _ app: AppID) throws(Failure) -> SigningKey {
@@ -128,6 +129,24 @@ package import Postgres
     } catch {
       throw Failure(error)
     }
+  }
+}
+
+/// The keys of one app, as a worker knows them.
+@EventLoop final class AppKeys {
+  let app: AppID
+  fileprivate private(set) var signer: SigningKey?
+  fileprivate private(set) var verifiers: [String: SigningKey] = [:]
+  fileprivate var lastLoad: UInt64?
+  fileprivate let load = SharedTask<Void, Failure>()
+  /// Grows whenever a key has gone: tokens that were verified before are verified anew.
+  private(set) var removals = 0
+
+  init(_ app: AppID) { self.app = app }
+
+  fileprivate func replace(by found: [String: SigningKey], _ signer: SigningKey?) {
+    if verifiers.keys.contains(where: { found[$0] == nil }) { removals += 1 }
+    (verifiers, self.signer) = (found, signer)
   }
 }
 

@@ -62,7 +62,9 @@ package import JSON
   /// - Returns: nil when `caller` has to be asked.
   /// - Throws: `.unauthenticated`.
   package func known(_ token: Span<UInt8>, app: AppID) throws(Failure) -> Caller? {
-    guard let known = verified[token] else { return nil }
+    guard let known = verified[token], keys.isFresh(known.keys),
+      known.removals == known.keys.removals
+    else { return nil }
     guard known.expires > clock() else { throw .unauthenticated(.expired) }
     guard known.caller.app == app else { throw .unauthenticated(.malformed) }
     return known.caller
@@ -70,7 +72,8 @@ package import JSON
 
   /// Reads a token that a client sent, for a route of `app`.
   ///
-  /// The signature is checked once and the outcome remembered until the token expires.
+  /// The signature is checked once, and the outcome remembered until the token expires or a key of
+  /// the app is gone.
   /// - Throws: `.unauthenticated`, `.unavailable`.
   package func caller(of token: String, app: AppID) async throws(Failure) -> Caller {
     if let known = try known(token.utf8.span, app: app) { return known }
@@ -91,7 +94,14 @@ package import JSON
       app: app,
       scopes: Scopes(scope)
     )
-    verified.insert(TokenCache.Entry(token: Array(token.utf8), caller: caller, expires: expires))
+    verified.insert(
+      TokenCache.Entry(
+        token: Array(token.utf8),
+        caller: caller,
+        expires: expires,
+        keys: keys.keys(of: app)
+      )
+    )
     return caller
   }
 

@@ -1,3 +1,4 @@
+import EventLoop
 import Glibc
 
 /// Verified tokens: two generations, of which the older goes when the younger is full.
@@ -9,11 +10,16 @@ struct TokenCache {
     let token: [UInt8]
     let caller: Caller
     let expires: Int
+    /// The keys by one of which it was verified, and how many of them had gone by then.
+    let keys: AppKeys
+    let removals: Int
 
-    init(token: [UInt8], caller: Caller, expires: Int) {
+    @EventLoop init(token: [UInt8], caller: Caller, expires: Int, keys: AppKeys) {
       self.token = token
       self.caller = caller
       self.expires = expires
+      self.keys = keys
+      removals = keys.removals
     }
 
     fileprivate func isOf(_ other: Span<UInt8>) -> Bool {
