@@ -1,34 +1,57 @@
 import Glibc
 
-/// Passwords that everybody uses, as Debian's package `python3-zxcvbn` lists them: the 30,000 that
-/// were most frequent in what was stolen elsewhere.
+/// Passwords that are guessed first.
 ///
-/// The list stays the text that it is, and is searched when somebody chooses a password: that takes
-/// microseconds, beside a hash of tens of milliseconds, and adds nothing to the start of a worker.
+/// These are the words in the lists of Debian's package `python3-zxcvbn` (what was most frequent in
+/// what was stolen elsewhere, words, names), and what those lists leave out because it follows a
+/// rule: one block of characters that repeats, such as `asdasdasd`, and characters that follow one
+/// another, such as `87654321`.
+///
+/// The lists stay the text that they are, and are searched when somebody chooses a password: that
+/// takes microseconds, beside a hash of tens of milliseconds, and adds nothing to the start of a
+/// worker.
 package struct CommonPasswords: Sendable {
-  /// `,123456,password,`, with a comma before the first and after the last.
+  /// With a comma on both sides of every word.
   private let text: SearchedText
 
   private static let comma = UInt8(ascii: ",")
 
-  /// Reads `"passwords": "123456,password,…"` out of the package's file.
+  /// Reads `"passwords": "123456,password,…"` and what is like it out of the package's file.
   ///
   /// - Returns: nil when there is no such list in it.
   init?(file: [UInt8]) {
-    let name = #""passwords": ""#
-    let file = SearchedText(file)
-    guard let start = file.firstIndex(of: SearchedText(name.utf8)) else { return nil }
-    let list = file.bytes(from: start + name.utf8.count, upTo: UInt8(ascii: "\""))
-    guard list.contains(Self.comma) else { return nil }
-    text = SearchedText([Self.comma] + list + [Self.comma])
+    let quote = UInt8(ascii: "\"")
+    guard file.contains(quote) else { return nil }
+    text = SearchedText(file.map { $0 == quote ? Self.comma : $0 })
   }
 
   /// Whether a password is one of them; letters of ASCII count alike in either case.
   package func contains(_ password: String) -> Bool {
     let word = password.foldedBytes
-    // No password of the list has a comma: what has one is several of them, or none.
-    guard !word.contains(Self.comma) else { return false }
+    return Self.repeats(word) || Self.counts(word) || has(word)
+  }
+
+  private func has(_ word: [UInt8]) -> Bool {
+    // No word of the lists has a comma: what has one is several of them, or none.
+    guard !word.isEmpty, !word.contains(Self.comma) else { return false }
     return text.firstIndex(of: SearchedText([Self.comma] + word + [Self.comma])) != nil
+  }
+
+  /// Whether it is one block, of at most half of it, over and over.
+  private static func repeats(_ word: [UInt8]) -> Bool {
+    // A longer one is no guess, and this takes quadratic time.
+    guard (2...64).contains(word.count) else { return false }
+    return (1...word.count / 2).contains { length in
+      word.indices.dropFirst(length).allSatisfy { word[$0] == word[$0 - length] }
+    }
+  }
+
+  /// Whether each byte is the one after, or each the one before, the last.
+  private static func counts(_ word: [UInt8]) -> Bool {
+    word.count > 1
+      && [1, -1].contains { step in
+        zip(word, word.dropFirst()).allSatisfy { Int($1) - Int($0) == step }
+      }
   }
 }
 
@@ -54,13 +77,6 @@ private struct SearchedText {
   func firstIndex(of other: SearchedText) -> Int? {
     withText { text in
       other.withText { wanted in strstr(text, wanted).map { UnsafePointer($0) - text } }
-    }
-  }
-
-  func bytes(from start: Int, upTo end: UInt8) -> [UInt8] {
-    withText { text in
-      let length = strcspn(text + start, [CChar(bitPattern: end), 0])
-      return Array(bytes[start..<start + length])
     }
   }
 
