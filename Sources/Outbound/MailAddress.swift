@@ -34,6 +34,11 @@ package struct MailAddress: Sendable, Equatable {
     return isDotString(parts[0]) && isHostName(parts[1]) ? nil : .malformed
   }
 
+  /// What is wrong with a name, which is of one line and at most 400 bytes; nil when nothing is.
+  package static func fault(inName name: String) -> MailMessageError.Reason? {
+    MailMessage.faultInLine(name, limit: 400)
+  }
+
   /// Atoms with single dots between them.
   static func isDotString(_ bytes: some Collection<UInt8>) -> Bool {
     let symbols = Array("!#$%&'*+-/=?^_`{|}~".utf8)

@@ -43,9 +43,9 @@ package struct MailMessage: Sendable {
     try Self.check(.id, id.utf8.count <= 64 ? nil : .tooLong(limit: 64))
     try Self.check(.id, MailAddress.isDotString(id.utf8) ? nil : .malformed)
     try Self.check(.from, MailAddress.fault(in: from.address))
-    try Self.check(.fromName, Self.faultInLine(from.name ?? "", limit: 255))
+    try Self.check(.fromName, MailAddress.fault(inName: from.name ?? ""))
     try Self.check(.to, MailAddress.fault(in: to.address))
-    try Self.check(.toName, Self.faultInLine(to.name ?? "", limit: 255))
+    try Self.check(.toName, MailAddress.fault(inName: to.name ?? ""))
     try Self.check(.subject, subject.isEmpty ? .empty : Self.faultInLine(subject, limit: 998))
     try Self.check(.text, Self.faultInBody(text))
     try Self.check(.html, html.flatMap { Self.faultInBody($0) })
@@ -71,7 +71,7 @@ package struct MailMessage: Sendable {
     if let reason { throw MailMessageError(field: field, reason: reason) }
   }
 
-  private static func faultInLine(_ line: String, limit: Int) -> MailMessageError.Reason? {
+  static func faultInLine(_ line: String, limit: Int) -> MailMessageError.Reason? {
     if line.utf8.count > limit { return .tooLong(limit: limit) }
     let isClean = line.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
     return isClean ? nil : .controlCharacter

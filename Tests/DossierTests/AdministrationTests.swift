@@ -1,4 +1,5 @@
 import JSON
+import Outbound
 import Testing
 
 @testable import Dossier
@@ -51,6 +52,20 @@ import Testing
     #expect(chosen.listed.chosen == names)
     #expect(chosen.listed.values["password_min_length"] == .number(JSONNumber(8)))
     #expect(AppSettings(stored: Array(#"{"session_max_days":0}"#.utf8)).longestSession == nil)
+  }
+
+  @Test func `a sender's name that is taken can be sent`() throws {
+    let rule = try #require(AppSetting.named("mail_from_name")?.rule)
+    #expect(rule.fault("A\r\nB")?.0 == "control")
+    #expect(rule.fault("A\u{85}B")?.0 == "control")
+    #expect(rule.fault(.string(String(repeating: "a", count: 101)))?.0 == "length")
+    let longest = String(repeating: "\u{1f600}", count: 100)
+    #expect(rule.fault(.string(longest)) == nil)
+    let to = MailAddress("ada@example.com")
+    for name in [longest, "Ada \"Countess\" <x@y>, of Lovelace"] {
+      let from = MailAddress("shop@example.com", name: name)
+      _ = try MailMessage(from: from, to: to, subject: "Hello", text: "you")
+    }
   }
 
   @Test(arguments: ["a", "0", "a-b-9", String(repeating: "a", count: 63)])

@@ -25,8 +25,8 @@ package enum SettingRule: Sendable {
   case flag
   case number(ClosedRange<Int>)
   case choice([String])
-  /// At most so many characters.
-  case text(Int)
+  /// The name beside the address that mail comes from.
+  case senderName
   case address
   /// `service/database/collection`, or nothing.
   case collection
@@ -52,7 +52,7 @@ package enum SettingRule: Sendable {
       switch self {
       case .flag: json.bool != nil
       case .number: json.number != nil
-      case .choice, .text, .address, .collection, .field, .page, .subject, .body:
+      case .choice, .senderName, .address, .collection, .field, .page, .subject, .body:
         json.string != nil
       case .origins: json.array != nil
       case .translations: json.object != nil
@@ -70,7 +70,11 @@ package enum SettingRule: Sendable {
     case .choice(let choices):
       value.string.map(choices.contains) == true
         ? nil : ("choice", "This setting is one of \(choices.joined(separator: ", ")).")
-    case .text(let limit): Self.lengthFault(value, limit)
+    case .senderName:
+      Self.lengthFault(value, 100)
+        ?? value.string.flatMap { MailAddress.fault(inName: $0) }.map { _ in
+          ("control", "This setting is of one line, without control characters.")
+        }
     case .subject(let kind):
       Self.lengthFault(value, Self.longestSubject)
         ?? Self.templateFault(subject: value.string ?? "", text: "", kind)

@@ -213,7 +213,7 @@ package final class AppSettings: Sendable {
       "no-reply@localhost",
       "address that mail comes from"
     )
-    mailFromName = read.text("mail_from_name", .text(100), "Dossier", "name beside it")
+    mailFromName = read.text("mail_from_name", .senderName, "Dossier", "name beside it")
     mailPage = read.text(
       "mail_page",
       .page,

@@ -51,6 +51,7 @@ package import Postgres
 
   package func start() {
     mailer.onQueued = { [unowned self] in wake() }
+    mailer.onLost = { [unowned self] in tell(.lost) }
     EventLoop.task { [self] in
       while true {
         if await !takeSome() { await rest() }
@@ -106,7 +107,6 @@ package import Postgres
   private func look() async {
     for lost in (try? await database.write(OutboxQueries.expire)) ?? [] {
       mailer.lose("\(lost): its time is up")
-      tell(.lost)
     }
     if let state = try? await database.read(OutboxQueries.state).first { tell(.waiting(state)) }
   }
@@ -136,7 +136,6 @@ package import Postgres
   private func putOff(_ due: DueMail, _ pause: Duration?, _ reason: String) async {
     if pause == nil {
       mailer.lose("\(due.id): \(reason)")
-      tell(.lost)
     } else if due.attempts == 1 {
       mailer.report("mail \(due.id) has to wait: \(reason)")
     }

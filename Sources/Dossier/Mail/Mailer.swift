@@ -11,6 +11,8 @@ import Postgres
   let report: @EventLoop (String) -> Void
   /// Hears that something is in the queue.
   var onQueued: (@EventLoop () -> Void)?
+  /// Hears that nobody will get a mail.
+  var onLost: (@EventLoop () -> Void)?
 
   /// - Parameters:
   ///   - isConfigured: whether the operator has said how mail is sent.
@@ -21,7 +23,10 @@ import Postgres
   }
 
   /// Tells the operator of a mail that nobody will get.
-  func lose(_ reason: String) { report("mail is lost: \(reason)") }
+  func lose(_ reason: String) {
+    report("mail is lost: \(reason)")
+    onLost?()
+  }
 }
 
 extension Store {

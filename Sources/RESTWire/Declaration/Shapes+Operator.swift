@@ -50,7 +50,7 @@ extension Shape {
     case .flag: .flag
     case .number(let range): .integer(range)
     case .choice(let choices): .choice(choices)
-    case .text(let limit): .text(1...limit)
+    case .senderName: .text(1...100)
     case .address, .collection, .page: .text
     case .subject: .text(1...SettingRule.longestSubject)
     case .body: .text(1...SettingRule.longestBody)
