@@ -39,9 +39,7 @@ struct Arguments: Sendable {
   /// What only looks like Extended JSON is refused: some clients would end over it when it came back.
   private func wellFormed(_ value: JSON, _ name: String) throws(CallFault) -> JSON {
     guard let place = BSON.malformedWrapper(in: value) else { return value }
-    let error = ServiceError.invalidCall
-    let text = "\(error.text): /\(name)\(place) only looks like Extended JSON"
-    throw .service(ServiceError(error.status, text))
+    throw .service(.invalidCall("/\(name)\(place) only looks like Extended JSON"))
   }
 
   func flag(_ name: String) throws(CallFault) -> Bool {

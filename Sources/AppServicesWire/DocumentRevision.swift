@@ -42,13 +42,17 @@ struct DocumentRevision: Sendable {
     let filters = try arguments.array("arrayFilters")
     isUpsert = try arguments.flag("upsert")
     let document = try arguments.document(name)
-    query = try mongo { () throws(OperatorError) in try Query(document, order: .stored) }
+    let patterns = PatternAllowance()
+    query = try mongo { () throws(OperatorError) in
+      try Query(document, order: .stored, patterns)
+    }
     update = try mongo { () throws(OperatorError) in
       try Update(
         json,
         arrayFilters: JSONArray(filters),
         shape: kind == .replacement ? .replacement : nil,
-        order: .stored
+        order: .stored,
+        patterns
       )
     }
   }
@@ -59,8 +63,8 @@ struct DocumentRevision: Sendable {
     _ budget: inout Budget
   ) throws(CallFault) -> Outcome {
     let result: Update.Outcome? = try mongo { () throws(OperatorError) in
-      guard let document, try query.matches(document, &budget) else { return nil }
-      return try update.apply(to: document, now: now(), &budget)
+      guard let document, let match = try query.match(document, &budget) else { return nil }
+      return try update.apply(to: document, now: now(), position: match.position, &budget)
     }
     if let result, let document {
       try rules.requireOwn(result.document, "update")
@@ -87,8 +91,6 @@ struct DocumentRevision: Sendable {
   /// An update puts members together too: `{"$set": {"a.$oid": "x"}}`.
   private static func wellFormed(_ document: BSONDocument) throws(CallFault) -> BSONDocument {
     guard let place = document.malformedWrapper else { return document }
-    throw .service(
-      .database("the update would leave at \(place) what only looks like Extended JSON")
-    )
+    throw .service(.lookalike("update would leave", at: place))
   }
 }

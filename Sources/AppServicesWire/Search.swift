@@ -45,9 +45,7 @@ extension BSONDocument {
   var canonical: JSON {
     get throws(CallFault) {
       if let place = malformedWrapper {
-        throw .service(
-          .database("the document has at \(place) what only looks like Extended JSON")
-        )
+        throw .service(.lookalike("document has", at: place))
       }
       return json(.canonical)
     }
@@ -91,12 +89,16 @@ struct Pipeline: Sendable {
     guard stages.count <= Self.limit else {
       throw .service(.database("a pipeline may have \(Self.limit) stages"))
     }
+    let patterns = PatternAllowance()
     var read: [Stage] = []
-    for stage in stages { read.append(try Self.stage(stage)) }
+    for stage in stages { read.append(try Self.stage(stage, patterns)) }
     self.stages = read
   }
 
-  private static func stage(_ json: JSON) throws(CallFault) -> Stage {
+  private static func stage(
+    _ json: JSON,
+    _ patterns: PatternAllowance
+  ) throws(CallFault) -> Stage {
     guard let object = json.object, object.count == 1, let name = object.keys.first,
       let operand = object[name]
     else {
@@ -104,7 +106,9 @@ struct Pipeline: Sendable {
     }
     switch name {
     case "$match":
-      return .match(try mongo { () throws(OperatorError) in try Query(operand, order: .stored) })
+      return .match(
+        try mongo { () throws(OperatorError) in try Query(operand, order: .stored, patterns) }
+      )
     case "$project":
       guard let fields = operand.object, fields.count > 0 else {
         throw .service(.database("$project takes a document that is not empty"))

@@ -26,7 +26,7 @@ extension ServiceError {
   }
 
   @EventLoop private static func unreadable(_ detail: String, _ call: Call) -> ServiceError {
-    call.request.path.hasSuffix(FunctionRoutes.path) ? invalidCall : badRequest(detail)
+    call.request.path.hasSuffix(FunctionRoutes.path) ? invalidCall(detail) : badRequest(detail)
   }
 
   /// What the web server answers by itself.

@@ -56,6 +56,16 @@ struct ServiceError: Error {
   static let noSuchKey = ServiceError(.notFound, "API key not found", "APIKeyNotFound")
   static let invalidCall = ServiceError(.badRequest, "invalid function call request")
 
+  static func invalidCall(_ reason: String) -> ServiceError {
+    ServiceError(invalidCall.status, "\(invalidCall.text): \(reason)")
+  }
+
+  /// What only looks like Extended JSON would be somewhere in the document; `""` is its top.
+  static func lookalike(_ what: String, at place: String) -> ServiceError {
+    let place = place.isEmpty ? "its top" : place
+    return database("the \(what) at \(place) what only looks like Extended JSON")
+  }
+
   static func badRequest(_ text: String) -> ServiceError {
     ServiceError(.badRequest, text, "BadRequest")
   }

@@ -122,7 +122,7 @@ package enum OperatorLanguage {
       + "removed, and set when the document is made.",
     "A new document has no _id unless the filter or the update gives it one.",
     "Strings compare by their bytes; there are no collations, and no pipelines.",
-    "An update may have 1,000 paths of 64 parts and 64 array filters; a filter 1,000 conditions and 64 "
-      + "regular expressions. What takes too many steps on a document is MaxTimeMSExpired.",
+    "An update may have 1,000 paths of 64 parts and 64 array filters; a filter 1,000 conditions; a "
+      + "request 64 regular expressions. What takes too many steps on a document is MaxTimeMSExpired.",
   ]
 }

@@ -17,10 +17,15 @@ package struct Query: Sendable {
   /// - Parameters:
   ///   - json: an object.
   ///   - order: that of the documents which it will be asked about.
+  ///   - patterns: shared by all that is read of one request.
   /// - Throws: `.badValue`, `.failedToParse`, `.overflow` or a fault of a regular expression, with
   ///   the pointer to the operand.
-  package init(_ json: JSON, order: FieldOrder = .written) throws(OperatorError) {
-    var parser = QueryParser(order)
+  package init(
+    _ json: JSON,
+    order: FieldOrder = .written,
+    _ patterns: PatternAllowance = PatternAllowance()
+  ) throws(OperatorError) {
+    var parser = QueryParser(order, patterns)
     root = try parser.query(try BSONDocument(json))
   }
 

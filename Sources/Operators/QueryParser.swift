@@ -6,16 +6,15 @@ struct QueryParser {
   /// Tokens of the pointer to what is read.
   private var path: [String]
   private let order: FieldOrder
+  private let patterns: PatternAllowance
   private var conditions = 0
-  private var patterns = 0
 
   /// More than any client has use for; bounds the work per value.
   private static let conditionLimit = 1_000
-  /// A pattern may compile to 64 KiB.
-  private static let patternLimit = 64
 
-  init(_ order: FieldOrder, at path: [String] = []) {
+  init(_ order: FieldOrder, _ patterns: PatternAllowance, at path: [String] = []) {
     self.order = order
+    self.patterns = patterns
     self.path = path
   }
 
@@ -224,9 +223,8 @@ struct QueryParser {
     _ operand: BSON,
     options: BSON? = nil
   ) throws(OperatorError) -> Pattern {
-    patterns += 1
-    guard patterns <= Self.patternLimit else {
-      throw error("A query may have \(Self.patternLimit) regular expressions.")
+    guard patterns.take() else {
+      throw error("A request may have \(PatternAllowance.limit) regular expressions.")
     }
     guard options == nil || options?.string != nil else { throw error("$options is a string.") }
     switch operand {

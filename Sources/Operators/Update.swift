@@ -46,12 +46,14 @@ package struct Update: Sendable {
   ///   - arrayFilters: at most 64; each must be used.
   ///   - shape: the one that is wanted; nil takes either, as its first name tells.
   ///   - order: that of the documents which it will change.
+  ///   - patterns: shared by all that is read of one request.
   /// - Throws: a fault of the update's form, with its pointer. At most 1,000 paths.
   package init(
     _ json: JSON,
     arrayFilters: JSONArray = [],
     shape: Shape? = nil,
-    order: FieldOrder = .written
+    order: FieldOrder = .written,
+    _ patterns: PatternAllowance = PatternAllowance()
   ) throws(OperatorError) {
     guard json.array == nil else {
       throw OperatorError(.failedToParse, "An update that is a pipeline is not offered.")
@@ -69,7 +71,7 @@ package struct Update: Sendable {
       )
     }
     if found == .operators || isEmpty {
-      content = try UpdateParser.operators(document, arrayFilters, order)
+      content = try UpdateParser.operators(document, arrayFilters, order, patterns)
     } else {
       content = .replacement(try UpdateParser.replacement(document, arrayFilters), order)
     }

@@ -40,6 +40,7 @@ struct OperandParser {
   /// Tokens of the pointer: the operator and the path.
   let place: [String]
   let order: FieldOrder
+  let patterns: PatternAllowance
 
   /// Of any operator but `$rename`, which has two paths.
   func operation(
@@ -175,7 +176,7 @@ struct OperandParser {
   }
 
   private func pull(_ operand: BSON) throws(OperatorError) -> UpdateOperation.Pull {
-    var parser = QueryParser(order, at: place)
+    var parser = QueryParser(order, patterns, at: place)
     let element = [FieldName("")]
     switch operand {
     case .regularExpression: return .elements(Query(try parser.field(element, operand)))

@@ -7,20 +7,25 @@ struct UpdateParser {
   private static let filterLimit = 64
 
   private let order: FieldOrder
+  private let patterns: PatternAllowance
   private var root = UpdateNode.fields([:])
   private var renames: [Update.Rename] = []
   private var paths = 0
   /// Identifiers of the paths, with the pointer to one that has it.
   private var identifiers: [String: String] = [:]
 
-  private init(order: FieldOrder) { self.order = order }
+  private init(_ order: FieldOrder, _ patterns: PatternAllowance) {
+    self.order = order
+    self.patterns = patterns
+  }
 
   static func operators(
     _ document: BSONDocument,
     _ arrayFilters: JSONArray,
-    _ order: FieldOrder
+    _ order: FieldOrder,
+    _ patterns: PatternAllowance
   ) throws(OperatorError) -> Update.Content {
-    var parser = UpdateParser(order: order)
+    var parser = UpdateParser(order, patterns)
     for field in document { try parser.read(field) }
     let filters = try parser.filters(arrayFilters)
     for (identifier, pointer) in parser.identifiers where filters[identifier] == nil {
@@ -92,7 +97,7 @@ struct UpdateParser {
         try rename(path, to: change.value, pointer)
         continue
       }
-      let parser = OperandParser(place: place, order: order)
+      let parser = OperandParser(place: place, order: order, patterns: patterns)
       if let operation = try parser.operation(`operator`, change.value) {
         try add(operation, at: path, pointer)
       }
@@ -157,7 +162,7 @@ struct UpdateParser {
         throw OperatorError(.failedToParse, "An array filter is an object.", pointer: pointer)
       }
       let document = try BSONDocument(json)
-      var parser = QueryParser(order, at: place)
+      var parser = QueryParser(order, patterns, at: place)
       let query = Query(try parser.query(document))
       let identifiers = Set(query.root.names)
       guard identifiers.count == 1, let identifier = identifiers.first else {

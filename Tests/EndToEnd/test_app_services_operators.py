@@ -85,6 +85,37 @@ class EachOperator(Services):
                 self.assertIsNone(self.user.call(
                     "findOneAndUpdate", filter=fails, update={"$set": {"a": 0}}))
 
+    def test_positions(self):
+        """What `$` in a path stands for is what the query found."""
+        for query in [{"rows.n": 2}, {"rows": {"$elemMatch": {"n": {"$gt": 1}}}},
+                      {"$or": [{"rows.n": 2}]}]:
+            for name, key in [("updateOne", "query"), ("updateMany", "query"),
+                              ("findOneAndUpdate", "filter")]:
+                with self.subTest(name, query=query):
+                    self.insert()
+                    self.user.call(name, **{key: query}, update={
+                        "$set": {"rows.$.m": 7}, "$unset": {"rows.$.n": ""}})
+                    found = self.user.call("findOneAndDelete", filter={})
+                    self.assertEqual(found["rows"], [{"n": int32(1)}, {"m": int32(7)}])
+        self.insert()
+        self.refused(400, "positional", "MongoDBError", self.user.call, "updateOne", query={},
+                     update={"$set": {"rows.$.m": 7}})
+
+    def test_a_request_has_few_patterns(self):
+        """However many places it has for them: each compiles to as much as 100 KiB."""
+        self.insert()
+        many = {"$or": [{"x": {"$regex": "a"}}] * 33}
+        self.user.call("find", query=many)
+        for name, arguments in [
+                ("aggregate", {"pipeline": [{"$match": many}, {"$match": many}]}),
+                ("updateOne", {"update": {"$pull": {"rows": many, "list": many}}}),
+                ("updateOne", {"query": many, "update": {"$pull": {"rows": many}}}),
+                ("updateOne", {"arrayFilters": [{"$or": [{"i.x": {"$regex": "a"}}] * 33},
+                                                {"$or": [{"j.x": {"$regex": "a"}}] * 33}],
+                               "update": {"$set": {"rows.$[i].n": 1, "list.$[j].n": 1}}})]:
+            self.refused(400, "64 regular expressions", "MongoDBError", self.user.call, name,
+                         **arguments)
+
     def test_updates(self):
         for name, (field, change, then) in UPDATES.items():
             with self.subTest(name):

@@ -51,6 +51,18 @@ import Testing
     #expect(refusal { _ = try Query(json(#"{"a":{"$regex":"\#(long)"}}"#)) } == .invalidRegex)
     let patterns = (0..<65).map { #"{"f\#($0)":{"$regex":"a"}}"# }.joined(separator: ",")
     #expect(refusal { _ = try Query(json(#"{"$and":[\#(patterns)]}"#)) } == .badValue)
+    // They count over all that is read of one request.
+    let allowance = PatternAllowance()
+    for _ in 0..<16 {
+      let pulled = #"{"$pull":{"a":{"$regex":"a"},"b":{"$regex":"a"}}}"#
+      let filter = try json(#"{"i":{"$regex":"a"}}"#)
+      let update = try json(String(pulled.dropLast()) + #","$set":{"c.$[i]":1}}"#)
+      _ = try Update(update, arrayFilters: [filter], allowance)
+      _ = try Query(json(#"{"a":{"$regex":"a"}}"#), allowance)
+    }
+    #expect(refusal { _ = try Query(json(#"{"a":{"$regex":"a"}}"#), allowance) } == .badValue)
+    let pull = try json(#"{"$pull":{"a":{"$regex":"a"}}}"#)
+    #expect(refusal { _ = try Update(pull, allowance) } == .badValue)
     let fields = { (count: Int) in (0..<count).map { #""f\#($0)":1"# }.joined(separator: ",") }
     _ = try Query(json("{\(fields(1_000))}"))
     #expect(refusal { _ = try Query(json("{\(fields(1_001))}")) } == .badValue)

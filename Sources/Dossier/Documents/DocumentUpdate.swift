@@ -33,14 +33,15 @@ package struct DocumentUpdate: Sendable {
     filter: JSON = [:],
     isUpsert: Bool = false
   ) throws(Failure) {
+    let patterns = PatternAllowance()
     do throws(OperatorError) {
       // jsonb has an order of fields of its own, by which stored objects must compare.
-      self.update = try Update(update, arrayFilters: arrayFilters, order: .stored)
+      self.update = try Update(update, arrayFilters: arrayFilters, order: .stored, patterns)
     } catch {
       throw .update(error, in: "/update")
     }
     do throws(OperatorError) {
-      self.filter = try Query(filter, order: .stored)
+      self.filter = try Query(filter, order: .stored, patterns)
     } catch {
       throw .update(error, in: "/filter")
     }
