@@ -1,5 +1,6 @@
 import EventLoop
 import HTTP
+import JSON
 import Postgres
 import TestSupport
 import Testing
@@ -139,5 +140,27 @@ import Testing
       #expect(reply.status == 200, "\(reply)")
     }
     for task in held { await task.value }
+  }
+
+  @Test @EventLoop func `of many who merge into one document with a schema each has its part`()
+    async throws
+  {
+    let world = try await World.shared.value.get()
+    let cast = try await world.cast()
+    try await cast.expect(
+      201,
+      cast.asOperator(.put, "/v1/schemas/metadata", #"{"maxProperties":1000}"#)
+    )
+    let merges = (0..<100).map { index in
+      var merge = cast.asUser(.patch, "/v1/me/metadata", #"{"k\#(index)":1}"#)
+      merge.fields[.contentType] = MediaType.mergePatch.rawValue
+      return EventLoop.task { [merge] in await world.ask(merge) }
+    }
+    for merge in merges {
+      let reply = await merge.value
+      #expect(reply.status == 200, "\(reply)")
+    }
+    let stored = try await cast.expect(200, cast.asUser(.get, "/v1/me/metadata"))
+    #expect(stored.json.object?.count == merges.count)
   }
 }

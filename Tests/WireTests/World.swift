@@ -76,18 +76,17 @@ import Wiring
       decoder: PictureDecoder(program: program, pool: calculator),
       shelf: PictureShelf(folder: nil, pool: pool)
     )
-    let store: @EventLoop () -> Store = {
-      Store(
-        database: database,
-        keys: keys,
-        passwords: passwords,
-        apps: apps,
-        mailer: mailer,
-        external: external,
-        pictures: pictures,
-        calculator: calculator
-      )
-    }
+    let first = Store(
+      database: database,
+      keys: keys,
+      passwords: passwords,
+      apps: apps,
+      mailer: mailer,
+      external: external,
+      pictures: pictures,
+      calculator: calculator
+    )
+    let store: @EventLoop () -> Store = { first.another() }
     operatorKey =
       try await Clients.create(
         "test",

@@ -184,7 +184,9 @@ package enum Documents {
 
   /// Makes the new document of the stored one, here, and tries again when that has moved.
   ///
-  /// `change` is given nil when there is no document, and returns nil to write nothing.
+  /// `change` is given nil when there is no document, and returns nil to write nothing. Those whom
+  /// another has overtaken go on one after another, so that many who meet all come to an end; others
+  /// than these are in other workers, or come anew.
   @EventLoop static func revise(
     _ document: DocumentClass,
     if condition: VersionCondition,
@@ -192,31 +194,55 @@ package enum Documents {
     _ context: Context,
     _ change: @EventLoop (StoredDocument?) async throws(Failure) -> [UInt8]?
   ) async throws(Failure) -> (document: StoredDocument, isNew: Bool)? {
-    // Writers of one document meet rarely; that many times in a row means something else is wrong.
-    for attempt in 0..<16 {
-      let rows = try await context.store.read(
-        DocumentsQueries.read,
-        caller.user,
-        caller.authority,
-        document
-      )
-      guard let row = rows.first else { throw caller.gone }
-      let version = row.item?.version ?? 0
-      guard row.item == nil ? condition.allowsFirst(of: document) : condition.allows(version) else {
-        throw .versionMoved(current: version)
-      }
-      guard let body = try await change(row.item) else { return nil }
-      let isThere = row.item != nil || document.isAlwaysThere
-      do throws(Failure) {
-        let expected =
-          isThere ? VersionCondition(oneOf: [version]) : VersionCondition(mustNotExist: true)
-        return try await DocumentWrite(of: document, body, isMerge: false, if: expected)
-          .run(by: caller, context)
-      } catch .versionMoved {
+    let first = try await revised(document, if: condition, of: caller, context, change)
+    if case .done(let written) = first { return written }
+    let name = "\(caller.user) \(document.rawValue)"
+    return try await context.store.revisions.inTurn(on: name) { () async throws(Failure) in
+      for attempt in 0..<16 {
+        let next = try await revised(document, if: condition, of: caller, context, change)
+        if case .done(let written) = next { return written }
         await EventLoop.sleep(for: .milliseconds(Int.random(in: 0...(1 + attempt * 4))))
       }
+      throw .overloaded(retryAfter: .seconds(1))
     }
-    throw .overloaded(retryAfter: .seconds(1))
+  }
+
+  private enum Revision {
+    case done((document: StoredDocument, isNew: Bool)?)
+    /// Another has written a version since this one was read.
+    case overtaken
+  }
+
+  @EventLoop private static func revised(
+    _ document: DocumentClass,
+    if condition: VersionCondition,
+    of caller: Caller,
+    _ context: Context,
+    _ change: @EventLoop (StoredDocument?) async throws(Failure) -> [UInt8]?
+  ) async throws(Failure) -> Revision {
+    let rows = try await context.store.read(
+      DocumentsQueries.read,
+      caller.user,
+      caller.authority,
+      document
+    )
+    guard let row = rows.first else { throw caller.gone }
+    let version = row.item?.version ?? 0
+    guard row.item == nil ? condition.allowsFirst(of: document) : condition.allows(version) else {
+      throw .versionMoved(current: version)
+    }
+    guard let body = try await change(row.item) else { return .done(nil) }
+    let isThere = row.item != nil || document.isAlwaysThere
+    let expected =
+      isThere ? VersionCondition(oneOf: [version]) : VersionCondition(mustNotExist: true)
+    do throws(Failure) {
+      return .done(
+        try await DocumentWrite(of: document, body, isMerge: false, if: expected)
+          .run(by: caller, context)
+      )
+    } catch .versionMoved {
+      return .overtaken
+    }
   }
 
   /// Deletes a document.

@@ -27,6 +27,8 @@ package import Postgres
     let pictures: PictureStudio
     /// Threads for `calculate`.
     let calculator: FairPool
+    /// Whose turn it is to change a document that several change at once.
+    let revisions = Turns()
 
     init(
       _ database: Database,
@@ -85,6 +87,7 @@ package import Postgres
   package var external: ExternalTokens { means.external }
   package var pictures: PictureStudio { means.pictures }
   var calculator: FairPool { means.calculator }
+  var revisions: Turns { means.revisions }
 
   /// Runs a read of bounded cost, on the express lane.
   @inline(__always)
