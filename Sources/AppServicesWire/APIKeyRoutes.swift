@@ -76,14 +76,15 @@ import Wiring
         "InvalidParameter"
       ).response
     }
-    let keys = try await APIKeys.list(of: call.caller, call.context)
-    guard !keys.contains(where: { $0.name.utf8.elementsEqual(name.utf8) }) else {
+    // A key is a way in, after which nothing shows any more how an anonymous user began.
+    try await Beginnings.note(anonymous: call.caller, call.context)
+    let made: APIKeys.Made
+    do throws(Failure) {
+      made = try await APIKeys.make(name, isSingle: true, for: call.caller, call.context)
+    } catch .identityExists {
       return ServiceError(.conflict, "API key with name already exists", "APIKeyAlreadyExists")
         .response
     }
-    // A key is a way in, after which nothing shows any more how an anonymous user began.
-    try await Beginnings.note(anonymous: call.caller, call.context)
-    let made = try await APIKeys.make(name, for: call.caller, call.context)
     let body: JSON = [
       "_id": .string(made.id.text), "key": .string(made.key), "name": .string(name),
       "disabled": false,

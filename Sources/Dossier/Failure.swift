@@ -34,7 +34,7 @@ package enum Failure: Error {
   case userExists([Fault])
   /// The identity belongs to another user of the app.
   case identityTaken
-  /// The user has an identity of that kind already.
+  /// The user has an identity of that kind already, or an API key of that name.
   case identityExists
   /// There would be no way left to log in.
   case lastIdentity
@@ -165,6 +165,7 @@ extension Failure {
     case (.uniqueViolation, "issuers_pkey"): self = .issuerExists
     case (.uniqueViolation, "search_indexes_path"): self = .indexExists
     case (.checkViolation, "documents_size"): self = .documentTooLarge(limit: 0)
+    case (.undone, "registered_meanwhile"): self = .identityTaken
     case (.undone, "device_full"): self = .deviceFull(limit: Devices.limit)
     case (.undone, "device_unknown"): self = .deviceUnknown
     case (.undone, "way_in_ended"): self = .wrongCredentials

@@ -2,12 +2,13 @@
 
 import base64
 import signal
+import subprocess
 import threading
 import unittest
 
 from asking import JSON
 from deployment import Deployment
-from machine import wait_until
+from machine import TOOLS, wait_until
 
 
 class Case(unittest.TestCase):
@@ -98,6 +99,55 @@ class Administration(Case):
 
     def trail(self, *arguments):
         return self.site.dossier("audit", *arguments)
+
+
+class Held:
+    """A row of the database that is locked until `release`."""
+
+    def __init__(self, site, query):
+        self.psql = subprocess.Popen(
+            [TOOLS / "psql", "-h", site.folder, "-U", "owner", "-d", "dossier", "-Atq"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        print(f"begin; {query} for update; select 'held';", file=self.psql.stdin, flush=True)
+        while self.psql.stdout.readline() != "held\n":
+            pass
+
+    def release(self):
+        # The end of the session is that of the lock.
+        self.psql.communicate()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.release()
+
+
+class Waiting(Case):
+    """Tests of calls that meet, one of which waits for a lock."""
+
+    def started(self, request):
+        """Begins a request; what waits for its answer."""
+        answers = []
+        thread = threading.Thread(target=lambda: answers.append(request()))
+        thread.start()
+
+        def answer():
+            thread.join()
+            return answers[0]
+
+        return answer
+
+    def wait_for(self, count):
+        waiting = "select count(*) from pg_stat_activity where wait_event_type = 'Lock'"
+        wait_until(lambda: int(self.site.sql(waiting)) >= count, what=f"{count} that wait")
+
+    def attempt(self, try_once):
+        """Tries until nothing has waited for longer than the database lets a statement run."""
+        for index in range(20):
+            if try_once(f"{self._testMethodName.replace('_', '-')[-40:]}-{index}@example.com"):
+                return
+        self.fail("every try took too long")
 
 
 def in_parallel(count, body):

@@ -38,6 +38,35 @@ class Taken(Services):
         self.refused(409, "name already in use", "AccountNameInUse", self.app.email, "register",
                      email=email, password=PASSWORD)
 
+    def test_whatever_the_password(self):
+        for name, isRequired in [("shop-anyhow", False), ("shop-anyhow-confirmed", True)]:
+            self.site.add_app(name, reveal_taken_emails=True,
+                              email_confirmation_required=isRequired)
+            self.app, email = App(self.site, name), f"{name}@example.test"
+            register = lambda: self.app.email("register", email=email, password=PASSWORD)
+            # Once more, as by a client that has lost the answer.
+            register()
+            register()
+            self.app.email("confirm", token=self.site.mailed(email, "dct", 2), tokenId="any")
+            self.refused(409, "name already in use", "AccountNameInUse", register)
+            user = self.app.log_in("local-userpass", username=email, password=PASSWORD)
+            self.site.dossier("user", "block", user.id, "--app", name)
+            self.app = App(self.site, name)
+            self.refused(409, "name already in use", "AccountNameInUse", register)
+
+    def test_a_blocked_user_hears_what_everybody_hears(self):
+        email = "barred-again@example.test"
+        self.app.email("register", email=email, password=PASSWORD)
+        other = App(self.site, self.name)
+        user = other.log_in("local-userpass", username=email, password=PASSWORD)
+        self.site.dossier("user", "block", user.id, "--app", self.name)
+        # A 401 would be repeated for ever by who is logged in.
+        self.anonymous()
+        for password in [PASSWORD, "another password"]:
+            self.app.email("register", email=email, password=password)
+        self.refused(401, "unauthorized", "InvalidPassword", other.log_in, "local-userpass",
+                     username=email, password=PASSWORD)
+
     def test_others_are_not_told(self):
         for name, settings in [("shop-quiet", {}), ("shop-waits", {
                 "reveal_taken_emails": True, "email_confirmation_required": True})]:
@@ -96,6 +125,13 @@ class Keys(Recording):
         self.assertAnswer(answer, 404, {
             "error": "authentication provider not found: 'api-key'",
             "error_code": "AuthProviderNotFound"})
+
+    def test_a_link_that_is_there_is_no_failed_guess(self):
+        user, email = self.anonymous(), "again@example.test"
+        self.app.email("register", email=email, password=PASSWORD)
+        # More often than a password may be guessed at.
+        for _ in range(12):
+            user.link("local-userpass", username=email, password=PASSWORD)
 
     def test_links_that_are_refused(self):
         user = self.anonymous()

@@ -1,55 +1,13 @@
 """What is under way when a password is reset does not outlive the reset."""
 
-import subprocess
-import threading
 import unittest
 
-from cases import Case
-from machine import TOOLS, wait_until
+from cases import Held, Waiting
 
 OLD, NEW, THEIRS = "correct horse", "battery staple", "a thiefs own words"
 
 
-class Held:
-    """A row of the database that is locked until `release`."""
-
-    def __init__(self, site, query):
-        self.psql = subprocess.Popen(
-            [TOOLS / "psql", "-h", site.folder, "-U", "owner", "-d", "dossier", "-Atq"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        print(f"begin; {query} for update; select 'held';", file=self.psql.stdin, flush=True)
-        while self.psql.stdout.readline() != "held\n":
-            pass
-
-    def release(self):
-        # The end of the session is that of the lock.
-        self.psql.communicate()
-
-
-class Overtaken(Case):
-    def started(self, request):
-        """Begins a request; what waits for its answer."""
-        answers = []
-        thread = threading.Thread(target=lambda: answers.append(request()))
-        thread.start()
-
-        def answer():
-            thread.join()
-            return answers[0]
-
-        return answer
-
-    def wait_for(self, count):
-        waiting = "select count(*) from pg_stat_activity where wait_event_type = 'Lock'"
-        wait_until(lambda: int(self.site.sql(waiting)) >= count, what=f"{count} that wait")
-
-    def attempt(self, try_once):
-        """Tries until nothing has waited for longer than the database lets a statement run."""
-        for index in range(20):
-            if try_once(f"{self._testMethodName.replace('_', '-')[-40:]}-{index}@example.com"):
-                return
-        self.fail("every try took too long")
-
+class Overtaken(Waiting):
     def reset_token(self, email):
         self.expect(self.post("/v1/password/reset-request", {"email": email}), 202)
         return self.site.mailed(email, "dpr")

@@ -22,24 +22,27 @@ extension Users {
     if row.documents.contains(where: { $0.class == .appMetadata }) {
       try administrator.require(Scopes.updateAppMetadata)
     }
-    if let password = new.password, let email = row.email {
-      let store = administrator.store
-      let address = try await EmailAddress(email, store)
+    let store = administrator.store
+    var address: EmailAddress?
+    if let email = row.email { address = try await EmailAddress(email, store) }
+    if let password = new.password, let address {
       let salt = store.keys.master.passwordSalt(app.id, address.key)
       row.password = .hash(try await store.passwords.hash(password, salt))
     }
     let user: UserID
     do throws(Failure) {
       user = try await administrator.transaction {
-        [row] transaction async throws(DatabaseError) in
-        try await write(row, to: app.id, administrator, in: transaction)
+        [row, address] transaction async throws(DatabaseError) in
+        // Whoever claims the address at once is there when it is examined, or finds this user.
+        try await address?.lock(in: app.id, store, transaction)
+        return try await write(row, to: app.id, administrator, in: transaction)
       }.get()
     } catch .documentTooLarge {
       throw .documentTooLarge(limit: row.fullestDocument?.limit ?? 0)
     }
     return try await Profiles.read(
       of: administrator.caller(on: user, of: app.id),
-      in: administrator.store
+      in: store
     )
   }
 

@@ -13,9 +13,17 @@ package enum APIKeys {
 
   /// Makes a key, with a name of 1 to 100 characters for the user to tell its keys apart.
   ///
-  /// - Throws: `.invalid`, `.wayInClosed`, `.tooManyAPIKeys`, `.unauthenticated`, `.unavailable`.
+  /// - Parameters:
+  ///   - name: of the key.
+  ///   - isSingle: whether no other key of the user may have the name.
+  ///   - caller: whose key it is.
+  ///   - context: of the request.
+  /// - Returns: the key.
+  /// - Throws: `.invalid`, `.identityExists` when another has the name, `.wayInClosed`,
+  ///   `.tooManyAPIKeys`, `.unauthenticated`, `.unavailable`.
   @EventLoop package static func make(
     _ name: String,
+    isSingle: Bool = false,
     for caller: Caller,
     _ context: Context
   ) async throws(Failure) -> Made {
@@ -26,8 +34,12 @@ package enum APIKeys {
     let limit = context.app.settings.apiKeysPerUser
     let master = context.store.keys.master
     let outcome = try await context.store.transaction { transaction async throws(DatabaseError) in
-      // Keys made at once are counted one after the other.
-      guard try await Identities.lock(caller, in: transaction) else { return Bool?.none }
+      // Keys made at once are counted, and named, one after the other.
+      guard try await Identities.lock(caller, in: transaction) else { return Making.sessionEnded }
+      if isSingle {
+        let others = try await transaction.run(APIKeyQueries.named, caller.user, name)
+        guard others.isEmpty else { return .nameTaken }
+      }
       let made = try await transaction.run(
         APIKeyQueries.make,
         caller.user,
@@ -37,14 +49,19 @@ package enum APIKeys {
         key.hash(master),
         limit
       )
-      guard !made.isEmpty else { return false }
+      guard !made.isEmpty else { return .full }
       try await WayInChange.linked("api-key").record(by: caller, in: transaction, context)
-      return true
+      return .made
     }
-    guard let isMade = outcome else { throw caller.gone }
-    guard isMade else { throw .tooManyAPIKeys(limit: limit) }
-    return Made(id: id, key: key.text(master))
+    switch outcome {
+    case .made: return Made(id: id, key: key.text(master))
+    case .nameTaken: throw .identityExists
+    case .full: throw .tooManyAPIKeys(limit: limit)
+    case .sessionEnded: throw caller.gone
+    }
   }
+
+  private enum Making { case made, nameTaken, full, sessionEnded }
 
   /// The caller's keys without their secrets.
   ///
@@ -214,6 +231,14 @@ package enum APIKeyQueries {
     """
   )
 
+  /// Those of a name, compared by bytes.
+  static let named = Statement<String, UserID, String>(
+    "api_keys.named",
+    """
+    select key_id from api_keys where user_id = $1 and name collate "C" = $2
+    """
+  )
+
   static let list = Statement<Found<APIKeyInfo>, UserID, Authority>(
     "api_keys.list",
     """
@@ -265,6 +290,6 @@ package enum APIKeyQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    make, list, opener, setDisabled, use, removeAll,
+    make, named, list, opener, setDisabled, use, removeAll,
   ]
 }

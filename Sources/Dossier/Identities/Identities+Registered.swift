@@ -22,7 +22,11 @@ extension Identities {
     guard let found = match.found, !found.isBlocked else {
       throw try await Users.refused(match.found?.user ?? match.holder, context)
     }
-    if found.user == caller.user { return }
+    if found.user == caller.user {
+      return try await context.store.transaction { transaction async throws(DatabaseError) in
+        try await match.guarding.succeed(in: transaction)
+      }
+    }
     if context.app.settings.requiresEmailConfirmation, !found.isConfirmed {
       throw .emailUnconfirmed
     }
@@ -37,7 +41,13 @@ extension Identities {
       let live = try await transaction.run(CallerQueries.live, caller.user, caller.authority)
       guard !live.isEmpty else { return TakeOver.sessionEnded }
       let gone = try await transaction.run(BeginningQueries.takeOver, found.user, context.app.id)
-      guard !gone.isEmpty else { return .taken }
+      guard !gone.isEmpty else {
+        // Another link of the same at the same moment may have made it the caller's.
+        let now = try await match.anew(context, in: transaction)
+        guard now.found?.user == caller.user else { return .taken }
+        try await match.guarding.succeed(in: transaction)
+        return .isCallers
+      }
       _ = try await transaction.run(BeginningQueries.forget, found.user)
       try await endUnproved(of: caller, in: transaction, context)
       _ = try await transaction.run(
@@ -70,10 +80,11 @@ extension Identities {
     case .done:
       // What was mailed before was for the user that is gone.
       if !found.isConfirmed { Emails.mail(.confirm, to: address, claimedBy: caller.user, context) }
+    case .isCallers: return
     case .sessionEnded: throw caller.gone
     case .taken: throw .identityTaken
     }
   }
 
-  private enum TakeOver { case done, sessionEnded, taken }
+  private enum TakeOver { case done, isCallers, sessionEnded, taken }
 }

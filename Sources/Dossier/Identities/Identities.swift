@@ -47,6 +47,7 @@ import Postgres
     )
     let limit = ClaimLimit(address.key, context)
     let outcome = try await context.store.transaction { transaction async throws(DatabaseError) in
+      try await address.lock(in: context, transaction)
       guard try await lock(caller, in: transaction) else { return LinkOutcome.sessionEnded }
       guard try await limit.makeRoom(in: transaction) else { return .crowded }
       try await endUnproved(of: caller, in: transaction, context)
@@ -95,15 +96,16 @@ import Postgres
       shownBy: caller.user,
       context
     )
-    let holder = try await context.store.read(
-      IdentitiesQueries.holder,
-      context.app.id,
-      external.provider,
-      external.subject
-    )
-    if holder.first?.user == caller.user { return }
     let isLinked = try await context.store.transaction { transaction async throws(DatabaseError) in
       guard try await lock(caller, in: transaction) else { return false }
+      let holder = try await transaction.run(
+        IdentitiesQueries.holder,
+        context.app.id,
+        external.provider,
+        external.subject
+      )
+      // Of two links at once the second finds what the first has written.
+      if holder.first?.user == caller.user { return true }
       try await endUnproved(of: caller, in: transaction, context)
       let linked = try await transaction.run(
         IdentitiesQueries.linkSubject,

@@ -26,7 +26,8 @@ import Postgres
   var allowances: Allowances?
   /// What the one too many is told.
   var refusal: Failure?
-  /// How it is proved anew when another login has just made the user; nil where none can have.
+  /// How it is proved anew when another call has just made the user, or taken it over; nil where none
+  /// can have.
   var again: (@EventLoop () async throws(Failure) -> Proof?)?
   /// Comes when the session is there.
   var aftermath: (@EventLoop () -> Void)?
@@ -91,7 +92,22 @@ extension Sessions {
     as style: SessionStyle = .native,
     _ context: Context
   ) async throws(Failure) -> Grant {
-    try await open(for: proof, on: proof.device, as: style, context)
+    var proof = proof
+    var hasFailed = false
+    while true {
+      do throws(Failure) {
+        return try await open(for: proof, on: proof.device, as: style, context)
+      } catch .identityTaken where proof.again != nil {
+        // It came twice at once, and the other was first.
+      } catch .wrongCredentials where proof.again != nil && !hasFailed {
+        // What was shown may be another user's by now; once, as it may also be nobody's.
+        hasFailed = true
+      }
+      guard let other = try await proof.again?() else {
+        throw .unavailable(retryAfter: .seconds(1))
+      }
+      proof = other
+    }
   }
 
   @EventLoop private static func open(
@@ -116,12 +132,6 @@ extension Sessions {
     } catch .deviceUnknown where device != nil {
       // It was that device a moment ago: another login has replaced its secret since.
       return try await open(for: proof, on: nil, as: style, context)
-    } catch .identityTaken where proof.again != nil {
-      // It came twice at once, and the other was first.
-      guard let other = try await proof.again?() else {
-        throw .unavailable(retryAfter: .seconds(1))
-      }
-      return try await open(for: other, as: style, context)
     } catch .tooManyAttempts where proof.allowances != nil {
       // Others who came at the same moment have taken the last; this says so, and to whom.
       try await proof.allowances?.spend()

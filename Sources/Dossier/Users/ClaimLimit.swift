@@ -5,7 +5,7 @@ package import Postgres
 struct ClaimLimit {
   private let key: String
   private let context: Context
-  /// More than people who mistype an address; those who come at once may pass it by a few.
+  /// More than people who mistype an address.
   private static let most = 64
 
   /// - Parameters:
@@ -16,7 +16,7 @@ struct ClaimLimit {
     self.context = context
   }
 
-  /// Whether one more may claim the address.
+  /// Whether one more may claim the address, in a transaction that has locked it.
   ///
   /// Where there are too many, one that nobody has ever used makes room: who registered more than a
   /// day ago, has not come back and has left nothing. Nothing that was used is taken from anybody.

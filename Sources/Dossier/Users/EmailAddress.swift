@@ -39,6 +39,28 @@ struct EmailAddress {
     context.store.keys.master.passwordSalt(context.app.id, key)
   }
 
+  /// Has those who come to claim the address at once follow one another: from here on the transaction
+  /// sees all who do.
+  ///
+  /// There need be nothing of the address to lock: it takes a row of `attempts`, which counts none.
+  /// It comes first of all that a transaction locks.
+  @EventLoop func lock(
+    in context: Context,
+    _ transaction: Transaction
+  ) async throws(DatabaseError) {
+    try await lock(in: context.app.id, context.store, transaction)
+  }
+
+  /// As the other, where there is no request of a user.
+  @EventLoop func lock(
+    in app: AppID,
+    _ store: Store,
+    _ transaction: Transaction
+  ) async throws(DatabaseError) {
+    let subject = Allowance.subject("claims", [key], store.keys.master)
+    _ = try await transaction.run(EmailAddressQueries.lock, app, BinaryBytes(subject))
+  }
+
   /// Counts a mail to this address.
   ///
   /// - Throws: `.tooManyAttempts`, `.unavailable`.
@@ -84,5 +106,13 @@ struct EmailAddress {
 package enum EmailAddressQueries {
   static let key = Statement<String, String>("email_addresses.key", "select email_key($1)")
 
-  package static let all: [any PreparedStatement] = [key]
+  static let lock = Statement<NoRow, AppID, BinaryBytes>(
+    "email_addresses.lock",
+    """
+    insert into attempts (app_id, subject, clear_at) values ($1, $2, now())
+    on conflict (app_id, subject) do update set clear_at = excluded.clear_at
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [key, lock]
 }

@@ -8,98 +8,6 @@ import Postgres
 /// with a password of its own. Nothing that is answered here tells one from another, or whether
 /// there is any: what differs is mailed to the address, and the time is that of one hash.
 extension Users {
-  /// Proves whose address and password they are; without such a user makes one, and mails the
-  /// address what confirms it, or that there is an account already.
-  ///
-  /// It is a guess at the passwords that come with the address, and counted as one.
-  /// - Returns: nil where addresses must be confirmed first: then all is done.
-  /// - Throws: `.invalid`, `.emailTaken` in an app that reveals it, `.wrongCredentials` for a blocked
-  ///   user, `.tooManyAttempts` also when the address has all the claims it may, `.wayInClosed`,
-  ///   `.deviceUnknown`, `.deviceFull`, `.overloaded`, `.unavailable`.
-  @EventLoop package static func register(
-    _ credentials: Credentials,
-    _ context: Context
-  ) async throws(Failure) -> Proof? {
-    try await register(credentials, isLogin: true, context)
-  }
-
-  /// Registers without a login: until there is one, whoever shows the password may link the address
-  /// to another user.
-  ///
-  /// Where the app reveals who has an account and lets users in before they confirm, an address that
-  /// anybody logs in by is taken: who registers again is told so, and gets no second account.
-  /// - Throws: as `register`.
-  @EventLoop package static func registerOnly(
-    _ credentials: Credentials,
-    _ context: Context
-  ) async throws(Failure) {
-    guard let proof = try await register(credentials, isLogin: false, context) else { return }
-    if let make = proof.preparation, try await !context.store.transaction(make) {
-      throw proof.refusal ?? .overloaded(retryAfter: .seconds(1))
-    }
-    proof.aftermath?()
-  }
-
-  @EventLoop private static func register(
-    _ credentials: Credentials,
-    isLogin: Bool,
-    _ context: Context
-  ) async throws(Failure) -> Proof? {
-    try context.requireOpen(.password)
-    try credentials.checkForRegistration(context.app)
-    let address = try await EmailAddress(credentials.email, context)
-    try await address.limitMail(context)
-    let match = try await match(credentials.password, address, context)
-    let isRequired = context.app.settings.requiresEmailConfirmation
-    if let found = match.found {
-      try await requireUnblocked(found, context)
-      if isRequired {
-        Emails.mail(.confirm, to: address, claimedBy: found.user, context)
-        return nil
-      }
-      let proof = try await proof(of: found, match, context)
-      if !found.isConfirmed {
-        proof.aftermath = { Emails.mail(.confirm, to: address, claimedBy: found.user, context) }
-      }
-      return proof
-    }
-    // A registration is a guess, too. It is recorded also where nobody has the address: the time that
-    // a commit takes would tell.
-    try await recordFailure(of: match.holder, context)
-    if context.app.settings.revealsTakenEmails {
-      if match.holder != nil { throw .emailTaken }
-      if !isLogin, !isRequired, try await ClaimLimit(address.key, context).isInUse() {
-        throw .emailTaken
-      }
-    }
-    let user = UserID()
-    let proof = Proof(of: user, by: "password", on: try await Devices.admit(user, context))
-    let limit = ClaimLimit(address.key, context)
-    let make: Proof.Preparation = { (transaction) async throws(DatabaseError) in
-      guard try await limit.makeRoom(in: transaction) else { return false }
-      _ = try await transaction.run(
-        UsersQueries.createWithPassword,
-        user,
-        context.app.id,
-        IdentityID(),
-        address.stored(credentials.email),
-        address.key,
-        match.hash
-      )
-      if !isLogin { _ = try await transaction.run(BeginningQueries.register, user) }
-      return true
-    }
-    if isRequired {
-      guard try await context.store.transaction(make) else { throw limit.failure }
-      Emails.mail(.confirm, to: address, claimedBy: user, context)
-      return nil
-    }
-    proof.preparation = make
-    proof.refusal = limit.failure
-    proof.aftermath = { Emails.mail(.confirm, to: address, claimedBy: user, context) }
-    return proof
-  }
-
   /// Proves who somebody is by email address and password.
   ///
   /// Of several who have the password, it is the one who has proved the address, else the one who
@@ -121,7 +29,7 @@ extension Users {
   }
 
   /// Of who has shown its password and is not blocked.
-  @EventLoop private static func proof(
+  @EventLoop static func proof(
     of found: StoredPassword,
     _ match: Match,
     _ context: Context
@@ -141,6 +49,13 @@ extension Users {
         try await success()
       }
     }
+    // Since it was found, its address and password may have been linked to another user.
+    proof.again = { () async throws(Failure) in
+      let now = try await match.anew(context)
+      guard let found = now.found else { throw .wrongCredentials }
+      try await requireUnblocked(found, context)
+      return try await self.proof(of: found, now, context)
+    }
     return proof
   }
 
@@ -159,7 +74,7 @@ extension Users {
     return .wrongCredentials
   }
 
-  @EventLoop private static func recordFailure(
+  @EventLoop static func recordFailure(
     of user: UserID?,
     _ context: Context
   ) async throws(Failure) {
@@ -169,20 +84,6 @@ extension Users {
       by: "anyone",
       detail: ["provider": "password"]
     ).record(context)
-  }
-
-  struct Match {
-    /// Whose password it is.
-    let found: StoredPassword?
-    /// Takes the place of the stored hash, which was made otherwise.
-    let renewed: String?
-    /// The hash of the password, for a new user.
-    let hash: String
-    /// Who has proved the address, and whose failure it is when it is nobody's password: who only
-    /// claims it would see from its trail that nobody came before, and from where others come.
-    let holder: UserID?
-    /// What counted the attempt.
-    let guarding: FailureGuard
   }
 
   /// Finds whose password it is, of all who come with the address; counts the attempt first.
@@ -198,7 +99,7 @@ extension Users {
     )
     // A device is familiar by who has proved the address alone: a claim can be made by anybody, on
     // any device, and would tell whether there are others.
-    let holder = candidates.first.flatMap { $0.isConfirmed ? $0.user : nil }
+    let holder = Match.holder(among: candidates)
     let guarding = FailureGuard(
       .login,
       on: address.key,
@@ -216,6 +117,7 @@ extension Users {
       renewed: match.isOutdated ? match.hash : nil,
       hash: match.hash,
       holder: holder,
+      address: address,
       guarding: guarding
     )
   }

@@ -75,7 +75,7 @@ package enum UsersQueries {
   )
 
   /// The one who has proved the address, then those who claim it, the first to do so first: at most
-  /// twice as many as may, since those who come at once may be more, and imports know no limit.
+  /// twice as many as may, since imports know no limit.
   static let passwords = Statement<StoredPassword, AppID, String>(
     "users.passwords",
     """

@@ -1,0 +1,57 @@
+import EventLoop
+import JSON
+import Postgres
+
+extension Users {
+  /// Whose password it is that somebody has typed, as the database had it at that moment.
+  struct Match {
+    /// Whose password it is.
+    let found: StoredPassword?
+    /// Takes the place of the stored hash, which was made otherwise.
+    let renewed: String?
+    /// The hash of the password, for a new user.
+    let hash: String
+    /// Who has proved the address, and whose failure it is when it is nobody's password: who only
+    /// claims it would see from its trail that nobody came before, and from where others come.
+    let holder: UserID?
+    let address: EmailAddress
+    /// What counted the attempt.
+    let guarding: FailureGuard
+
+    static func holder(among candidates: [StoredPassword]) -> UserID? {
+      candidates.first.flatMap { $0.isConfirmed ? $0.user : nil }
+    }
+
+    /// The same password among those who come with the address by now.
+    ///
+    /// Nothing is hashed for it, and no attempt counted: whoever has come since with this password, or
+    /// has it from who had it, has one of the two hashes that are known.
+    func anew(_ context: Context) async throws(Failure) -> Match {
+      // On the exclusive lane: this must see what another call has just written.
+      anew(
+        among: try await context.store.write(UsersQueries.passwords, context.app.id, address.key)
+      )
+    }
+
+    /// As the other, for a transaction that has locked the address.
+    func anew(_ context: Context, in transaction: Transaction) async throws(DatabaseError) -> Match
+    {
+      anew(among: try await transaction.run(UsersQueries.passwords, context.app.id, address.key))
+    }
+
+    private func anew(among candidates: [StoredPassword]) -> Match {
+      let known = [hash, found?.hash].compactMap(\.self)
+      let found = candidates.first { candidate in
+        known.contains { $0.hasSameBytes(as: candidate.hash) }
+      }
+      return Match(
+        found: found,
+        renewed: found.flatMap { $0.hash.hasSameBytes(as: hash) ? nil : hash },
+        hash: hash,
+        holder: Self.holder(among: candidates),
+        address: address,
+        guarding: guarding
+      )
+    }
+  }
+}

@@ -1,0 +1,212 @@
+"""What is asked several times at once is done once: by a client that repeats, or by two taps."""
+
+import re
+import unittest
+
+from app_services import PREFIX, App
+from cases import Held, Waiting, in_parallel
+from issuers import claims, secret_token
+
+MINE, THEIRS = "my own password", "another password"
+SECRET = b"a secret of thirty-two bytes or more"
+APP = "shop-at-once"
+SERVICES = f"{PREFIX}/app/{APP}/auth/providers"
+
+
+class AtOnce(Waiting):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        generous = {"failures_per_address": 10**6, "failures_per_identifier": 100}
+        cls.site.set_app(**generous)
+        cls.site.add_app(APP, **generous)
+        cls.site.add_app("confirming", email_confirmation_required=True, **generous)
+        secret = cls.site.folder / "secret"
+        secret.write_bytes(SECRET)
+        cls.site.dossier("issuer", "add", "web", "--app", "default", "--issuer",
+                         "https://issuer.example.com", "--audience", "app", "--secret-file", secret)
+        cls.key = cls.site.client("--app", "default", "--scope", "create:users", "--scope",
+                                  "read:users")["key"]
+
+    def users(self, email):
+        return int(self.site.sql(f"select count(*) from users where email = '{email}'"))
+
+    def both(self, locked, *requests):
+        """Answers to requests that have all got as far as what is locked; None after a time-out."""
+        with locked:
+            answers = [self.started(request) for request in requests]
+            self.wait_for(len(requests))
+        answers = [answer() for answer in answers]
+        return None if 503 in {answer.status for answer in answers} else answers
+
+    def row(self, query):
+        return Held(self.site, query)
+
+    # Registrations
+
+    def test_equal_registrations_make_one_user(self):
+        email = "equal@example.com"
+        answers = in_parallel(6, lambda _: self.register(email, MINE))
+        self.assertEqual([answer.status for answer in answers], [201] * 6)
+        self.assertEqual(len({answer.json["user_id"] for answer in answers}), 1)
+        self.assertEqual(self.users(email), 1)
+        # Each has a session of its own, and all of them count.
+        self.assertEqual([self.me(answer.json).status for answer in answers], [200] * 6)
+
+    def test_a_registration_that_finds_itself_overtaken(self):
+        def try_once(email):
+            # All have looked who is there, and are about to write.
+            answers = self.both(
+                self.site.locked("users in share mode"),
+                *[lambda: self.register(email, MINE)] * 2, lambda: self.register(email, THEIRS))
+            if not answers:
+                return False
+            self.assertEqual([answer.status for answer in answers], [201] * 3)
+            one, again, other = (answer.json["user_id"] for answer in answers)
+            self.assertEqual(one, again)
+            self.assertNotEqual(one, other)
+            self.assertEqual(self.users(email), 2)
+            return True
+
+        self.attempt(try_once)
+
+    def test_equal_registrations_that_are_to_be_confirmed(self):
+        email, app = "equal-confirmed@example.com", {"Dossier-App": "confirming"}
+        answers = in_parallel(6, lambda _: self.register(email, MINE, headers=app))
+        self.assertEqual([answer.status for answer in answers], [202] * 6)
+        self.assertEqual(self.users(email), 1)
+
+    def test_equal_registrations_by_app_services_can_be_confirmed(self):
+        for name in [APP, "confirming"]:
+            email, app = f"equal-at-{name}@example.com", App(self.site, name)
+            path = f"{app.path}/auth/providers/local-userpass"
+            answers = in_parallel(
+                6, lambda _: self.post(f"{path}/register", {"email": email, "password": MINE}))
+            self.assertEqual([(answer.status, answer.json) for answer in answers], [(201, {})] * 6)
+            self.assertEqual(self.users(email), 1)
+            # One of them is the newest: which mail came last does not tell.
+            self.site.mailed(email, "dct", 6)
+            tokens = re.findall(r"\bdct_[\w-]+", "\n".join(self.site.mails(email)))
+            statuses = [self.post(f"{path}/confirm", {"token": token, "tokenId": "any"}).status
+                        for token in tokens]
+            self.assertEqual(sorted(statuses), [204] + [400] * 5)
+            app.log_in("local-userpass", username=email, password=MINE)
+
+    def test_users_that_a_program_makes(self):
+        def try_once(email):
+            make = lambda: self.post(
+                "/v1/users", {"email": email, "password": MINE}, token=self.key)
+            answers = self.both(self.site.locked("users in share mode"), make, make)
+            if not answers:
+                return False
+            self.assertEqual(sorted(answer.status for answer in answers), [201, 409])
+            refused = next(answer for answer in answers if answer.status == 409)
+            self.expect(refused, 409, "user_exists")
+            self.assertEqual(self.users(email), 1)
+            return True
+
+        self.attempt(try_once)
+
+    # Links
+
+    def registered(self, email):
+        """A registration by App Services, and two anonymous users who may link it."""
+        self.expect(self.post(f"{SERVICES}/local-userpass/register",
+                              {"email": email, "password": MINE}), 201)
+        return [self.expect(self.post(f"{SERVICES}/anon-user/login", {}), 200).json
+                for _ in range(2)]
+
+    def link(self, grant, email):
+        return self.post(f"{SERVICES}/local-userpass/login?link=true",
+                         {"username": email, "password": MINE}, token=grant["access_token"])
+
+    def services_login(self, email):
+        return self.post(f"{SERVICES}/local-userpass/login", {"username": email, "password": MINE})
+
+    def test_equal_links_both_succeed(self):
+        def try_once(email):
+            user, _ = self.registered(email)
+            # Both have found the registration, and count the attempt.
+            answers = self.both(
+                self.site.locked("attempts"), *[lambda: self.link(user, email)] * 2)
+            if not answers:
+                return False
+            self.assertEqual([answer.status for answer in answers], [200] * 2)
+            login = self.expect(self.services_login(email), 200).json
+            self.assertEqual(login["user_id"], user["user_id"])
+            self.assertEqual(self.users(email), 1)
+            return True
+
+        self.attempt(try_once)
+
+    def test_of_two_users_one_links(self):
+        def try_once(email):
+            users = self.registered(email)
+            answers = self.both(
+                self.site.locked("attempts"), *[lambda user=user: self.link(user, email)
+                                                for user in users])
+            if not answers:
+                return False
+            self.assertEqual(sorted(answer.status for answer in answers), [200, 409])
+            return True
+
+        self.attempt(try_once)
+
+    def test_a_login_beside_a_link(self):
+        def try_once(email):
+            user, _ = self.registered(email)
+            with self.site.locked("devices in share mode"):
+                # It is let in as the user of the registration, which goes.
+                login = self.started(lambda: self.services_login(email))
+                self.wait_for(1)
+                self.expect(self.link(user, email), 200)
+            if login().status == 503:
+                return False
+            self.assertEqual(self.expect(login(), 200).json["user_id"], user["user_id"])
+            return True
+
+        self.attempt(try_once)
+
+    def test_equal_links_of_a_token_both_succeed(self):
+        def try_once(email):
+            user = self.site.login()
+            token = secret_token(claims(email), SECRET)
+            link = lambda: self.post("/v1/me/identities", {"provider": "jwt", "token": token},
+                                     token=user["access_token"])
+            answers = self.both(
+                self.row(f"select from users where user_id = '{user['user_id']}'"), link, link)
+            if not answers:
+                return False
+            self.assertEqual([answer.status for answer in answers], [200] * 2)
+            self.assertEqual([identity["provider"] for identity in answers[1].json],
+                             ["jwt:https://issuer.example.com"])
+            return True
+
+        self.attempt(try_once)
+
+    # API keys
+
+    def test_keys_of_one_name(self):
+        def try_once(name):
+            user, _ = self.registered(name)
+            make = lambda: self.post(f"{PREFIX}/auth/api_keys", {"name": "same"},
+                                     token=user["refresh_token"])
+            answers = self.both(
+                self.row(f"select from users where user_id = '{user['user_id']}'"), make, make)
+            if not answers:
+                return False
+            self.assertEqual(sorted(answer.status for answer in answers), [201, 409])
+            refused = next(answer for answer in answers if answer.status == 409)
+            self.assertEqual(refused.json["error_code"], "APIKeyAlreadyExists")
+            # /v1 tells its keys apart by their ids.
+            user = self.site.login()
+            for _ in range(2):
+                self.expect(self.post("/v1/me/api-keys", {"name": "same"},
+                                      token=user["access_token"]), 201)
+            return True
+
+        self.attempt(try_once)
+
+
+if __name__ == "__main__":
+    unittest.main()
