@@ -131,6 +131,7 @@ import Wiring
     .optional(.text("refresh_token", .text.saying("absent where a cookie is sent"))),
     .optional(.user("user_id"))
   )
+  .like(["refresh_token": "drt_…"])
 
   /// By a cookie also for a user that is named.
   ///

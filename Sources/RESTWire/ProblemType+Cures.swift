@@ -32,8 +32,10 @@ extension ProblemType {
       "detail says why. Compare the app's issuers (dossier issuer list) with iss, aud and exp of the token."
     case .deviceUnknown:
       "Send in Dossier-Device the device_secret of the last login. If its answer was lost, log in "
-        + "without one: as a new device."
-    case .wrongCredentials: "Ask for the password again, or offer to reset it."
+        + "without one: as a new device. With the device in a cookie, serve page and server from one "
+        + "site, or have the operator set the app's device_cookie_same_site to none."
+    case .wrongCredentials:
+      "Ask for the password or the key again; a password can be reset by mail."
     case .codeInvalid:
       "Have the user type the code anew; after 5 tries or 10 minutes, or when it was used, ask for "
         + "another by POST /v1/login/code/request."
@@ -57,7 +59,8 @@ extension ProblemType {
     case .originForbidden:
       "dossier app set APP allowed_origins=ORIGIN, as the browser writes it in the field Origin."
     case .routeNotFound: "Compare method and path with the reference; there is no slash at the end."
-    case .notFound: "What the path names was deleted, never was, or belongs to somebody else."
+    case .notFound:
+      "What the path or the body names was deleted, never was, or belongs to somebody else."
     case .appNotFound:
       "Name an app in Dossier-App, or ask by a host name of one: dossier app list shows them."
     case .methodNotAllowed: "Use one of the methods that the field Allow lists."

@@ -107,7 +107,7 @@ enum ProblemType: String, CaseIterable, Sendable {
       (.unprocessable, "The Idempotency-Key was used before, for another request.")
     case .idempotencyKeyBusy:
       (.conflict, "The first request with this Idempotency-Key has not been answered yet.")
-    case .mailTokenInvalid: (.badRequest, "The token from the mail is not valid, or no longer.")
+    case .mailTokenInvalid: (.badRequest, "The token from the mail is wrong, used or expired.")
     case .jsonEmpty: (.badRequest, "The body is empty.")
     case .jsonSyntax: (.badRequest, "The body is not JSON.")
     case .jsonTrailing: (.badRequest, "The body goes on after its JSON value.")
@@ -120,12 +120,14 @@ enum ProblemType: String, CaseIterable, Sendable {
     case .jsonNumber: (.badRequest, "A number is too long or too large.")
     case .requestMalformed: (.badRequest, "The request is malformed.")
     case .clientUnknown:
-      (.unauthorized, "The key of a client is missing, or is not one that this route accepts.")
+      (.unauthorized, "The key of a program is missing, or is not accepted here.")
     case .externalTokenInvalid: (.unauthorized, "The app does not accept this token.")
     case .deviceUnknown: (.unauthorized, "The secret of the device is missing or not valid.")
-    case .wrongCredentials: (.unauthorized, "The email address or the password is wrong.")
-    case .codeInvalid: (.unauthorized, "The code is wrong, or no longer valid.")
-    case .refreshTokenInvalid: (.unauthorized, "The refresh token is not valid, or no longer.")
+    case .wrongCredentials:
+      (.unauthorized, "The email address, the password or the key is wrong.")
+    case .codeInvalid: (.unauthorized, "The code is wrong, used or expired.")
+    case .refreshTokenInvalid:
+      (.unauthorized, "The session cannot be refreshed: the user has to log in again.")
     case .claimantUnproved:
       (
         .unauthorized,
@@ -146,14 +148,14 @@ enum ProblemType: String, CaseIterable, Sendable {
     case .originForbidden:
       (.forbidden, "Pages of this origin may not use the cookie of the device.")
     case .routeNotFound: (.notFound, "There is no route with this path.")
-    case .notFound: (.notFound, "What the path names does not exist.")
+    case .notFound: (.notFound, "What was asked for does not exist.")
     case .appNotFound: (.notFound, "There is no app of that name.")
     case .methodNotAllowed: (.methodNotAllowed, "This path does not offer this method.")
     case .appExists: (.conflict, "An app of that name exists already.")
     case .hostTaken: (.conflict, "One of the host names belongs to another app.")
     case .issuerExists: (.conflict, "The app has an issuer of that name already.")
     case .userExists: (.conflict, "Another user has the id or the email address already.")
-    case .identityTaken: (.conflict, "The identity belongs to another user.")
+    case .identityTaken: (.conflict, "Another user logs in by this identity already.")
     case .identityExists: (.conflict, "The user has an identity of this kind already.")
     case .lastIdentity: (.conflict, "This is the last way for the user to log in, and stays.")
     case .apiKeyLimit: (.conflict, "The user has as many API keys as are allowed.")
@@ -161,7 +163,8 @@ enum ProblemType: String, CaseIterable, Sendable {
     case .notLoggedIn: (.conflict, "The user is not logged in on the device.")
     case .emailTaken: (.conflict, "Another user has confirmed this email address.")
     case .noEmail: (.conflict, "The user has no email address to log in with.")
-    case .propertyMoved: (.conflict, "The property has another version than the one expected.")
+    case .propertyMoved:
+      (.conflict, "The property was changed meanwhile: it has another version than expected.")
     case .propertyLimit: (.conflict, "The user would have more properties than are allowed.")
     case .patchTestFailed: (.conflict, "A test operation of the patch failed.")
     case .indexExists: (.conflict, "The app has an index on that path already.")
@@ -169,7 +172,7 @@ enum ProblemType: String, CaseIterable, Sendable {
     case .versionMoved:
       (
         .preconditionFailed,
-        "The version that is stored does not meet the preconditions of the request."
+        "The version that is stored is not one that If-Match or If-None-Match allows."
       )
     case .bodyTooLarge: (.contentTooLarge, "The body is too large.")
     case .documentTooLarge: (.contentTooLarge, "The document would become larger than is allowed.")
@@ -189,7 +192,7 @@ enum ProblemType: String, CaseIterable, Sendable {
     case .patchNotApplicable: (.unprocessable, "The patch cannot be applied to the document.")
     case .notIndexed: (.unprocessable, "The filter has no term on an indexed path.")
     case .updateRefused: (.unprocessable, "The update cannot be carried out.")
-    case .tooManyAttempts: (.tooManyRequests, "There were too many attempts.")
+    case .tooManyAttempts: (.tooManyRequests, "There were too many attempts; the next has to wait.")
     case .tooManyRequests: (.tooManyRequests, "Too many requests come from you or your network.")
     case .headerTooLarge: (.headerTooLarge, "The header fields are too large.")
     case .internalError: (.internalError, "Something went wrong in the server.")
@@ -199,7 +202,7 @@ enum ProblemType: String, CaseIterable, Sendable {
       (.unavailable, "The keys of the issuer cannot be fetched at the moment.")
     case .searchTooSlow: (.unavailable, "The search took too long.")
     case .databaseUnavailable: (.unavailable, "The database cannot be reached at the moment.")
-    case .serverUnavailable: (.unavailable, "No worker of the server can be reached at the moment.")
+    case .serverUnavailable: (.unavailable, "The server cannot answer at the moment.")
     }
   }
 }
@@ -218,13 +221,16 @@ extension ProblemType {
         + "at POST /v1/password/reset. The token can still be used."
     case .conditionMalformed: "If-Match and If-None-Match take entity tags in quotes, or *."
     case .deviceUnknown:
-      "It is the device_secret of the last login on the device, in the field Dossier-Device."
+      "It is the device_secret of the last login on the device, in the field Dossier-Device. A device "
+        + "in a cookie is known to pages alone that the app's setting device_cookie_same_site lets "
+        + "have it: localhost and 127.0.0.1 are two sites."
     case .originForbidden: "The operator can add the origin to the app's setting allowed_origins."
     case .notIndexed:
       "One of the terms that are joined by and must be on an indexed path, in each branch of an or. "
         + "Terms with != or under not do not count."
     case .pictureType:
       "JPEG, PNG, WebP, HEIF, AVIF and GIF are accepted; the bytes of the file decide."
+    case .routeNotFound: "GET /reference shows the routes."
     case .searchTooSlow: "Add a term on an indexed path that few users match."
     case .switchingForbidden: "The app's setting switching is reauthenticate."
     case .internalError: "The operator finds the cause in the log by the id of this request."

@@ -23,7 +23,7 @@ import Testing
     #expect(sight.format == "JPEG" && sight.mode == "RGB" && sight.size == "64x48")
   }
 
-  @Test(arguments: ["alpha.png", "alpha.webp", "alpha.heic"])
+  @Test(arguments: ["alpha.png", "alpha.webp", "alpha.heic", "alpha.avif"])
   func `what shows through becomes a PNG that does`(_ name: String) async throws {
     let picture = try await upload(name).get()
     let sight = try await Studio.shared.value.look(at: picture)

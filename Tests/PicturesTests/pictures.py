@@ -142,6 +142,7 @@ def make(folder, heif):
     subprocess.run([heif, "-q", "90", "alpha.png", "-o", "alpha.heic"], check=True, capture_output=True)
     subprocess.run([heif, "-A", "small.png", "-o", "small.avif"], check=True, capture_output=True)
     subprocess.run([heif, "-A", "private.jpg", "-o", "private.avif"], check=True, capture_output=True)
+    subprocess.run([heif, "-A", "-q", "90", "alpha.png", "-o", "alpha.avif"], check=True, capture_output=True)
 
 
 def nearest(pixel):

@@ -31,6 +31,9 @@ export class Session {
 
   /** @param {string} url @param {{ app?: string, device?: "secret" | "cookie" }} [options] */
   constructor(url, options) {
+    if (!/^https?:\/\/[^/]/.test(url)) {
+      throw refusal("invalid", `An address of a server begins with https:// or http://, not: ${url}`);
+    }
     this.url = url.replace(/\/+$/, "");
     this.#app = options?.app;
     this.#isCookie = options?.device === "cookie";
@@ -48,7 +51,7 @@ export class Session {
   /** @param {string} method @param {string} path @param {RequestOptions} [options] */
   async request(method, path, options) {
     const user = this.user;
-    if (!user) throw new DossierError(NOBODY);
+    if (!user) throw nobody();
     const access = await this.access(user);
     try {
       return await this.send(method, path, { ...options, access });
@@ -80,15 +83,23 @@ export class Session {
 
   /** @param {string} path @param {object} body @returns {Promise<any>} */
   login(path, body) {
-    const ask = () => this.send("POST", path, { body, device: true });
     return this.#alone(async () => {
-      const answer = await ask().catch((error) => {
-        // The answer of an earlier login was lost, and with it the secret: this is a new device.
-        if (error.code !== "device_unknown" || !this.#state.secret) throw error;
-        this.#state = { ...this.#state, secret: undefined };
-        return ask();
-      });
+      const answer = await this.sendKnown(path, body);
       return answer.body && this.#keep(answer.body, true);
+    });
+  }
+
+  /**
+   * Sends what anybody may, as the device that this browser is known by.
+   * @param {string} path @param {object} body
+   */
+  sendKnown(path, body) {
+    const ask = () => this.send("POST", path, { body, device: true });
+    return ask().catch((error) => {
+      // The answer of an earlier login was lost, and with it the secret: this is a new device.
+      if (error.code !== "device_unknown" || !this.#state.secret) throw error;
+      this.#state = { ...this.#state, secret: undefined };
+      return ask();
     });
   }
 
@@ -98,7 +109,7 @@ export class Session {
    */
   async renew(path, body) {
     const user = this.user;
-    if (!user) throw new DossierError(NOBODY);
+    if (!user) throw nobody();
     await this.access(user);
     await this.#alone(async () => {
       const { access } = this.#state.tokens[user] ?? {};
@@ -121,9 +132,10 @@ export class Session {
     return user;
   }
 
-  /** @param {string} user @param {string} [next] of this page, if it was its user who left */
-  drop(user, next = "") {
+  /** @param {string} user @param {DeviceUser[]} [left] one of whom this page goes on with, if it was its user */
+  drop(user, left = []) {
     const isHere = this.user === user;
+    const next = left.find(({ state }) => state === "active")?.user_id ?? "";
     const { [user]: _, ...tokens } = this.#state.tokens;
     const active = this.#state.active === user ? next : this.#state.active;
     this.#state = { ...this.#state, active, tokens };
@@ -138,12 +150,14 @@ export class Session {
     );
   }
 
-  /** @param {string} method @param {string} path @param {string | null} user */
-  leave(method, path, user) {
+  /** @param {string} method @param {string | null} user @param {string} [tail] of the path */
+  async leave(method, user, tail = "") {
+    if (!user) throw nobody();
+    const path = `/v1/device/users/${part(user)}${tail}`;
     return this.#alone(async () => {
       /** @type {DeviceUser[]} */
       const users = (await this.send(method, path, { device: true })).body.users;
-      if (user) this.drop(user, users.find(({ state }) => state === "active")?.user_id);
+      this.drop(user, users);
       return users;
     });
   }
@@ -180,13 +194,15 @@ export class Session {
    * @returns {Promise<Answer>}
    */
   async send(method, path, { body, type = "application/json", version, access, device }) {
+    // What follows the address unparted would be a part of it, and have the token sent elsewhere.
+    if (!path.startsWith("/")) throw refusal("invalid", `A path begins with a slash: ${path}`);
     const isFile = body instanceof Blob;
     const headers = new Headers();
     const shown = this.#isCookie ? "cookie" : this.#state.secret;
     if (this.#app) headers.set("Dossier-App", this.#app);
     if (access) headers.set("Authorization", `Bearer ${access}`);
     if (device && shown) headers.set("Dossier-Device", shown);
-    if (body !== undefined) headers.set("Content-Type", isFile ? body.type : type);
+    if (body !== undefined) headers.set("Content-Type", isFile ? body.type || UNKNOWN : type);
     if (version === 0) headers.set("If-None-Match", "*");
     else if (version !== undefined) headers.set("If-Match", `"${version}"`);
     const response = await fetch(this.url + path, {
@@ -195,7 +211,7 @@ export class Session {
       body: body === undefined || isFile ? body : JSON.stringify(body),
       credentials: this.#isCookie && device ? "include" : "omit",
     }).catch((cause) => {
-      throw new DossierError(problem(0, "unreachable", "There was no answer."), { cause });
+      throw refusal("unreachable", UNREACHABLE, cause);
     });
     const answer = await response.json().catch(() => null);
     if (!response.ok) {
@@ -220,9 +236,34 @@ function isFresh(tokens) {
   return tokens !== undefined && tokens.expires > Date.now() + 10_000;
 }
 
+/**
+ * An id or a key as a part of a path. Browsers take . and .. for steps to other paths, however they
+ * are written.
+ * @param {string} text
+ */
+export function part(text) {
+  if (!/^\.{0,2}$/.test(text)) return encodeURIComponent(text);
+  throw refusal("invalid", `No path leads to what is called "${text}".`);
+}
+
 /** @param {number} status @param {string} code @param {string} title @returns {Problem} */
 function problem(status, code, title) {
   return { type: "about:blank", title, status, code };
 }
 
-const NOBODY = problem(0, "not_logged_in", "Nobody is logged in here.");
+/**
+ * What no server has answered.
+ * @param {string} code @param {string} title @param {unknown} [cause]
+ */
+function refusal(code, title, cause) {
+  return new DossierError(problem(0, code, title), { cause });
+}
+
+const nobody = () => refusal("not_logged_in", "Nobody is logged in here.");
+
+// A browser does not tell a script which of the two it was.
+const UNREACHABLE = "There was no answer: the server cannot be reached, or the app does not let in "
+  + `pages of ${location.origin} (dossier app set APP allowed_origins=${location.origin}).`;
+
+// Some systems know no type of HEIF; the server looks at the bytes.
+const UNKNOWN = "application/octet-stream";

@@ -1,12 +1,17 @@
 /**
  * The client of Dossier for web pages: logs users in, keeps their tokens fresh, and reads and writes
- * what belongs to them. Whatever goes wrong is a DossierError.
+ * what belongs to them. Whatever goes wrong is a DossierError. When the session of this page's user
+ * has ended (a logout elsewhere, a new password, time), its status is 401 and `user` null from then
+ * on: show the login.
  */
 
 /** What went wrong. */
 export class DossierError extends Error {
   constructor(problem: Problem, more?: { retryAfter?: number; cause?: unknown });
-  /** Stable, as the reference lists them; "unreachable" when there was no answer. */
+  /**
+   * Stable, as the reference lists them. Without an answer of the server: "unreachable",
+   * "not_logged_in", or "invalid" for what cannot be asked.
+   */
   code: string;
   /** Of HTTP; 0 when there was no answer. */
   status: number;
@@ -52,8 +57,9 @@ export class Dossier {
   /**
    * Confirms an address by the token of a mail. Without a password the user is that of this page, which
    * has logged in by its password; or, where nobody is logged in, one who was in this browser before
-   * and is logged in by that. With one, a page of an anonymous user has to log in afterwards. Answers
-   * the user of this page then.
+   * and is logged in by that. Else the error "claimant_unproved" says that the password is wanted. With
+   * it, sessions that began anonymously end. Answers the user of this page then, null for nobody, who
+   * has to log in.
    */
   confirm(token: string, password?: string): Promise<string | null>;
   /** Has a mail sent with a token that resets the password. */
@@ -92,19 +98,22 @@ export class Dossier {
   profile(): Promise<Profile>;
   /** Null removes a member. */
   changeProfile(changes: Partial<Profile>, options?: { version?: number }): Promise<Profile>;
-  /** JPEG, PNG, WebP, HEIF, AVIF or GIF, by the type of the Blob. */
+  /** JPEG, PNG, WebP, HEIF, AVIF or GIF. */
   setPicture(file: Blob): Promise<Profile>;
   removePicture(): Promise<void>;
   /** Where the picture of a profile, or of a user of the device, is shown. */
   pictureURL(profile: { picture: string | null }): string | null;
-  /** Deletes the user of this page and all its data. */
+  /** Deletes the user of this page and all its data; who was active before goes on. */
   deleteUser(): Promise<void>;
 
   metadata: Metadata;
   customData: CustomData;
   properties: Properties;
 
-  /** Any route that asks for an access token, such as GET /v1/me/sessions. */
+  /**
+   * Any route that asks for an access token, such as GET /v1/me/sessions. Not those that answer new
+   * tokens or end the session: these have members of their own here, which keep count of it.
+   */
   request(method: string, path: string, options?: RequestOptions): Promise<Answer>;
 }
 
@@ -127,7 +136,7 @@ interface CustomData extends Metadata {
 }
 
 /**
- * Small values by key. With a `version`, a write that finds another one is an error with the code
+ * Small values by key, which is not empty, "." or "..". With a `version`, a write that finds another one is an error with the code
  * "property_moved", whose `problem` has the stored `value` and `current_version`; or `keep` says
  * whose value stays.
  */

@@ -5,7 +5,7 @@
 //   if (!dossier.user) await dossier.loginAnonymously();
 //   await dossier.metadata.patch({ theme: "dark" });
 
-import { Session } from "./dossier-session.js";
+import { part, Session } from "./dossier-session.js";
 
 export { DossierError } from "./dossier-session.js";
 
@@ -38,24 +38,26 @@ export class Dossier {
   /** @param {string} key */
   loginWithKey(key) { return this.#session.login("/v1/login/api-key", { key }); }
   /** @param {string} email */
-  requestCode(email) { return this.#post("/v1/login/code/request", { email }); }
+  requestCode(email) { return this.#mail("/v1/login/code/request", email); }
   /** @param {{ request: string }} asked @param {string} code */
   loginWithCode({ request }, code) { return this.#session.login("/v1/login/code", { request, code }); }
 
   // Addresses and passwords
 
   /** @param {string} email */
-  requestConfirmation(email) { return this.#post("/v1/confirm/request", { email }); }
+  requestConfirmation(email) { return this.#mail("/v1/confirm/request", email); }
   /** @param {string} token @param {string} [password] */
   async confirm(token, password) {
     // Without a session, this browser may be known to be the claimant's.
     if (!this.user && !password) return this.#session.login("/v1/confirm", { token });
     const access = this.user ? await this.#session.access(this.user) : undefined;
     await this.#post("/v1/confirm", { token, password }, access);
+    // What the password proves may have ended the session of this page, which nobody would find then.
+    if (this.user && password) await this.profile().catch(() => {});
     return this.user;
   }
   /** @param {string} email */
-  requestReset(email) { return this.#post("/v1/password/reset-request", { email }); }
+  requestReset(email) { return this.#mail("/v1/password/reset-request", email); }
   /** @param {string} token @param {string} password */
   resetPassword(token, password) { return this.#post("/v1/password/reset", { token, password }); }
   /** @param {string} current_password @param {string} new_password */
@@ -77,7 +79,7 @@ export class Dossier {
   /** @param {import("./dossier.js").NewIdentity} body */
   link(body) { return this.#ask("POST", "/v1/me/identities", { body }); }
   /** @param {string} id */
-  unlink(id) { return this.#ask("DELETE", `/v1/me/identities/${id}`); }
+  async unlink(id) { return this.#ask("DELETE", `/v1/me/identities/${part(id)}`); }
 
   // Users of the device
 
@@ -88,11 +90,9 @@ export class Dossier {
   }
   /** @param {string} user */
   switchTo(user) { return this.#session.switchTo(user); }
-  logout(user = this.user) {
-    return this.#session.leave("POST", `/v1/device/users/${user}/logout`, user);
-  }
+  logout(user = this.user) { return this.#session.leave("POST", user, "/logout"); }
   /** @param {string} user */
-  forget(user) { return this.#session.leave("DELETE", `/v1/device/users/${user}`, user); }
+  forget(user) { return this.#session.leave("DELETE", user); }
 
   // The user of this page
 
@@ -107,7 +107,8 @@ export class Dossier {
   async deleteUser() {
     const user = this.user;
     await this.request("DELETE", "/v1/me");
-    if (user) this.#session.drop(user);
+    // The user is gone, whether or not it is known who is left.
+    if (user) this.#session.drop(user, await this.users().catch(() => []));
   }
 
   /** @param {string} method @param {string} path @param {RequestOptions} [options] */
@@ -115,6 +116,11 @@ export class Dossier {
 
   /** @param {string} method @param {string} path @param {RequestOptions} [options] */
   async #ask(method, path, options) { return (await this.request(method, path, options)).body; }
+  /** @param {string} path @param {string} email */
+  async #mail(path, email) {
+    // Of several who claim an address, the mail is to the one who is known on this device.
+    return (await this.#session.sendKnown(path, { email })).body;
+  }
   /** @param {string} path @param {object} body @param {string} [access] */
   async #post(path, body, access) {
     return (await this.#session.send("POST", path, { body, access })).body;
@@ -147,15 +153,16 @@ function properties(dossier) {
     (await dossier.request(method, `/v1/me/properties${tail}`, options)).body;
   /** @param {string} key @param {{ keep?: string }} [options] */
   const place = (key, options) =>
-    `/${encodeURIComponent(key)}${options?.keep ? `?keep=${options.keep}` : ""}`;
+    `/${part(key)}${options?.keep ? `?keep=${options.keep}` : ""}`;
   return {
     all: () => ask("GET"),
     versions: () => ask("GET", "?versions=true"),
-    get: (key) => ask("GET", place(key)),
-    set: (key, value, options) =>
+    get: async (key) => ask("GET", place(key)),
+    set: async (key, value, options) =>
       ask("PUT", place(key, options), { body: { value }, version: options?.version }),
-    remove: (key, options) =>
-      ask("DELETE", place(key, options), { version: options?.version }),
+    remove: async (key, options) => {
+      await ask("DELETE", place(key, options), { version: options?.version });
+    },
     merge: (body) => ask("PATCH", "", { body }),
   };
 }

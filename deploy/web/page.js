@@ -4,14 +4,17 @@ const query = new URLSearchParams(location.search);
 const server = query.get("server") ?? "http://127.0.0.1:8080";
 const device = query.get("device") === "cookie" ? "cookie" : "secret";
 /** @type {typeof import("./dossier.js")} */
-const { Dossier, DossierError } = await import(`${server}/dossier.js`);
+const { Dossier, DossierError } = await import(`${server}/dossier.js`).catch((error) => {
+  say(`No Dossier answers at ${server}: ?server= in the address of this page says where one does.`, true);
+  throw error;
+});
 const dossier = new Dossier(server, { device, app: query.get("app") ?? undefined });
 
 /** The version that the value of the property's form was read in; 0 for none. */
 let version = 0;
 
 /** @param {string} id @returns {any} */
-const find = (id) => document.getElementById(id);
+function find(id) { return document.getElementById(id); }
 
 /** @param {string} text @param {boolean} [isRefused] */
 function say(text, isRefused = false) {

@@ -15,7 +15,7 @@ struct Fields<each Value: Sendable>: Sendable {
   let required: [(key: String, value: Shape)]
   let optional: [(key: String, value: Shape)]
   /// What the reference says of it.
-  let shape: Shape
+  private(set) var shape: Shape
 
   /// What the domain finds wrong with values.
   typealias Rules = @EventLoop @Sendable (Call, repeat each Value) throws(Failure) -> [Fault]
@@ -45,6 +45,13 @@ struct Fields<each Value: Sendable>: Sendable {
     names = (required + optional).map(\.key)
     shape = Shape.object(members: required, optional: optional, isClosed: true)
       .named(name, description)
+  }
+
+  /// With a body that the reference shows.
+  func like(_ example: JSON) -> Fields {
+    var fields = self
+    fields.shape = shape.like(example)
+    return fields
   }
 
   /// The same, where what the domain finds wrong is told beside what is wrong with the form.

@@ -68,7 +68,8 @@ extension Shape {
   )
 
   static let newClient = Shape.object([
-    "id": .id, "app": .text.orNull, "name": .text, "key": .text.saying("shown this once"),
+    "id": .id, "app": .text.orNull, "name": .text,
+    "key": .text.saying("shown this once").like("dck_…"),
   ]).named("NewClient", "A client with its key.")
 
   static let signingKeys = Shape.list(

@@ -37,7 +37,7 @@ extension Shape {
 
   static let codeRequest = Shape.object([
     "request": .text.saying("to be sent with the code"),
-    "expires_in": .count.saying("seconds the code is good for"),
+    "expires_in": .count.saying("seconds the code is good for").like(600),
   ]).named("CodeRequest", "What a code is good with.")
   static let address = Shape.text.like("ada@example.com")
   static let password = Shape.text.like("correct horse battery")
@@ -192,7 +192,7 @@ extension Shape {
     .named("PropertiesPatch", "Properties to set by key; null removes one.")
 
   static let property = Shape.object([
-    "key": .text, "value": .propertyValue, "version": .count,
+    "key": .text.like("theme"), "value": .propertyValue, "version": .count,
   ]).named("Property", "A property with its version.")
 
   static let updateOutcome = Shape.object([

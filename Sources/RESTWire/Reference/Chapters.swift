@@ -8,7 +8,8 @@ extension RESTWire {
       title: "Logging in",
       says: "Anybody may ask; failures are slowed down, by address and by network.",
       example: #"""
-        # B is the address of the server; KEY is of dossier client create NAME --operator.
+        # B is the address of the server, such as http://127.0.0.1:8080. KEY, further down, is the key
+        # that this prints once: dossier client create NAME --operator
         JSON='Content-Type: application/json'
         TOKEN=$(curl -s $B/v1/register -H "$JSON" \
           -d '{"email":"lovelace@example.com","password":"correct horse battery"}' \

@@ -48,8 +48,10 @@ struct ExampleValues {
     "name": "Ada Lovelace", "given_name": "Ada", "family_name": "Lovelace", "nickname": "Ada",
     "email": "ada@example.com", "expires_in": 1_800, "version": 3, "provider": "password",
     "access_token": "eyJhbGciOiJFUzI1NiJ9.…", "refresh_token": "drt_…", "device_secret": "ddv_…",
-    "subject": "ada@example.com", "picture": "/v1/pictures/….jpg", "key": "theme",
+    "subject": "ada@example.com", "picture": "/v1/pictures/….jpg", "key": "dak_…",
     "address": "203.0.113.7", "agent": "Mozilla/5.0", "update": ["$inc": ["level": 1]],
+    "password": "correct horse battery", "current_password": "correct horse battery",
+    "new_password": "another horse battery", "value": "dark",
     "issuer": "https://issuer.example.com", "audience": "shop", "path": "metadata.theme",
     "hosts": ["users.example.com"], "scopes": ["read:users"], "action": "login",
   ]

@@ -30,7 +30,7 @@ extension ReferencePage {
       if let shape = answer.shape { add(Self.link(shape.reference) + " ") }
       add("", text: answer.says, "")
       let fields = OpenAPI.fields(of: operation, answer).map { "<code>\($0.text)</code>" }
-      if !fields.isEmpty { add(" with \(fields.joined(separator: ", "))") }
+      if !fields.isEmpty { add(" <i>with \(fields.joined(separator: ", "))</i>") }
       add("</dd>")
     }
     let own = operation.problems.filter { !$0.isCommon }
@@ -42,7 +42,9 @@ extension ReferencePage {
     add("</dl><details><summary>Example</summary>")
     add("<pre>", text: curl(operation), "</pre>")
     if let script = script(operation) { add("<pre>", text: script, "</pre>") }
-    if let answer = operation.gives.first, let shape = answer.shape {
+    // What has any members has none that could be shown.
+    if let answer = operation.gives.first, let shape = answer.shape, shape.name != Shape.object.name
+    {
       let value = values.value(of: shape.reference)
       add("<pre>", text: "\(answer.status.code)\n\(value.text)", "</pre>")
     }
@@ -78,8 +80,9 @@ extension ReferencePage {
 
   /// By the client for web pages; nil for what no page calls.
   private func script(_ operation: Operation) -> String? {
-    guard case .user = operation.route.access else { return nil }
     let route = operation.route
+    if let call = ClientCalls.all[route.name] { return "await dossier.\(call);" }
+    guard case .user = route.access else { return nil }
     var options: [String] = []
     if let type = route.body.mediaTypes.first {
       options.append("body: \(body(operation)?.text ?? "file")")

@@ -27,6 +27,8 @@ extension ReferencePage {
       for (const chapter of document.querySelectorAll("nav > ul > li")) {
         chapter.hidden = !chapter.querySelector(".route:not([hidden])");
       }
+      const isFound = document.querySelector(".route:not([hidden])") !== null;
+      document.getElementById("nothing").hidden = isFound;
     });
     """
 
@@ -47,6 +49,7 @@ extension ReferencePage {
     dt { color: #888 } dd { margin: 0 } summary { color: #888; cursor: pointer } i { color: #888 }
     table { border-collapse: collapse; width: 100% }
     td, th { text-align: left; padding: .2rem .5rem .2rem 0; vertical-align: top }
+    th, .number { overflow-wrap: normal } td:first-child { min-width: 7rem }
     :target { background: #fd03 }
     @media (max-width: 48rem) {
       body { display: block }

@@ -53,9 +53,8 @@ struct ReferencePage {
     add("<nav><h1>Dossier</h1><p><a href=\"/openapi.json\">openapi.json</a> · ")
     add("<a href=\"#shapes\">Shapes</a> · <a href=\"#operators\">Operators</a> · ")
     add("<a href=\"#problems\">Problems</a></p>")
-    add(
-      "<input type=\"search\" placeholder=\"Find a route\" aria-label=\"Find a route\" hidden><ul>"
-    )
+    add("<input type=\"search\" placeholder=\"Find a route\" aria-label=\"Find a route\" hidden>")
+    add("<p id=\"nothing\" hidden>No route has these words in its path or summary.</p><ul>")
     for chapter in chapters {
       add("<li><a href=\"#\(Self.anchor(chapter.title))\">", text: chapter.title, "</a><ul>")
       for operation in chapter.operations {
@@ -158,7 +157,8 @@ struct ReferencePage {
       let name = type.rawValue
       add("<tr id=\"\(name)\"><td><a href=\"/problems/\(name)\"><code>\(name)</code></a></td>")
       let note = type.isCommon ? " On any route." : ""
-      add("<td>\(type.status.code)</td><td>", text: type.title + note, "</td></tr>")
+      add("<td class=\"number\">\(type.status.code)</td>")
+      add("<td>", text: type.title + note, "</td></tr>")
     }
     add("</table>")
   }
@@ -178,6 +178,11 @@ struct ReferencePage {
     <p>What is refused is answered by a <a href="#Problem">Problem</a> with a stable
     <code>code</code>; those that any route may answer are only in
     <a href="#problems">the table at the end</a>. With <code>Retry-After</code>, come again.</p>
+    <p>Examples are for a shell, where <code>$B</code> is the address of the server, and for web pages,
+    where <code>dossier</code> is this server's client, which keeps and refreshes the tokens and whose
+    members <a href="/dossier.d.ts">dossier.d.ts</a> explains:</p>
+    <pre>import { Dossier } from "https://users.example.com/dossier.js";
+    const dossier = new Dossier("https://users.example.com");</pre>
 
     """
 }

@@ -1,0 +1,61 @@
+"""The examples in JavaScript that the reference shows."""
+
+import html
+import json
+import pathlib
+import re
+import subprocess
+import tempfile
+import unittest
+
+from cases import Case
+from machine import ROOT
+
+
+class Scripts(Case):
+    def scripts(self):
+        """The JavaScript of each route, by its operation."""
+        page = self.site.get("/reference").body.decode()
+        sections = re.findall(r'<section id="([a-z]\w+)">(.*?)</section>', page, re.S)
+        found = {name: re.search(r"<pre>(await dossier\..*?)</pre>", text, re.S)
+                 for name, text in sections}
+        return {name: html.unescape(match[1]) for name, match in found.items() if match}
+
+    def test_they_fit_the_client_as_it_is_declared(self):
+        scripts = self.scripts()
+        self.assertGreater(len(scripts), 50)
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            (folder / "dossier.d.ts").write_text((ROOT / "deploy/web/dossier.d.ts").read_text())
+            (folder / "check.ts").write_text(
+                'import { Dossier } from "./dossier";\n'
+                "declare const dossier: Dossier;\ndeclare const file: Blob;\n"
+                + "\n".join(scripts.values()))
+            run = subprocess.run(
+                ["tsc", "--strict", "--noEmit", "--target", "es2022", "--module", "es2022", "--lib",
+                 "es2022,dom,dom.iterable", folder / "check.ts"], capture_output=True, text=True)
+        self.assertEqual(run.returncode, 0, run.stdout)
+
+    def test_none_loses_the_tokens_that_it_is_answered(self):
+        """A page that asked for these by `request` would be logged out."""
+        scripts = self.scripts()
+        for name in ["postReauthenticate", "postLogout", "postPasswordChange", "deleteMe",
+                     "putDeviceActive"]:
+            self.assertNotIn("dossier.request(", scripts[name])
+        document = self.site.reference.document
+        for item in document["paths"].values():
+            for operation in item.values():
+                answers = json.dumps(operation["responses"])
+                if "TokensOK" in answers or "schemas/Tokens" in answers:
+                    self.assertNotIn("dossier.request(", scripts.get(operation["operationId"], ""))
+
+    def test_a_refresh_is_answered_as_it_is_shown(self):
+        page = self.site.get("/reference").body.decode()
+        section = page[page.index('<section id="postTokenRefresh">'):].split("</section>")[0]
+        body = html.unescape(re.search(r"-d (?:&#39;|')(\{.*?\})(?:&#39;|')", section)[1])
+        token = self.site.login()["refresh_token"]
+        self.expect(self.post("/v1/token/refresh", json.loads(body.replace("drt_…", token))), 200)
+
+
+if __name__ == "__main__":
+    unittest.main()
