@@ -1,0 +1,53 @@
+"""What a page of another origin can read, as its browser lets it: refusals of any kind, and pictures."""
+
+import unittest
+
+from web import WebCase
+
+
+class Answers(WebCase):
+    def test_refusals_can_be_read_whoever_says_them(self):
+        """Without CORS on these a wrong path looked like a wrong origin."""
+        self.browser.open(f"{self.pages.origin}/dossier.d.ts")
+        found = self.run_script("""
+            await dossier.loginAnonymously();
+            const large = new Blob([new Uint8Array(11 * 1024 * 1024)], { type: "image/png" });
+            return [
+              await code(dossier.request("GET", "/v1/nothing")),
+              await code(dossier.request("GET", "/v1/logout")),
+              await code(dossier.setPicture(large)),
+              await code(new Dossier(server, { app: "nobody" }).loginAnonymously()),
+              await code(dossier.request("PUT", "/v1/me/metadata", { body: [] })),
+            ];
+            """)
+        # What is too large is refused by nginx.
+        self.assertEqual(found, [
+            "route_not_found", "method_not_allowed", "body_too_large", "app_not_found", "invalid"])
+
+    def test_a_picture_that_was_shown_can_be_fetched_and_drawn(self):
+        """It is kept for ever, with the fields that came for the element, which had no origin."""
+        self.browser.open(f"{self.pages.origin}/dossier.d.ts")
+        found = self.run_script("""
+            await dossier.loginAnonymously();
+            const canvas = document.createElement("canvas");
+            const file = await new Promise((give) => canvas.toBlob(give));
+            const url = dossier.pictureURL(await dossier.setPicture(file));
+            const show = async (crossOrigin) => {
+              const image = new Image();
+              if (crossOrigin) image.crossOrigin = crossOrigin;
+              image.src = url;
+              await image.decode();
+              return image;
+            };
+            await show(null);
+            const fetched = await fetch(url).then((answer) => answer.status);
+            const context = canvas.getContext("2d");
+            context.drawImage(await show("anonymous"), 0, 0);
+            return [fetched, context.getImageData(0, 0, 1, 1).data.length];
+            """)
+        self.assertEqual(found, [200, 4])
+        self.quiet()
+
+
+if __name__ == "__main__":
+    unittest.main()
