@@ -101,7 +101,7 @@ package import HTTP
     if call.request.method == .options {
       if case .method(let methods) = refusal { return await options(call, methods, served, origin) }
       // A browser asks before it sends: that nothing is there it is to hear of the request proper.
-      if served.ownedLength(of: call.request.path) != nil {
+      if origin != nil || served.ownedLength(of: call.request.path) != nil {
         return await options(call, Self.allMethods, served, origin)
       }
     }
@@ -126,7 +126,9 @@ package import HTTP
     return await call.store.apps.allows(origin: origin)
   }
 
-  /// Tells the methods of a path, and a browser whether a page may use them.
+  /// Tells the methods of a path, and a browser whether a page may send there.
+  ///
+  /// Whatever method: that the path has no such one is a refusal that the page is to read.
   private func options(
     _ call: Call,
     _ methods: [Method],
@@ -134,14 +136,18 @@ package import HTTP
     _ origin: String?
   ) async -> Response {
     var response = Response(.noContent)
-    let all = (methods + [.options]).map(\.rawValue).joined(separator: ", ")
-    response.add(.allow, all)
+    response.add(.allow, Self.text(of: methods + [.options]))
     response.add(.vary, literal: "Origin")
     // The app is named in the request proper, where its own origins are looked at.
     if let origin, await call.store.apps.allows(origin: origin) {
-      served.crossOrigin.permit(origin, methods: all, in: &response)
+      let methods = Self.text(of: Self.allMethods)
+      served.crossOrigin.permit(origin, methods: methods, in: &response)
     }
     return response
+  }
+
+  private static func text(of methods: [Method]) -> String {
+    methods.map(\.rawValue).joined(separator: ", ")
   }
 
   /// The wire that has the most of a path, or else the first.

@@ -14,7 +14,9 @@ class Answers(WebCase):
             const large = new Blob([new Uint8Array(11 * 1024 * 1024)], { type: "image/png" });
             return [
               await code(dossier.request("GET", "/v1/nothing")),
+              await code(dossier.request("GET", "/nothing")),
               await code(dossier.request("GET", "/v1/logout")),
+              await code(dossier.request("PUT", "/v1/logout", { body: {} })),
               await code(dossier.setPicture(large)),
               await code(new Dossier(server, { app: "nobody" }).loginAnonymously()),
               await code(dossier.request("PUT", "/v1/me/metadata", { body: [] })),
@@ -22,7 +24,8 @@ class Answers(WebCase):
             """)
         # What is too large is refused by nginx.
         self.assertEqual(found, [
-            "route_not_found", "method_not_allowed", "body_too_large", "app_not_found", "invalid"])
+            "route_not_found", "route_not_found", "method_not_allowed", "method_not_allowed",
+            "body_too_large", "app_not_found", "invalid"])
 
     def test_a_picture_that_was_shown_can_be_fetched_and_drawn(self):
         """It is kept for ever, with the fields that came for the element, which had no origin."""
