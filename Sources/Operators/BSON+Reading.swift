@@ -96,9 +96,10 @@ enum Wrapper: String, CaseIterable {
     guard members.next() != nil else {
       return named(first.key).flatMap { value($0, first.value) }
     }
-    guard let code = object["$code"]?.string, let scope = object["$scope"]?.object else {
-      return nil
-    }
+    // What is a value of a type is no scope, which is a document: 5 is written so, too.
+    guard let code = object["$code"]?.string, let scope = object["$scope"]?.object,
+      value(of: scope) == nil
+    else { return nil }
     return .javascript(code, scope: BSONDocument(scope))
   }
 

@@ -84,6 +84,10 @@ extension FuzzTarget {
         guard let again = try? BSON(json) else {
           fatalError("a value is not read again: \(json.text)")
         }
+        // `{"$date": 5000000000}` is data, and what clients are told of its number makes it a date.
+        guard form == .stored || BSON.malformedWrapper(in: value.json(.stored)) == nil else {
+          continue
+        }
         expect(BSON.compare(again, value) == .same, "\(json.text) is read as another by value")
         expect(
           form != .stored || again == value,

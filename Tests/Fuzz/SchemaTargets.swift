@@ -61,7 +61,7 @@ extension FuzzTarget {
       let isMatch = matches(pattern, text)
       expect(matches(pattern, text) == isMatch, "a second look finds another answer")
       guard isPlain else { continue }
-      for same in ["(?:\(parts[1]))", "(?:\(parts[1])|\(parts[1]))", "(?:\(parts[1])){1,1}"] {
+      for same in ["(?:\(parts[1]))", "(?:\(parts[1]))|(?:\(parts[1]))", "(?:\(parts[1])){1,1}"] {
         guard let other = try? Pattern(same, options: options, dialect: dialect) else { continue }
         expect(matches(other, text) == isMatch, "\(same) on \(text) is not \(isMatch)")
       }
