@@ -187,7 +187,7 @@ class Client(WebCase):
             answer = self.site.get(f"/{name}")
             self.expect(answer, 200)
             self.assertEqual(answer.body, (WEB / name).read_bytes())
-            self.assertEqual(answer.headers["Content-Type"], type_)
+            self.assertEqual(answer.headers["Content-Type"], f"{type_}; charset=utf-8")
             self.assertEqual(answer.headers["Access-Control-Allow-Origin"], "*")
             self.assertEqual(answer.headers["X-Content-Type-Options"], "nosniff")
 

@@ -59,7 +59,7 @@ import Wiring
       ("", "json.empty"), ("{\"a\":1,}", "json.syntax"), ("{} {}", "json.trailing"),
       ("{\"a\":1,\"a\":2}", "json.duplicate_key"), ("\"\\u0000\"", "json.nul"),
       ("\"\\ud800\"", "json.surrogate"), ("1e999999", "json.number"),
-      (String(repeating: "[", count: 65) + String(repeating: "]", count: 65), "json.depth"),
+      (String(repeating: "[", count: 73) + String(repeating: "]", count: 73), "json.depth"),
     ] {
       let reply = await answer(question, cast) { $0.body = Array(text.utf8) }
       #expect(reply.status == 400 && reply.code == code, "\(text): \(reply)")
