@@ -130,7 +130,7 @@ class Guide(unittest.TestCase):
     def test_the_units_are_right_and_what_serves_is_confined(self):
         self.assertEqual(self.there("systemd-analyze verify dossierd.socket dossierd.service "
                                     "dossier-migrate.service 2>&1 | grep -i dossier || true"), "")
-        self.assertEqual(len(self.workers()), 2)
+        self.assertEqual(len(self.settled()), 2)
         for process in {self.main()} | self.workers():
             status = self.there(f"cat /proc/{process}/status")
             for line in ["NoNewPrivs:\t1", "Seccomp:\t2", "CapEff:\t0000000000000000"]:
@@ -261,11 +261,13 @@ class Guide(unittest.TestCase):
 
         added, moved, sealed, taken, lost = commands("Keys")
         for script in [added, moved, sealed]:
+            self.settled()
             self.there(script)
             wait_until(self.ready, what="readiness")
             self.assertEqual(status("/v1/me", grant["access_token"]), "200")
             self.assertEqual(status("/v1/apps", client["key"]), "200")
         self.there(taken)
+        self.settled()
         self.assertEqual(self.there("wc -w </etc/dossier/master-key").strip(), "1")
         self.assertEqual(status("/v1/apps", client["key"]), "401")
         # It is lost, and the file with it; nobody is there to say yes.
