@@ -84,7 +84,9 @@ class Pictures(Case):
         tokens = [self.site.login()["access_token"] for _ in range(32)]
         answers = in_parallel(32, lambda i: (
             self.upload(file, token=tokens[i]).status, self.site.get("/v1/me", token=tokens[i]).status))
-        self.assertTrue({status for status, _ in answers} <= {200, 503}, answers)
+        # All come from one network: past its share, or that of all, one is to come again.
+        statuses = {status for status, _ in answers}
+        self.assertTrue(200 in statuses and statuses <= {200, 429, 503}, answers)
         self.assertEqual({status for _, status in answers}, {200})
         self.expect(self.upload(file), 200)
 

@@ -222,7 +222,8 @@ class WaysIn(IssuerCase):
     BAD = [("password", "common"), ("PASSWORD1", "common"), ("qwertyuiop", "common"),
            ("iloveyou1", "common"), ("1234567890", "common"),
            ("Margaret2026!", "personal"), ("x-MARGARET@example.COM-x", "personal"),
-           ("my default secret", "personal"), ("dossierdossier", "personal")]
+           ("my default secret", "personal"), ("dossier of secrets", "personal"),
+           ("87654321", "common"), ("asdasdasd", "common"), ("Michelle", "common")]
 
     def test_passwords_that_are_tried_first_are_refused_wherever_one_is_chosen(self):
         email = "margaret@example.com"
