@@ -208,6 +208,7 @@ let package = Package(
         "AppServicesWire", "Dossier", "EventLoop", "HTTP", "JSON", "Notation", "Outbound",
         "Postgres", "RESTWire", "TestSupport", "Wiring", "dossier-pictures", "dossierd",
         .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "CryptoExtras", package: "swift-crypto"),
       ],
       swiftSettings: house
     ),

@@ -86,8 +86,11 @@ import JSON
 
 extension SessionStyle {
   /// Of the clients of App Services.
-  static let appServices = SessionStyle("app-services", scopes: .user) {
-    (caller, context) async throws(Failure) in
-    try await ServiceTokens.accessClaims(of: caller, context)
-  }
+  static let appServices = SessionStyle(
+    "app-services",
+    scopes: .user,
+    tokens: .native { (caller, context) async throws(Failure) in
+      try await ServiceTokens.accessClaims(of: caller, context)
+    }
+  )
 }

@@ -1,7 +1,7 @@
 import FoundationEssentials
 
-// Both alphabets without padding first. Foundation codes; what it passes over (padding that need not be,
-// line ends, bits behind the last byte) is refused here, so that no two texts are the same bytes.
+// First both alphabets without padding. Foundation codes; what it passes over (padding that need not
+// be, line ends, bits behind the last byte) is refused here, so that no two texts are the same bytes.
 
 extension [UInt8] {
   /// - Source: RFC 4648 section 5.

@@ -19,13 +19,8 @@ import Wiring
       gives: [.ok(.publicKeys)],
       summary: "The public keys that verify the access tokens of an app, as a JSON Web Key Set"
     ) { (call) async throws(Failure) in
-      let keys = try await PublicKey.all(of: call.text("app"), in: call.store)
-      let body: JSON = ["keys": .array(keys.map(\.jwk))]
-      var response = Response(.ok)
-      response.body = body.serialized()
-      response.add(.contentType, "application/json")
-      response.add(.cacheControl, "public, max-age=\(PublicKey.age)")
-      return response
+      let keys = try await PublicKey.all(for: .access, of: call.text("app"), in: call.store)
+      return Response(keySet: keys)
     }
   ]
 
@@ -43,7 +38,7 @@ import Wiring
       "/v1/keys/rotate",
       access: .operator,
       gives: [.ok(.signingKeys)],
-      summary: "Make a new signing key; tokens of those before stay good"
+      summary: "Make new signing keys; tokens of those before stay good"
     ) { (call) async throws(Failure) in
       try await SigningKeys.rotate(of: call.context.app.name, by: call.administrator)
       return try await list(call)

@@ -5,7 +5,7 @@ import RESTWire
 struct KeyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "key",
-    abstract: "The keys that sign the access tokens of an app, and the master key that seals them.",
+    abstract: "The keys that sign the tokens of an app, and the master key that seals them.",
     subcommands: [List.self, Rotate.self, Remove.self, Reseal.self]
   )
 
@@ -22,9 +22,9 @@ struct KeyCommand: ParsableCommand {
 
   struct Rotate: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Makes a new key; nobody is logged out.",
+      abstract: "Makes a new key for each purpose; nobody is logged out.",
       discussion: """
-        Workers sign with it within a minute. The keys before verify for another day, the longest \
+        Workers sign with them within a minute. The keys before verify for another day, the longest \
         that an access token can be good for.
         """
     )

@@ -75,16 +75,19 @@ import Testing
 
     /// As `dossier key rotate` does, some seconds ago.
     func rotate(_ id: String, secondsAgo: Int) async throws {
-      let key = try NewSigningKey(for: app, keys.master)
+      let key = try NewSigningKey(for: .access, of: app, keys.master)
       _ = try await database.write(
         SigningKeyQueries.retire,
         app,
+        .access,
         .seconds(86_400)
       )
       _ = try await database.write(
         KeyringQueries.create,
         app,
         key.id,
+        key.purpose,
+        key.purpose.algorithm,
         key.publicKey,
         key.sealed
       )

@@ -67,7 +67,7 @@ class Rotation(Administration):
             self.expect(self.me(fresh), 200)
         self.assertEqual([key["id"] for key in self.site.dossier("key", "list")], [new])
         fact = next(fact for fact in self.trail() if fact["action"] == "key_rotate")
-        self.assertEqual((fact["app"], fact["detail"]), ("default", {"key_id": new}))
+        self.assertEqual((fact["app"], fact["detail"]), ("default", {"key_id": new, "purpose": "access"}))
 
     def test_rotations_at_once_leave_one_current_key(self):
         self.site.dossier("app", "create", "busy")

@@ -12,10 +12,13 @@ import Wiring
 @Suite struct SessionStyleTests {
   init() { LoopThread.start() }
 
-  private static let style = SessionStyle("toy", scopes: Scopes(Scopes.readUser)) {
-    (caller, _) async throws(Failure) in
-    [("user_data", ["id": .string(caller.user.text)]), ("sub", "somebody else")]
-  }
+  private static let style = SessionStyle(
+    "toy",
+    scopes: Scopes(Scopes.readUser),
+    tokens: .native { (caller, _) async throws(Failure) in
+      [("user_data", ["id": .string(caller.user.text)]), ("sub", "somebody else")]
+    }
+  )
 
   @Test @EventLoop func `sessions have the scopes of their wire, and tokens its claims`()
     async throws

@@ -91,16 +91,17 @@ struct ToyWire: Wire {
     return .client(try await Clients.client(by: key, in: call.store))
   }
 
-  /// What a token says of one login: for whom it is, when the user proved who it is, and the number
-  /// that the client sent, as OpenID has it.
-  private static func style(_ form: FormValues, _ proof: Proof) -> SessionStyle {
-    SessionStyle("toy", scopes: Scopes(Scopes.readUser)) { (_, _) async throws(Failure) in
-      let time = proof.authenticatedAt.map { JSON.number(JSONNumber($0)) }
-      return [
-        ("aud", JSON.string(form["client_id"] ?? "")), ("nonce", .string(form["nonce"] ?? "")),
-        ("auth_time", time ?? .string("now")),
-      ]
+  /// The tokens of a client of OpenID Connect.
+  private static func style(_ form: FormValues) -> SessionStyle {
+    let tokens = OpenIDTokens(
+      issuer: "https://toy.example/",
+      client: form["client_id"] ?? "",
+      audience: ["https://toy.example/api"],
+      nonce: form["nonce"]
+    ) { (caller, _) async throws(Failure) in
+      [("name", "Toy"), ("sub", "another"), ("app", .string(caller.app.text)), ("scope", "all")]
     }
+    return SessionStyle("toy", scopes: Scopes(Scopes.readUser), tokens: .openID(tokens))
   }
 
   var routes: [Route] {
@@ -149,14 +150,33 @@ struct ToyWire: Wire {
         "/toy/{app}/token",
         access: .open,
         body: .of(.form, limit: 1_024),
-        summary: "Log in"
+        summary: "Log in, or refresh"
       ) { (call) async throws(Failure) in
         guard case .form(let form) = call.body else { throw .notFound }
         let context = try call.context
-        let proof = try await Users.proveNothing(context)
-        let style = Self.style(form, proof)
-        let grant = try await Sessions.open(for: proof, as: style, context)
-        return text("access_token=\(grant.accessToken)&device=\(grant.deviceSecret ?? "")")
+        let style = Self.style(form)
+        let grant =
+          if let token = form["refresh_token"] {
+            try await Sessions.refresh(token, as: style, context)
+          } else {
+            try await Sessions.open(for: Users.proveNothing(context), as: style, context)
+          }
+        return text(
+          """
+          access_token=\(grant.accessToken)&refresh_token=\(grant.refreshToken)\
+          &id_token=\(grant.identityToken ?? "")&device=\(grant.deviceSecret ?? "")
+          """
+        )
+      },
+      Route(
+        .get,
+        "/toy/{app}/jwks.json",
+        access: .open,
+        summary: "The keys that verify its tokens"
+      ) { (call) async throws(Failure) in
+        Response(
+          keySet: try await PublicKey.all(for: .openID, of: call.text("app"), in: call.store)
+        )
       },
       Route(.get, "/toy/{app}/device", access: .device, summary: "Say that it is known") { _ in
         text("known")

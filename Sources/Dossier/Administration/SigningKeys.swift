@@ -2,7 +2,7 @@ import EventLoop
 import JSON
 package import Postgres
 
-/// The keys that sign an app's access tokens, for those who administer them.
+/// The keys that sign an app's tokens, for those who administer them.
 package enum SigningKeys {
   /// How long a key that signs no more still verifies: the longest that an access token
   /// may be good for, and the time in which the last worker takes up the new key.
@@ -20,7 +20,7 @@ package enum SigningKeys {
     return found
   }
 
-  /// Makes a new current key.
+  /// Makes a new current key for each purpose that the app has one for, and for access tokens.
   ///
   /// It is known to all workers before one signs by it, within a minute; the keys before verify on
   /// until the last token that they signed has expired. Nobody is logged out.
@@ -30,25 +30,34 @@ package enum SigningKeys {
     by administrator: Administrator
   ) async throws(Failure) {
     let id = try await Apps.record(of: app, for: administrator).id
-    let key = try NewSigningKey(for: id, administrator.store.keys.master)
+    let purposes = try await administrator.store.fetch(SigningKeyQueries.purposes, id)
+    var keys: [NewSigningKey] = []
+    for purpose in KeyPurpose.allCases
+    where purpose == .access || purposes.contains(purpose.rawValue) {
+      keys.append(try await administrator.store.keys.newKey(for: purpose, of: id))
+    }
     let isMade = try await administrator.transaction { transaction async throws(DatabaseError) in
       // Rotations follow one another.
       _ = try await transaction.run(AppsAdministrationQueries.lock, app)
-      _ = try await transaction.run(SigningKeyQueries.retire, id, verifying)
-      let made = try await transaction.run(
-        KeyringQueries.create,
-        id,
-        key.id,
-        key.publicKey,
-        key.sealed
-      )
-      guard !made.isEmpty else { return false }
-      try await administrator.record(
-        "key_rotate",
-        app: id,
-        detail: ["key_id": .string(key.id)],
-        in: transaction
-      )
+      for key in keys {
+        _ = try await transaction.run(SigningKeyQueries.retire, id, key.purpose, verifying)
+        let made = try await transaction.run(
+          KeyringQueries.create,
+          id,
+          key.id,
+          key.purpose,
+          key.purpose.algorithm,
+          key.publicKey,
+          key.sealed
+        )
+        guard !made.isEmpty else { return false }
+        try await administrator.record(
+          "key_rotate",
+          app: id,
+          detail: ["key_id": .string(key.id), "purpose": .string(key.purpose.rawValue)],
+          in: transaction
+        )
+      }
       return true
     }
     // The app's first key was made by a worker at that moment.
@@ -90,7 +99,7 @@ package struct SigningKeyInfo: RowDecodable {
     algorithm = try row.text(2)
     createdAt = try row.time(3)
     retiresAt = try row.time(ifAny: 4)
-    publicKey = PublicKey(id: id, point: try row.binary(5))
+    publicKey = PublicKey(id: id, algorithm: algorithm, bytes: try row.binary(5))
   }
 }
 
@@ -108,11 +117,17 @@ package enum SigningKeyQueries {
     """
   )
 
-  static let retire = Statement<NoRow, AppID, Duration>(
+  /// For what an app has current keys.
+  static let purposes = Statement<String, AppID>(
+    "signing_keys.purposes",
+    "select purpose from signing_keys where app_id = $1 and retires_at is null"
+  )
+
+  static let retire = Statement<NoRow, AppID, KeyPurpose, Duration>(
     "signing_keys.retire",
     """
-    update signing_keys set retires_at = now() + $2::interval
-    where app_id = $1 and purpose = 'access' and retires_at is null
+    update signing_keys set retires_at = now() + $3::interval
+    where app_id = $1 and purpose = $2 and retires_at is null
     """
   )
 
@@ -121,5 +136,5 @@ package enum SigningKeyQueries {
     "delete from signing_keys where app_id = $1 and key_id = $2 returning key_id"
   )
 
-  package static let all: [any PreparedStatement] = [list, retire, remove]
+  package static let all: [any PreparedStatement] = [list, purposes, retire, remove]
 }

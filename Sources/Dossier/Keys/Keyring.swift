@@ -1,10 +1,10 @@
 package import EventLoop
 package import Postgres
 
-/// The keys that sign and verify the access tokens of an app.
+/// The keys that sign and verify the tokens of an app.
 ///
-/// The first worker that finds none makes one; all that start together agree on it, because the
-/// database takes one current key only.
+/// The first worker that finds none for a purpose makes one; all that start together agree on it,
+/// because the database takes one current key only.
 @EventLoop package final class Keyring {
   package let master: MasterKey
   private let database: Database
@@ -19,6 +19,10 @@ package import Postgres
   private static let staleAge: UInt64 = 40_000_000_000
 
   private let clock: @EventLoop () -> UInt64
+  /// Of those who want a key that is not there, one makes it.
+  private let creations = Turns()
+  /// Makes keys, which takes too long for the loop; few processes ever need it.
+  private lazy var maker = BlockingPool(name: "keys", threads: 1, waiting: 64)
 
   /// - Parameters:
   ///   - master: what seals the keys.
@@ -35,18 +39,26 @@ package import Postgres
   }
 
   /// The key that signs now.
-  func signer(for app: AppID) async throws(Failure) -> SigningKey {
+  ///
+  /// - Throws: `.overloaded`, `.unavailable`.
+  func signer(for app: AppID, _ purpose: KeyPurpose = .access) async throws(Failure) -> SigningKey {
     let keys = keys(of: app)
-    if keys.signer != nil {
+    if keys.signers[purpose] != nil {
       if !isFresh(keys) { try? await load(keys) }
-      if let signer = keys.signer { return signer }
+      if let signer = keys.signers[purpose] { return signer }
     }
     try await load(keys)
-    if keys.signer == nil {
-      try await create(for: app)
-      try await load(keys)
+    if keys.signers[purpose] == nil {
+      try await creations.inTurn(on: "\(app) \(purpose)") { () async throws(Failure) in
+        guard keys.signers[purpose] == nil else { return }
+        try await create(for: purpose, of: app)
+        // Twice, as a load that was under way may not have seen it.
+        for _ in 0..<2 where keys.signers[purpose] == nil { try await load(keys) }
+      }
     }
-    guard let signer = keys.signer else { throw .unforeseen("no signing key for app \(app)") }
+    guard let signer = keys.signers[purpose] else {
+      throw .unforeseen("no signing key for app \(app)")
+    }
     return signer
   }
 
@@ -95,20 +107,27 @@ package import Postgres
     }
     // What is in no row any more has retired, or was removed.
     var found: [String: SigningKey] = [:]
-    var signer: SigningKey?
+    var signers: [KeyPurpose: SigningKey] = [:]
     for row in rows {
+      guard let purpose = row.purpose else { continue }
       let key =
-        if let known = keys.verifiers[row.keyID] { known } else { try opened(row, keys.app) }
+        if let known = keys.verifiers[row.keyID] { known } else {
+          try opened(row, for: purpose, of: keys.app)
+        }
       found[row.keyID] = key
-      if row.signs { signer = key }
+      if row.signs { signers[purpose] = key }
     }
-    keys.replace(by: found, signer)
+    keys.replace(by: found, signers)
   }
 
-  private func opened(_ row: SigningKeyRow, _ app: AppID) throws(Failure) -> SigningKey {
+  private func opened(
+    _ row: SigningKeyRow,
+    for purpose: KeyPurpose,
+    of app: AppID
+  ) throws(Failure) -> SigningKey {
     do {
       let secret = try master.opened(row.sealed, as: "\(app) \(row.keyID)")
-      return try SigningKey(id: row.keyID, secret: secret)
+      return try SigningKey(id: row.keyID, for: purpose, secret: secret)
     } catch {
       throw .unforeseen(
         "signing key \(row.keyID) cannot be opened with this master key; `dossier key remove` removes it"
@@ -116,13 +135,15 @@ package import Postgres
     }
   }
 
-  private func create(for app: AppID) async throws(Failure) {
-    let key = try NewSigningKey(for: app, master)
+  private func create(for purpose: KeyPurpose, of app: AppID) async throws(Failure) {
+    let key = try await newKey(for: purpose, of: app)
     do throws(DatabaseError) {
       _ = try await database.write(
         KeyringQueries.create,
         app,
         key.id,
+        purpose,
+        purpose.algorithm,
         key.publicKey,
         key.sealed
       )
@@ -130,12 +151,27 @@ package import Postgres
       throw Failure(error)
     }
   }
+
+  /// Makes a key, which is not stored yet.
+  ///
+  /// - Throws: `.overloaded`.
+  func newKey(for purpose: KeyPurpose, of app: AppID) async throws(Failure) -> NewSigningKey {
+    let made: Result<NewSigningKey, Failure>
+    do throws(BlockingPoolError) {
+      made = try await maker.run { [master] in
+        Result { () throws(Failure) in try NewSigningKey(for: purpose, of: app, master) }
+      }
+    } catch {
+      throw .overloaded(retryAfter: .seconds(1))
+    }
+    return try made.get()
+  }
 }
 
 /// The keys of one app, as a worker knows them.
 @EventLoop final class AppKeys {
   let app: AppID
-  fileprivate private(set) var signer: SigningKey?
+  fileprivate private(set) var signers: [KeyPurpose: SigningKey] = [:]
   fileprivate private(set) var verifiers: [String: SigningKey] = [:]
   fileprivate var lastLoad: UInt64?
   fileprivate let load = SharedTask<Void, Failure>()
@@ -144,21 +180,24 @@ package import Postgres
 
   init(_ app: AppID) { self.app = app }
 
-  fileprivate func replace(by found: [String: SigningKey], _ signer: SigningKey?) {
+  fileprivate func replace(by found: [String: SigningKey], _ signers: [KeyPurpose: SigningKey]) {
     if verifiers.keys.contains(where: { found[$0] == nil }) { removals += 1 }
-    (verifiers, self.signer) = (found, signer)
+    (verifiers, self.signers) = (found, signers)
   }
 }
 
 private struct SigningKeyRow: RowDecodable {
   let keyID: String
+  /// Nil for one that only a later version of this server has.
+  let purpose: KeyPurpose?
   let sealed: [UInt8]
   let signs: Bool
 
   init(from row: Row) throws(DatabaseError) {
     keyID = try row.text(0)
-    sealed = try row.binary(1)
-    signs = try row.bool(2)
+    purpose = KeyPurpose(rawValue: try row.text(1))
+    sealed = try row.binary(2)
+    signs = try row.bool(3)
   }
 }
 
@@ -171,21 +210,23 @@ package enum KeyringQueries {
   fileprivate static let load = Statement<SigningKeyRow, AppID>(
     "keyring.load",
     """
-    select k.key_id, k.private_key, row_number() over (
-      order by s.is_known desc, case when s.is_known then k.created_at end desc, k.created_at,
+    select k.key_id, k.purpose, k.private_key, row_number() over (
+      partition by k.purpose order by s.is_known desc, case when s.is_known then k.created_at end desc, k.created_at,
         k.key_id) = 1
     from signing_keys k
     cross join lateral (select k.created_at <= now() - interval '30 seconds') s (is_known)
-    where k.app_id = $1 and k.purpose = 'access' and (k.retires_at is null or k.retires_at > now())
+    where k.app_id = $1 and (k.retires_at is null or k.retires_at > now())
     """
   )
 
   /// No row when another was first.
-  static let create = Statement<String, AppID, String, BinaryBytes, BinaryBytes>(
+  static let create = Statement<
+    String, AppID, String, KeyPurpose, String, BinaryBytes, BinaryBytes
+  >(
     "keyring.create",
     """
     insert into signing_keys (app_id, key_id, purpose, algorithm, public_key, private_key)
-    values ($1, $2, 'access', 'ES256', $3, $4)
+    values ($1, $2, $3, $4, $5, $6)
     on conflict do nothing returning key_id
     """
   )

@@ -1,61 +1,104 @@
 internal import Crypto
+internal import CryptoExtras
 import FoundationEssentials
 import JSON
 import Notation
 import Postgres
 
-/// A key that signs an app's access tokens, and verifies what it signed.
+/// A key that signs an app's tokens, and verifies what it signed.
 struct SigningKey: Sendable {
   let id: String
+  let purpose: KeyPurpose
   /// The first part of its tokens.
   private let head: String
-  private let key: P256.Signing.PrivateKey
-  private let publicKey: P256.Signing.PublicKey
+  private let pair: Pair
 
-  private static let algorithm = "ES256"
+  private enum Pair: Sendable {
+    case p256(P256.Signing.PrivateKey, P256.Signing.PublicKey)
+    case rsa(_RSA.Signing.PrivateKey, _RSA.Signing.PublicKey)
+  }
 
   /// - Parameters:
   ///   - id: the `kid` of its tokens.
+  ///   - purpose: tells of which kind it is.
   ///   - secret: as `NewSigningKey` made it.
-  /// - Throws: when it is no number that this curve has.
-  init(id: String, secret: [UInt8]) throws {
+  /// - Throws: when it is no secret of that kind.
+  init(id: String, for purpose: KeyPurpose, secret: [UInt8]) throws {
     self.id = id
-    key = try P256.Signing.PrivateKey(rawRepresentation: secret)
-    publicKey = key.publicKey
-    head = Array(#"{"alg":"\#(Self.algorithm)","typ":"JWT","kid":"\#(id)"}"#.utf8).base64URL
+    self.purpose = purpose
+    switch purpose {
+    case .access:
+      let key = try P256.Signing.PrivateKey(rawRepresentation: secret)
+      pair = .p256(key, key.publicKey)
+    case .openID:
+      let key = try _RSA.Signing.PrivateKey(derRepresentation: secret)
+      pair = .rsa(key, key.publicKey)
+    }
+    head = Array(#"{"alg":"\#(purpose.algorithm)","typ":"JWT","kid":"\#(id)"}"#.utf8).base64URL
   }
 
   /// Makes a token.
   ///
-  /// - Source: RFC 7515 section 7.1; RFC 7518 section 3.4.
+  /// - Source: RFC 7515 section 7.1; RFC 7518 sections 3.3 and 3.4.
   func token(_ claims: JSONObject) throws -> String {
     let signed = head + "." + JSON.object(claims).serialized().base64URL
-    let signature = try key.signature(for: Array(signed.utf8)).rawRepresentation
+    let bytes = Array(signed.utf8)
+    let signature =
+      switch pair {
+      case .p256(let key, _): try key.signature(for: bytes).rawRepresentation
+      case .rsa(let key, _):
+        try key.signature(for: SHA256.hash(data: bytes), padding: .insecurePKCS1v1_5)
+          .rawRepresentation
+      }
     return signed + "." + Array(signature).base64URL
   }
 
   /// Whether it signed a token.
   func hasSigned(_ token: SignedToken) -> Bool {
-    guard token.algorithm == Self.algorithm,
-      let signature = try? P256.Signing.ECDSASignature(rawRepresentation: token.signature)
-    else { return false }
-    return publicKey.isValidSignature(signature, for: token.signed)
+    guard token.algorithm == purpose.algorithm else { return false }
+    switch pair {
+    case .p256(_, let key):
+      return (try? P256.Signing.ECDSASignature(rawRepresentation: token.signature))
+        .map { key.isValidSignature($0, for: token.signed) } ?? false
+    case .rsa(_, let key):
+      return key.isValidSignature(
+        _RSA.Signing.RSASignature(rawRepresentation: token.signature),
+        for: SHA256.hash(data: token.signed),
+        padding: .insecurePKCS1v1_5
+      )
+    }
   }
 }
 
 /// A key that is about to be an app's.
-struct NewSigningKey {
+struct NewSigningKey: Sendable {
   let id = SessionID().text
+  let purpose: KeyPurpose
   let publicKey: BinaryBytes
   let sealed: BinaryBytes
 
-  init(for app: AppID, _ master: MasterKey) throws(Failure) {
-    let key = P256.Signing.PrivateKey()
-    publicKey = BinaryBytes(Array(key.publicKey.x963Representation))
+  /// Makes a key, which takes some tenths of a second for OpenID Connect.
+  init(for purpose: KeyPurpose, of app: AppID, _ master: MasterKey) throws(Failure) {
+    self.purpose = purpose
     do {
-      sealed = BinaryBytes(try master.sealed(Array(key.rawRepresentation), as: "\(app) \(id)"))
+      let (secret, publicKey) = try Self.pair(for: purpose)
+      self.publicKey = BinaryBytes(publicKey)
+      sealed = BinaryBytes(try master.sealed(secret, as: "\(app) \(id)"))
     } catch {
-      throw .unforeseen("a signing key cannot be sealed")
+      throw .unforeseen("a signing key cannot be made and sealed")
+    }
+  }
+
+  private static func pair(
+    for purpose: KeyPurpose
+  ) throws -> (secret: [UInt8], publicKey: [UInt8]) {
+    switch purpose {
+    case .access:
+      let key = P256.Signing.PrivateKey()
+      return (Array(key.rawRepresentation), Array(key.publicKey.x963Representation))
+    case .openID:
+      let key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
+      return (Array(key.derRepresentation), Array(key.publicKey.derRepresentation))
     }
   }
 }

@@ -2,7 +2,7 @@ package import EventLoop
 import Glibc
 package import JSON
 
-/// Access tokens of the native and App Services wires: JWTs signed with ES256.
+/// Access tokens of all wires, and ID tokens: JWTs that the keys of an app sign.
 @EventLoop package final class AccessTokens {
   private let keys: Keyring
   private let issuer: String
@@ -28,29 +28,67 @@ package import JSON
 
   /// Makes the token of a session, with members that the wire adds.
   ///
-  /// - Throws: `.unavailable`.
+  /// - Throws: `.overloaded`, `.unavailable`.
   package func issue(
     for caller: Caller,
     lifetime: Duration,
     _ claimsOfWire: [(String, JSON)] = []
   ) async throws(Failure) -> String {
-    let signer = try await keys.signer(for: caller.app)
-    let now = clock()
+    try await accessToken(
+      for: .access,
+      by: issuer,
+      of: caller,
+      lifetime: lifetime,
+      claimsOfWire
+    )
+  }
+
+  /// Makes the access token of a session.
+  ///
+  /// - Parameters:
+  ///   - purpose: of the key that signs it.
+  ///   - issuer: its `iss`.
+  ///   - caller: whose session.
+  ///   - lifetime: for how long it is good.
+  ///   - claimsOfWire: members beside those that this server reads in it.
+  /// - Returns: a JWT.
+  /// - Throws: `.overloaded`, `.unavailable`.
+  func accessToken(
+    for purpose: KeyPurpose,
+    by issuer: String,
+    of caller: Caller,
+    lifetime: Duration,
+    _ claimsOfWire: [(String, JSON)]
+  ) async throws(Failure) -> String {
     var claims = JSONObject()
     // First, so that they take the place of none of ours.
     for (name, value) in claimsOfWire { claims[name] = value }
-    claims["iss"] = .string(issuer)
-    claims["sub"] = .string(caller.user.text)
     claims["sid"] = .string(caller.session?.text ?? "")
     claims["did"] = .string(caller.device?.text ?? "")
     claims["app"] = .string(caller.app.text)
     claims["scope"] = .string(caller.scopes.text)
+    return try await signed(claims, for: purpose, by: issuer, of: caller, lifetime: lifetime)
+  }
+
+  /// Adds whose a token is and how long it is good, and signs it.
+  func signed(
+    _ claims: JSONObject,
+    for purpose: KeyPurpose,
+    by issuer: String,
+    of caller: Caller,
+    lifetime: Duration
+  ) async throws(Failure) -> String {
+    let signer = try await keys.signer(for: caller.app, purpose)
+    let now = clock()
+    var claims = claims
+    claims["iss"] = .string(issuer)
+    claims["sub"] = .string(caller.user.text)
     claims["iat"] = .number(JSONNumber(now))
     claims["exp"] = .number(JSONNumber(now + lifetime.wholeSeconds))
     do {
       return try signer.token(claims)
     } catch {
-      throw .unforeseen("an access token cannot be signed")
+      throw .unforeseen("a token cannot be signed")
     }
   }
 
@@ -109,9 +147,10 @@ package import JSON
   private func verify(_ token: String, _ app: AppID) async throws(Failure) -> JSONObject {
     // What is far longer than ours is not worth parsing.
     guard token.utf8.count <= Self.tokenLimit, let read = SignedToken(token),
-      let keyID = read.keyID, read.claims["iss"]?.string == issuer,
-      read.claims["app"]?.string == app.text,
-      let key = try await keys.verifier(keyID: keyID, app: app), key.hasSigned(read)
+      let keyID = read.keyID, read.claims["app"]?.string == app.text,
+      let key = try await keys.verifier(keyID: keyID, app: app),
+      // What OpenID clients call the issuer is their wire's affair; the key is the app's all the same.
+      key.purpose == .openID || read.claims["iss"]?.string == issuer, key.hasSigned(read)
     else { throw .unauthenticated(.malformed) }
     return read.claims
   }

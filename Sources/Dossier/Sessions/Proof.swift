@@ -1,5 +1,4 @@
 package import EventLoop
-package import JSON
 import Postgres
 
 /// Who somebody has proved to be, how, and when: what every way to log in comes to.
@@ -50,31 +49,6 @@ import Postgres
     self.authenticatedAt = authenticatedAt
     self.device = device
   }
-}
-
-/// What the sessions of a wire may do, and what their access tokens say.
-package struct SessionStyle: Sendable {
-  /// One of its own among all wires: it is stored with each session.
-  package let name: String
-  package let scopes: Scopes
-  /// Members of an access token beside those that this server reads in it.
-  package let claims: Claims
-
-  package typealias Claims =
-    @EventLoop @Sendable (Caller, Context) async throws(Failure) -> [(String, JSON)]
-
-  package init(
-    _ name: String,
-    scopes: Scopes,
-    claims: @escaping Claims = { (_, _) async throws(Failure) in [] }
-  ) {
-    self.name = name
-    self.scopes = scopes
-    self.claims = claims
-  }
-
-  /// Of the user's own clients.
-  package static let native = SessionStyle("native", scopes: .user)
 }
 
 extension Sessions {

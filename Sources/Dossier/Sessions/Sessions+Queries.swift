@@ -164,6 +164,17 @@ package enum SessionsQueries {
     """
   )
 
+  /// When the user proved who it is, in seconds since 1970.
+  ///
+  /// Read for ID tokens only, so that other sessions do not pay for it.
+  static let authenticated = Statement<Int, UserID, SessionID>(
+    "sessions.authenticated",
+    """
+    select extract(epoch from authenticated_at)::bigint from sessions
+    where user_id = $1 and session_id = $2
+    """
+  )
+
   /// By what the caller's session was opened; no row when it does not count.
   static let provider = Statement<String, UserID, Authority>(
     "sessions.provider",
@@ -239,6 +250,6 @@ package enum SessionsQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    enter, stands, open, renew, provider, rotate, superseded, end, page,
+    enter, stands, open, renew, authenticated, provider, rotate, superseded, end, page,
   ]
 }

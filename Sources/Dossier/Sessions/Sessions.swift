@@ -7,7 +7,9 @@ import Postgres
   package struct Grant: Sendable {
     package let accessToken: String
     package let refreshToken: String
-    /// Of the access token.
+    /// What tells a client of OpenID Connect who the user is; nil for other clients.
+    package let identityToken: String?
+    /// Of the access token and of the ID token.
     package let lifetime: Duration
     /// Whose session it is.
     package let caller: Caller
@@ -93,13 +95,11 @@ import Postgres
       number: live.generation,
       salt: live.salt
     )
+    let tokens = try await style.tokens.issue(for: caller, lifetime: lifetime, context)
     return Grant(
-      accessToken: try await context.tokens.issue(
-        for: caller,
-        lifetime: lifetime,
-        style.claims(caller, context)
-      ),
+      accessToken: tokens.access,
       refreshToken: refreshToken.text(context.store.keys.master),
+      identityToken: tokens.identity,
       lifetime: lifetime,
       caller: caller,
       user: user,

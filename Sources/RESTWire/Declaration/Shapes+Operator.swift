@@ -79,10 +79,14 @@ extension Shape {
     ]).named("SigningKey", "A key that signs or verifies tokens, without its secret.")
   )
 
-  static let publicKey = Shape.object([
-    "kty": .only("EC"), "crv": .only("P-256"), "x": .text, "y": .text, "kid": .text,
-    "alg": .only("ES256"), "use": .only("sig"),
-  ]).named("PublicKey", "A JSON Web Key that verifies access tokens.")
+  static let publicKey = Shape.object(
+    [
+      "kid": .text, "alg": .choice(["ES256", "RS256"]), "use": .only("sig"),
+      "kty": .choice(["EC", "RSA"]),
+    ],
+    optional: ["crv": .text, "x": .text, "y": .text, "n": .text, "e": .text]
+  )
+  .named("PublicKey", "A JSON Web Key that verifies tokens.")
 
   static let publicKeys = Shape.object(["keys": .list(of: .publicKey)])
     .named("PublicKeys", "A JSON Web Key Set.")

@@ -1,0 +1,122 @@
+import EventLoop
+package import JSON
+
+/// What the sessions of a wire may do, and which tokens they have.
+package struct SessionStyle: Sendable {
+  /// One of its own among all wires: it is stored with each session.
+  package let name: String
+  package let scopes: Scopes
+  let tokens: TokenProfile
+
+  /// - Parameters:
+  ///   - name: of the wire, or of one of its kinds of clients.
+  ///   - scopes: what the sessions may do.
+  ///   - tokens: which tokens they have.
+  package init(_ name: String, scopes: Scopes, tokens: TokenProfile = .native()) {
+    self.name = name
+    self.scopes = scopes
+    self.tokens = tokens
+  }
+
+  /// Of the user's own clients.
+  package static let native = SessionStyle("native", scopes: .user)
+}
+
+/// What the tokens of a session are signed with, and what they say.
+package enum TokenProfile: Sendable {
+  /// Members of a token beside those that this server gives it.
+  package typealias Claims =
+    @EventLoop @Sendable (Caller, Context) async throws(Failure) -> [(String, JSON)]
+
+  /// An access token for this server: with ES256, and with claims that the wire adds.
+  case native(claims: Claims = { (_, _) async throws(Failure) in [] })
+  case openID(OpenIDTokens)
+
+  @EventLoop func issue(
+    for caller: Caller,
+    lifetime: Duration,
+    _ context: Context
+  ) async throws(Failure) -> (access: String, identity: String?) {
+    switch self {
+    case .native(let claims):
+      let claims = try await claims(caller, context)
+      return (try await context.tokens.issue(for: caller, lifetime: lifetime, claims), nil)
+    case .openID(let tokens):
+      return try await tokens.issue(for: caller, lifetime: lifetime, context)
+    }
+  }
+}
+
+/// The tokens of a client of OpenID Connect: an access token, and an ID token that tells who the user is.
+///
+/// Both are signed with RS256, by a key from the set that holds such keys only.
+/// - Source: OpenID Connect Core 1.0 section 2; RFC 9068 section 2.2.
+package struct OpenIDTokens: Sendable {
+  private let issuer: String
+  private let client: String
+  private let audience: [String]
+  private let nonce: String?
+  private let claims: TokenProfile.Claims
+
+  /// - Parameters:
+  ///   - issuer: the `iss` of both, as the client knows this server.
+  ///   - client: the client's id, for which the ID token is.
+  ///   - audience: for whom the access token is.
+  ///   - nonce: what the client sent to know its ID token again; nil for a refresh.
+  ///   - claims: what the ID token says of the user, beside the id and the time of its proof.
+  package init(
+    issuer: String,
+    client: String,
+    audience: [String],
+    nonce: String? = nil,
+    claims: @escaping TokenProfile.Claims = { (_, _) async throws(Failure) in [] }
+  ) {
+    self.issuer = issuer
+    self.client = client
+    self.audience = audience
+    self.nonce = nonce
+    self.claims = claims
+  }
+
+  @EventLoop fileprivate func issue(
+    for caller: Caller,
+    lifetime: Duration,
+    _ context: Context
+  ) async throws(Failure) -> (access: String, identity: String?) {
+    let access = try await context.tokens.accessToken(
+      for: .openID,
+      by: issuer,
+      of: caller,
+      lifetime: lifetime,
+      [("aud", .array(audience.map(JSON.string))), ("azp", .string(client))]
+    )
+    return (access, try await identityToken(of: caller, lifetime: lifetime, context))
+  }
+
+  /// It never has all members of an access token (`app`, `did`, `scope`), so it is not taken for one.
+  @EventLoop private func identityToken(
+    of caller: Caller,
+    lifetime: Duration,
+    _ context: Context
+  ) async throws(Failure) -> String {
+    var token = JSONObject()
+    for (name, value) in try await claims(caller, context) where name != "app" {
+      token[name] = value
+    }
+    token["aud"] = .string(client)
+    token["sid"] = .string(caller.session?.text ?? "")
+    token["nonce"] = nonce.map(JSON.string)
+    if let session = caller.session,
+      let time = try await context.store.first(SessionsQueries.authenticated, caller.user, session)
+    {
+      token["auth_time"] = .number(JSONNumber(time))
+    }
+    return try await context.tokens.signed(
+      token,
+      for: .openID,
+      by: issuer,
+      of: caller,
+      lifetime: lifetime
+    )
+  }
+}

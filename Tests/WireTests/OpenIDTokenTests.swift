@@ -1,0 +1,133 @@
+import Crypto
+import CryptoExtras
+import Dossier
+import EventLoop
+import Foundation
+import HTTP
+import JSON
+import Notation
+import RESTWire
+import TestSupport
+import Testing
+import Wiring
+
+/// Tokens of a wire of OpenID Connect: signed with RS256, by keys from a set of their own.
+@Suite struct OpenIDTokenTests {
+  init() { LoopThread.start() }
+
+  /// A client that knows the server by its key set only.
+  @EventLoop private final class Client {
+    let cast: Cast
+    private let service: Service
+
+    init() async throws {
+      cast = try await World.shared.value.get().cast()
+      service = cast.world.service(of: [RESTWire(), ToyWire()])
+    }
+
+    func ask(_ question: Question) async -> Reply { await cast.world.ask(question, of: service) }
+
+    func tokens(_ form: String) async throws -> [String: String] {
+      var question = Question(.post, "/toy/\(cast.app)/token")
+      question.send("client_id=shop&\(form)", as: .form)
+      let form = try #require(FormValues(Substring(await ask(question).text)))
+      var tokens: [String: String] = [:]
+      for name in ["access_token", "refresh_token", "id_token"] { tokens[name] = form[name] ?? "" }
+      return tokens
+    }
+
+    func keySet() async throws -> [JSON] {
+      let reply = await ask(Question(.get, "/toy/\(cast.app)/jwks.json"))
+      #expect(reply[.cacheControl] == "public, max-age=30", "\(reply)")
+      return Array(try #require(reply.json["keys"]?.array))
+    }
+
+    /// The claims of a token, whose signature holds.
+    func claims(of token: String?) async throws -> JSON {
+      let parts = try #require(token).split(separator: ".")
+      let read = try parts.map { part in try #require([UInt8](base64URL: part)) }
+      try #require(read.count == 3)
+      let head = try JSON.parse(read[0])
+      #expect(head["alg"]?.string == "RS256" && head["typ"]?.string == "JWT", "\(head)")
+      let key = try #require(try await keySet().first { $0["kid"] == head["kid"] })
+      func bytes(_ name: String) throws -> [UInt8] {
+        try #require(key[name]?.string.flatMap { [UInt8](base64URL: $0) })
+      }
+      let rsa = try _RSA.Signing.PublicKey(n: bytes("n"), e: bytes("e"))
+      let isGood = rsa.isValidSignature(
+        _RSA.Signing.RSASignature(rawRepresentation: read[2]),
+        for: SHA256.hash(data: Data("\(parts[0]).\(parts[1])".utf8)),
+        padding: .insecurePKCS1v1_5
+      )
+      #expect(isGood)
+      return try JSON.parse(read[1])
+    }
+
+    /// Who the server takes the bearer of a token for.
+    func me(_ token: String?) async -> String {
+      var question = Question(.get, "/toy/\(cast.app)/me")
+      question.authorize(token ?? "")
+      return await ask(question).text
+    }
+  }
+
+  @Test @EventLoop func `an ID token says who, for whom and when, an access token what it allows`()
+    async throws
+  {
+    let client = try await Client()
+    let app = try await client.cast.world.context(of: client.cast.app).app
+    let tokens = try await client.tokens("nonce=n-0S6")
+    let access = try await client.claims(of: tokens["access_token"])
+    #expect(access["aud"] == ["https://toy.example/api"] && access["azp"]?.string == "shop")
+    #expect(access["scope"]?.string == Scopes.readUser && access["app"]?.string == app.id.text)
+    let identity = try await client.claims(of: tokens["id_token"])
+    #expect(identity["aud"]?.string == "shop" && identity["nonce"]?.string == "n-0S6")
+    #expect(identity["name"]?.string == "Toy" && identity["sid"] == access["sid"])
+    for claims in [access, identity] {
+      #expect(claims["iss"]?.string == "https://toy.example/")
+      #expect(claims["sub"] == access["sub"] && claims["sub"]?.string != "another")
+      let times = try ["iat", "exp"].map { name in try #require(claims[name]?.number?.int) }
+      #expect(times[1] - times[0] == app.settings.accessTokenLifetime.components.seconds)
+    }
+    let (proof, made) = (identity["auth_time"]?.number?.int, identity["iat"]?.number?.int)
+    #expect(try #require(proof) <= #require(made) + 1)
+    // The nonce is of the login; when the user proved who it is stays.
+    let next = try await client.tokens("refresh_token=\(tokens["refresh_token"] ?? "")")
+    let refreshed = try await client.claims(of: next["id_token"])
+    #expect(refreshed["nonce"] == nil && refreshed["auth_time"] == identity["auth_time"])
+    #expect(refreshed["sub"] == identity["sub"])
+  }
+
+  @Test @EventLoop func `an access token lets in, and no ID token does`() async throws {
+    let client = try await Client()
+    let tokens = try await client.tokens("nonce=1")
+    #expect(await client.me(tokens["access_token"]).hasPrefix("user "))
+    #expect(await client.me(tokens["id_token"]) == "toy: who_are_you (\(client.cast.app))")
+  }
+
+  @Test @EventLoop func `each purpose has a set of keys of its own, and all are rotated`()
+    async throws
+  {
+    let client = try await Client()
+    let cast = client.cast
+    #expect(try await client.keySet().isEmpty)
+    // Who come at once for the first key of an app find one.
+    let first = EventLoop.task { try? await client.tokens("nonce=1") }
+    let second = try await client.tokens("nonce=2")
+    let tokens = try #require(await first.value)
+    let set = try await client.keySet()
+    #expect(set.count == 1 && set[0]["kty"]?.string == "RSA", "\(set)")
+    for token in [tokens, second] { _ = try await client.claims(of: token["access_token"]) }
+    let native = await client.ask(Question(.get, "/v1/apps/\(cast.app)/jwks.json"))
+    let points = try #require(native.json["keys"]?.array)
+    #expect(!points.isEmpty && points.allSatisfy { $0["kty"]?.string == "EC" }, "\(native)")
+    let rotated = await client.ask(cast.asOperator(.post, "/v1/keys/rotate"))
+    let keys = try #require(rotated.json.array, "\(rotated)")
+    for purpose in KeyPurpose.allCases {
+      let own = keys.filter { $0["purpose"]?.string == purpose.rawValue }
+      #expect(own.count == 2 && own.filter { $0["current"] == true }.count == 1, "\(keys)")
+    }
+    #expect(try await client.keySet().count == 2)
+    #expect(await client.me(tokens["access_token"]).hasPrefix("user "))
+  }
+}
