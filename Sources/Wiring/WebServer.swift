@@ -167,6 +167,7 @@ extension WebServer {
     let fields =
       refusal.fields.map { ($0.0.text, "\"\($0.1)\"") } + [
         ("X-Content-Type-Options", "nosniff"),
+        ("Content-Security-Policy", "$dossier_policy"),
         ("Strict-Transport-Security", "$dossier_transport"),
         // Left out where there is no origin.
         ("Access-Control-Allow-Origin", "$http_origin"),

@@ -46,8 +46,42 @@ class Transport(unittest.TestCase):
                   if "add_header" in place]
         self.assertGreater(len(places), 3)
         for place in places:
-            for name in ["X-Content-Type-Options", "Strict-Transport-Security"]:
+            for name in ["X-Content-Type-Options", "Content-Security-Policy",
+                         "Strict-Transport-Security"]:
                 self.assertIn(f"add_header {name} ", place)
+
+    def test_every_answer_has_one_policy_and_pages_have_their_own(self):
+        device = self.site.login()
+        for method, path, status, headers in [
+            ("GET", "/v1/me", 200, {"Authorization": f"Bearer {device['access_token']}"}),
+            ("HEAD", "/v1/me", 200, {"Authorization": f"Bearer {device['access_token']}"}),
+            ("GET", "/v1/me", 401, {}),
+            ("OPTIONS", "/v1/me", 204, {}),
+            ("GET", "/v1/pictures/none", 404, {}),
+            ("GET", "/nowhere", 404, {}),
+            ("GET", "/healthz", 200, {}),
+            ("GET", "/api/client/v2.0/app/default/location", 200, {}),
+            ("GET", "/api/client/v2.0/nowhere", 404, {}),
+            ("GET", "/dossier.js", 200, {}),
+            ("TRACE", "/v1/me", 405, {}),
+            ("PUT", "/v1/me/metadata", 413, {"Content-Length": str(1 << 24)}),
+            ("PUT", "/v1/me/picture", 413, {"Content-Length": str(1 << 24)}),
+            ("GET", "/reference", 200, {}),
+            ("GET", "/problems/not_found", 200, {}),
+            ("GET", "/openapi.json", 200, {}),
+        ]:
+            with self.subTest(method=method, path=path, status=status):
+                client = http.client.HTTPConnection("127.0.0.1", self.site.port, timeout=120)
+                client.request(method, path, headers=headers)
+                answer = client.getresponse()
+                self.assertEqual(answer.status, status)
+                self.assertEqual(answer.headers.get_all("X-Content-Type-Options"), ["nosniff"])
+                [policy] = answer.headers.get_all("Content-Security-Policy")
+                if path in ("/reference", "/problems/not_found", "/openapi.json"):
+                    self.assertIn("script-src 'sha256-", policy)
+                else:
+                    self.assertEqual(policy, "default-src 'none'; frame-ancestors 'none'")
+                client.close()
 
     def with_tls(self):
         """Another nginx with the server of the example for TLS; its port."""
