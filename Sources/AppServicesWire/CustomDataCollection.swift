@@ -42,8 +42,10 @@ import Operators
   func look(
     _ body: @escaping @Sendable (BSONDocument?) throws(CallFault) -> JSON
   ) async throws(CallFault) -> [UInt8] {
-    try await outcome(of: try await storedForCall()) { (document) throws(CallFault) in
-      try body(document).serialized()
+    try await answer { () async throws(Failure) in
+      try await outcome(of: try await stored()) { (document) throws(CallFault) in
+        try body(document).serialized()
+      }
     }
   }
 
@@ -52,23 +54,34 @@ import Operators
   func change(
     _ body: @escaping @Sendable (BSONDocument?) throws(CallFault) -> (CollectionChange, JSON)
   ) async throws(CallFault) -> [UInt8] {
-    // Writers of one document meet rarely; that many times in a row means something else is wrong.
-    for attempt in 0..<16 {
-      let stored = try await storedForCall()
-      let (change, answer) = try await outcome(of: stored) { (document) throws(CallFault) in
-        let (change, answer) = try body(document)
-        return (change.forStorage, answer.serialized())
-      }
-      do throws(Failure) {
-        try await write(change, over: stored)
-        return answer
-      } catch .versionMoved {
-        await EventLoop.sleep(for: .milliseconds(Int.random(in: 0...(1 + attempt * 4))))
-      } catch {
-        throw .domain(error)
+    try await answer { () async throws(Failure) in
+      try await Documents.repeating(.customData, of: caller, context) {
+        () async throws(Failure) in
+        let stored = try await stored()
+        let outcome = try await outcome(of: stored) { (document) throws(CallFault) in
+          let (change, answer) = try body(document)
+          return (change.forStorage, answer.serialized())
+        }
+        guard case .success(let (change, answer)) = outcome else {
+          return .done(outcome.map(\.1))
+        }
+        do throws(Failure) {
+          try await write(change, over: stored)
+          return .done(.success(answer))
+        } catch .versionMoved {
+          return .overtaken
+        }
       }
     }
-    throw .domain(.overloaded(retryAfter: .seconds(1)))
+  }
+
+  /// What comes of a call, whose own faults are apart from those of the service.
+  private func answer<Value>(
+    _ body: @EventLoop () async throws(Failure) -> Result<Value, CallFault>
+  ) async throws(CallFault) -> Value {
+    let result: Result<Value, CallFault>
+    do throws(Failure) { result = try await body() } catch { throw .domain(error) }
+    return try result.get()
   }
 
   private func write(
@@ -96,10 +109,6 @@ import Operators
     }
   }
 
-  private func storedForCall() async throws(CallFault) -> StoredDocument? {
-    do throws(Failure) { return try await stored() } catch { throw .domain(error) }
-  }
-
   private func stored() async throws(Failure) -> StoredDocument? {
     do throws(Failure) {
       return try await Documents.read(.customData, of: caller, context)
@@ -111,18 +120,12 @@ import Operators
   private func outcome<Value: Sendable>(
     of stored: StoredDocument?,
     _ body: @escaping @Sendable (BSONDocument?) throws(CallFault) -> Value
-  ) async throws(CallFault) -> Value {
-    let outcome: Result<Value, CallFault>
-    do throws(Failure) {
-      // A query's cost is not told by the length of anything.
-      outcome = try await context.store.calculate(on: .max) { [rules] () throws(Failure) in
-        let document = try stored.map { (stored) throws(Failure) in try rules.shown(stored) }
-        return Result { () throws(CallFault) in try body(document) }
-      }
-    } catch {
-      throw .domain(error)
+  ) async throws(Failure) -> Result<Value, CallFault> {
+    // A query's cost is not told by the length of anything.
+    try await context.store.calculate(on: .max) { [rules] () throws(Failure) in
+      let document = try stored.map { (stored) throws(Failure) in try rules.shown(stored) }
+      return Result { () throws(CallFault) in try body(document) }
     }
-    return try outcome.get()
   }
 }
 

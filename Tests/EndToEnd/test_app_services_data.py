@@ -391,6 +391,15 @@ class Collection(Services):
         self.insert(n=0)
         in_parallel(16, lambda _: self.call("updateOne", query={}, update={"$inc": {"n": 1}}))
         self.assertEqual(self.stored(), {"n": int32(16)})
+
+        def updates(number):
+            for _ in range(8):
+                self.call("updateOne", query={}, update={"$inc": {"n": 1, f"own{number}": 1}})
+
+        # More than meet at random: each comes to its turn.
+        in_parallel(48, updates)
+        self.assertEqual(self.stored(), {
+            "n": int32(16 + 48 * 8), **{f"own{number}": int32(8) for number in range(48)}})
         inserted = []
 
         def insert(index):

@@ -184,9 +184,7 @@ package enum Documents {
 
   /// Makes the new document of the stored one, here, and tries again when that has moved.
   ///
-  /// `change` is given nil when there is no document, and returns nil to write nothing. Those whom
-  /// another has overtaken go on one after another, so that many who meet all come to an end; others
-  /// than these are in other workers, or come anew.
+  /// `change` is given nil when there is no document, and returns nil to write nothing.
   @EventLoop static func revise(
     _ document: DocumentClass,
     if condition: VersionCondition,
@@ -194,23 +192,38 @@ package enum Documents {
     _ context: Context,
     _ change: @EventLoop (StoredDocument?) async throws(Failure) -> [UInt8]?
   ) async throws(Failure) -> (document: StoredDocument, isNew: Bool)? {
-    let first = try await revised(document, if: condition, of: caller, context, change)
-    if case .done(let written) = first { return written }
+    try await repeating(document, of: caller, context) { () async throws(Failure) in
+      try await revised(document, if: condition, of: caller, context, change)
+    }
+  }
+
+  /// What has become of a change that is made on the version that was read.
+  package enum Revision<Outcome> {
+    case done(Outcome)
+    /// Another has written a version since this one was read.
+    case overtaken
+  }
+
+  /// Reads a document, changes it and writes it by `body`, again when another was faster.
+  ///
+  /// Those whom another has overtaken go on one after another, so that many who meet all come to an
+  /// end; others than these are in other workers, or come anew.
+  /// - Throws: what `body` throws, `.overloaded`.
+  @EventLoop package static func repeating<Outcome>(
+    _ document: DocumentClass,
+    of caller: Caller,
+    _ context: Context,
+    _ body: @EventLoop () async throws(Failure) -> Revision<Outcome>
+  ) async throws(Failure) -> Outcome {
+    if case .done(let outcome) = try await body() { return outcome }
     let name = "\(caller.user) \(document.rawValue)"
     return try await context.store.revisions.inTurn(on: name) { () async throws(Failure) in
       for attempt in 0..<16 {
-        let next = try await revised(document, if: condition, of: caller, context, change)
-        if case .done(let written) = next { return written }
+        if case .done(let outcome) = try await body() { return outcome }
         await EventLoop.sleep(for: .milliseconds(Int.random(in: 0...(1 + attempt * 4))))
       }
       throw .overloaded(retryAfter: .seconds(1))
     }
-  }
-
-  private enum Revision {
-    case done((document: StoredDocument, isNew: Bool)?)
-    /// Another has written a version since this one was read.
-    case overtaken
   }
 
   @EventLoop private static func revised(
@@ -219,7 +232,7 @@ package enum Documents {
     of caller: Caller,
     _ context: Context,
     _ change: @EventLoop (StoredDocument?) async throws(Failure) -> [UInt8]?
-  ) async throws(Failure) -> Revision {
+  ) async throws(Failure) -> Revision<(document: StoredDocument, isNew: Bool)?> {
     let rows = try await context.store.read(
       DocumentsQueries.read,
       caller.user,
