@@ -344,6 +344,22 @@ END;
 
 
 --
+-- Name: end_unproved(text, text, text, inet, text, text, text); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.end_unproved(of_user text, of_app text, by_actor text, from_address inet, from_agent text, spared_session text DEFAULT NULL::text, spared_device text DEFAULT NULL::text) RETURNS void
+    LANGUAGE sql
+    BEGIN ATOMIC
+ SELECT public.end_other_ways_in(of_user, of_app, by_actor, from_address, from_agent, spared_device) AS end_other_ways_in,
+     ( SELECT count(*) AS count
+            FROM public.end_sessions(end_unproved.of_user, 'link'::text, end_unproved.by_actor, end_unproved.from_address, end_unproved.from_agent, NULL::text, end_unproved.spared_session) end_sessions(end_sessions)) AS count
+   WHERE (NOT (EXISTS ( SELECT
+            FROM public.identities i
+           WHERE (((i.user_id)::text = end_unproved.of_user) AND (i.provider <> ALL (ARRAY['anonymous'::text, 'api-key'::text]))))));
+END;
+
+
+--
 -- Name: index_document(text, text, text, jsonb); Type: FUNCTION; Schema: public; Owner: -
 --
 

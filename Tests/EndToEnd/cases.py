@@ -102,15 +102,18 @@ class Administration(Case):
 
 
 class Held:
-    """A row of the database that is locked until `release`."""
+    """What a statement does in the database, and undoes when it is over: it locks until `release`."""
 
-    def __init__(self, site, query):
+    def __init__(self, site, statement):
         self.psql = subprocess.Popen(
-            [TOOLS / "psql", "-h", site.folder, "-U", "owner", "-d", "dossier", "-Atq"],
+            [TOOLS / "psql", "-h", site.folder, "-U", "owner", "-d", "dossier", "-Atq",
+             "-v", "ON_ERROR_STOP=1"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        print(f"begin; {query} for update; select 'held';", file=self.psql.stdin, flush=True)
-        while self.psql.stdout.readline() != "held\n":
-            pass
+        print(f"begin; {statement}; select 'held';", file=self.psql.stdin, flush=True)
+        for line in self.psql.stdout:
+            if line == "held\n":
+                return
+        raise RuntimeError(f"refused: {statement}")
 
     def release(self):
         # The end of the session is that of the lock.

@@ -40,7 +40,7 @@ class AtOnce(Waiting):
         return None if 503 in {answer.status for answer in answers} else answers
 
     def row(self, query):
-        return Held(self.site, query)
+        return Held(self.site, f"{query} for update")
 
     # Registrations
 

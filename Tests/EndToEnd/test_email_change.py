@@ -204,6 +204,70 @@ class EmailChange(Case):
         self.site.sql("update mail_tokens set expires_at = now()")
         self.expect(self.restore(token), 400, "mail_token_invalid")
 
+    # An address that is taken away
+
+    def unlink(self, grant, provider="password"):
+        way, = [i for i in self.me(grant, "/identities").json if i["provider"] == provider]
+        self.expect(self.site.request("DELETE", f"/v1/me/identities/{way['id']}",
+                                      token=grant["access_token"]), 204)
+
+    def key_of(self, grant):
+        return self.expect(self.post("/v1/me/api-keys", {"name": "only"},
+                                     token=grant["access_token"]), 201).json["key"]
+
+    def test_the_reader_of_an_address_that_was_unlinked_takes_it_back(self):
+        thief = self.confirmed("unlinked@example.com")
+        key = self.key_of(thief)
+        self.unlink(thief)
+        self.assertEqual(self.address(thief), (None, False))
+        # One mail tells of it, and has the way back, for as long as after a change.
+        token = self.site.mailed("unlinked@example.com", "doa")
+        told = [mail for mail in self.site.mails("unlinked@example.com") if "doa_" in mail]
+        self.assertIn("is not the address of your account", told[0].replace("\n", " "))
+        self.assertNotIn("cannot take it back", "".join(self.site.mails("unlinked@example.com")))
+        self.assertEqual(self.site.sql(
+            "select purpose, round(extract(epoch from expires_at - now()) / 86400) "
+            f"from mail_tokens where user_id = '{thief['user_id']}'"), "restore|7")
+        # Also when another address is the account's by then.
+        self.expect(self.post("/v1/me/identities", {
+            "provider": "password", "email": "thiefs@example.com", "password": "correct horse"},
+            token=thief["access_token"]), 200)
+        self.expect(self.confirm(self.site.mailed("thiefs@example.com", "dct"), thief,
+                                 "correct horse"), 204)
+        thief = self.expect(self.login("thiefs@example.com"), 200).json
+        self.expect(self.restore(token), 204)
+        self.expect(self.me(thief), 401, "session_ended")
+        self.expect(self.post("/v1/login/api-key", {"key": key}), 401, "wrong_credentials")
+        self.expect(self.login("thiefs@example.com"), 401, "wrong_credentials")
+        grant = self.expect(self.login("unlinked@example.com", "my old house"), 200).json
+        self.assertEqual(grant["user_id"], thief["user_id"])
+        self.assertEqual(self.address(grant), ("unlinked@example.com", True))
+        # The account is whole: its password can be reset, and its address changed.
+        self.expect(self.post("/v1/password/reset-request", {"email": "unlinked@example.com"}), 202)
+        self.expect(self.reset(self.site.mailed("unlinked@example.com", "dpr"), "another house"), 204)
+        audit = self.audit(self.expect(self.login("unlinked@example.com", "another house"), 200).json)
+        self.assertTrue({"unlink", "email_restore"} <= set(audit), audit)
+        self.expect(self.restore(token), 400, "mail_token_invalid")
+
+    def test_an_address_that_was_unlinked_unproved_has_no_way_back(self):
+        grant = self.expect(self.register("claimant@example.com"), 201).json
+        self.key_of(grant)
+        self.unlink(grant)
+        self.assertEqual(self.site.sql(
+            f"select count(*) from mail_tokens where user_id = '{grant['user_id']}'"), "0")
+
+    def test_what_a_program_takes_away_is_told_and_not_given_back(self):
+        grant = self.confirmed("by-program@example.com")
+        self.key_of(grant)
+        key = self.site.client("--app", "default", "--scope", "update:users")["key"]
+        way, = [i for i in self.me(grant, "/identities").json if i["provider"] == "password"]
+        self.expect(self.site.request(
+            "DELETE", f"/v1/users/{grant['user_id']}/identities/{way['id']}", token=key), 204)
+        wait_until(lambda: "cannot take it back" in
+                   "".join(self.site.mails("by-program@example.com")).replace("\n", " "),
+                   what="the mail to the owner")
+        self.assertNotIn("doa_", "".join(self.site.mails("by-program@example.com")))
+
     def test_an_address_that_was_never_proved_is_told_nothing(self):
         grant = self.expect(self.register("unproved@example.com"), 201).json
         self.site.mailed("unproved@example.com", "dct")

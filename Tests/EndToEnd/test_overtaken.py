@@ -21,7 +21,7 @@ class Overtaken(Waiting):
         token = self.reset_token(email)
         device = {"Dossier-Device": grant["device_secret"]}
         held = Held(self.site,
-                    f"select from devices where device_id = '{grant['device_id']}'")
+                    f"select from devices where device_id = '{grant['device_id']}' for update")
         try:
             answer = self.started(lambda: login(device))
             self.wait_for(1)
@@ -58,8 +58,12 @@ class Overtaken(Waiting):
             grant = self.confirmed(email, OLD)
             token = self.reset_token(email)
             change = {"current_password": OLD, "new_password": THEIRS}
-            # The change has read what the password is, and counts the attempt.
-            with self.site.locked("attempts"):
+            # What its attempts are counted in: the change waits there, and has read the password.
+            others = self.site.sql("select array_agg(subject) from attempts")
+            wrong = {**change, "current_password": "none of mine"}
+            self.post("/v1/password/change", wrong, token=grant["access_token"])
+            with Held(self.site, "select from attempts "
+                      f"where subject <> all ('{others}'::bytea[]) for update"):
                 answer = self.started(lambda: self.post(
                     "/v1/password/change", change, token=grant["access_token"]))
                 self.wait_for(1)
@@ -77,7 +81,8 @@ class Overtaken(Waiting):
         def try_once(email):
             grant = self.expect(self.register(email, OLD), 201).json
             token = self.reset_token(email)
-            held = Held(self.site, f"select from users where user_id = '{grant['user_id']}'")
+            held = Held(self.site, "select from users "
+                        f"where user_id = '{grant['user_id']}' for update")
             try:
                 # They follow one another in the order in which they came.
                 reset = self.started(lambda: self.reset(token, NEW))

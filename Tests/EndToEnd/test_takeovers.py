@@ -209,6 +209,17 @@ class TakeOvers(IssuerCase):
         self.site.dossier("user", "confirm", "told@example.com")
         self.expect(self.me(thief), 401)
         self.expect(self.key_login(key), 401)
+        self.assertEqual(self.ends(thief), "operator: device_remove, session_end email_confirm, "
+                         "unlink api-key")
+
+    def ends(self, user):
+        """Who has ended ways in, by the trail."""
+        return self.site.sql(
+            "select string_agg(told, '; ' order by told) from (select actor || ': ' || "
+            "string_agg(distinct action || coalesce(' ' || (detail ->> 'provider'), '') "
+            "|| coalesce(' ' || (detail ->> 'reason'), ''), ', ') as told from audit "
+            f"where user_id = '{user['user_id']}' "
+            "and action in ('unlink', 'device_remove', 'session_end') group by actor) ends")
 
     # Rows of an import
 
@@ -237,12 +248,55 @@ class TakeOvers(IssuerCase):
         self.expect(self.me(thief), 401)
         self.expect(self.key_login(key), 401)
         # As when it is confirmed otherwise, the trail tells of each end and of who brought it about.
-        self.assertEqual(self.site.sql(
-            "select string_agg(distinct action || coalesce(' ' || (detail ->> 'provider'), '') "
-            "|| coalesce(' ' || (detail ->> 'reason'), ''), ', ') from audit "
-            f"where user_id = '{thief['user_id']}' and actor = 'operator' "
-            "and action in ('unlink', 'device_remove', 'session_end')"),
-            "device_remove, session_end email_confirm, unlink api-key")
+        self.assertEqual(self.ends(thief), "operator: device_remove, session_end email_confirm, "
+                         "unlink api-key")
+
+    def test_what_was_made_while_anonymous_ends_when_a_row_links_something(self):
+        issuer = claims("x")["iss"]
+        for name, row in [
+                ("password", {"email": "row-links@example.com", "password_hash": HASH}),
+                ("jwt", {"identities": [{"provider": f"jwt:{issuer}", "subject": "row-links"}]})]:
+            with self.subTest(name):
+                thief = self.site.login()
+                key, other = self.begun(thief["access_token"])
+                self.imported({"id": thief["user_id"], **row})
+                self.expect(self.key_login(key), 401, "wrong_credentials")
+                for grant in [thief, other]:
+                    self.expect(self.me(grant), 401, "session_ended")
+                    self.expect(self.refresh(grant), 401, "refresh_token_invalid")
+                self.assertEqual(self.ends(thief), "operator: device_remove, session_end link, "
+                                 "unlink api-key")
+                self.assertEqual(self.site.sql(
+                    "select anonymous, (select string_agg(provider, ' ') from identities i "
+                    "where i.user_id = u.user_id) from users u "
+                    f"where user_id = '{thief['user_id']}'"),
+                    "f|" + ("password" if name == "password" else f"jwt:{issuer}"))
+        grant = self.expect(self.post("/v1/login/jwt", {"token": self.token("row-links")}), 200).json
+        self.assertEqual(grant["user_id"], thief["user_id"])
+
+    def test_a_row_that_links_nothing_new_ends_nothing(self):
+        guest = self.site.login()
+        key, other = self.begun(guest["access_token"])
+        self.imported({"id": guest["user_id"], "name": "Guest"})
+        owner = self.expect(self.post("/v1/login/jwt", {"token": self.token("known")}), 200).json
+        self.imported({"id": owner["user_id"], "email": "known@example.com", "password_hash": HASH})
+        for grant in [guest, other, owner]:
+            self.expect(self.me(grant), 200)
+        self.expect(self.key_login(key), 200)
+
+    def test_a_row_takes_no_way_back_from_the_owner(self):
+        thief = self.confirmed("robbed@example.com", MINE)
+        self.expect(self.post("/v1/me/email", {"email": "robber@example.com"},
+                              token=thief["access_token"]), 202)
+        self.expect(self.post("/v1/me/email/confirm", {
+            "token": self.site.mailed("robber@example.com", "dna")},
+            token=thief["access_token"]), 204)
+        token = self.site.mailed("robbed@example.com", "doa")
+        # As rows do that come every night.
+        for email in ["robber@example.com", "elsewhere@example.com"]:
+            self.imported({"id": thief["user_id"], "email": email})
+        self.expect(self.post("/v1/email/restore", {"token": token, "password": "my old house"}), 204)
+        self.expect(self.login("robbed@example.com", "my old house"), 200)
 
     def test_who_is_blocked_by_a_row_is_logged_out_and_the_trail_tells(self):
         user = self.expect(self.register("blocked-by-row@example.com", MINE), 201).json

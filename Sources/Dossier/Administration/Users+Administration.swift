@@ -1,4 +1,5 @@
 import EventLoop
+import JSON
 import Postgres
 
 /// What others than the user do with it.
@@ -137,39 +138,56 @@ extension Users {
     in app: AppID,
     by administrator: Administrator
   ) async throws(Failure) {
-    var hasAddress = true
+    let profile = try await Profiles.read(
+      of: administrator.caller(on: user, of: app),
+      in: administrator.store
+    )
+    guard let email = profile.email else { throw .notFound }
+    let address = try await EmailAddress(email, administrator.store)
+    var confirmation = Confirmation.noAddress
     do throws(Failure) {
-      try await change(user, of: app, administrator) {
+      try await change(user, of: app, locking: address, administrator) {
         (transaction, found) async throws(DatabaseError) in
-        guard let email = found.email else {
-          hasAddress = false
+        guard found.email?.hasSameBytes(as: email) == true else {
+          confirmation = .otherAddress
           return
         }
-        // Those who claim the address follow one another.
-        _ = try await transaction.run(EmailQueries.lockClaims, app, email)
-        let isNew = try await Emails.prove(
-          email,
-          of: user,
-          in: app,
-          by: administrator.actor.text,
-          transaction
-        )
-        hasAddress = isNew != nil
-        guard isNew == true else { return }
-        try await endSessions(of: user, "email_confirm", administrator, in: transaction)
-        try await Emails.endOtherWaysIn(of: user, app, administrator.origin, in: transaction)
-        try await administrator.record("email_confirm", of: user, app: app, in: transaction)
-        try await administrator.queueNotice(
-          of: .emailConfirmed,
-          to: user,
-          in: app,
-          transaction
-        )
+        confirmation = try await confirm(email, of: user, in: app, by: administrator, transaction)
       }
     } catch .identityTaken {
       throw .emailTaken
     }
-    guard hasAddress else { throw .notFound }
+    switch confirmation {
+    case .done: return
+    case .noAddress: throw .notFound
+    case .otherAddress: try await confirmEmail(of: user, in: app, by: administrator)
+    }
+  }
+
+  private enum Confirmation { case done, noAddress, otherAddress }
+
+  @EventLoop private static func confirm(
+    _ email: String,
+    of user: UserID,
+    in app: AppID,
+    by administrator: Administrator,
+    _ transaction: Transaction
+  ) async throws(DatabaseError) -> Confirmation {
+    let actor = administrator.actor.text
+    let isNew = try await Emails.prove(email, of: user, in: app, by: actor, transaction)
+    guard let isNew else { return .noAddress }
+    guard isNew else { return .done }
+    try await endSessions(of: user, "email_confirm", administrator, in: transaction)
+    try await Emails.endOtherWaysIn(
+      of: user,
+      app,
+      by: actor,
+      administrator.origin,
+      in: transaction
+    )
+    try await administrator.record("email_confirm", of: user, app: app, in: transaction)
+    try await administrator.queueNotice(of: .emailConfirmed, to: user, in: app, transaction)
+    return .done
   }
 
   @EventLoop static func endSessions(
@@ -188,15 +206,18 @@ extension Users {
     )
   }
 
-  /// Does `body` on a user that is there, in the version asked for, with its row locked.
+  /// Does `body` on a user that is there, in the version asked for, with its row locked, and before it
+  /// the address that `body` is about.
   @EventLoop static func change(
     _ user: UserID,
     of app: AppID,
     if condition: VersionCondition = VersionCondition(),
+    locking address: EmailAddress? = nil,
     _ administrator: Administrator,
     _ body: @EventLoop (Transaction, LockedUser) async throws(DatabaseError) -> Void
   ) async throws(Failure) {
     let outcome = try await administrator.transaction { transaction async throws(DatabaseError) in
+      try await address?.lock(in: app, administrator.store, transaction)
       let rows = try await transaction.run(UsersAdministrationQueries.lock, user, app)
       guard let found = rows.first else { return LockedUser?.none }
       if condition.allows(found.version) { try await body(transaction, found) }

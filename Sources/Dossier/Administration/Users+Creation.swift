@@ -23,19 +23,16 @@ extension Users {
       try administrator.require(Scopes.updateAppMetadata)
     }
     let store = administrator.store
-    var address: EmailAddress?
-    if let email = row.email { address = try await EmailAddress(email, store) }
-    if let password = new.password, let address {
+    if let password = new.password, let email = row.email {
+      let address = try await EmailAddress(email, store)
       let salt = store.keys.master.passwordSalt(app.id, address.key)
       row.password = .hash(try await store.passwords.hash(password, salt))
     }
     let user: UserID
     do throws(Failure) {
       user = try await administrator.transaction {
-        [row, address] transaction async throws(DatabaseError) in
-        // Whoever claims the address at once is there when it is examined, or finds this user.
-        try await address?.lock(in: app.id, store, transaction)
-        return try await write(row, to: app.id, administrator, in: transaction)
+        [row] transaction async throws(DatabaseError) in
+        try await write(row, to: app.id, administrator, in: transaction)
       }.get()
     } catch .documentTooLarge {
       throw .documentTooLarge(limit: row.fullestDocument?.limit ?? 0)
@@ -53,11 +50,12 @@ extension Users {
     in transaction: Transaction
   ) async throws(DatabaseError) -> Result<UserID, Failure> {
     var batch = ImportBatch(app: app, import: nil)
-    let questions = ImportBatch.questions([row])
-    let found = try await transaction.run(
-      ImportQueries.examine,
-      app,
-      TextBytes(questions.serialized())
+    let found = try await ImportFinding.all(
+      of: [row],
+      isForUpdate: false,
+      in: app,
+      administrator.store,
+      transaction
     )
     guard let finding = found.first else {
       return .failure(.unforeseen("a user was not examined"))

@@ -95,35 +95,21 @@ extension Allowance {
     }
   }
 
-  /// With one identifier from one network.
+  /// With one identifier from one network; slowly, where others have used up what all may: once a
+  /// window.
   @EventLoop static func fromNetwork(
     _ purpose: AttemptPurpose,
     _ identifier: String,
+    isSlow: Bool = false,
     _ context: Context
   ) -> Allowance {
     Allowance(
-      purpose.rawValue,
+      isSlow ? purpose.slowly : purpose.rawValue,
       of: identifier,
       String(hexadecimal: context.origin.network),
-      burst: context.app.settings.failuresPerIdentifier,
+      burst: isSlow ? 1 : context.app.settings.failuresPerIdentifier,
       in: context.app.settings.failureWindow,
-      context.store.keys.master
-    )
-  }
-
-  /// With one identifier from one network, where others have used up what all may: once a window.
-  @EventLoop static func slowly(
-    _ purpose: AttemptPurpose,
-    _ identifier: String,
-    _ context: Context
-  ) -> Allowance {
-    Allowance(
-      purpose.slowly,
-      of: identifier,
-      String(hexadecimal: context.origin.network),
-      burst: 1,
-      in: context.app.settings.failureWindow,
-      isReported: false,
+      isReported: !isSlow,
       context.store.keys.master
     )
   }

@@ -12,14 +12,29 @@ enum RequestGuard {
   /// of it, each has one mail more in a window: strangers make mail slower for others, and keep it from
   /// nobody. A device on which who has proved the address has logged in before is counted for itself
   /// alone.
+  /// - Returns: to whom the mail of the address goes, as `Emails.reader` finds it.
   /// - Throws: `.tooManyAttempts`, `.unavailable`.
-  @EventLoop static func mail(to key: String, _ context: Context) async throws(Failure) {
-    let holder = try await Emails.reader(of: key, context).flatMap { $0.isHolder ? $0.user : nil }
-    if try await Devices.know(holder.map { [$0] } ?? [], context),
-      let own = Allowance.onDevice(.mail, key, context)
-    {
-      return try await Allowances([own], context).spend()
+  @EventLoop static func mail(
+    to key: String,
+    _ context: Context
+  ) async throws(Failure) -> MailReader? {
+    let reader = try await Emails.reader(of: key, context)
+    let isFamiliar = try await Devices.know(
+      [reader].compactMap { $0?.isHolder == true ? $0?.user : nil },
+      context
+    )
+    if isFamiliar, let own = Allowance.onDevice(.mail, key, context) {
+      try await Allowances([own], context).spend()
+    } else {
+      try await spendOfStrangers(on: key, context)
     }
+    return reader
+  }
+
+  @EventLoop private static func spendOfStrangers(
+    on key: String,
+    _ context: Context
+  ) async throws(Failure) {
     let settings = context.app.settings
     try await Allowances(
       [.fromNetwork(.mail, key, context), .ofNetwork(.mail, context)],
@@ -33,7 +48,7 @@ enum RequestGuard {
       context
     )
     if try await Allowances([all], context).spendUnseen() { return }
-    try await Allowances([.slowly(.mail, key, context)], context).spend()
+    try await Allowances([.fromNetwork(.mail, key, isSlow: true, context)], context).spend()
   }
 
   /// What a user without credentials uses up, to be spent when it is made.

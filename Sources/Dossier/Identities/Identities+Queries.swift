@@ -111,13 +111,16 @@ package enum IdentitiesQueries {
     "select user_id from users where user_id = $1 for no key update"
   )
 
-  /// Whether somebody has shown who a user is: a key shows that its holder had a session.
-  static let isProved = Statement<Bool, UserID>(
-    "identities.is_proved",
-    """
-    select exists (
-      select from identities where user_id = $1 and provider not in ('anonymous', 'api-key'))
-    """
+  /// Ends what was made while nobody had shown who a user is.
+  ///
+  /// - Parameters:
+  ///   - 6: a session that is spared; null for none.
+  ///   - 7: its device.
+  static let endUnproved = Statement<
+    NoRow, UserID, AppID, String, String?, String?, SessionID?, DeviceID?
+  >(
+    "identities.end_unproved",
+    "select end_unproved($1, $2, $3, $4::inet, $5, $6, $7)"
   )
 
   /// How many others there are to log in with; no row when there is no such identity.
@@ -157,6 +160,6 @@ package enum IdentitiesQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    list, holder, linkPassword, linkSubject, lock, isProved, others, unlink,
+    list, holder, linkPassword, linkSubject, lock, endUnproved, others, unlink,
   ]
 }

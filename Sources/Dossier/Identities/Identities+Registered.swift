@@ -32,8 +32,7 @@ extension Identities {
     }
     let email = address.stored(credentials.email)
     let outcome = try await context.store.transaction { transaction async throws(DatabaseError) in
-      // Those who claim the address follow one another.
-      _ = try await transaction.run(EmailQueries.lockClaims, context.app.id, email)
+      try await address.lock(in: context.app.id, context.store, transaction)
       // Always in one order, whoever is linked to whom at the same moment.
       for user in [caller.user, found.user].sorted(by: { $0.text < $1.text }) {
         _ = try await transaction.run(IdentitiesQueries.lock, user)
@@ -64,7 +63,7 @@ extension Identities {
           email,
           of: caller.user,
           in: context.app.id,
-          by: "user",
+          by: caller.actor,
           transaction
         )
       }

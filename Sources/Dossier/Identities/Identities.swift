@@ -47,7 +47,7 @@ import Postgres
     )
     let limit = ClaimLimit(address.key, context)
     let outcome = try await context.store.transaction { transaction async throws(DatabaseError) in
-      try await address.lock(in: context, transaction)
+      try await address.lock(in: context.app.id, context.store, transaction)
       guard try await lock(caller, in: transaction) else { return LinkOutcome.sessionEnded }
       guard try await limit.makeRoom(in: transaction) else { return .crowded }
       try await endUnproved(of: caller, in: transaction, context)
@@ -129,30 +129,22 @@ import Postgres
   /// Ends what was made while nobody had shown who the user is: API keys, and all sessions and places
   /// on devices but the caller's own.
   ///
-  /// Every link of credentials does so first. Somebody else may have begun as an anonymous user, in
+  /// Every link of credentials does so first, and so does a row of an import. Somebody else may have begun as an anonymous user, in
   /// the same browser, what the owner then goes on with, and made a key there to come back by.
   static func endUnproved(
     of caller: Caller,
     in transaction: Transaction,
     _ context: Context
   ) async throws(DatabaseError) {
-    let isProved = try await transaction.run(IdentitiesQueries.isProved, caller.user).first
-    guard isProved == false else { return }
-    try await Emails.endOtherWaysIn(
-      of: caller.user,
+    _ = try await transaction.run(
+      IdentitiesQueries.endUnproved,
+      caller.user,
       context.app.id,
-      by: caller.actor,
-      context.origin,
-      sparing: caller.device,
-      in: transaction
-    )
-    try await Sessions.end(
-      .others(than: caller.session),
-      of: caller.user,
-      "link",
-      by: caller.actor,
-      from: context.origin,
-      in: transaction
+      caller.actor,
+      context.origin.address,
+      context.origin.agent,
+      caller.session,
+      caller.device
     )
   }
 

@@ -1,3 +1,4 @@
+import EventLoop
 import JSON
 import Postgres
 
@@ -26,6 +27,49 @@ struct ImportFinding: RowDecodable {
   }
 }
 
+extension ImportFinding {
+  /// What the database has that rows would meet: nobody comes to claim or prove their addresses until
+  /// the transaction ends, and whom they change stays as he was found.
+  ///
+  /// - Parameters:
+  ///   - rows: nil for lines that have none.
+  ///   - isForUpdate: whether users who are there are changed.
+  ///   - app: whose users they become.
+  ///   - store: knows what addresses are locked by.
+  ///   - transaction: that writes the rows.
+  /// - Returns: one for each that is not nil, with its place.
+  /// - Throws: what the database says.
+  @EventLoop static func all(
+    of rows: [ImportedUser?],
+    isForUpdate: Bool,
+    in app: AppID,
+    _ store: Store,
+    _ transaction: Transaction
+  ) async throws(DatabaseError) -> [ImportFinding] {
+    let keys = try await EmailAddress.keys(of: rows.compactMap { $0?.email }, transaction)
+    try await EmailAddress.lock(keys, in: app, store, transaction)
+    let questions = TextBytes(ImportBatch.questions(rows).serialized())
+    var locked: Set<String> = []
+    while true {
+      let findings = try await transaction.run(ImportQueries.examine, app, questions)
+      let users = Set(findings.flatMap { $0.users(of: rows[$0.index]) }).subtracting(locked)
+      guard isForUpdate, !users.isEmpty else { return findings }
+      // Somebody may have changed them while they were waited for.
+      _ = try await transaction.run(
+        ImportQueries.lockUsers,
+        app,
+        TextBytes(JSON.array(users.map { .string($0) }).serialized())
+      )
+      locked.formUnion(users)
+    }
+  }
+
+  private func users(of row: ImportedUser?) -> [String] {
+    let own = app == nil ? nil : row?.id
+    return ([own, holder, claimant] + owners).compactMap { $0?.text }
+  }
+}
+
 /// What is done with a line whose user is there already.
 package enum ExistingUser: Sendable {
   case fail
@@ -34,6 +78,8 @@ package enum ExistingUser: Sendable {
   /// Updates it once; a line whose user is not there, or whose user an earlier line of the import has
   /// changed, fails.
   case require
+
+  var isChanged: Bool { self == .update || self == .require }
 }
 
 /// What is to be done with one row.

@@ -90,6 +90,15 @@ package enum ImportQueries {
     """
   )
 
+  /// Locks users, as `IdentitiesQueries.lock` does one.
+  static let lockUsers = Statement<NoRow, AppID, TextBytes>(
+    "imports.lock_users",
+    """
+    select 1 from users u join jsonb_array_elements_text($2::jsonb) as r (user_id) using (user_id)
+    where u.app_id = $1 order by u.user_id for no key update of u
+    """
+  )
+
   /// Which rows are of users that the import has changed already, by the facts that it left.
   static let done = Statement<Int, AppID, TextBytes, ImportID>(
     "imports.done",
@@ -102,21 +111,19 @@ package enum ImportQueries {
   )
 
   /// A fact for each user that was imported.
-  static let record = Statement<NoRow, AppID, TextBytes, ImportID, String, String?>(
+  static let record = Statement<NoRow, AppID, TextBytes, String, String?, String?>(
     "imports.record",
     """
-    insert into audit (user_id, event_id, app_id, action, actor, agent, detail)
-    select r.user_id, new_object_id(), $1, 'user_import', $4, $5,
-      jsonb_build_object('import', $3::text, 'status', r.status)
-    from jsonb_to_recordset($2::jsonb) as r (user_id text, status text)
+    insert into audit (user_id, event_id, app_id, action, actor, address, agent, detail)
+    select r.user_id, new_object_id(), $1, 'user_import', $3, $4::inet, $5,
+      jsonb_build_object('import', r.import_id, 'status', r.status)
+    from jsonb_to_recordset($2::jsonb) as r (user_id text, import_id text, status text)
     """
   )
 
   package static let all: [any PreparedStatement] = [
-    find, begin, lock, advance, finish, examine, done, record, create, endClaims, endBlocked,
-    update,
-    release, readdress, settle, passwords, passwordIdentities, supersede, confirm, claim,
-    identities, documents,
-    clearProperties, properties,
+    find, begin, lock, advance, finish, examine, lockUsers, done, record, create, endClaims,
+    endBlocked, endUnproved, update, release, readdress, settle, passwords, passwordIdentities,
+    supersede, confirm, claim, identities, documents, clearProperties, properties,
   ]
 }

@@ -67,7 +67,8 @@ extension ImportQueries {
     """
   )
 
-  /// Takes away the addresses of those whose address is told, with the mails that went there.
+  /// Takes away the addresses of those whose address is told, with the mails that went there, but for
+  /// what gives an address back: rows that come every night would take it from the owner.
   static let release = Statement<NoRow, AppID, TextBytes>(
     "imports.release",
     """
@@ -78,7 +79,7 @@ extension ImportQueries {
       delete from identity_subjects s using r
       where s.user_id = r.user_id and s.app_id = $1 and s.provider = 'email'
     ), mails as (
-      delete from mail_tokens m using r where m.user_id = r.user_id
+      delete from mail_tokens m using r where m.user_id = r.user_id and m.purpose <> 'restore'
     )
     delete from unconfirmed_emails e using r where e.user_id = r.user_id
     """
@@ -140,6 +141,16 @@ extension ImportQueries {
     from jsonb_to_recordset($2::jsonb) as r (user_id text, email text)
     join unconfirmed_emails e on e.app_id = $1 and e.user_id = r.user_id
       and e.email_key = email_key(r.email)
+    """
+  )
+
+  /// Ends what was made while nobody had shown who the users are, to whom the rows give credentials.
+  static let endUnproved = Statement<NoRow, AppID, TextBytes, String, String?, String?>(
+    "imports.end_unproved",
+    """
+    select end_unproved(u.user_id, $1, $3, $4::inet, $5)
+    from jsonb_to_recordset($2::jsonb) as r (user_id text)
+    join users u on u.user_id = r.user_id and u.app_id = $1
     """
   )
 

@@ -13,6 +13,8 @@ struct ImportBatch {
   private var addresses: [JSON] = []
   private var passwords: [JSON] = []
   private var identities: [JSON] = []
+  /// Users who are there and are given what logs them in.
+  private var credentialed: [JSON] = []
   private var documents: [JSON] = []
   private var properties: [JSON] = []
   /// Users whose properties are those told, and no others.
@@ -91,7 +93,12 @@ struct ImportBatch {
     isProved: Bool
   ) {
     let id = JSON.string(user.text)
-    facts.append(["user_id": id, "status": isNew ? "created" : "updated"])
+    if let `import` {
+      facts.append([
+        "user_id": id, "import_id": .string(`import`.text),
+        "status": isNew ? "created" : "updated",
+      ])
+    }
     if let email = row.email {
       addresses.append([
         "user_id": id, "identity_id": .string(IdentityID().text), "email": .string(email),
@@ -106,6 +113,7 @@ struct ImportBatch {
     for identity in row.identities {
       addIdentity(identity, of: id)
     }
+    if !isNew, row.hasPassword || !row.identities.isEmpty { credentialed.append(["user_id": id]) }
     if isNew, !row.hasPassword, row.identities.isEmpty {
       addIdentity(ImportedUser.Identity(provider: "anonymous", subject: user.text), of: id)
     }
@@ -131,76 +139,70 @@ struct ImportBatch {
     in transaction: Transaction,
     _ administrator: Administrator
   ) async throws(DatabaseError) {
-    func run(
-      _ statement: Statement<NoRow, AppID, TextBytes>,
-      _ rows: [JSON]
-    ) async throws(DatabaseError) {
-      guard !rows.isEmpty else { return }
-      _ = try await transaction.run(statement, app, TextBytes(JSON.array(rows).serialized()))
-    }
-    func end(
-      _ statement: Statement<NoRow, AppID, TextBytes, String, String?, String?>,
-      _ rows: [JSON]
-    ) async throws(DatabaseError) {
-      guard !rows.isEmpty else { return }
-      _ = try await transaction.run(
-        statement,
-        app,
-        TextBytes(JSON.array(rows).serialized()),
-        administrator.actor.text,
-        administrator.origin.address,
-        administrator.origin.agent
-      )
-    }
+    let writing = ImportWriting(app: app, transaction: transaction, administrator: administrator)
     let proved = addresses.filter { $0["verified"]?.bool == true }
-    try await run(ImportQueries.create, created)
+    try await writing.run(ImportQueries.create, created)
     if !updated.isEmpty {
-      try await end(ImportQueries.endClaims, proved)
-      try await end(ImportQueries.endBlocked, updated.filter { $0["blocked"]?.bool == true })
+      let blocked = updated.filter { $0["blocked"]?.bool == true }
+      try await writing.run(ImportQueries.endClaims, proved)
+      try await writing.run(ImportQueries.endUnproved, credentialed)
+      try await writing.run(ImportQueries.endBlocked, blocked)
       // What is there gives way before what comes: in one statement they would meet.
-      try await run(ImportQueries.update, updated)
-      try await run(ImportQueries.release, updated)
-      try await run(ImportQueries.readdress, addresses)
+      try await writing.run(ImportQueries.update, updated)
+      try await writing.run(ImportQueries.release, updated)
+      try await writing.run(ImportQueries.readdress, addresses)
     }
-    try await run(ImportQueries.passwords, passwords)
-    try await run(ImportQueries.passwordIdentities, addresses)
-    if !proved.isEmpty {
-      _ = try await transaction.run(
-        ImportQueries.supersede,
-        app,
-        TextBytes(JSON.array(proved).serialized()),
-        administrator.actor.text
-      )
+    try await writing.run(ImportQueries.passwords, passwords)
+    try await writing.run(ImportQueries.passwordIdentities, addresses)
+    try await writing.run(ImportQueries.supersede, proved)
+    try await writing.run(ImportQueries.confirm, proved)
+    try await writing.run(ImportQueries.claim, addresses.filter { $0["verified"]?.bool == false })
+    try await writing.run(ImportQueries.identities, identities)
+    try await writing.run(ImportQueries.settle, updated)
+    try await writing.run(ImportQueries.documents, documents)
+    if !propertyOwners.isEmpty {
+      let owners: JSON = ["users": .array(propertyOwners), "rows": .array(properties)]
+      try await writing.run(ImportQueries.clearProperties, [owners])
     }
-    try await run(ImportQueries.confirm, proved)
-    try await run(ImportQueries.claim, addresses.filter { $0["verified"]?.bool == false })
-    try await run(ImportQueries.identities, identities)
-    if !updated.isEmpty { try await run(ImportQueries.settle, updated) }
-    if !documents.isEmpty {
-      _ = try await transaction.run(
-        ImportQueries.documents,
-        app,
-        TextBytes(JSON.array(documents).serialized()),
-        administrator.actor.text
-      )
-    }
-    try await run(
-      ImportQueries.clearProperties,
-      propertyOwners.isEmpty
-        ? []
-        : [
-          ["users": .array(propertyOwners), "rows": .array(properties)]
-        ]
-    )
-    try await run(ImportQueries.properties, properties)
-    guard let `import`, !facts.isEmpty else { return }
-    _ = try await transaction.run(
-      ImportQueries.record,
-      app,
-      TextBytes(JSON.array(facts).serialized()),
-      `import`,
-      administrator.actor.text,
-      administrator.origin.agent
-    )
+    try await writing.run(ImportQueries.properties, properties)
+    try await writing.run(ImportQueries.record, facts)
+  }
+}
+
+/// Runs the statements that write a batch, each of which takes a list; none without rows.
+@EventLoop private struct ImportWriting {
+  let app: AppID
+  let transaction: Transaction
+  let administrator: Administrator
+
+  func run(
+    _ statement: Statement<NoRow, AppID, TextBytes>,
+    _ rows: [JSON]
+  ) async throws(DatabaseError) {
+    guard let list = Self.list(rows) else { return }
+    _ = try await transaction.run(statement, app, list)
+  }
+
+  /// Says also who does it.
+  func run(
+    _ statement: Statement<NoRow, AppID, TextBytes, String>,
+    _ rows: [JSON]
+  ) async throws(DatabaseError) {
+    guard let list = Self.list(rows) else { return }
+    _ = try await transaction.run(statement, app, list, administrator.actor.text)
+  }
+
+  /// Says also who does it, and from where.
+  func run(
+    _ statement: Statement<NoRow, AppID, TextBytes, String, String?, String?>,
+    _ rows: [JSON]
+  ) async throws(DatabaseError) {
+    guard let list = Self.list(rows) else { return }
+    let (actor, origin) = (administrator.actor.text, administrator.origin)
+    _ = try await transaction.run(statement, app, list, actor, origin.address, origin.agent)
+  }
+
+  private static func list(_ rows: [JSON]) -> TextBytes? {
+    rows.isEmpty ? nil : TextBytes(JSON.array(rows).serialized())
   }
 }

@@ -134,10 +134,15 @@ package struct ImportLine: Sendable {
     let place = try await transaction.run(ImportQueries.lock, app, progress.id)
     guard place.first == progress.lines else { return nil }
     var batch = ImportBatch(app: app, import: progress.id)
-    let questions = TextBytes(
-      ImportBatch.questions(lines.map { try? $0.content.get() }).serialized()
+    let rows = lines.map { try? $0.content.get() }
+    let findings = try await ImportFinding.all(
+      of: rows,
+      isForUpdate: existing.isChanged,
+      in: app,
+      administrator.store,
+      transaction
     )
-    let findings = try await transaction.run(ImportQueries.examine, app, questions)
+    let questions = TextBytes(ImportBatch.questions(rows).serialized())
     let done =
       existing == .require
       ? Set(try await transaction.run(ImportQueries.done, app, questions, progress.id)) : []

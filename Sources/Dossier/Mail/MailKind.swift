@@ -12,7 +12,7 @@ package enum MailKind: String, CaseIterable, Sendable {
   case change
   /// To the address that a user wants instead of its own.
   case email
-  /// To the address that was a user's until now.
+  /// To the address that was a user's until now, to give it back.
   case restore
   /// With a code to log in by.
   case code
@@ -61,10 +61,10 @@ package enum MailKind: String, CaseIterable, Sendable {
         + "where you are logged in:\n\n{{link}}\n\nIf it was not you who asked for it, nothing needs "
         + "to be done.\n"
     case .restore:
-      "Hello,\n\nyour account at {{app}} has another address now: {{email}} is not its address any "
-        + "more.\n\nIf it was you who did this, nothing needs to be done. If it was not, get the "
-        + "account back: within a week, use this to make {{email}} its address again and to choose "
-        + "a new password. All else that can log in ends by that.\n\n{{link}}\n"
+      "Hello,\n\n{{email}} is not the address of your account at {{app}} any more: it was changed or "
+        + "taken away.\n\nIf it was you who did this, nothing needs to be done. If it was not, get "
+        + "the account back: within a week, use this to make {{email}} its address again and to "
+        + "choose a new password. All else that can log in ends by that.\n\n{{link}}\n"
     case .code:
       "Hello,\n\nto log in at {{app}}, enter this code within 10 minutes:\n\n{{code}}\n\nEnter it "
         + "only where you have asked for it, and tell it to nobody. If it was not you who asked for "
@@ -80,7 +80,7 @@ package enum MailKind: String, CaseIterable, Sendable {
     case .taken: "the mail to who has confirmed an address that somebody else names as its own"
     case .change: "the mail to the confirmed address when what logs the user in has changed"
     case .email: "the mail to a new address, which it makes the user's"
-    case .restore: "the mail to the address before, which it gives back"
+    case .restore: "the mail to an address that was changed or unlinked, which it gives back"
     case .code: "the mail with a code to log in by"
     }
   }

@@ -8,19 +8,28 @@ struct WayInChange {
   let action: String
   private let detail: JSON
   private let words: String
-  /// Whether the owner can still choose a new password by mail.
-  private let canReset: Bool
+  private let remedy: Remedy
+
+  /// What the owner can do who has not made it.
+  private enum Remedy {
+    /// Choose a new password by mail.
+    case reset
+    /// Show what is mailed with the word of it, which gives the address back.
+    case wayBack
+    /// Nothing alone.
+    case none
+  }
 
   private init(
     _ action: String,
     _ words: String,
     detail: JSON = [:],
-    canReset: Bool = true
+    remedy: Remedy = .reset
   ) {
     self.action = action
     self.detail = detail
     self.words = words
-    self.canReset = canReset
+    self.remedy = remedy
   }
 
   static func linked(_ provider: String) -> WayInChange {
@@ -36,7 +45,7 @@ struct WayInChange {
       "unlink",
       "\(name(of: provider)) can no longer be used to log in to your account.",
       detail: ["provider": .string(provider)],
-      canReset: provider != "password"
+      remedy: provider == "password" ? .wayBack : .reset
     )
   }
 
@@ -72,7 +81,7 @@ struct WayInChange {
   static let deleted = WayInChange(
     "user_delete",
     "Your account was deleted, with all its data.",
-    canReset: false
+    remedy: .none
   )
 
   private static func name(of provider: String) -> String {
@@ -97,8 +106,21 @@ struct WayInChange {
       device: caller.device,
       detail: detail
     ).record(in: transaction, context)
-    try await notice(of: caller.user, in: transaction, context.app, context.store)
-      .queue(in: transaction)
+    // What a program of the back end takes away is not given back by a mail.
+    if case .wayBack = remedy, caller.session != nil {
+      let found = try await transaction.run(WayInQueries.confirmedEmail, caller.user)
+      guard let former = found.first else { return }
+      try await MailedToken(
+        .restore,
+        to: former.email,
+        of: caller.user,
+        in: former.language,
+        context
+      ).queue(in: transaction)
+    } else {
+      try await notice(of: caller.user, in: transaction, context.app, context.store)
+        .queue(in: transaction)
+    }
   }
 
   /// As the other, for somebody who has shown a token of a mail.
@@ -126,10 +148,13 @@ struct WayInChange {
   ) async throws(DatabaseError) -> WayInNotice {
     let reader = try await transaction.run(WayInQueries.confirmedEmail, user).first
     let advice =
-      canReset
-      ? "ask for a new password with this address. That ends all sessions and all API keys; then "
-        + "look which identities your account has, and unlink those that you do not know."
-      : "tell those who run \(app?.name ?? "the app"). You cannot take it back yourself."
+      switch remedy {
+      case .reset:
+        "ask for a new password with this address. That ends all sessions and all API keys; then "
+          + "look which identities your account has, and unlink those that you do not know."
+      case .wayBack, .none:
+        "tell those who run \(app?.name ?? "the app"). You cannot take it back yourself."
+      }
     return WayInNotice(reader: reader, change: words, advice: advice, app: app, store: store)
   }
 }

@@ -1,4 +1,6 @@
 import EventLoop
+import JSON
+import Notation
 import Outbound
 package import Postgres
 
@@ -9,6 +11,8 @@ struct EmailAddress {
   /// Whatever is counted or found by an address goes by this and nothing else: a second fold in
   /// Swift would let a form pass a guard that the database takes for the same address.
   let key: String
+
+  init(key: String) { self.key = key }
 
   /// Asks the database for the key.
   ///
@@ -39,32 +43,58 @@ struct EmailAddress {
     context.store.keys.master.passwordSalt(context.app.id, key)
   }
 
-  /// Has those who come to claim the address at once follow one another: from here on the transaction
-  /// sees all who do.
+  /// Has those who come to claim the address, or to prove it, follow one another: from here on the
+  /// transaction sees all who do.
   ///
-  /// There need be nothing of the address to lock: it takes a row of `attempts`, which counts none.
-  /// It comes first of all that a transaction locks.
-  @EventLoop func lock(
-    in context: Context,
-    _ transaction: Transaction
-  ) async throws(DatabaseError) {
-    try await lock(in: context.app.id, context.store, transaction)
-  }
-
-  /// As the other, where there is no request of a user.
+  /// It comes before all else of users that a transaction locks.
   @EventLoop func lock(
     in app: AppID,
     _ store: Store,
     _ transaction: Transaction
   ) async throws(DatabaseError) {
-    let subject = Allowance.subject("claims", [key], store.keys.master)
-    _ = try await transaction.run(EmailAddressQueries.lock, app, BinaryBytes(subject))
+    try await Self.lock([key], in: app, store, transaction)
+  }
+
+  /// As the other, for the keys of many addresses, which are always taken in one order.
+  ///
+  /// There need be nothing of an address to lock: it takes a row of `attempts`, which counts none.
+  @EventLoop static func lock(
+    _ keys: [String],
+    in app: AppID,
+    _ store: Store,
+    _ transaction: Transaction
+  ) async throws(DatabaseError) {
+    guard !keys.isEmpty else { return }
+    let subjects = keys.map { key in
+      JSON.string(
+        "\\x" + String(hexadecimal: Allowance.subject("claims", [key], store.keys.master))
+      )
+    }
+    _ = try await transaction.run(EmailAddressQueries.lock, app, Self.list(subjects))
+  }
+
+  /// The keys of addresses, in no order.
+  @EventLoop static func keys(
+    of addresses: [String],
+    _ transaction: Transaction
+  ) async throws(DatabaseError) -> [String] {
+    guard !addresses.isEmpty else { return [] }
+    return try await transaction.run(
+      EmailAddressQueries.keys,
+      list(addresses.map { .string($0) })
+    )
+  }
+
+  private static func list(_ texts: [JSON]) -> TextBytes {
+    TextBytes(JSON.array(texts).serialized())
   }
 
   /// Counts a mail to this address.
   ///
+  /// - Returns: to whom it goes.
   /// - Throws: `.tooManyAttempts`, `.unavailable`.
-  @EventLoop func limitMail(_ context: Context) async throws(Failure) {
+  @discardableResult
+  @EventLoop func limitMail(_ context: Context) async throws(Failure) -> MailReader? {
     try await RequestGuard.mail(to: key, context)
   }
 
@@ -103,16 +133,33 @@ struct EmailAddress {
   }
 }
 
+extension DatabaseError {
+  /// Undoes a transaction that has locked an address and finds that others were there first.
+  static let overtaken = DatabaseError(
+    .undone,
+    "somebody came first",
+    constraint: "registered_meanwhile"
+  )
+}
+
 package enum EmailAddressQueries {
   static let key = Statement<String, String>("email_addresses.key", "select email_key($1)")
 
-  static let lock = Statement<NoRow, AppID, BinaryBytes>(
+  static let keys = Statement<String, TextBytes>(
+    "email_addresses.keys",
+    "select distinct email_key(a.typed) from jsonb_array_elements_text($1::jsonb) as a (typed)"
+  )
+
+  static let lock = Statement<NoRow, AppID, TextBytes>(
     "email_addresses.lock",
     """
-    insert into attempts (app_id, subject, clear_at) values ($1, $2, now())
+    insert into attempts (app_id, subject, clear_at)
+    select distinct on (subject) $1, subject, now()
+    from (select s::bytea from jsonb_array_elements_text($2::jsonb) s) as given (subject)
+    order by subject
     on conflict (app_id, subject) do update set clear_at = excluded.clear_at
     """
   )
 
-  package static let all: [any PreparedStatement] = [key, lock]
+  package static let all: [any PreparedStatement] = [key, keys, lock]
 }

@@ -29,15 +29,11 @@ extension Emails {
     guard !key.hasSameBytes(as: address.key) else {
       throw .invalid([Fault("/email", "same", "This is the address that the user has.")])
     }
-    try await address.limitMail(context)
-    if context.app.settings.revealsTakenEmails,
-      try await reader(of: address.key, context)?.isHolder == true
-    {
-      throw .emailTaken
-    }
+    let reader = try await address.limitMail(context)
+    if context.app.settings.revealsTakenEmails, reader?.isHolder == true { throw .emailTaken }
     EventLoop.task {
       do throws(Failure) {
-        if let reader = try await reader(of: address.key, context), reader.isHolder {
+        if let reader, reader.isHolder {
           return try await queueTaken(to: reader, context)
         }
         try await MailedToken(
@@ -108,13 +104,13 @@ extension Emails {
     let (token, hash) = try await choose(password, by: text, for: [.restore], context)
     let (user, app) = (token.user, context.app.id)
     try await token.use(context) { (email, transaction) async throws(DatabaseError) in
-      // It may have unlinked the address by now.
+      // Whoever logged in may have unlinked the address.
       _ = try await transaction.run(EmailChangeQueries.relink, user, app, email, IdentityID(), hash)
       _ = try await transaction.run(EmailChangeQueries.change, user, app, email)
       _ = try await transaction.run(EmailQueries.supersede, app, email, user, "anyone")
       _ = try await transaction.run(PasswordQueries.set, user, hash)
       try await endSessions(of: user, "email_restore", in: transaction, context)
-      try await endOtherWaysIn(of: user, app, context.origin, in: transaction)
+      try await endOtherWaysIn(of: user, app, by: "anyone", context.origin, in: transaction)
       try await WayInChange.emailRestored.record(ofReader: user, in: transaction, context)
       return true
     }

@@ -25,12 +25,11 @@ import Postgres
     if let fault = EmailAddress.fault(in: email, at: "/email") { throw .invalid([fault]) }
     guard context.store.mailer.isConfigured else { throw .mailNotConfigured }
     let address = try await EmailAddress(email, context)
-    try await address.limitMail(context)
+    // One read, whoever has the address, or nobody.
+    let reader = try await address.limitMail(context)
     let master = context.store.keys.master
     let handle = Credential(.emailCode, of: CodeID())
     let code = newCode()
-    // One read, whoever has the address, or nobody.
-    let reader = try await Emails.reader(of: address.key, context)
     let stored = reader?.isHolder == true ? reader?.email : nil
     let to = stored ?? address.stored(email)
     let app = context.app
@@ -151,8 +150,10 @@ import Postgres
     _ context: Context
   ) async throws(DatabaseError) -> Bool {
     let app = context.app.id
-    _ = try await transaction.run(EmailQueries.lockClaims, app, asked.email)
+    try await EmailAddress(key: asked.key).lock(in: app, context.store, transaction)
     if isNew {
+      let reader = try await transaction.run(EmailQueries.reader, app, asked.key, nil, nil, nil)
+      guard reader.isEmpty else { throw .overtaken }
       _ = try await transaction.run(
         EmailCodeQueries.create,
         user,
@@ -170,7 +171,7 @@ import Postgres
     guard isFirst != nil else { return false }
     _ = try await transaction.run(PasswordQueries.set, user, PasswordHash.none)
     try await Emails.endSessions(of: user, "email_confirm", in: transaction, context)
-    try await Emails.endOtherWaysIn(of: user, app, context.origin, in: transaction)
+    try await Emails.endOtherWaysIn(of: user, app, by: "anyone", context.origin, in: transaction)
     try await WayInChange.emailConfirmed.record(ofReader: user, in: transaction, context)
     return true
   }

@@ -96,7 +96,13 @@ extension Emails {
         )
       } else {
         try await endSessions(of: token.user, "email_confirm", in: transaction, context)
-        try await endOtherWaysIn(of: token.user, context.app.id, context.origin, in: transaction)
+        try await endOtherWaysIn(
+          of: token.user,
+          context.app.id,
+          by: "anyone",
+          context.origin,
+          in: transaction
+        )
       }
       if claimant.isReader {
         _ = try await transaction.run(EmailQueries.markReader, token.user)
@@ -127,13 +133,12 @@ extension Emails {
     )
   }
 
-  /// Ends what could log in besides the password, and places on devices but for one that is spared.
+  /// Ends what could log in besides the password, and places on devices.
   @EventLoop static func endOtherWaysIn(
     of user: UserID,
     _ app: AppID,
-    by actor: String = "anyone",
+    by actor: String,
     _ origin: Origin,
-    sparing device: DeviceID? = nil,
     in transaction: Transaction
   ) async throws(DatabaseError) {
     _ = try await transaction.run(
@@ -142,8 +147,7 @@ extension Emails {
       app,
       actor,
       origin.address,
-      origin.agent,
-      device
+      origin.agent
     )
   }
 
@@ -173,7 +177,13 @@ extension Emails {
       try await endSessions(of: user, "password_reset", in: transaction, context)
       let wasReader = try await transaction.run(EmailQueries.unmarkReader, user).first != nil
       if isFirst || wasReader {
-        try await endOtherWaysIn(of: user, context.app.id, context.origin, in: transaction)
+        try await endOtherWaysIn(
+          of: user,
+          context.app.id,
+          by: "anyone",
+          context.origin,
+          in: transaction
+        )
       }
       try await WayInChange.passwordReset.record(ofReader: user, in: transaction, context)
     }
@@ -210,7 +220,7 @@ extension Emails {
   /// Makes an address the user's; others who claim it lose that way in.
   ///
   /// A user who has no other becomes anonymous again, and keeps its data and its sessions. In a
-  /// transaction that has locked the claims.
+  /// transaction that has locked the address.
   /// - Returns: whether it was not the user's before; nil when the user has no password any more.
   @EventLoop static func prove(
     _ email: String,

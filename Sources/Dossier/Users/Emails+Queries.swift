@@ -50,13 +50,10 @@ package enum EmailQueries {
     """
   )
 
-  /// Locks the claims to an address, for a transaction that proves it.
-  static let lockClaims = Statement<String, AppID, String>(
-    "emails.lock_claims",
-    """
-    select user_id from unconfirmed_emails
-    where app_id = $1 and email_key = email_key($2) order by user_id for update
-    """
+  /// Who claims an address, for a transaction that has locked it.
+  static let claimants = Statement<String, AppID, String>(
+    "emails.claimants",
+    "select user_id from unconfirmed_emails where app_id = $1 and email_key = $2"
   )
 
   /// Makes an address the user's; whether it was not before.
@@ -99,13 +96,9 @@ package enum EmailQueries {
   )
 
   /// Ends what could log in besides the password: API keys, linked identities, places on devices.
-  ///
-  /// - Parameter 6: a device whose place is spared; null for none.
-  static let endOtherWaysIn = Statement<
-    NoRow, UserID, AppID, String, String?, String?, DeviceID?
-  >(
+  static let endOtherWaysIn = Statement<NoRow, UserID, AppID, String, String?, String?>(
     "emails.end_other_ways_in",
-    "select end_other_ways_in($1, $2, $3, $4::inet, $5, $6)"
+    "select end_other_ways_in($1, $2, $3, $4::inet, $5)"
   )
 
   /// Notes that the address of the user's password was proved by its reader alone.
@@ -163,7 +156,7 @@ package enum EmailQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    reader, lockClaims, confirm, supersede, endOtherWaysIn, endUnproved, markReader,
+    reader, claimants, confirm, supersede, endOtherWaysIn, endUnproved, markReader,
     unmarkReader,
   ]
 }

@@ -35,8 +35,8 @@ package enum Emails {
     try context.requireOpen(.password)
     guard context.store.mailer.isConfigured else { throw .mailNotConfigured }
     let address = try await EmailAddress(email, context)
-    try await address.limitMail(context)
-    mail(purpose, to: address, context)
+    guard let reader = try await address.limitMail(context) else { return }
+    EventLoop.task { await mail(purpose, to: reader, context) }
   }
 
   /// Mails in the background what the reader of an address has to know.
@@ -45,12 +45,12 @@ package enum Emails {
   /// - Parameters:
   ///   - purpose: why.
   ///   - address: that somebody named; the mail goes to the form that is stored.
-  ///   - user: the claimant whom it is about; nil for the one that is to be found.
+  ///   - user: the claimant whom it is about.
   ///   - context: of the request.
   @EventLoop static func mail(
     _ purpose: MailedToken.Purpose,
     to address: EmailAddress,
-    claimedBy user: UserID? = nil,
+    claimedBy user: UserID,
     _ context: Context
   ) {
     guard context.store.mailer.isConfigured else { return }
@@ -59,20 +59,32 @@ package enum Emails {
         guard let reader = try await reader(of: address.key, claimedBy: user, context) else {
           return
         }
-        if purpose == .confirm, reader.isHolder {
-          try await queueTaken(to: reader, context)
-        } else {
-          try await MailedToken(
-            purpose,
-            to: reader.email,
-            of: reader.user,
-            in: reader.language,
-            context
-          ).queue()
-        }
+        await mail(purpose, to: reader, context)
       } catch {
         context.store.mailer.lose("\(error)")
       }
+    }
+  }
+
+  @EventLoop private static func mail(
+    _ purpose: MailedToken.Purpose,
+    to reader: MailReader,
+    _ context: Context
+  ) async {
+    do throws(Failure) {
+      if purpose == .confirm, reader.isHolder {
+        try await queueTaken(to: reader, context)
+      } else {
+        try await MailedToken(
+          purpose,
+          to: reader.email,
+          of: reader.user,
+          in: reader.language,
+          context
+        ).queue()
+      }
+    } catch {
+      context.store.mailer.lose("\(error)")
     }
   }
 

@@ -17,6 +17,13 @@ extension Users {
     let address: EmailAddress
     /// What counted the attempt.
     let guarding: FailureGuard
+    /// As it was typed.
+    let password: String
+    /// The hashes that it was compared with.
+    let seen: Set<ExactString>
+    /// Whether one has come since then of which only the password itself can tell whether it is the
+    /// same: that of another program, from an import.
+    var hasStranger = false
 
     static func holder(among candidates: [StoredPassword]) -> UserID? {
       candidates.first.flatMap { $0.isConfirmed ? $0.user : nil }
@@ -24,13 +31,18 @@ extension Users {
 
     /// The same password among those who come with the address by now.
     ///
-    /// Nothing is hashed for it, and no attempt counted: whoever has come since with this password, or
-    /// has it from who had it, has one of the two hashes that are known.
+    /// No attempt is counted, and nothing hashed but for an import that came since: whoever else has
+    /// come with this password, or has it from who had it, has one of the two hashes that are known.
     func anew(_ context: Context) async throws(Failure) -> Match {
       // On the exclusive lane: this must see what another call has just written.
-      anew(
-        among: try await context.store.write(UsersQueries.passwords, context.app.id, address.key)
+      let candidates = try await context.store.write(
+        UsersQueries.passwords,
+        context.app.id,
+        address.key
       )
+      let now = anew(among: candidates)
+      guard now.hasStranger else { return now }
+      return try await Users.compare(password, with: candidates, at: address, guarding, context)
     }
 
     /// As the other, for a transaction that has locked the address.
@@ -44,13 +56,23 @@ extension Users {
       let found = candidates.first { candidate in
         known.contains { $0.hasSameBytes(as: candidate.hash) }
       }
+      let recipe = try? PasswordHash(hash).recipe
+      let hasStranger = candidates.contains { candidate in
+        guard !seen.contains(ExactString(candidate.hash)),
+          let stored = try? PasswordHash(candidate.hash)
+        else { return false }
+        return stored.recipe != recipe
+      }
       return Match(
         found: found,
         renewed: found.flatMap { $0.hash.hasSameBytes(as: hash) ? nil : hash },
         hash: hash,
         holder: Self.holder(among: candidates),
         address: address,
-        guarding: guarding
+        guarding: guarding,
+        password: password,
+        seen: seen,
+        hasStranger: found == nil && hasStranger
       )
     }
   }

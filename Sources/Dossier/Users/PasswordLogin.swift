@@ -107,6 +107,17 @@ extension Users {
       context
     )
     try await guarding.attempt()
+    return try await compare(password, with: candidates, at: address, guarding, context)
+  }
+
+  /// Finds whose password it is, by a comparison with all hashes that there are.
+  @EventLoop static func compare(
+    _ password: String,
+    with candidates: [StoredPassword],
+    at address: EmailAddress,
+    _ guarding: FailureGuard,
+    _ context: Context
+  ) async throws(Failure) -> Match {
     let match = try await context.store.passwords.match(
       password,
       address.passwordSalt(context),
@@ -116,9 +127,11 @@ extension Users {
       found: match.index.map { candidates[$0] },
       renewed: match.isOutdated ? match.hash : nil,
       hash: match.hash,
-      holder: holder,
+      holder: Match.holder(among: candidates),
       address: address,
-      guarding: guarding
+      guarding: guarding,
+      password: password,
+      seen: Set(candidates.map { ExactString($0.hash) })
     )
   }
 }

@@ -94,10 +94,11 @@ extension Users {
     let user = UserID()
     let limit = ClaimLimit(match.address.key, context)
     let write: Proof.Preparation = { (transaction) async throws(DatabaseError) in
-      try await match.address.lock(in: context, transaction)
+      try await match.address.lock(in: context.app.id, context.store, transaction)
       let now = try await match.anew(context, in: transaction)
-      if now.found != nil || settings.revealsTakenEmails && now.holder != nil {
-        throw DatabaseError(.undone, "somebody came first", constraint: "registered_meanwhile")
+      let isKnown = now.found != nil || now.hasStranger
+      if isKnown || settings.revealsTakenEmails && now.holder != nil {
+        throw .overtaken
       }
       guard try await limit.makeRoom(in: transaction) else { return false }
       _ = try await transaction.run(

@@ -91,13 +91,15 @@ struct ShownToken {
     var isContested = false
     do throws(Failure) {
       isTaken = try await context.store.transaction { transaction async throws(DatabaseError) in
-        // Those who claim the address follow one another.
-        let claimants = try await transaction.run(
-          EmailQueries.lockClaims,
-          context.app.id,
-          claim.email
-        )
-        isContested = isAlone && claimants.contains { $0 != user.text }
+        try await EmailAddress(key: claim.key).lock(in: context.app.id, context.store, transaction)
+        if isAlone {
+          let claimants = try await transaction.run(
+            EmailQueries.claimants,
+            context.app.id,
+            claim.key
+          )
+          isContested = claimants.contains { $0 != user.text }
+        }
         guard !isContested else { return false }
         // Logins and changes that are under way come before, or find what this has ended.
         _ = try await transaction.run(IdentitiesQueries.lock, user)
