@@ -103,7 +103,10 @@ import Testing
     let errors = try await place.run("up", "--lock-timeout", "1", status: 14).errors
     #expect(errors.contains("another run still held the lock after 1 s (server process"))
     try await place.sql(
-      "select pg_terminate_backend(pid) from pg_stat_activity where query ~ '^select pg_sleep'"
+      """
+      select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and query ~ '^select pg_sleep'
+      """
     )
     #expect(await first.end() == 20)
     #expect(first.errors.contains("run it again"))

@@ -7,7 +7,7 @@ import TestSupport
 import Wiring
 
 /// That what programs do to users leaves its entry in the audit trail, and is not done without it.
-@Suite struct AuditTests {
+@Suite(.fewAtOnce) struct AuditTests {
   init() { LoopThread.start() }
 
   /// What programs write, one use of each route.

@@ -8,7 +8,7 @@ import Wiring
 @testable import RESTWire
 
 /// That every route that reads a body keeps to its rule, and none reads for those who may not call.
-@Suite struct BodyTests {
+@Suite(.fewAtOnce) struct BodyTests {
   init() { LoopThread.start() }
 
   private static let reading: [Scenario] = {

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// What waits to be calculated, and for whom.
-@Suite struct CalculationTests {
+@Suite(.fewAtOnce) struct CalculationTests {
   init() { LoopThread.start() }
 
   /// Holds the threads of a world.

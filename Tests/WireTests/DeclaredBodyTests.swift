@@ -7,7 +7,7 @@ import Wiring
 @testable import RESTWire
 
 /// That bodies are read as the reference says that they are.
-@Suite struct DeclaredBodyTests {
+@Suite(.fewAtOnce) struct DeclaredBodyTests {
   init() { LoopThread.start() }
 
   private static let operations = RESTWire.chapters.flatMap(\.operations).filter { operation in

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Requests that do not wait for those of another kind.
-@Suite struct LaneTests {
+@Suite(.fewAtOnce) struct LaneTests {
   init() { LoopThread.start() }
 
   /// In a world of its own, whose searches wait.

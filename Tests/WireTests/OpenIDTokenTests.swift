@@ -12,7 +12,7 @@ import Testing
 import Wiring
 
 /// Tokens of a wire of OpenID Connect: signed with RS256, by keys from a set of their own.
-@Suite struct OpenIDTokenTests {
+@Suite(.fewAtOnce) struct OpenIDTokenTests {
   init() { LoopThread.start() }
 
   /// A client that knows the server by its key set only.

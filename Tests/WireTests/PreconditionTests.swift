@@ -8,7 +8,7 @@ import Wiring
 @testable import RESTWire
 
 /// That every route with versions looks at the preconditions of its declaration.
-@Suite struct PreconditionTests {
+@Suite(.fewAtOnce) struct PreconditionTests {
   init() { LoopThread.start() }
 
   private static func scenarios(_ wanted: Versions) -> [Scenario] {

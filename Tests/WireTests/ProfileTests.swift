@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The profile has two renderers: the database's for `GET /v1/me`, and that of all other answers.
-@Suite struct ProfileTests {
+@Suite(.fewAtOnce) struct ProfileTests {
   init() { LoopThread.start() }
 
   @Test @EventLoop func `what reads the profile and what changes it tell the same`() async throws {

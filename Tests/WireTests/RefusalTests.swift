@@ -8,7 +8,7 @@ import Wiring
 @testable import RESTWire
 
 /// That every route refuses those who may not, each kind in its words.
-@Suite struct RefusalTests {
+@Suite(.fewAtOnce) struct RefusalTests {
   init() { LoopThread.start() }
 
   @Test(arguments: Scenario.all)

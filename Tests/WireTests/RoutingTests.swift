@@ -8,7 +8,7 @@ import TestSupport
 import Wiring
 
 /// The way to a route, and what browsers are told about pages of other origins.
-@Suite struct RoutingTests {
+@Suite(.fewAtOnce) struct RoutingTests {
   init() { LoopThread.start() }
 
   private static let page = "https://app.example"

@@ -4,7 +4,7 @@ import Testing
 import Wiring
 
 /// That every route does for those who may what it is there for.
-@Suite struct ScenarioTests {
+@Suite(.fewAtOnce) struct ScenarioTests {
   init() { LoopThread.start() }
 
   @Test func `every route has one scenario`() async {

@@ -9,7 +9,7 @@ import Testing
 import Wiring
 
 /// What a wire decides of the sessions that it opens.
-@Suite struct SessionStyleTests {
+@Suite(.fewAtOnce) struct SessionStyleTests {
   init() { LoopThread.start() }
 
   private static let style = SessionStyle(

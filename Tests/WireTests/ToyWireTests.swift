@@ -9,7 +9,7 @@ import Testing
 import Wiring
 
 /// That a wire is served by what it declares, beside others.
-@Suite struct ToyWireTests {
+@Suite(.fewAtOnce) struct ToyWireTests {
   init() { LoopThread.start() }
 
   @EventLoop private func ask(
