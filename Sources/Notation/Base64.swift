@@ -6,28 +6,27 @@ import FoundationEssentials
 extension [UInt8] {
   /// - Source: RFC 4648 section 5.
   package var base64URL: String {
-    String(
-      decoding: Self.base64(of: self).map { digit in
-        switch digit {
-        case UInt8(ascii: "+"): UInt8(ascii: "-")
-        case UInt8(ascii: "/"): UInt8(ascii: "_")
-        default: digit
-        }
-      },
-      as: UTF8.self
-    )
+    var digits = Self.base64(of: self)
+    for index in digits.indices {
+      switch digits[index] {
+      case UInt8(ascii: "+"): digits[index] = UInt8(ascii: "-")
+      case UInt8(ascii: "/"): digits[index] = UInt8(ascii: "_")
+      default: break
+      }
+    }
+    return String(decoding: digits, as: UTF8.self)
   }
 
   /// Nil unless it is what `base64URL` makes of some bytes.
   package init?(base64URL text: some StringProtocol) {
     var isOther = false
-    let digits = text.utf8.map { digit in
-      switch digit {
-      case UInt8(ascii: "-"): return UInt8(ascii: "+")
-      case UInt8(ascii: "_"): return UInt8(ascii: "/")
-      default:
-        isOther = isOther || !digit.isLetterOrDigit
-        return digit
+    // An array first: to go through a text of any type takes several times as long.
+    var digits = [UInt8](text.utf8)
+    for index in digits.indices {
+      switch digits[index] {
+      case UInt8(ascii: "-"): digits[index] = UInt8(ascii: "+")
+      case UInt8(ascii: "_"): digits[index] = UInt8(ascii: "/")
+      default: isOther = isOther || !digits[index].isLetterOrDigit
       }
     }
     guard !isOther else { return nil }

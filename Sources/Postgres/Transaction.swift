@@ -50,8 +50,9 @@ package import EventLoop
   }
 
   /// Runs one that was put together before.
-  package func run(_ call: StatementCall) async throws(DatabaseError) {
-    _ = try await call.run(on: connection)
+  @discardableResult
+  package func run(_ call: StatementCall) async throws(DatabaseError) -> ResultSet {
+    try await call.run(on: connection)
   }
 }
 

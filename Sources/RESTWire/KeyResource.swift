@@ -19,7 +19,7 @@ import Wiring
       gives: [.ok(.publicKeys)],
       summary: "The public keys that verify the access tokens of an app, as a JSON Web Key Set"
     ) { (call) async throws(Failure) in
-      let keys = try await PublicKey.all(for: .access, of: call.text("app"), in: call.store)
+      let keys = try await PublicKey.all(for: .native, of: call.text("app"), in: call.store)
       return Response(keySet: keys)
     }
   ]

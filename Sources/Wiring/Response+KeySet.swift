@@ -11,6 +11,6 @@ extension Response {
     self.init(.ok)
     body = set.serialized()
     add(.contentType, "application/json")
-    add(.cacheControl, "public, max-age=\(PublicKey.age)")
+    add(.cacheControl, "public, max-age=\(PublicKey.age.components.seconds)")
   }
 }

@@ -74,23 +74,10 @@ import Testing
     }
 
     /// As `dossier key rotate` does, some seconds ago.
-    func rotate(_ id: String, secondsAgo: Int) async throws {
-      let key = try NewSigningKey(for: .access, of: app, keys.master)
-      _ = try await database.write(
-        SigningKeyQueries.retire,
-        app,
-        .access,
-        .seconds(86_400)
-      )
-      _ = try await database.write(
-        KeyringQueries.create,
-        app,
-        key.id,
-        key.purpose,
-        key.purpose.algorithm,
-        key.publicKey,
-        key.sealed
-      )
+    func rotate(_ purpose: KeyPurpose = .native, secondsAgo: Int) async throws {
+      let key = try NewSigningKey(for: purpose, of: app, keys.master)
+      _ = try await database.write(SigningKeyQueries.retire, app, purpose, .seconds(86_400))
+      _ = try await database.answer(toWrite: KeyringQueries.create(key, of: app))
       _ = try await connection.query(
         "update signing_keys set created_at = created_at - $1 * interval '1 second'",
         ["\(secondsAgo)"]
@@ -109,7 +96,7 @@ import Testing
     let workers = try await workers(4)
     defer { for worker in workers { worker.stop() } }
     let tasks = workers.map { worker in
-      EventLoop.task { try? await worker.keys.signer(for: worker.app).id }
+      EventLoop.task { try? await worker.keys.signer(for: worker.app, .native).id }
     }
     var found: Set<String?> = []
     for task in tasks { found.insert(await task.value) }
@@ -123,21 +110,49 @@ import Testing
     let (first, second) = (workers[0], workers[1])
     defer { for worker in workers { worker.stop() } }
     let old = try await first.token()
-    let oldKey = try await first.keys.signer(for: first.app).id
+    let oldKey = try await first.keys.signer(for: first.app, .native).id
     #expect(await second.refusal(of: old) == nil)
     // The key is there for half a minute: it signs from now on.
-    try await first.rotate("new", secondsAgo: 31)
+    try await first.rotate(secondsAgo: 31)
     // Nobody has looked since: both go on with the old key.
-    #expect(try await first.keys.signer(for: first.app).id == oldKey)
+    #expect(try await first.keys.signer(for: first.app, .native).id == oldKey)
     // One is idle for so long that it looks before it signs; the other has not looked.
     first.pass(41)
-    let newKey = try await first.keys.signer(for: first.app).id
+    let newKey = try await first.keys.signer(for: first.app, .native).id
     #expect(newKey != oldKey)
     second.pass(6)
     let new = try await first.token()
     #expect(await second.refusal(of: new) == nil)
     for worker in workers { #expect(await worker.refusal(of: old) == nil) }
-    #expect(try await second.keys.signer(for: second.app).id == newKey)
+    #expect(try await second.keys.signer(for: second.app, .native).id == newKey)
+  }
+
+  @Test(arguments: KeyPurpose.allCases)
+  @EventLoop func `where the current key was removed another is made, whoever comes first`(
+    purpose: KeyPurpose
+  ) async throws {
+    let workers = try await workers(2)
+    let worker = workers[0]
+    defer { for worker in workers { worker.stop() } }
+    let tasks = workers.map { worker in
+      EventLoop.task { try? await worker.keys.signer(for: worker.app, purpose).id }
+    }
+    var found: Set<String?> = []
+    for task in tasks { found.insert(await task.value) }
+    #expect(found.count == 1 && !found.contains(nil))
+    try await worker.rotate(purpose, secondsAgo: 31)
+    _ = try await worker.connection.script("delete from signing_keys where retires_at is null")
+    for worker in workers {
+      worker.pass(41)
+      _ = try await worker.keys.signer(for: worker.app, purpose)
+    }
+    let left = try await worker.connection.query(
+      "select count(*) from signing_keys where retires_at is null"
+    )
+    #expect(left.rows[0][0] == "1")
+    // The one before goes on while the new one is too young.
+    let signer = try await worker.keys.signer(for: worker.app, purpose).id
+    #expect(found == [signer])
   }
 
   @Test @EventLoop func `a key that is not known is looked for no more often than every 5 seconds`()
@@ -148,7 +163,7 @@ import Testing
     defer { for worker in workers { worker.stop() } }
     _ = try await first.token()
     _ = try await second.token()
-    try await first.rotate("new", secondsAgo: 31)
+    try await first.rotate(secondsAgo: 31)
     first.pass(41)
     let token = try await first.token()
     second.pass(4)
@@ -162,7 +177,7 @@ import Testing
     let (first, second) = (workers[0], workers[1])
     defer { for worker in workers { worker.stop() } }
     let old = try await first.token()
-    try await first.rotate("new", secondsAgo: 31)
+    try await first.rotate(secondsAgo: 31)
     _ = try await first.connection.script(
       "update signing_keys set retires_at = now() where retires_at is not null"
     )

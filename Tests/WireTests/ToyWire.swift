@@ -79,7 +79,8 @@ struct ToyWire: Wire {
     }
     let context = try call.context
     let token = String(token.dropFirst("ticket-".count))
-    return .user(try await context.tokens.caller(of: token, app: context.app.id))
+    let app = context.app.id
+    return .user(try await context.tokens.caller(of: token, app: app, audience: audience))
   }
 
   /// What a program has got for its key, as by OAuth's client credentials.
@@ -91,15 +92,21 @@ struct ToyWire: Wire {
     return .client(try await Clients.client(by: key, in: call.store))
   }
 
+  /// For whom its access tokens are.
+  private static let audience = "https://toy.example/api"
+
   /// The tokens of a client of OpenID Connect.
   private static func style(_ form: FormValues) -> SessionStyle {
     let tokens = OpenIDTokens(
       issuer: "https://toy.example/",
       client: form["client_id"] ?? "",
-      audience: ["https://toy.example/api"],
+      audience: [audience],
       nonce: form["nonce"]
     ) { (caller, _) async throws(Failure) in
-      [("name", "Toy"), ("sub", "another"), ("app", .string(caller.app.text)), ("scope", "all")]
+      [
+        ("name", "Toy"), ("sub", "another"), ("app", .string(caller.app.text)), ("did", "1"),
+        ("scope", "all"),
+      ]
     }
     return SessionStyle("toy", scopes: Scopes(Scopes.readUser), tokens: .openID(tokens))
   }

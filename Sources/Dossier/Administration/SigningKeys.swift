@@ -20,7 +20,7 @@ package enum SigningKeys {
     return found
   }
 
-  /// Makes a new current key for each purpose that the app has one for, and for access tokens.
+  /// Makes a new current key for each purpose that the app has keys for, and for native tokens.
   ///
   /// It is known to all workers before one signs by it, within a minute; the keys before verify on
   /// until the last token that they signed has expired. Nobody is logged out.
@@ -33,24 +33,18 @@ package enum SigningKeys {
     let purposes = try await administrator.store.fetch(SigningKeyQueries.purposes, id)
     var keys: [NewSigningKey] = []
     for purpose in KeyPurpose.allCases
-    where purpose == .access || purposes.contains(purpose.rawValue) {
+    where purpose == .native || purposes.contains(purpose.rawValue) {
       keys.append(try await administrator.store.keys.newKey(for: purpose, of: id))
     }
-    let isMade = try await administrator.transaction { transaction async throws(DatabaseError) in
+    try await administrator.transaction { transaction async throws(DatabaseError) in
       // Rotations follow one another.
       _ = try await transaction.run(AppsAdministrationQueries.lock, app)
       for key in keys {
         _ = try await transaction.run(SigningKeyQueries.retire, id, key.purpose, verifying)
-        let made = try await transaction.run(
-          KeyringQueries.create,
-          id,
-          key.id,
-          key.purpose,
-          key.purpose.algorithm,
-          key.publicKey,
-          key.sealed
-        )
-        guard !made.isEmpty else { return false }
+        guard try await transaction.run(KeyringQueries.create(key, of: id)).count > 0 else {
+          // A worker made the app's first key at that moment; the next attempt retires it.
+          throw DatabaseError(.serializationFailure, "another key was made")
+        }
         try await administrator.record(
           "key_rotate",
           app: id,
@@ -58,10 +52,7 @@ package enum SigningKeys {
           in: transaction
         )
       }
-      return true
     }
-    // The app's first key was made by a worker at that moment.
-    guard isMade else { throw .overloaded(retryAfter: .seconds(1)) }
   }
 
   /// Removes a key that got into the wrong hands, or that nobody can open.
@@ -117,10 +108,10 @@ package enum SigningKeyQueries {
     """
   )
 
-  /// For what an app has current keys.
+  /// For what an app has keys.
   static let purposes = Statement<String, AppID>(
     "signing_keys.purposes",
-    "select purpose from signing_keys where app_id = $1 and retires_at is null"
+    "select distinct purpose from signing_keys where app_id = $1"
   )
 
   static let retire = Statement<NoRow, AppID, KeyPurpose, Duration>(

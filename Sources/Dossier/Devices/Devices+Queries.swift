@@ -96,9 +96,9 @@ package enum DevicesQueries {
   )
 
   /// One row when the proof is right, with nulls for a user the device does not know, or who has no
-  /// live session there with tokens of that style.
+  /// live session there with tokens of that style and client.
   static let activate = Statement<
-    DevicePlaceRow, DeviceID, AppID, BinaryBytes, UserID, String?, String?, String
+    DevicePlaceRow, DeviceID, AppID, BinaryBytes, UserID, String?, String?, String, String?
   >(
     "devices.activate",
     """
@@ -110,6 +110,7 @@ package enum DevicesQueries {
       from device d cross join lateral device_places(d.device_id, true) p
       left join sessions s
         on s.user_id = p.user_id and s.session_id = p.session_id and s.style = $7
+        and s.client_id is not distinct from $8
       where p.user_id = $4 and p.chosen_at < d.until
     ), chosen as (
       update device_users p set chosen_at = clock_timestamp() from place
@@ -134,7 +135,8 @@ package enum DevicesQueries {
   /// - Parameter 6: the user; null for who is active.
   /// - Parameter 7: how long a session may last; null for ever.
   static let refresh = Statement<
-    DevicePlaceRow, DeviceID, AppID, BinaryBytes, Duration, Bool, String?, Duration?, String
+    DevicePlaceRow, DeviceID, AppID, BinaryBytes, Duration, Bool, String?, Duration?, String,
+    String?
   >(
     "devices.refresh",
     """
@@ -149,6 +151,7 @@ package enum DevicesQueries {
       where coalesce(p.user_id = $6::text, true) and (p.is_active or $5 and $6::text is not null)
         and p.chosen_at < d.until and s.user_id = p.user_id
         and s.session_id = p.session_id and s.ended_at is null and s.style = $8
+        and s.client_id is not distinct from $9
         and ($7::interval is null or s.created_at + $7::interval > now())
       returning s.session_id, s.device_id, s.scope, s.refresh_generation, s.refresh_salt, s.user_id
     )

@@ -104,7 +104,8 @@ package enum Devices {
       user,
       context.origin.address,
       context.origin.agent,
-      style.name
+      style.name,
+      style.client
     )
     guard let row = rows.first else { throw .deviceUnknown }
     guard row.isKnown else { throw .notFound }
@@ -137,7 +138,8 @@ package enum Devices {
       context.app.settings.allowsSwitching,
       user?.text,
       context.app.settings.longestSession,
-      style.name
+      style.name,
+      style.client
     )
     guard let row = rows.first else { throw .deviceUnknown }
     guard let user = row.user, let live = row.live else { throw .unauthenticated(.sessionEnded) }

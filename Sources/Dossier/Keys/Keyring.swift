@@ -19,9 +19,7 @@ package import Postgres
   private static let staleAge: UInt64 = 40_000_000_000
 
   private let clock: @EventLoop () -> UInt64
-  /// Of those who want a key that is not there, one makes it.
-  private let creations = Turns()
-  /// Makes keys, which takes too long for the loop; few processes ever need it.
+  /// Makes keys of RSA, which takes too long for the loop; few processes ever need it.
   private lazy var maker = BlockingPool(name: "keys", threads: 1, waiting: 64)
 
   /// - Parameters:
@@ -41,7 +39,7 @@ package import Postgres
   /// The key that signs now.
   ///
   /// - Throws: `.overloaded`, `.unavailable`.
-  func signer(for app: AppID, _ purpose: KeyPurpose = .access) async throws(Failure) -> SigningKey {
+  func signer(for app: AppID, _ purpose: KeyPurpose) async throws(Failure) -> SigningKey {
     let keys = keys(of: app)
     if keys.signers[purpose] != nil {
       if !isFresh(keys) { try? await load(keys) }
@@ -49,12 +47,12 @@ package import Postgres
     }
     try await load(keys)
     if keys.signers[purpose] == nil {
-      try await creations.inTurn(on: "\(app) \(purpose)") { () async throws(Failure) in
-        guard keys.signers[purpose] == nil else { return }
+      let creation = keys.creation(for: purpose).begin { [self] () async throws(Failure) in
         try await create(for: purpose, of: app)
         // Twice, as a load that was under way may not have seen it.
         for _ in 0..<2 where keys.signers[purpose] == nil { try await load(keys) }
       }
+      try await creation.value.get()
     }
     guard let signer = keys.signers[purpose] else {
       throw .unforeseen("no signing key for app \(app)")
@@ -138,15 +136,7 @@ package import Postgres
   private func create(for purpose: KeyPurpose, of app: AppID) async throws(Failure) {
     let key = try await newKey(for: purpose, of: app)
     do throws(DatabaseError) {
-      _ = try await database.write(
-        KeyringQueries.create,
-        app,
-        key.id,
-        purpose,
-        purpose.algorithm,
-        key.publicKey,
-        key.sealed
-      )
+      _ = try await database.answer(toWrite: KeyringQueries.create(key, of: app))
     } catch {
       throw Failure(error)
     }
@@ -156,6 +146,7 @@ package import Postgres
   ///
   /// - Throws: `.overloaded`.
   func newKey(for purpose: KeyPurpose, of app: AppID) async throws(Failure) -> NewSigningKey {
+    guard purpose == .openID else { return try NewSigningKey(for: purpose, of: app, master) }
     let made: Result<NewSigningKey, Failure>
     do throws(BlockingPoolError) {
       made = try await maker.run { [master] in
@@ -175,10 +166,18 @@ package import Postgres
   fileprivate private(set) var verifiers: [String: SigningKey] = [:]
   fileprivate var lastLoad: UInt64?
   fileprivate let load = SharedTask<Void, Failure>()
+  private var creations: [KeyPurpose: SharedTask<Void, Failure>] = [:]
   /// Grows whenever a key has gone: tokens that were verified before are verified anew.
   private(set) var removals = 0
 
   init(_ app: AppID) { self.app = app }
+
+  /// Of those who want a key that is not there, one makes it, and all have the same outcome.
+  fileprivate func creation(for purpose: KeyPurpose) -> SharedTask<Void, Failure> {
+    let creation = creations[purpose] ?? SharedTask()
+    creations[purpose] = creation
+    return creation
+  }
 
   fileprivate func replace(by found: [String: SigningKey], _ signers: [KeyPurpose: SigningKey]) {
     if verifiers.keys.contains(where: { found[$0] == nil }) { removals += 1 }
@@ -204,24 +203,39 @@ private struct SigningKeyRow: RowDecodable {
 package enum KeyringQueries {
   /// Served by the primary key.
   ///
-  /// The newest key signs that has been there for 30 seconds: by then any worker that is shown a
-  /// token of it either knows the key or may look for it, as it does not within 5 seconds of its
-  /// last look. Of keys that are all newer the first one signs.
+  /// Of each purpose the newest key signs that has been there for 30 seconds: by then any worker that
+  /// is shown a token of it either knows the key or may look for it, as it does not within 5 seconds
+  /// of its last look. Of keys that are all newer the first one signs. None does where the current
+  /// key was removed: those before it will soon verify no more.
   fileprivate static let load = Statement<SigningKeyRow, AppID>(
     "keyring.load",
     """
-    select k.key_id, k.purpose, k.private_key, row_number() over (
-      partition by k.purpose order by s.is_known desc, case when s.is_known then k.created_at end desc, k.created_at,
-        k.key_id) = 1
+    select k.key_id, k.purpose, k.private_key,
+      bool_or(k.retires_at is null) over (partition by k.purpose) and row_number() over (
+        partition by k.purpose
+        order by s.is_known desc, case when s.is_known then k.created_at end desc, k.created_at,
+          k.key_id) = 1
     from signing_keys k
     cross join lateral (select k.created_at <= now() - interval '30 seconds') s (is_known)
     where k.app_id = $1 and (k.retires_at is null or k.retires_at > now())
     """
   )
 
-  /// No row when another was first.
-  static let create = Statement<
-    String, AppID, String, KeyPurpose, String, BinaryBytes, BinaryBytes
+  /// Stores a key; no row when another was first.
+  @EventLoop static func create(_ key: NewSigningKey, of app: AppID) -> StatementCall {
+    StatementCall(
+      create,
+      app,
+      key.id,
+      key.purpose,
+      key.purpose.algorithm,
+      key.publicKey,
+      key.sealed
+    )
+  }
+
+  private static let create = Statement<
+    NoRow, AppID, String, KeyPurpose, String, BinaryBytes, BinaryBytes
   >(
     "keyring.create",
     """

@@ -30,10 +30,11 @@ package struct PublicKey: RowDecodable {
     jwk["kid"] = .string(id)
     jwk["alg"] = .string(algorithm)
     jwk["use"] = "sig"
-    if let rsa = try? _RSA.Signing.PublicKey(derRepresentation: bytes).getKeyPrimitives() {
+    if algorithm == KeyPurpose.openID.algorithm {
+      let rsa = try? _RSA.Signing.PublicKey(derRepresentation: bytes).getKeyPrimitives()
       jwk["kty"] = "RSA"
-      jwk["n"] = .string(Array(rsa.modulus).base64URL)
-      jwk["e"] = .string(Array(rsa.publicExponent).base64URL)
+      jwk["n"] = .string((rsa.map { Array($0.modulus) } ?? []).base64URL)
+      jwk["e"] = .string((rsa.map { Array($0.publicExponent) } ?? []).base64URL)
     } else {
       // A point of the curve: 4, then its coordinates of 32 bytes each.
       jwk["kty"] = "EC"
@@ -44,9 +45,9 @@ package struct PublicKey: RowDecodable {
     return .object(jwk)
   }
 
-  /// For how many seconds the keys of an app may be kept: a new key signs nothing before it has been
-  /// there for as long.
-  package static let age = 30
+  /// For how long the keys of an app may be kept: a new key signs nothing before it has been there for
+  /// as long.
+  package static let age = Duration.seconds(30)
 
   /// The keys that verify the tokens of an app, the newest first.
   ///

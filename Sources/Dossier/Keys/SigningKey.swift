@@ -11,6 +11,8 @@ struct SigningKey: Sendable {
   let purpose: KeyPurpose
   /// The first part of its tokens.
   private let head: String
+  /// That of access tokens which must not be taken for ID tokens, nor these for them.
+  private let accessHead: String
   private let pair: Pair
 
   private enum Pair: Sendable {
@@ -27,21 +29,28 @@ struct SigningKey: Sendable {
     self.id = id
     self.purpose = purpose
     switch purpose {
-    case .access:
+    case .native:
       let key = try P256.Signing.PrivateKey(rawRepresentation: secret)
       pair = .p256(key, key.publicKey)
     case .openID:
       let key = try _RSA.Signing.PrivateKey(derRepresentation: secret)
       pair = .rsa(key, key.publicKey)
     }
-    head = Array(#"{"alg":"\#(purpose.algorithm)","typ":"JWT","kid":"\#(id)"}"#.utf8).base64URL
+    let alike = #""alg":"\#(purpose.algorithm)","kid":"\#(id)""#
+    head = Array(#"{\#(alike),"typ":"JWT"}"#.utf8).base64URL
+    accessHead = Array(#"{\#(alike),"typ":"\#(Self.accessType)"}"#.utf8).base64URL
   }
 
-  /// Makes a token.
+  /// The `typ` of access tokens of OpenID Connect.
+  ///
+  /// - Source: RFC 9068 section 2.1.
+  static let accessType = "at+jwt"
+
+  /// Makes a token; its head says that it is an access token where `isTyped`.
   ///
   /// - Source: RFC 7515 section 7.1; RFC 7518 sections 3.3 and 3.4.
-  func token(_ claims: JSONObject) throws -> String {
-    let signed = head + "." + JSON.object(claims).serialized().base64URL
+  func token(_ claims: JSONObject, isTyped: Bool) throws -> String {
+    let signed = (isTyped ? accessHead : head) + "." + JSON.object(claims).serialized().base64URL
     let bytes = Array(signed.utf8)
     let signature =
       switch pair {
@@ -72,12 +81,12 @@ struct SigningKey: Sendable {
 
 /// A key that is about to be an app's.
 struct NewSigningKey: Sendable {
-  let id = SessionID().text
+  let id = ID<SigningKey>().text
   let purpose: KeyPurpose
   let publicKey: BinaryBytes
   let sealed: BinaryBytes
 
-  /// Makes a key, which takes some tenths of a second for OpenID Connect.
+  /// Makes a key, which takes up to a tenth of a second for OpenID Connect.
   init(for purpose: KeyPurpose, of app: AppID, _ master: MasterKey) throws(Failure) {
     self.purpose = purpose
     do {
@@ -93,7 +102,7 @@ struct NewSigningKey: Sendable {
     for purpose: KeyPurpose
   ) throws -> (secret: [UInt8], publicKey: [UInt8]) {
     switch purpose {
-    case .access:
+    case .native:
       let key = P256.Signing.PrivateKey()
       return (Array(key.rawRepresentation), Array(key.publicKey.x963Representation))
     case .openID:

@@ -35,7 +35,7 @@ package import JSON
     _ claimsOfWire: [(String, JSON)] = []
   ) async throws(Failure) -> String {
     try await accessToken(
-      for: .access,
+      for: .native,
       by: issuer,
       of: caller,
       lifetime: lifetime,
@@ -67,13 +67,22 @@ package import JSON
     claims["did"] = .string(caller.device?.text ?? "")
     claims["app"] = .string(caller.app.text)
     claims["scope"] = .string(caller.scopes.text)
-    return try await signed(claims, for: purpose, by: issuer, of: caller, lifetime: lifetime)
+    return try await signed(
+      claims,
+      for: purpose,
+      isTyped: purpose == .openID,
+      by: issuer,
+      of: caller,
+      lifetime: lifetime
+    )
   }
 
-  /// Adds whose a token is and how long it is good, and signs it.
+  /// Adds whose a token is and how long it is good, and signs it; its head says that it is an access
+  /// token where `isTyped`.
   func signed(
     _ claims: JSONObject,
     for purpose: KeyPurpose,
+    isTyped: Bool = false,
     by issuer: String,
     of caller: Caller,
     lifetime: Duration
@@ -86,7 +95,7 @@ package import JSON
     claims["iat"] = .number(JSONNumber(now))
     claims["exp"] = .number(JSONNumber(now + lifetime.wholeSeconds))
     do {
-      return try signer.token(claims)
+      return try signer.token(claims, isTyped: isTyped)
     } catch {
       throw .unforeseen("a token cannot be signed")
     }
@@ -97,14 +106,21 @@ package import JSON
   /// - Parameters:
   ///   - token: as it came, whatever bytes it has.
   ///   - app: of the route.
+  ///   - audience: as for `caller`.
   /// - Returns: nil when `caller` has to be asked.
   /// - Throws: `.unauthenticated`.
-  package func known(_ token: Span<UInt8>, app: AppID) throws(Failure) -> Caller? {
+  package func known(
+    _ token: Span<UInt8>,
+    app: AppID,
+    audience: String? = nil
+  ) throws(Failure) -> Caller? {
     guard let known = verified[token], keys.isFresh(known.keys),
       known.removals == known.keys.removals
     else { return nil }
     guard known.expires > clock() else { throw .unauthenticated(.expired) }
-    guard known.caller.app == app else { throw .unauthenticated(.malformed) }
+    guard known.caller.app == app, isMeant(known.audience, for: audience) else {
+      throw .unauthenticated(.malformed)
+    }
     return known.caller
   }
 
@@ -112,9 +128,19 @@ package import JSON
   ///
   /// The signature is checked once, and the outcome remembered until the token expires or a key of
   /// the app is gone.
+  /// - Parameters:
+  ///   - token: as it came.
+  ///   - app: of the route.
+  ///   - audience: for whom a token of OpenID Connect must be: who is sent one that is for another
+  ///     must not be able to use it here. Nil for the deployment's URL.
+  /// - Returns: whose it is.
   /// - Throws: `.unauthenticated`, `.unavailable`.
-  package func caller(of token: String, app: AppID) async throws(Failure) -> Caller {
-    if let known = try known(token.utf8.span, app: app) { return known }
+  package func caller(
+    of token: String,
+    app: AppID,
+    audience: String? = nil
+  ) async throws(Failure) -> Caller {
+    if let known = try known(token.utf8.span, app: app, audience: audience) { return known }
     let now = clock()
     let claims = try await verify(token, app)
     // A wrong type is as good as none: what is signed is ours.
@@ -132,14 +158,17 @@ package import JSON
       app: app,
       scopes: Scopes(scope)
     )
+    let meant = claims["aud"]?.array?.compactMap(\.string)
     verified.insert(
       TokenCache.Entry(
         token: Array(token.utf8),
         caller: caller,
+        audience: meant,
         expires: expires,
         keys: keys.keys(of: app)
       )
     )
+    guard isMeant(meant, for: audience) else { throw .unauthenticated(.malformed) }
     return caller
   }
 
@@ -149,9 +178,19 @@ package import JSON
     guard token.utf8.count <= Self.tokenLimit, let read = SignedToken(token),
       let keyID = read.keyID, read.claims["app"]?.string == app.text,
       let key = try await keys.verifier(keyID: keyID, app: app),
-      // What OpenID clients call the issuer is their wire's affair; the key is the app's all the same.
-      key.purpose == .openID || read.claims["iss"]?.string == issuer, key.hasSigned(read)
+      // What clients of OpenID Connect call the issuer is their wire's affair; the key is the app's.
+      key.purpose == .openID
+        ? read.head["typ"]?.string == SigningKey.accessType && read.claims["aud"]?.array != nil
+        : read.claims["iss"]?.string == issuer,
+      key.hasSigned(read)
     else { throw .unauthenticated(.malformed) }
     return read.claims
+  }
+
+  /// Whether a token is for an audience; native tokens say none, and are for this server only.
+  private func isMeant(_ audiences: [String]?, for audience: String?) -> Bool {
+    guard let audiences else { return true }
+    let wanted = audience ?? issuer
+    return audiences.contains { $0.hasSameBytes(as: wanted) }
   }
 }

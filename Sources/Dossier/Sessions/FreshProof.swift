@@ -128,7 +128,8 @@ extension Sessions {
       context.origin.agent,
       key(of: proof.provider, proof.evidence),
       proof.authenticatedAt,
-      style.name
+      style.name,
+      style.client
     ).first
   }
 

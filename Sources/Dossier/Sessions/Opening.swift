@@ -63,7 +63,8 @@ import Postgres
       context.app.settings.sessionsPerUser,
       Sessions.key(of: proof.provider, proof.evidence),
       proof.authenticatedAt,
-      style.name
+      style.name,
+      style.client
     )
     return { () async throws(DatabaseError) in
       if try await entered.rows().isEmpty {

@@ -18,6 +18,9 @@ package struct SessionStyle: Sendable {
     self.tokens = tokens
   }
 
+  /// The client of OpenID Connect whose sessions they are: another one can use none of them.
+  var client: String? { if case .openID(let tokens) = tokens { tokens.client } else { nil } }
+
   /// Of the user's own clients.
   package static let native = SessionStyle("native", scopes: .user)
 }
@@ -50,10 +53,10 @@ package enum TokenProfile: Sendable {
 /// The tokens of a client of OpenID Connect: an access token, and an ID token that tells who the user is.
 ///
 /// Both are signed with RS256, by a key from the set that holds such keys only.
-/// - Source: OpenID Connect Core 1.0 section 2; RFC 9068 section 2.2.
+/// - Source: OpenID Connect Core 1.0 section 2; RFC 9068 section 2.
 package struct OpenIDTokens: Sendable {
   private let issuer: String
-  private let client: String
+  fileprivate let client: String
   private let audience: [String]
   private let nonce: String?
   private let claims: TokenProfile.Claims
@@ -88,21 +91,21 @@ package struct OpenIDTokens: Sendable {
       by: issuer,
       of: caller,
       lifetime: lifetime,
-      [("aud", .array(audience.map(JSON.string))), ("azp", .string(client))]
+      [
+        ("aud", .array(audience.map(JSON.string))), ("client_id", .string(client)),
+        ("jti", .string(ID<OpenIDTokens>().text)),
+      ]
     )
     return (access, try await identityToken(of: caller, lifetime: lifetime, context))
   }
 
-  /// It never has all members of an access token (`app`, `did`, `scope`), so it is not taken for one.
   @EventLoop private func identityToken(
     of caller: Caller,
     lifetime: Duration,
     _ context: Context
   ) async throws(Failure) -> String {
     var token = JSONObject()
-    for (name, value) in try await claims(caller, context) where name != "app" {
-      token[name] = value
-    }
+    for (name, value) in try await claims(caller, context) { token[name] = value }
     token["aud"] = .string(client)
     token["sid"] = .string(caller.session?.text ?? "")
     token["nonce"] = nonce.map(JSON.string)

@@ -86,11 +86,11 @@ package enum SessionsQueries {
   ///   user with many more can still log in.
   /// - Parameter 13: the API key that logs in; null for none.
   /// - Parameter 14: when the user proved who it is, in seconds since 1970; null for now.
-  /// - Parameter 15: whose tokens it has.
+  /// - Parameters 15 and 16: whose tokens it has, and which client of theirs; null for none.
   static let open = Statement<
     String, UserID, SessionID, DeviceID, AppID, String, String, BinaryBytes, Duration, String?,
     String?,
-    Int, Int, APIKeyID?, Int?, String
+    Int, Int, APIKeyID?, Int?, String, String?
   >(
     "sessions.open",
     """
@@ -126,9 +126,9 @@ package enum SessionsQueries {
     )
     insert into sessions (
       user_id, session_id, device_id, app_id, provider, scope, refresh_salt, expires_at, address,
-      agent, key_id, authenticated_at, style)
+      agent, key_id, authenticated_at, style, client_id)
     select $1, $2, $3, $4, $5, $6, $7, now() + $8::interval, $9::inet, $10, $13,
-      least(coalesce(to_timestamp($14::bigint), now()), now()), $15
+      least(coalesce(to_timestamp($14::bigint), now()), now()), $15, $16
     from room
     returning session_id
     """
@@ -140,23 +140,23 @@ package enum SessionsQueries {
   /// What it is about: nothing that was given out for the one before is good for the other.
   /// - Parameter 3: the new one.
   /// - Parameter 4: why the one before ends.
-  /// - Parameters 5, 10, 11, 12: as 5, 13, 14 and 15 of `open`.
+  /// - Parameters 5, 10, 11, 12, 13: as 5, 13, 14, 15 and 16 of `open`.
   static let renew = Statement<
     LiveSession, UserID, SessionID, SessionID, String, String, BinaryBytes, Duration, String?,
     String?,
-    APIKeyID?, Int?, String
+    APIKeyID?, Int?, String, String?
   >(
     "sessions.renew",
     """
     with old as (
       update sessions set ended_at = now(), end_reason = $4
       where user_id = $1 and session_id = $2 and ended_at is null and expires_at > now()
-      returning device_id, app_id, client_id, scope
+      returning device_id, app_id, scope
     )
     insert into sessions (
       user_id, session_id, device_id, app_id, client_id, provider, scope, refresh_salt, expires_at,
       address, agent, key_id, authenticated_at, style)
-    select $1, $3, device_id, app_id, client_id, $5, scope, $6,
+    select $1, $3, device_id, app_id, $13, $5, scope, $6,
       now() + $7::interval, $8::inet, $9, $10,
       least(coalesce(to_timestamp($11::bigint), now()), now()), $12
     from old
@@ -175,7 +175,7 @@ package enum SessionsQueries {
     """
   )
 
-  /// By what the caller's session was opened; no row when it does not count.
+  /// By what the caller's session was opened; no row when it is not live.
   static let provider = Statement<String, UserID, Authority>(
     "sessions.provider",
     """
@@ -185,11 +185,11 @@ package enum SessionsQueries {
   )
 
   /// Steps to the next refresh token; no row when the one shown is not the current one, when the
-  /// session has lasted for as long as one may, or when its tokens are another wire's.
+  /// session has lasted for as long as one may, or when its tokens are another wire's or client's.
   ///
   /// - Parameter 7: how long that is; null for ever.
   static let rotate = Statement<
-    LiveSession, UserID, SessionID, AppID, BinaryBytes, Int, Duration, Duration?, String
+    LiveSession, UserID, SessionID, AppID, BinaryBytes, Int, Duration, Duration?, String, String?
   >(
     "sessions.rotate",
     """
@@ -199,6 +199,7 @@ package enum SessionsQueries {
     from caller($1, $2) c
     where s.user_id = c.user_id and s.session_id = $2 and s.app_id = $3 and s.refresh_salt = $4
       and s.refresh_generation = $5 and s.ended_at is null and s.style = $8
+      and s.client_id is not distinct from $9
       and ($7::interval is null or s.created_at + $7::interval > now())
     returning s.session_id, s.device_id, s.scope, s.refresh_generation, s.refresh_salt
     """
@@ -206,7 +207,7 @@ package enum SessionsQueries {
 
   /// Finds the session of a token that is not its current one.
   static let superseded = Statement<
-    SupersededSession, UserID, SessionID, AppID, BinaryBytes, Int, Duration, String
+    SupersededSession, UserID, SessionID, AppID, BinaryBytes, Int, Duration, String, String?
   >(
     "sessions.superseded",
     """
@@ -214,6 +215,7 @@ package enum SessionsQueries {
       s.refresh_generation = $5 + 1 and s.refreshed_at > now() - $6::interval
     from caller($1, $2) c join sessions s on s.user_id = c.user_id and s.session_id = $2
     where s.app_id = $3 and s.refresh_salt = $4 and s.style = $7
+      and s.client_id is not distinct from $8
     """
   )
 

@@ -25,7 +25,7 @@ import Postgres
 
   /// Exchanges a refresh token for new tokens.
   ///
-  /// A token of another style is none here: each wire refreshes what it has given out.
+  /// A token of another style or client is none here: each wire refreshes what it has given out.
   /// The exchange of the current token may be repeated within `grace`, with the same outcome. Any
   /// older token has been stolen, or its successor has: the session ends.
   /// - Throws: `.invalidRefreshToken`, `.unavailable`.
@@ -49,7 +49,8 @@ import Postgres
       token.number,
       context.app.settings.sessionLifetime,
       context.app.settings.longestSession,
-      style.name
+      style.name,
+      style.client
     )
     if let live = rotated.first { return try await grant(live, of: user, as: style, context) }
     // On the exclusive lane: this must see what a rotation that came first has committed.
@@ -61,7 +62,8 @@ import Postgres
       BinaryBytes(token.salt),
       token.number,
       grace,
-      style.name
+      style.name,
+      style.client
     )
     guard let found = superseded.first else { throw .invalidRefreshToken }
     if found.isRepeated { return try await grant(found.live, of: user, as: style, context) }

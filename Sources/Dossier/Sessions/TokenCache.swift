@@ -9,14 +9,23 @@ struct TokenCache {
   final class Entry {
     let token: [UInt8]
     let caller: Caller
+    /// For whom it is; nil for a native token.
+    let audience: [String]?
     let expires: Int
     /// The keys by one of which it was verified, and how many of them had gone by then.
     let keys: AppKeys
     let removals: Int
 
-    @EventLoop init(token: [UInt8], caller: Caller, expires: Int, keys: AppKeys) {
+    @EventLoop init(
+      token: [UInt8],
+      caller: Caller,
+      audience: [String]? = nil,
+      expires: Int,
+      keys: AppKeys
+    ) {
       self.token = token
       self.caller = caller
+      self.audience = audience
       self.expires = expires
       self.keys = keys
       removals = keys.removals

@@ -75,18 +75,15 @@ extension Shape {
   static let signingKeys = Shape.list(
     of: .object([
       "id": .text, "purpose": .text, "algorithm": .text, "current": .flag, "created_at": .time,
-      "retires_at": .time.orNull, "public_key": .publicKey,
+      // A JSON Web Key, of the kind that the algorithm wants.
+      "retires_at": .time.orNull, "public_key": .object,
     ]).named("SigningKey", "A key that signs or verifies tokens, without its secret.")
   )
 
-  static let publicKey = Shape.object(
-    [
-      "kid": .text, "alg": .choice(["ES256", "RS256"]), "use": .only("sig"),
-      "kty": .choice(["EC", "RSA"]),
-    ],
-    optional: ["crv": .text, "x": .text, "y": .text, "n": .text, "e": .text]
-  )
-  .named("PublicKey", "A JSON Web Key that verifies tokens.")
+  static let publicKey = Shape.object([
+    "kty": .only("EC"), "crv": .only("P-256"), "x": .text, "y": .text, "kid": .text,
+    "alg": .only("ES256"), "use": .only("sig"),
+  ]).named("PublicKey", "A JSON Web Key that verifies access tokens.")
 
   static let publicKeys = Shape.object(["keys": .list(of: .publicKey)])
     .named("PublicKeys", "A JSON Web Key Set.")
