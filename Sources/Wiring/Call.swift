@@ -102,14 +102,14 @@ extension Route {
   func user(scope: String, proof: Access.Proof, in app: App) async throws(Failure) -> Caller {
     let user = try await tokens.caller(of: request.bearerToken, app: app.id)
     guard user.scopes.contains(scope) else { throw .forbidden(scope: scope) }
-    try await require(proof, of: user, in: app)
+    try await require(proof, of: user)
     return user
   }
 
   /// Looks at what a route asks for beside the token.
-  func require(_ proof: Access.Proof, of user: Caller, in app: App) async throws(Failure) {
+  func require(_ proof: Access.Proof, of user: Caller) async throws(Failure) {
     guard proof == .fresh else { return }
-    try await Sessions.requireFreshProof(of: user, context(of: app))
+    try await Sessions.requireFreshProof(of: user, context)
   }
 
   /// Who administers, on a route whose access is a program's.

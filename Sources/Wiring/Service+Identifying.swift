@@ -55,7 +55,7 @@ extension Service {
       switch try await kind.identify(token, call) {
       case .user(let user):
         guard user.app == app.id else { throw .unauthenticated(.malformed) }
-        try await call.require(proof, of: user, in: app)
+        try await call.require(proof, of: user)
         call.user = user
       case .client(let client):
         guard client.belongs(to: app.id) else { throw .unknownClient }
