@@ -16,17 +16,28 @@ package struct AppServicesWire: Wire {
 
   /// Where the deployment is, for clients whose web server does not tell what they asked.
   private let origin: ServiceOrigin
+  /// Where another wire shows the picture that a profile names.
+  private let picturePath: @Sendable (String) -> String
 
-  /// - Parameter origin: scheme, host and port.
-  package init(origin: String) { self.origin = ServiceOrigin(fallback: origin) }
+  /// - Parameters:
+  ///   - origin: scheme, host and port.
+  ///   - picturePath: makes a path of the name of a picture.
+  package init(origin: String, picturePath: @escaping @Sendable (String) -> String) {
+    self.origin = ServiceOrigin(fallback: origin)
+    self.picturePath = picturePath
+  }
 
   package var routes: [Route] {
     LocationRoutes.routes(origin) + LoginRoutes.routes + EmailPasswordRoutes.routes
-      + SessionRoutes.routes(origin) + APIKeyRoutes.routes + FunctionRoutes.routes
+      + SessionRoutes.routes(origin, picturePath) + APIKeyRoutes.routes + FunctionRoutes.routes
       + AbsentRoutes.routes
   }
 
   package var prefixes: [String] { ["/api/client"] }
+
+  package var writtenFields: [WrittenField] {
+    [WrittenField(.clientOrigin, "$dossier_scheme://$http_host")]
+  }
 
   package var crossOrigin: CrossOriginFields {
     CrossOriginFields(

@@ -36,7 +36,7 @@ extension ServiceError {
     case .notLoopback: self.init(.forbidden, "this path is for programs on the server itself")
     case .notFound: self.init(.notFound, "there is nothing at this path")
     case .methodNotAllowed: self.init(.methodNotAllowed, "this path has other methods")
-    case .bodyTooLarge, .pictureTooLarge:
+    case .bodyTooLarge:
       self.init(.contentTooLarge, "the body is too large", "BadRequest")
     case .uriTooLong: self.init(.uriTooLong, "the path is too long", "BadRequest")
     case .tooManyRequests: self.init(.tooManyRequests, "too many requests")

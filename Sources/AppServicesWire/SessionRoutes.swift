@@ -6,7 +6,10 @@ import Wiring
 
 /// What a session can do of itself: `/auth/session`, `/auth/profile`, `/auth/delete`.
 @EventLoop enum SessionRoutes {
-  nonisolated static func routes(_ origin: ServiceOrigin) -> [Route] {
+  nonisolated static func routes(
+    _ origin: ServiceOrigin,
+    _ picturePath: @escaping @Sendable (String) -> String
+  ) -> [Route] {
     [
       Route(
         .post,
@@ -34,7 +37,10 @@ import Wiring
         "\(AppServicesWire.authPrefix)/profile",
         access: .user(scope: Scopes.readUser),
         summary: "Read the profile and the identities"
-      ) { (call) async throws(Failure) in try await profile(call, origin) },
+      ) { (call) async throws(Failure) in
+        let origin = origin.asked(by: call)
+        return try await profile(call) { "\(origin)\(picturePath($0))" }
+      },
       Route(
         .delete,
         "\(AppServicesWire.authPrefix)/delete",
@@ -49,7 +55,7 @@ import Wiring
 
   private static func profile(
     _ call: Call,
-    _ origin: ServiceOrigin
+    pictureURL: (String) -> String
   ) async throws(Failure) -> Response {
     let caller = try call.caller
     let context = try call.context
@@ -57,7 +63,7 @@ import Wiring
     let identities = try await Identities.list(of: caller, in: call.store)
     let began = try await Beginnings.wasAnonymous(caller, context)
     let shown = UserIdentity.all(identities, of: profile, wasAnonymous: began)
-    let picture = profile.picture.map { "\(origin.asked(by: call))/v1/pictures/\($0)" }
+    let picture = profile.picture.map(pictureURL)
     let body: JSON = [
       "user_id": .string(caller.user.text), "domain_id": .string(context.app.id.text),
       "identities": .array(shown.map { $0.json(context.app.id) }),

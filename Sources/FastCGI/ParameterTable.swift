@@ -8,7 +8,7 @@ import Glibc
 @safe final class ParameterTable {
   private let entries = UnsafeMutableBufferPointer<Entry>.allocate(capacity: mostParameters)
   private var count = 0
-  /// Ours are 15; what is behind these is not looked at.
+  /// Ours are 17; what is behind these is not looked at.
   private static let mostParameters = 128
 
   @safe private struct Entry {

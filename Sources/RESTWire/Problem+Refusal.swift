@@ -149,19 +149,18 @@ extension Problem {
 /// What nginx says by itself.
 extension Problem {
   init(of refusal: WebServerRefusal) {
-    let type: ProblemType =
+    self =
       switch refusal {
-      case .requestMalformed: .requestMalformed
-      case .notLoopback: .notLoopback
-      case .notFound: .notFound
-      case .methodNotAllowed: .methodNotAllowed
-      case .bodyTooLarge, .pictureTooLarge: .bodyTooLarge
-      case .uriTooLong: .uriTooLong
-      case .tooManyRequests: .tooManyRequests
-      case .headerTooLarge: .headerTooLarge
-      case .serverUnavailable: .serverUnavailable
+      case .requestMalformed: Problem(.requestMalformed)
+      case .notLoopback: Problem(.notLoopback)
+      case .notFound: Problem(.notFound)
+      case .methodNotAllowed: Problem(.methodNotAllowed)
+      case .bodyTooLarge(let limit): Problem(.bodyTooLarge).with("limit", limit)
+      case .uriTooLong: Problem(.uriTooLong)
+      case .tooManyRequests: Problem(.tooManyRequests)
+      case .headerTooLarge: Problem(.headerTooLarge)
+      case .serverUnavailable: Problem(.serverUnavailable)
       }
-    self = refusal.limit.map { Problem(type).with("limit", $0) } ?? Problem(type)
   }
 }
 

@@ -11,6 +11,9 @@ package struct RESTWire: Wire {
   /// The statements that are not the domain's.
   package static let statements: [any PreparedStatement] = [ProfileResource.form]
 
+  /// Where the picture is shown that a profile names.
+  package static func path(ofPicture name: String) -> String { PictureResource.path(name) }
+
   package var routes: [Route] { Self.chapters.flatMap(\.operations).map(\.route) }
   package var prefixes: [String] { ["/v1"] }
   package var fields: [FieldName] { [.app, .device] }

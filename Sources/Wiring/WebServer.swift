@@ -12,6 +12,7 @@ package enum WebServer {
   package static func parameters(of wires: [any Wire]) -> String {
     var seen = Set(first + others)
     let own = wires.flatMap(\.fields).filter { seen.insert($0).inserted }
+    let written = wires.flatMap(\.writtenFields).map { parameter($0.name, $0.expression) }
     return """
       # Made by `dossierd fastcgi-params` from what the wires declare; a test compares.
       #
@@ -29,7 +30,7 @@ package enum WebServer {
       # Of several apps, the one that is asked. In lower case and without a port.
       fastcgi_param HTTP_HOST $host;
       # Of one wire or another.
-      \(lines(own))
+      \(([lines(own)] + written.map { "\($0);" }).joined(separator: "\n"))
       # Of browsers, and of whoever asks for a version.
       \(lines(others))
       fastcgi_param CONTENT_TYPE $content_type if_not_empty;
@@ -43,25 +44,44 @@ package enum WebServer {
 
   private static func lines(_ fields: [FieldName]) -> String {
     fields.map { field in
-      let name = field.text.replacing("-", with: "_")
-      return "fastcgi_param HTTP_\(name.uppercased()) $http_\(name.lowercased()) if_not_empty;"
+      let name = field.text.replacing("-", with: "_").lowercased()
+      return "\(parameter(field, "$http_\(name)")) if_not_empty;"
     }.joined(separator: "\n")
+  }
+
+  private static func parameter(_ field: FieldName, _ expression: String) -> String {
+    "fastcgi_param HTTP_\(field.text.replacing("-", with: "_").uppercased()) \(expression)"
   }
 }
 
 /// What the web server refuses without asking a worker.
-package enum WebServerRefusal: String, CaseIterable, Sendable {
-  case requestMalformed = "request_malformed"
-  case notLoopback = "not_loopback"
-  case notFound = "not_found"
-  case methodNotAllowed = "method_not_allowed"
-  case bodyTooLarge = "body_too_large"
-  case pictureTooLarge = "picture_too_large"
-  case uriTooLong = "uri_too_long"
-  case tooManyRequests = "too_many_requests"
-  case headerTooLarge = "header_too_large"
+package enum WebServerRefusal: Sendable, Equatable {
+  case requestMalformed
+  case notLoopback
+  case notFound
+  case methodNotAllowed
+  /// Of more bytes than what is at the path reads.
+  case bodyTooLarge(limit: Int)
+  case uriTooLong
+  case tooManyRequests
+  case headerTooLarge
   /// No worker was reached, or one ended over the request.
-  case serverUnavailable = "server_unavailable"
+  case serverUnavailable
+
+  /// The word for it.
+  package var rawValue: String {
+    switch self {
+    case .requestMalformed: "request_malformed"
+    case .notLoopback: "not_loopback"
+    case .notFound: "not_found"
+    case .methodNotAllowed: "method_not_allowed"
+    case .bodyTooLarge: "body_too_large"
+    case .uriTooLong: "uri_too_long"
+    case .tooManyRequests: "too_many_requests"
+    case .headerTooLarge: "header_too_large"
+    case .serverUnavailable: "server_unavailable"
+    }
+  }
 
   package var status: Status {
     switch self {
@@ -69,20 +89,11 @@ package enum WebServerRefusal: String, CaseIterable, Sendable {
     case .notLoopback: .forbidden
     case .notFound: .notFound
     case .methodNotAllowed: .methodNotAllowed
-    case .bodyTooLarge, .pictureTooLarge: .contentTooLarge
+    case .bodyTooLarge: .contentTooLarge
     case .uriTooLong: .uriTooLong
     case .tooManyRequests: .tooManyRequests
     case .headerTooLarge: .headerTooLarge
     case .serverUnavailable: .unavailable
-    }
-  }
-
-  /// Bytes that a body may have, where that is what it is about; as the configuration of nginx says.
-  package var limit: Int? {
-    switch self {
-    case .bodyTooLarge: 1_048_576
-    case .pictureTooLarge: 10_485_760
-    default: nil
     }
   }
 
@@ -91,7 +102,7 @@ package enum WebServerRefusal: String, CaseIterable, Sendable {
     switch self {
     // TRACE, which nginx never passes on, is 405; 494 is nginx's own number for long header fields.
     case .headerTooLarge: "494 =431"
-    case .pictureTooLarge, .serverUnavailable: nil
+    case .serverUnavailable: nil
     default: String(status.code)
     }
   }
@@ -126,25 +137,39 @@ extension WebServer {
   /// request line that is too long. The path that was asked follows the name of the page, so that the
   /// longest prefix of a location finds the wire.
   package static func errorPages(of wires: [any Wire]) -> String {
-    let causes = WebServerRefusal.allCases.compactMap { refusal in
-      refusal.cause.map { "error_page \($0) \(path(of: refusal))$uri;" }
-    }
-    let pages = WebServerRefusal.allCases.flatMap { refusal in
-      locations(refusal, of: wires)
-    }
+    let limits = [usualBodyLimit] + largerBodies(of: wires).map(\.limit)
+    let pages = refusals(bodyLimits: limits).flatMap { locations($0, of: wires) }
     return """
       # Made by `dossierd error-pages` from what the wires declare; a test compares.
       #
       # What nginx refuses by itself is told in the words of the wire whose path was asked. Pages of any
       # origin may read it: it is the same for everybody.
-      \(causes.joined(separator: "\n"))
+      \(causes(bodyLimit: usualBodyLimit).joined(separator: "\n"))
 
       \(pages.joined(separator: "\n"))
 
       """
   }
 
-  private static func path(of refusal: WebServerRefusal) -> String { "/-/\(refusal.rawValue)" }
+  private static func refusals(bodyLimits: [Int]) -> [WebServerRefusal] {
+    [.requestMalformed, .notLoopback, .notFound, .methodNotAllowed]
+      + bodyLimits.map(WebServerRefusal.bodyTooLarge)
+      + [.uriTooLong, .tooManyRequests, .headerTooLarge, .serverUnavailable]
+  }
+
+  /// Where nginx goes for its refusals, in a place where bodies have this limit.
+  static func causes(bodyLimit: Int) -> [String] {
+    refusals(bodyLimits: [bodyLimit]).compactMap { refusal in
+      refusal.cause.map { "error_page \($0) \(path(of: refusal))$uri;" }
+    }
+  }
+
+  private static func path(of refusal: WebServerRefusal) -> String {
+    if case .bodyTooLarge(let limit) = refusal, limit != usualBodyLimit {
+      return "/-/\(refusal.rawValue)_\(limit)"
+    }
+    return "/-/\(refusal.rawValue)"
+  }
 
   private static func locations(
     _ refusal: WebServerRefusal,

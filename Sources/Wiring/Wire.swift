@@ -13,6 +13,9 @@ package protocol Wire: Sendable {
   var prefixes: [String] { get }
   /// Header fields that it reads beside those that are read of every request; see `WebServer`.
   var fields: [FieldName] { get }
+  /// Header fields that it reads and no client sends: the web server writes them, in the place of any
+  /// that a client would.
+  var writtenFields: [WrittenField] { get }
   /// The field in which a client shows the secret of its device, or asks for a cookie that holds it;
   /// nil where devices prove nothing.
   var deviceField: FieldName? { get }
@@ -37,6 +40,7 @@ package protocol Wire: Sendable {
 extension Wire {
   package var prefixes: [String] { [] }
   package var fields: [FieldName] { [] }
+  package var writtenFields: [WrittenField] { [] }
   package var deviceField: FieldName? { nil }
   package var crossOrigin: CrossOriginFields { CrossOriginFields(sent: [], exposed: []) }
 }
@@ -48,6 +52,18 @@ package enum AppReference: Sendable {
   case host
   /// The one that a token says it is of, which is to be verified by that app's keys.
   case id(AppID)
+}
+
+/// A header field that the web server writes.
+package struct WrittenField: Sendable {
+  package let name: FieldName
+  /// Of nginx's variables, `$scheme`.
+  package let expression: String
+
+  package init(_ name: FieldName, _ expression: String) {
+    self.name = name
+    self.expression = expression
+  }
 }
 
 /// Header fields beside those that the Fetch Standard lets any page send or read.

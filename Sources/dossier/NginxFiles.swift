@@ -76,7 +76,7 @@ struct NginxFiles {
 
   /// Copies of what the package brings that an upgrade has overtaken.
   private var staleCopies: [String] {
-    ["dossier.fastcgi_params", "dossier.error_pages"].compactMap { name in
+    ["dossier.fastcgi_params", "dossier.body_limits", "dossier.error_pages"].compactMap { name in
       guard let shipped = Self.text("\(Self.shipped)/\(name)"),
         Self.text("\(folder)/\(name)") != shipped
       else { return nil }

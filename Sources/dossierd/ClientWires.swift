@@ -6,5 +6,5 @@ import Wiring
 ///
 /// `origin` is where the deployment is, as far as it knows by itself.
 func clientWires(origin: String = "http://localhost") -> [any Wire] {
-  [RESTWire(), AppServicesWire(origin: origin)]
+  [RESTWire(), AppServicesWire(origin: origin, picturePath: RESTWire.path(ofPicture:))]
 }

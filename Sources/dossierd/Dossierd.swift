@@ -14,7 +14,7 @@ struct Dossierd: ParsableCommand {
     version: Version.text,
     subcommands: [
       Run.self, WorkerCommand.self, ReloadCommand.self, Config.self, Settings.self, Routes.self,
-      Upstream.self, SocketUnit.self, FastCGIParameters.self, ErrorPages.self,
+      Upstream.self, SocketUnit.self, FastCGIParameters.self, BodyLimits.self, ErrorPages.self,
     ],
     defaultSubcommand: Run.self
   )

@@ -11,6 +11,15 @@ struct FastCGIParameters: ParsableCommand {
   func run() { print(WebServer.parameters(of: clientWires()), terminator: "") }
 }
 
+struct BodyLimits: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "body-limits",
+    abstract: "Print how large a body nginx lets through, by path."
+  )
+
+  func run() { print(WebServer.bodyLimits(of: clientWires()), terminator: "") }
+}
+
 struct ErrorPages: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "error-pages",

@@ -240,7 +240,7 @@ class Bench:
             conf = conf.replace("fastcgi_keep_conn on", "fastcgi_keep_conn off")
         (folder / "upstream.conf").write_text(f"upstream dossier_workers {{ {servers} }}")
         (folder / "dossier.conf").write_text(conf)
-        for name in ["dossier.fastcgi_params", "dossier.error_pages"]:
+        for name in ["dossier.fastcgi_params", "dossier.body_limits", "dossier.error_pages"]:
             (folder / name).write_text((self.site.folder / name).read_text())
         (folder / "nginx.conf").write_text(
             original.replace(f"{self.site.folder}/upstream", f"{folder}/upstream")

@@ -162,17 +162,19 @@ class Deployment(Cluster, Asking):
             [BUILD / "dossierd", "upstream"], env=self.environment, check=True,
             capture_output=True, text=True).stdout
         (self.folder / "upstream.conf").write_text(upstream)
-        for name in ["dossier.fastcgi_params", "dossier.error_pages"]:
-            shutil.copy(ROOT / "deploy/nginx" / name, self.folder)
+        # How long a worker may take is not what is tested, and machines differ.
+        def patient(text):
+            return re.sub(r"fastcgi_read_timeout \d+s", "fastcgi_read_timeout 300s", text)
+
+        for name in ["dossier.fastcgi_params", "dossier.body_limits", "dossier.error_pages"]:
+            (self.folder / name).write_text(patient((ROOT / "deploy/nginx" / name).read_text()))
         server = (ROOT / "deploy/nginx/dossier.conf").read_text()
         server = server.replace("/usr/share/dossier/web", str(ROOT / "deploy/web"))
         for before, after in self.nginx_changes:
             assert before in server, before
             server = server.replace(before, after)
-        # How long a worker may take is not what is tested, and machines differ.
-        server = re.sub(r"fastcgi_read_timeout \d+s", "fastcgi_read_timeout 300s", server)
         (self.folder / "dossier.conf").write_text(
-            self.with_pictures(server.replace("127.0.0.1:8080", f"127.0.0.1:{self.port}")))
+            self.with_pictures(patient(server).replace("127.0.0.1:8080", f"127.0.0.1:{self.port}")))
         (self.folder / "nginx").mkdir()
         paths = "\n".join(
             f"{kind}_temp_path {self.folder}/nginx/{kind};"

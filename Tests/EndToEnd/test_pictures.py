@@ -10,13 +10,15 @@ from cases import Case, in_parallel
 from deployment import Deployment
 
 
-def png(width, height, rows=None):
-    """A grey picture, whole unless `rows` of it are left out."""
+def png(width, height, rows=None, noise=False):
+    """A grey picture, or one that cannot be made smaller; whole unless `rows` of it are left out."""
     def chunk(kind, data):
         body = kind + data
         return struct.pack(">I", len(data)) + body + struct.pack(">I", zlib.crc32(body))
 
-    lines = zlib.compress((b"\0" + b"\x80" * width) * (height if rows is None else rows))
+    lines = zlib.compress(b"".join(
+        b"\0" + (os.urandom(width) if noise else b"\x80" * width)
+        for _ in range(height if rows is None else rows)))
     return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0))
             + chunk(b"IDAT", lines) + chunk(b"IEND", b""))
 
@@ -78,6 +80,24 @@ class Pictures(Case):
         # Clients that cannot tell send bytes of any kind.
         self.expect(self.upload(png(10, 10), "application/octet-stream"), 200)
         self.expect(self.upload(png(10, 10), "application/json"), 415, "media_type")
+
+    def test_large_ones_come_in_wherever_a_picture_does(self):
+        user = self.site.get("/v1/me", token=self.token).json["id"]
+        program = self.site.client("--app", "default", "--scope", "update:users")["key"]
+        for path, token in [("/v1/me/picture", self.token), (f"/v1/users/{user}/picture", program)]:
+            def upload(file):
+                return self.site.request("PUT", path, file, {"Content-Type": "image/png"}, token)
+
+            with self.subTest(path=path):
+                large = png(1600, 1600, noise=True)
+                # More than nginx lets through elsewhere.
+                self.expect(self.site.request(
+                    "PUT", "/v1/me/metadata", large, {"Content-Type": "application/json"},
+                    self.token), 413, "body_too_large")
+                shown = self.expect(upload(large), 200).json["picture"]
+                self.assertEqual(self.size(self.site.get(shown).body), (1024, 1024))
+                refused = self.expect(upload(bytes(10 * 1024 * 1024 + 1)), 413, "body_too_large")
+                self.assertEqual(refused.json["limit"], 10 * 1024 * 1024)
 
     def test_a_flood_of_uploads_is_refused_in_part_and_profiles_go_on(self):
         file = png(3000, 3000)

@@ -104,7 +104,7 @@ class Transport(unittest.TestCase):
         conf, count = re.subn(r"^  listen .*;$", lines, conf, flags=re.M)
         self.assertEqual(count, 1)
         (folder / "dossier.conf").write_text(conf)
-        for name in ["dossier.fastcgi_params", "dossier.error_pages"]:
+        for name in ["dossier.fastcgi_params", "dossier.body_limits", "dossier.error_pages"]:
             shutil.copy(self.site.folder / name, folder)
         main = (self.site.folder / "nginx.conf").read_text()
         for name in ["dossier.conf", "nginx.pid"]:

@@ -60,6 +60,7 @@ class Package(unittest.TestCase):
         self.inside(f"sed 's/127.0.0.1:8080/127.0.0.1:{port}/' /usr/share/dossier/nginx/dossier.conf "
                     ">/etc/nginx/conf.d/dossier.conf; rm -f /etc/nginx/sites-enabled/default; "
                     "cp /usr/share/dossier/nginx/dossier.fastcgi_params "
+                    "/usr/share/dossier/nginx/dossier.body_limits "
                     "/usr/share/dossier/nginx/dossier.error_pages /etc/nginx/; nginx -t")
         self.start("nginx", "-g", "daemon off;")
         base = f"http://127.0.0.1:{port}"

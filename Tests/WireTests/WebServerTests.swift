@@ -11,9 +11,13 @@ import Wiring
     + "/deploy/nginx"
 
   @Test func `the shipped files are those that dossierd prints`() throws {
-    let wires: [any Wire] = [RESTWire(), AppServicesWire(origin: "http://localhost")]
+    let wires: [any Wire] = [
+      RESTWire(),
+      AppServicesWire(origin: "http://localhost", picturePath: RESTWire.path(ofPicture:)),
+    ]
     for (name, text) in [
       ("dossier.fastcgi_params", WebServer.parameters(of: wires)),
+      ("dossier.body_limits", WebServer.bodyLimits(of: wires)),
       ("dossier.error_pages", WebServer.errorPages(of: wires)),
     ] {
       let shipped = try String(contentsOfFile: "\(Self.folder)/\(name)", encoding: .utf8)
