@@ -29,10 +29,10 @@ package enum Cookie {
   package static func setting(
     _ name: String,
     to value: String,
-    for seconds: Int,
+    for lifetime: Duration,
     _ sameSite: SameSite
   ) -> String {
-    "\(name)=\(value); Path=/; Max-Age=\(seconds); HttpOnly; Secure; \(sameSite.attributes)"
+    "\(name)=\(value); Path=/; Max-Age=\(lifetime.components.seconds); HttpOnly; Secure; \(sameSite.attributes)"
   }
 
   /// The field that takes away the cookie of that name which browsers keep in the other way, by site

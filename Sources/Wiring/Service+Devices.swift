@@ -57,7 +57,7 @@ package enum DeviceCookie {
   package static let wish = "cookie"
 
   /// 400 days, the longest that browsers keep one.
-  fileprivate static let seconds = 34_560_000
+  fileprivate static let lifetime = Duration.seconds(34_560_000)
 
   /// A browser keeps cookies by host, where there may be several apps: each has a name of its own.
   package static func name(of app: AppID) -> String { "\(name)-\(app)" }
@@ -73,10 +73,21 @@ extension Call {
   package func set(deviceCookie secret: String, in response: inout Response) throws(Failure) {
     let app = try context.app
     let name = DeviceCookie.name(of: app.id)
-    let sameSite = Cookie.SameSite(rawValue: app.settings.deviceCookieSameSite) ?? .strict
-    response.add(.setCookie, Cookie.setting(name, to: secret, for: DeviceCookie.seconds, sameSite))
+    let sameSite = Cookie.SameSite(app.settings.deviceCookieSameSite)
+    response.add(.setCookie, Cookie.setting(name, to: secret, for: DeviceCookie.lifetime, sameSite))
     // It may be from before the app chose otherwise.
     guard Cookie.value(of: name, in: request.field(.cookie)) != nil else { return }
     response.add(.setCookie, Cookie.clearing(name, besides: sameSite))
+  }
+}
+
+extension Cookie.SameSite {
+  fileprivate init(_ setting: DeviceCookieSameSite) {
+    self =
+      switch setting {
+      case .strict: .strict
+      case .lax: .lax
+      case .none: .none
+      }
   }
 }

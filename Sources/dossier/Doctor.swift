@@ -162,20 +162,29 @@ extension OperatorConsole {
         facts.lateMails == 0
           ? nil : "\(facts.lateMails) mails wait for long or were given up: dossier mail list"
       ),
-    ] + (await senders(configuration.mail.destination))
+    ] + (await apps(configuration.mail.destination))
   }
 
-  /// The apps whose mail no relay takes, for where it says that it is from.
-  private func senders(_ destination: MailRelaySettings.Destination) async -> [Doctor.Finding] {
-    guard case .relay = destination, let apps = try? await Apps.list(for: administrator) else {
-      return []
-    }
-    return apps.filter { $0.settings.mailFrom.hasSuffix("@localhost") }.map { app in
+  /// The apps of which settings are stored that cannot be, and those whose mail no relay takes, for
+  /// where it says that it is from.
+  private func apps(_ destination: MailRelaySettings.Destination) async -> [Doctor.Finding] {
+    guard let apps = try? await Apps.list(for: administrator) else { return [] }
+    let misfits = apps.filter { !$0.settings.misfits.isEmpty }.map { app in
       Doctor.Finding(
         "app \(app.name)",
-        "its mail is from \(app.settings.mailFrom), which relays refuse: "
-          + "dossier app set \(app.name) mail_from=no-reply@YOUR.DOMAIN"
+        "stored settings that cannot be, in whose place the safest count; choose them, or their "
+          + "defaults: dossier app set \(app.name) "
+          + app.settings.misfits.map { "\($0)=null" }.joined(separator: " ")
       )
     }
+    guard case .relay = destination else { return misfits }
+    return misfits
+      + apps.filter { $0.settings.mailFrom.hasSuffix("@localhost") }.map { app in
+        Doctor.Finding(
+          "app \(app.name)",
+          "its mail is from \(app.settings.mailFrom), which relays refuse: "
+            + "dossier app set \(app.name) mail_from=no-reply@YOUR.DOMAIN"
+        )
+      }
   }
 }

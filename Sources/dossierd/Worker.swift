@@ -100,7 +100,7 @@ import Wiring
       database: database,
       fallback: configuration.app,
       age: configuration.appAge
-    )
+    ) { Log.write("error", $0) }
     // Each has threads of its own: an issuer that is slow holds up neither mail nor pictures.
     let relay = Worker.relay(
       configuration.mail,

@@ -54,6 +54,38 @@ import Testing
     #expect(AppSettings(stored: Array(#"{"session_max_days":0}"#.utf8)).longestSession == nil)
   }
 
+  @Test func `what is stored and cannot be is noted, and the safest counts in its place`() {
+    let text =
+      #"{"anonymous":"no","email_confirmation_required":1,"reveal_taken_emails":"x","#
+      + #""app_metadata_readable":[],"switching":"Allow","device_cookie_same_site":"None","#
+      + #""session_days":"3","mail_page":7,"allowed_origins":"https://a.example","jwt":null,"#
+      + #""mail_translations":[]}"#
+    let settings = AppSettings(stored: Array(text.utf8))
+    #expect(!settings.isOpen(.anonymous) && settings.isOpen(.jwt) && settings.isOpen(.password))
+    #expect(settings.requiresEmailConfirmation && !settings.revealsTakenEmails)
+    #expect(!settings.isAppMetadataReadable && !settings.allowsSwitching)
+    #expect(settings.deviceCookieSameSite == .strict)
+    #expect(settings.sessionLifetime == .seconds(60 * 86_400))
+    #expect(!settings.allows(origin: "https://a.example"))
+    #expect(
+      settings.misfits == [
+        "anonymous", "email_confirmation_required", "reveal_taken_emails", "session_days",
+        "switching", "allowed_origins", "device_cookie_same_site", "app_metadata_readable",
+        "mail_page", "mail_translations",
+      ]
+    )
+    // People are told what is in force.
+    #expect(settings.listed.chosen.isEmpty)
+    #expect(settings.listed.values["switching"] == "reauthenticate")
+    #expect(settings.listed.values["anonymous"] == .bool(false))
+    #expect(AppSettings(stored: Array("{}".utf8)).misfits.isEmpty)
+    for unreadable in ["[]", "{", ""] {
+      let settings = AppSettings(stored: Array(unreadable.utf8))
+      #expect(settings.misfits.count == AppSetting.all.count)
+      #expect(WayIn.allCases.allSatisfy { !settings.isOpen($0) } && !settings.allowsSwitching)
+    }
+  }
+
   @Test func `a sender's name that is taken can be sent`() throws {
     let rule = try #require(AppSetting.named("mail_from_name")?.rule)
     #expect(rule.fault("A\r\nB")?.0 == "control")

@@ -237,6 +237,30 @@ class Doctor(Administration):
         self.addCleanup(self.site.set_app, mail_from="no-reply@localhost")
         self.assertEqual(faults(DOSSIER_MAIL_TLS="optional"), {})
 
+    def test_settings_that_cannot_be_are_told_and_the_safest_count(self):
+        self.site.sql("update apps set settings = settings || '{\"switching\": 7}' "
+                      "where name = 'default'")
+        cure = ("app", "set", "default", "switching=null")
+        self.addCleanup(self.site.dossier, *cure)
+
+        def complaints():
+            self.site.get("/v1/me")
+            return [text for text in self.site.messages() if "stored settings" in text]
+
+        wait_until(complaints, what="a line of the log")
+        self.assertIn("default", complaints()[0])
+        self.assertRegex(complaints()[0], r": switching$")
+        shown = self.site.dossier("app", "show", "default")
+        self.assertEqual(shown["settings"]["switching"], "reauthenticate")
+        run = self.site.dossier("doctor", check=False)
+        self.assertEqual(run.returncode, 24, run.stderr)
+        fault, = [row["fault"] for row in json.loads(run.stdout) if row["what"] == "app default"]
+        self.assertIn("dossier " + " ".join(cure), fault)
+        # Each worker says it once.
+        self.assertLessEqual(len(complaints()), 2)
+        self.site.dossier(*cure)
+        self.assertTrue(all(row["fault"] is None for row in self.site.dossier("doctor")))
+
     def test_it_looks_at_what_nginx_is_told(self):
         folder = self.site.folder / "etc-nginx"
         (folder / "conf.d").mkdir(parents=True)

@@ -19,8 +19,7 @@ package final class AppSettings: Sendable {
   package let proofLifetime: Duration
   package let allowsSwitching: Bool
   private let allowedOrigins: [String]
-  /// `strict`, `lax` or `none`.
-  package let deviceCookieSameSite: String
+  package let deviceCookieSameSite: DeviceCookieSameSite
   package let failuresPerIdentifier: Int
   package let failuresPerIdentifierHourly: Int
   package let failuresPerAddress: Int
@@ -43,11 +42,16 @@ package final class AppSettings: Sendable {
   private let translations: MailTranslations
   private let mails: [MailKind: AppMail]
 
-  private let chosen: JSONObject
+  /// Names of what is stored and cannot be, in whose place the safest counts.
+  ///
+  /// Somebody else wrote it, or a program of another time.
+  package let misfits: [String]
+
+  private let chosen: JSONObject?
 
   /// Reads what passed `faults` before it was stored.
   convenience init(stored: [UInt8]) {
-    var reader = SettingsReader((try? JSON.parse(stored))?.object ?? JSONObject())
+    var reader = SettingsReader((try? JSON.parse(stored))?.object)
     self.init(&reader)
   }
 
@@ -56,18 +60,20 @@ package final class AppSettings: Sendable {
     var open: Set<WayIn> = []
     for way in WayIn.allCases {
       let meaning = "whether users may come \(way.meaning)"
-      let isOpen = read.flag(way.rawValue, way != .emailCode, meaning)
+      let isOpen = read.flag(way.rawValue, way != .emailCode, safe: false, meaning)
       if isOpen { open.insert(way) }
     }
     openWays = open
     requiresEmailConfirmation = read.flag(
       "email_confirmation_required",
       false,
+      safe: true,
       "whether an address must be confirmed before it can log in"
     )
     revealsTakenEmails = read.flag(
       "reveal_taken_emails",
       false,
+      safe: false,
       "whether registering and linking answer 409 email_taken for an address that another user has "
         + "confirmed: friendlier, but anybody can then find out who has an account, address by "
         + "address; without it the owner is told by mail, and nobody else"
@@ -112,17 +118,19 @@ package final class AppSettings: Sendable {
     )
     let switching = read.choice(
       "switching",
-      ["allow", "reauthenticate"],
+      Switching.allow,
+      safe: .reauthenticate,
       "whether a device changes users without logging in again"
     )
-    allowsSwitching = switching == "allow"
+    allowsSwitching = switching == .allow
     allowedOrigins = read.origins(
       "allowed_origins",
       "origins of web pages that may call, such as https://app.example.com"
     )
     deviceCookieSameSite = read.choice(
       "device_cookie_same_site",
-      ["strict", "lax", "none"],
+      DeviceCookieSameSite.strict,
+      safe: .strict,
       "whose pages the cookie of a device is sent with: strict for pages of the same site, lax also "
         + "where a link leads here, none for pages of any site that allowed_origins names"
     )
@@ -181,6 +189,7 @@ package final class AppSettings: Sendable {
     isAppMetadataReadable = read.flag(
       "app_metadata_readable",
       true,
+      safe: false,
       "whether users may read their app metadata"
     )
     read.ofDatabase(
@@ -230,6 +239,7 @@ package final class AppSettings: Sendable {
     var mails: [MailKind: AppMail] = [:]
     for kind in MailKind.allCases { mails[kind] = read.mail(kind) }
     self.mails = mails
+    misfits = read.misfits
   }
 
   /// The words of a mail in the language of its reader.
@@ -268,6 +278,20 @@ package final class AppSettings: Sendable {
       return value == .null ? nil : setting.rule.fault(value).map { Fault(place, $0, $1) }
     }
   }
+}
+
+/// How a device changes users.
+enum Switching: String, CaseIterable {
+  case allow
+  /// Only by logging in again.
+  case reauthenticate
+}
+
+/// With requests of whose pages browsers send the cookie of a device.
+package enum DeviceCookieSameSite: String, CaseIterable, Sendable {
+  case strict
+  case lax
+  case none
 }
 
 /// How users may come to an app; its setting has the same name.

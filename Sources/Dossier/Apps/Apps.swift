@@ -20,13 +20,23 @@ package import Postgres
   /// How much time there is at least between two looks for an app that is not known, in
   /// nanoseconds: whoever asks for any name keeps the database no busier.
   private static let patience: UInt64 = 100_000_000
+  private let complain: (String) -> Void
+  /// Stored settings that cannot be, of each app, as they were complained of.
+  private var misfits: [AppID: [String]] = [:]
 
   /// - Parameters:
   ///   - database: is read when it is first needed.
   ///   - fallback: the name of the app of those who ask for none.
   ///   - age: how long a change of an app may go unnoticed; none reads the apps for each who asks.
-  package init(database: Database, fallback: String, age: Duration = .seconds(5)) {
+  ///   - complain: is told of an app's settings that are stored and cannot be, once.
+  package init(
+    database: Database,
+    fallback: String,
+    age: Duration = .seconds(5),
+    complain: @escaping (String) -> Void = { _ in }
+  ) {
     self.database = database
+    self.complain = complain
     self.fallback = fallback
     self.age = age.nanoseconds
   }
@@ -117,12 +127,25 @@ package import Postgres
     let known = Dictionary(byName.values.map { ($0.id, $0.schemas) }) { first, _ in first }
     let schemas = try await Schemas.load(database, known)
     let apps = read.map { $0.with(schemas[$0.id] ?? DocumentSchemas()) }
+    complainOfMisfits(in: apps)
     byName = Dictionary(apps.map { (ExactString($0.name), $0) }) { first, _ in first }
     byHost = [:]
     for app in apps { for host in app.hosts { byHost[ExactString(host)] = app } }
     usual = byName[ExactString(fallback)]
     loadedAt = EventLoop.now()
     readAt = begunAt
+  }
+
+  private func complainOfMisfits(in apps: [App]) {
+    let found = apps.filter { !$0.settings.misfits.isEmpty }
+    for app in found where misfits[app.id] != app.settings.misfits {
+      let names = app.settings.misfits.joined(separator: ", ")
+      complain(
+        "the app \(app.name) has stored settings that cannot be, in whose place the safest count: "
+          + names
+      )
+    }
+    misfits = Dictionary(found.map { ($0.id, $0.settings.misfits) }) { first, _ in first }
   }
 }
 

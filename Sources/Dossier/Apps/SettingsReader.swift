@@ -2,23 +2,27 @@ import JSON
 
 /// Reads the settings of an app one by one, and notes what each of them is.
 ///
-/// A stored value of another type counts as not chosen, in all that is told of it too. One beyond the
-/// bounds is taken: an earlier version of the program may have had wider ones.
+/// A stored value of another type is noted, and the safest counts in its place, in all that is told of
+/// it too. One beyond the bounds is taken: an earlier version of the program may have had wider ones.
 struct SettingsReader {
-  let chosen: JSONObject
+  /// Nil where what is stored cannot be read: then no setting is what somebody chose.
+  let chosen: JSONObject?
   /// Whether somebody asks for more than the values.
   private let isListing: Bool
   private(set) var settings: [AppSetting] = []
   private(set) var json = JSONObject()
   private(set) var chosenNames: [String] = []
+  /// What is stored and cannot be.
+  private(set) var misfits: [String] = []
 
-  init(_ chosen: JSONObject, isListing: Bool = false) {
+  init(_ chosen: JSONObject?, isListing: Bool = false) {
     self.chosen = chosen
     self.isListing = isListing
   }
 
-  mutating func flag(_ name: String, _ usual: Bool, _ meaning: String) -> Bool {
-    take(name, .flag, .bool(usual), meaning, \.bool) ?? usual
+  /// True or false; `safe` is which of the two lets in less.
+  mutating func flag(_ name: String, _ usual: Bool, safe: Bool, _ meaning: String) -> Bool {
+    take(name, .flag, usual, safe: safe, meaning, JSON.bool, \.bool)
   }
 
   mutating func number(
@@ -27,7 +31,15 @@ struct SettingsReader {
     _ usual: Int,
     _ meaning: String
   ) -> Int {
-    take(name, .number(range), .number(JSONNumber(usual)), meaning) { $0.number?.int } ?? usual
+    take(
+      name,
+      .number(range),
+      usual,
+      safe: usual,
+      meaning,
+      { .number(JSONNumber($0)) },
+      { $0.number?.int }
+    )
   }
 
   /// What the settings of time count.
@@ -57,9 +69,22 @@ struct SettingsReader {
     _ = number(name, range, usual, meaning)
   }
 
-  /// One of several words, of which the first is usual.
-  mutating func choice(_ name: String, _ choices: [String], _ meaning: String) -> String {
-    text(name, .choice(choices), choices[0], meaning)
+  /// One of several words; `safe` is which of them lets in least.
+  mutating func choice<Choice: CaseIterable & RawRepresentable<String>>(
+    _ name: String,
+    _ usual: Choice,
+    safe: Choice,
+    _ meaning: String
+  ) -> Choice {
+    take(
+      name,
+      .choice(Choice.allCases.map(\.rawValue)),
+      usual,
+      safe: safe,
+      meaning,
+      { .string($0.rawValue) },
+      { $0.string.flatMap(Choice.init) }
+    )
   }
 
   mutating func text(
@@ -68,11 +93,19 @@ struct SettingsReader {
     _ usual: String,
     _ meaning: String
   ) -> String {
-    take(name, rule, .string(usual), meaning, \.string) ?? usual
+    take(name, rule, usual, safe: usual, meaning, JSON.string, \.string)
   }
 
   mutating func origins(_ name: String, _ meaning: String) -> [String] {
-    take(name, .origins, [], meaning) { $0.array?.compactMap(\.string) } ?? []
+    take(
+      name,
+      .origins,
+      [],
+      safe: [],
+      meaning,
+      { .array(JSONArray($0.map(JSON.string))) },
+      { $0.array?.compactMap(\.string) }
+    )
   }
 
   /// The two settings of a mail.
@@ -95,21 +128,29 @@ struct SettingsReader {
   }
 
   mutating func translations(_ name: String, _ meaning: String) -> MailTranslations {
-    MailTranslations(take(name, .translations, [:], meaning) { $0 } ?? [:])
+    MailTranslations(
+      take(name, .translations, [:], safe: [:], meaning, { $0 }, { $0.object == nil ? nil : $0 })
+    )
   }
 
   private mutating func take<Value>(
     _ name: String,
     _ rule: SettingRule,
-    _ usual: JSON,
+    _ usual: Value,
+    safe: Value,
     _ meaning: String,
+    _ json: (Value) -> JSON,
     _ read: (JSON) -> Value?
-  ) -> Value? {
-    let value = chosen[name].flatMap(read)
+  ) -> Value {
+    let stored = chosen.map { $0[name] ?? .null }
+    let fit = stored.flatMap(read)
+    let isMisfit = fit == nil && stored != .null
+    if isMisfit { misfits.append(name) }
+    let value = fit ?? (isMisfit ? safe : usual)
     if isListing {
       settings.append(AppSetting(name: name, rule: rule, meaning: meaning))
-      json[name] = value == nil ? usual : chosen[name]
-      if value != nil { chosenNames.append(name) }
+      self.json[name] = (fit == nil ? nil : stored) ?? json(value)
+      if fit != nil { chosenNames.append(name) }
     }
     return value
   }
