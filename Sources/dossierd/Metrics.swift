@@ -166,7 +166,8 @@ import Wiring
     switch event {
     case .sent: add(1, to: .mailsSent)
     case .lost: add(1, to: .mailsLost)
-    case .waiting(let state): (self[.mailQueue], self[.mailAge]) = (state.count, state.age)
+    case .waiting(let state):
+      (self[.mailQueue], self[.mailAge]) = (state.count, state.age.wholeSeconds)
     }
   }
 

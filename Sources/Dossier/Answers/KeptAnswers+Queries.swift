@@ -16,12 +16,12 @@ package enum KeptAnswerQueries {
   ///
   /// No row either where as many are kept as may be.
   static let begin = Statement<
-    Bool, AppID, String, UserID?, BinaryBytes, BinaryBytes, Int, Int
+    Bool, AppID, String, UserID?, BinaryBytes, BinaryBytes, Duration, Int
   >(
     "kept_answers.begin",
     """
     insert into kept_answers as k (app_id, owner, user_id, key_hash, request_hash, expires_at)
-    select $1::text, $2::text, $3::text, $4, $5, now() + $6::bigint * interval '1 second'
+    select $1::text, $2::text, $3::text, $4, $5, now() + $6::interval
     where $7::bigint > (select count(*) from (
       select from kept_answers where app_id = $1::text and owner = $2::text limit $7::bigint) kept)
     on conflict (app_id, owner, key_hash) do update
@@ -39,10 +39,10 @@ package enum KeptAnswerQueries {
     """
   )
 
-  static let keep = Statement<NoRow, AppID, String, BinaryBytes, BinaryBytes, Int>(
+  static let keep = Statement<NoRow, AppID, String, BinaryBytes, BinaryBytes, Duration>(
     "kept_answers.keep",
     """
-    update kept_answers set answer = $4, expires_at = now() + $5::bigint * interval '1 second'
+    update kept_answers set answer = $4, expires_at = now() + $5::interval
     where app_id = $1 and owner = $2 and key_hash = $3
     """
   )

@@ -11,10 +11,9 @@ import Postgres
 package enum KeptAnswers {
   /// Bytes of an answer that is kept.
   package static let largest = 65_536
-  /// In seconds.
-  private static let lifetime = 86_400
-  /// In seconds: longer than any request takes.
-  private static let patience = 120
+  private static let lifetime = Duration.seconds(86_400)
+  /// Longer than any request takes.
+  private static let patience = Duration.seconds(120)
 
   /// Who asks, and by which key.
   package struct Key: Sendable {

@@ -131,11 +131,11 @@ struct DueMail: RowDecodable {
 /// How much waits.
 package struct OutboxState: RowDecodable {
   package let count: Int
-  /// In seconds; 0 when nothing waits.
-  package let age: Int
+  /// Of the oldest; none when nothing waits.
+  package let age: Duration
 
   package init(from row: Row) throws(DatabaseError) {
     count = try row.int(0)
-    age = try row.int(1)
+    age = .seconds(try row.int(1))
   }
 }
