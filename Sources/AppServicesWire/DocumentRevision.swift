@@ -12,7 +12,7 @@ struct DocumentRevision: Sendable {
   }
 
   /// What it does with the document that there is, or is not.
-  struct Outcome: Sendable {
+  struct Effect: Sendable {
     var change = CollectionChange.none
     var before: BSONDocument?
     var after: BSONDocument?
@@ -61,8 +61,8 @@ struct DocumentRevision: Sendable {
     to document: BSONDocument?,
     _ rules: CollectionRules,
     _ budget: inout Budget
-  ) throws(CallFault) -> Outcome {
-    let result: Update.Outcome? = try mongo { () throws(OperatorError) in
+  ) throws(CallFault) -> Effect {
+    let result: Update.UpdatedDocument? = try mongo { () throws(OperatorError) in
       guard let document, let match = try query.match(document, &budget) else { return nil }
       return try update.apply(to: document, now: now(), position: match.position, &budget)
     }
@@ -70,14 +70,14 @@ struct DocumentRevision: Sendable {
       try rules.requireOwn(result.document, "update")
       // What another door wrote may stay, and be taken away.
       if document.malformedWrapper == nil { _ = try Self.wellFormed(result.document) }
-      return Outcome(
+      return Effect(
         change: result.isModified ? .put(result.document) : .none,
         before: document,
         after: result.document,
         isModified: result.isModified
       )
     }
-    guard isUpsert else { return Outcome() }
+    guard isUpsert else { return Effect() }
     let (made, id) = try mongo { () throws(OperatorError) in
       let beginning = try query.insertion(&budget)
       let result = try update.apply(to: beginning, now: now(), isInsertion: true, &budget)
@@ -85,7 +85,7 @@ struct DocumentRevision: Sendable {
     }
     try rules.requireOwn(Self.wellFormed(made), "insert")
     guard document == nil else { throw .service(.duplicate) }
-    return Outcome(change: .put(made), after: made, insertedID: id)
+    return Effect(change: .put(made), after: made, insertedID: id)
   }
 
   /// An update puts members together too: `{"$set": {"a.$oid": "x"}}`.

@@ -135,7 +135,7 @@ package struct Fault: Sendable, Equatable {
   package static let limit = 20
 
   package init(_ pointer: String, _ code: String, _ detail: String) {
-    self.pointer = JSONPointer.told(pointer)
+    self.pointer = JSONPointer.shortened(pointer)
     self.code = code
     self.detail = detail.excerpt(512)
   }

@@ -20,7 +20,7 @@ package struct Subprocess: Sendable {
   }
 
   /// What a run came to.
-  package struct Outcome: Sendable {
+  package struct Completion: Sendable {
     package let ending: Ending
     /// From descriptor 1.
     package let output: [UInt8]
@@ -50,7 +50,7 @@ package struct Subprocess: Sendable {
     input: [UInt8] = [],
     limit: Int,
     deadline: Duration?
-  ) throws(EventLoopError) -> Outcome {
+  ) throws(EventLoopError) -> Completion {
     let end = deadline.map { EventLoop.now() &+ $0.nanoseconds } ?? .max
     let file = try Descriptor(holding: input)
     var output = try Inflow(limit: limit + 1)
@@ -86,7 +86,7 @@ package struct Subprocess: Sendable {
         ending = .outOfTime
       }
     }
-    return Outcome(
+    return Completion(
       ending: ending ?? .outOfTime,
       output: output.bytes,
       complaint: complaint.bytes

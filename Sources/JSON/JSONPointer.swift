@@ -54,11 +54,10 @@ package struct JSONPointer: Sendable, CustomStringConvertible {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// What answers tell of a pointer: it, or, where it has more bytes than this, that of the closest
-  /// value around which has not.
+  /// A pointer, or, where it has more bytes than this, that of the closest value around which has not.
   ///
   /// Names are as long as who sends them makes them, and one is in the place of each fault within it.
-  package static func told(_ pointer: String, _ bytes: Int = 512) -> String {
+  package static func shortened(_ pointer: String, _ bytes: Int = 512) -> String {
     guard pointer.utf8.count > bytes else { return pointer }
     let end = pointer.utf8.prefix(bytes + 1).lastIndex(of: UInt8(ascii: "/"))
     return String(Substring(pointer.utf8[..<(end ?? pointer.startIndex)]))

@@ -49,7 +49,7 @@ package struct SchemaDump: Equatable, Sendable {
     _ path: String,
     _ arguments: [String],
     environment: [String: String] = ProcessInfo.processInfo.environment
-  ) throws(MigrationError) -> Subprocess.Outcome {
+  ) throws(MigrationError) -> Subprocess.Completion {
     do throws(EventLoopError) {
       return try Subprocess(path: path, arguments, environment: environment)
         .run(limit: limit, deadline: nil)

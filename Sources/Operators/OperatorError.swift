@@ -59,7 +59,7 @@ package struct OperatorError: Error, Equatable {
 
   init(_ code: Code, _ detail: String, pointer: String = "", path: String = "") {
     self.code = code
-    self.pointer = JSONPointer.told(pointer)
+    self.pointer = JSONPointer.shortened(pointer)
     self.path = path.excerpt(512)
     self.detail = detail.excerpt(512)
   }

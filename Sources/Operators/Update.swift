@@ -25,8 +25,8 @@ package struct Update: Sendable {
     let leaf: UpdateLeaf
   }
 
-  /// What became of a document.
-  package struct Outcome: Sendable {
+  /// A document with the update applied.
+  package struct UpdatedDocument: Sendable {
     package let document: BSONDocument
     /// Whether anything would be stored differently; `modifiedCount` counts these.
     package let isModified: Bool
@@ -96,7 +96,7 @@ package struct Update: Sendable {
     position: Int? = nil,
     isInsertion: Bool = false,
     _ budget: inout Budget
-  ) throws(OperatorError) -> Outcome {
+  ) throws(OperatorError) -> UpdatedDocument {
     let result: BSONDocument
     let isModified: Bool
     switch content {
@@ -116,7 +116,7 @@ package struct Update: Sendable {
       (result, isModified) = try updater.update(document, by: step, renames)
     }
     if isModified { try check(result, from: document) }
-    return Outcome(document: result, isModified: isModified)
+    return UpdatedDocument(document: result, isModified: isModified)
   }
 
   private func check(

@@ -54,7 +54,7 @@ import Wiring
     _ filter: JSON?,
     _ isUpsert: Bool?
   ) async throws(Failure) -> Response {
-    let program = try await call.store.calculate(on: .max) { () throws(Failure) in
+    let documentUpdate = try await call.store.calculate(on: .max) { () throws(Failure) in
       try DocumentUpdate(
         .object(update),
         arrayFilters: arrayFilters ?? [],
@@ -62,19 +62,19 @@ import Wiring
         isUpsert: isUpsert == true
       )
     }
-    let outcome = try await program.apply(
+    let result = try await documentUpdate.apply(
       to: .customData,
       if: call.condition,
       of: call.caller,
       call.context
     )
     let body: JSON = [
-      "outcome": .string(outcome.word.rawValue),
-      "matched_count": .number(JSONNumber(outcome.matched)),
-      "modified_count": .number(JSONNumber(outcome.modified)),
-      "upserted": .bool(outcome.isUpserted), "version": .number(JSONNumber(outcome.version)),
+      "outcome": .string(result.word.rawValue),
+      "matched_count": .number(JSONNumber(result.matched)),
+      "modified_count": .number(JSONNumber(result.modified)),
+      "upserted": .bool(result.isUpserted), "version": .number(JSONNumber(result.version)),
     ]
-    let tag = outcome.version > 0 ? EntityTag(outcome.version) : nil
+    let tag = result.version > 0 ? EntityTag(result.version) : nil
     return Response(.ok, json: body.serialized(), tag: tag)
   }
 }
@@ -89,7 +89,7 @@ enum UpdateWord: String, CaseIterable {
   case noDocument = "no_document"
 }
 
-extension DocumentUpdate.Outcome {
+extension DocumentUpdate.UpdateResult {
   fileprivate var word: UpdateWord {
     if isUpserted { return .created }
     if modified > 0 { return .updated }

@@ -128,7 +128,7 @@ import Testing
     bytes: Int,
     told: String
   ) {
-    #expect(Array(JSONPointer.told(pointer, bytes).utf8) == Array(told.utf8))
+    #expect(Array(JSONPointer.shortened(pointer, bytes).utf8) == Array(told.utf8))
   }
 
   @Test func `numbers are equal by value, exactly`() {

@@ -33,7 +33,7 @@ extension Update {
     now: Int64,
     position: Int? = nil,
     isInsertion: Bool = false
-  ) throws -> Outcome {
+  ) throws -> UpdatedDocument {
     var budget = Budget()
     return try apply(
       to: document,

@@ -10,7 +10,7 @@ package struct DocumentUpdate: Sendable {
   private let isUpsert: Bool
 
   /// What became of it, as MongoDB counts.
-  package struct Outcome: Sendable {
+  package struct UpdateResult: Sendable {
     /// 1 when there was a document that the filter matches.
     package let matched: Int
     /// 1 when that is another document now.
@@ -58,9 +58,9 @@ package struct DocumentUpdate: Sendable {
     if condition: VersionCondition,
     of caller: Caller,
     _ context: Context
-  ) async throws(Failure) -> Outcome {
+  ) async throws(Failure) -> UpdateResult {
     let rule = try DocumentRule(of: document, in: context.app)
-    var outcome = Outcome(matched: 0, modified: 0, isUpserted: false, version: 0)
+    var outcome = UpdateResult(matched: 0, modified: 0, isUpserted: false, version: 0)
     let written = try await Documents.revise(document, if: condition, of: caller, context) {
       (stored) async throws(Failure) in
       let (after, counts) = try await context.store.calculate(on: .max) { () throws(Failure) in
@@ -73,7 +73,7 @@ package struct DocumentUpdate: Sendable {
         }
         return (text, counts)
       }
-      outcome = Outcome(
+      outcome = UpdateResult(
         matched: counts.matched,
         modified: counts.modified,
         isUpserted: stored == nil && after != nil,
@@ -82,7 +82,7 @@ package struct DocumentUpdate: Sendable {
       return after
     }
     guard let written else { return outcome }
-    return Outcome(
+    return UpdateResult(
       matched: outcome.matched,
       modified: outcome.modified,
       isUpserted: outcome.isUpserted,

@@ -39,7 +39,7 @@ import PictureContract
       throw .picture(.tooLarge(limit: PictureLimits.input))
     }
     let latest = EventLoop.now() &+ pool.patience.nanoseconds
-    let run: Result<Subprocess.Outcome, EventLoopError>
+    let run: Result<Subprocess.Completion, EventLoopError>
     do throws(FairPoolError) {
       run = try await pool.run(for: owner, until: latest) { [program, deadline] in
         Result { () throws(EventLoopError) in
@@ -70,7 +70,7 @@ import PictureContract
 
 extension PictureFailure {
   /// Reads how a run has ended without a picture.
-  fileprivate init(_ outcome: Subprocess.Outcome) {
+  fileprivate init(_ outcome: Subprocess.Completion) {
     switch outcome.ending {
     case .exited(let status):
       self =

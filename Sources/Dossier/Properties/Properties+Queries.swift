@@ -26,7 +26,7 @@ package enum PropertyQueries {
     """
   )
 
-  /// Locks the caller's properties; no row when its session does not count.
+  /// Locks the caller's properties; no row when its session is not live.
   static let lock = Statement<Int, UserID, Authority>(
     "properties.lock",
     """

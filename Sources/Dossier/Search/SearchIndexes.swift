@@ -30,7 +30,7 @@ package enum SearchIndexes {
       let all = try await transaction.run(SearchIndexQueries.list, id)
       if let same = all.first(where: { $0.document == document && $0.names == names }) {
         return same.kind.rawValue == kind && same.state == .building
-          ? Outcome.made(same) : .refused(.indexExists)
+          ? Declaration.made(same) : .refused(.indexExists)
       }
       guard all.count < limit else { return .refused(.tooManyIndexes(limit: limit)) }
       let index = IndexID()
@@ -49,7 +49,7 @@ package enum SearchIndexes {
         in: transaction
       )
       let made = try await transaction.run(SearchIndexQueries.find, id, index)
-      return made.first.map(Outcome.made) ?? .refused(.notFound)
+      return made.first.map(Declaration.made) ?? .refused(.notFound)
     }
     switch made {
     case .made(let index): return index
@@ -57,7 +57,7 @@ package enum SearchIndexes {
     }
   }
 
-  private enum Outcome: Sendable {
+  private enum Declaration: Sendable {
     case made(SearchIndex)
     case refused(Failure)
   }

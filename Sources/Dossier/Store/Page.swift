@@ -23,8 +23,9 @@ package struct Page<Item: Listed>: Sendable {
 
 /// One of the rows of what was found, or that there was nothing where it was looked for.
 ///
-/// A statement that looks by a right has no row when the right does not count, and else one at least,
-/// of nulls when there is nothing: `left join … on true`. The first column of an item is never null.
+/// A statement that looks by a right has no row when that is gone, as with a session that is not live,
+/// and else one at least, of nulls when there is nothing: `left join … on true`. The first column of an
+/// item is never null.
 package struct Found<Item: RowDecodable>: RowDecodable {
   package let item: Item?
 
@@ -32,14 +33,14 @@ package struct Found<Item: RowDecodable>: RowDecodable {
     item = row.isNull(0) ? nil : try Item(from: row)
   }
 
-  /// Nil when the right does not count.
+  /// Nil when the caller's right is gone.
   fileprivate static func items(_ rows: [Found]) -> [Item]? {
     rows.isEmpty ? nil : rows.compactMap(\.item)
   }
 }
 
 extension Store {
-  /// Writes, and tells what was written; nil when the caller's right does not count.
+  /// Writes, and tells what was written; nil when the caller's right is gone.
   func written<Item, each Value>(
     _ statement: Statement<Found<Item>, repeat each Value>,
     _ values: repeat each Value
