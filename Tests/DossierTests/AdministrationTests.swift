@@ -79,6 +79,8 @@ import Testing
     #expect(settings.listed.values["switching"] == "reauthenticate")
     #expect(settings.listed.values["anonymous"] == .bool(false))
     #expect(AppSettings(stored: Array("{}".utf8)).misfits.isEmpty)
+    let origins = AppSettings(stored: Array(#"{"allowed_origins":["https://a.example",7]}"#.utf8))
+    #expect(origins.misfits == ["allowed_origins"] && !origins.allows(origin: "https://a.example"))
     for unreadable in ["[]", "{", ""] {
       let settings = AppSettings(stored: Array(unreadable.utf8))
       #expect(settings.misfits.count == AppSetting.all.count)

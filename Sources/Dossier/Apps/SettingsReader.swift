@@ -104,7 +104,10 @@ struct SettingsReader {
       safe: [],
       meaning,
       { .array(JSONArray($0.map(JSON.string))) },
-      { $0.array?.compactMap(\.string) }
+      { list in
+        let texts = list.array?.compactMap(\.string)
+        return texts?.count == list.array?.count ? texts : nil
+      }
     )
   }
 
