@@ -54,7 +54,8 @@ import Wiring
           try await TokenLogin.prove(token, accepting: provider.isOf, context)
         case .apiKey(let key): try await APIKeys.prove(key, context)
         }
-      grant = try await Sessions.open(for: proof, as: .appServices, context)
+      let style: SessionStyle = provider == .anonymous ? .anonymousAppServices : .appServices
+      grant = try await Sessions.open(for: proof, as: style, context)
     } catch .wrongCredentials where provider != .localUserpass {
       return ServiceError.authError.response
     } catch .invalidExternalToken {
@@ -65,10 +66,9 @@ import Wiring
         .response
     }
     let tokens = ServiceTokens(
-      of: grant.caller,
+      caller: grant.caller,
       access: grant.accessToken,
-      isAnonymous: provider == .anonymous,
-      context
+      refresh: grant.refreshToken
     )
     return Response(.ok, json: tokens.login.serialized())
   }
@@ -120,8 +120,11 @@ import Wiring
     } catch .invalidExternalToken(let rule) {
       return ServiceError(.badRequest, "the token is refused: \(rule)", "AuthError").response
     }
-    let access = try await ServiceTokens.access(of: caller, context)
-    let tokens = ServiceTokens(of: caller, access: access, isAnonymous: false, context)
+    let tokens = ServiceTokens(
+      caller: caller,
+      access: try await Sessions.accessToken(of: caller, as: .appServices, context),
+      refresh: Sessions.signedRefreshToken(of: caller, as: .appServices, context) ?? ""
+    )
     return Response(.ok, json: tokens.login.serialized())
   }
 }

@@ -19,7 +19,7 @@ import Wiring
       ) { (call) async throws(Failure) in
         let caller = try call.caller
         try await Sessions.renew(caller, call.context)
-        let token = try await ServiceTokens.access(of: caller, call.context)
+        let token = try await Sessions.accessToken(of: caller, as: .appServices, call.context)
         let body: JSON = ["access_token": .string(token)]
         return Response(.created, json: body.serialized())
       },

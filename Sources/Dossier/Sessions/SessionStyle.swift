@@ -32,22 +32,39 @@ package enum TokenProfile: Sendable {
     @EventLoop @Sendable (Caller, Context) async throws(Failure) -> [(String, JSON)]
 
   /// An access token for this server: with ES256, and with claims that the wire adds.
-  case native(claims: Claims = { (_, _) async throws(Failure) in [] })
+  case native(
+    claims: Claims = { (_, _) async throws(Failure) in [] },
+    refresh: RefreshTokens = .rotated
+  )
   case openID(OpenIDTokens)
 
+  /// Makes the access token of a session, and the ID token of those who want one.
   @EventLoop func issue(
     for caller: Caller,
-    lifetime: Duration,
     _ context: Context
   ) async throws(Failure) -> (access: String, identity: String?) {
+    let lifetime = context.app.settings.accessTokenLifetime
     switch self {
-    case .native(let claims):
+    case .native(let claims, _):
       let claims = try await claims(caller, context)
       return (try await context.tokens.issue(for: caller, lifetime: lifetime, claims), nil)
     case .openID(let tokens):
       return try await tokens.issue(for: caller, lifetime: lifetime, context)
     }
   }
+
+  var refresh: RefreshTokens {
+    if case .native(_, let refresh) = self { refresh } else { .rotated }
+  }
+}
+
+/// What becomes of a refresh token when it is used.
+package enum RefreshTokens: Sendable {
+  /// It is exchanged for the next one.
+  case rotated
+  /// It stays: a JWT that is good for `lifetime`, or for the app's lifetime of sessions where there is
+  /// none, with claims that the wire adds.
+  case signed(lifetime: Duration? = nil, claims: @Sendable (Caller) -> JSONObject)
 }
 
 /// The tokens of a client of OpenID Connect: an access token, and an ID token that tells who the user is.

@@ -89,20 +89,19 @@ import Postgres
       app: context.app.id,
       scopes: Scopes(live.scope)
     )
-    let lifetime = context.app.settings.accessTokenLifetime
-    let refreshToken = Credential(
-      .refreshToken,
-      of: user,
-      part: live.session,
-      number: live.generation,
-      salt: live.salt
-    )
-    let tokens = try await style.tokens.issue(for: caller, lifetime: lifetime, context)
+    let tokens = try await style.tokens.issue(for: caller, context)
     return Grant(
       accessToken: tokens.access,
-      refreshToken: refreshToken.text(context.store.keys.master),
+      refreshToken: signedRefreshToken(of: caller, as: style, context)
+        ?? Credential(
+          .refreshToken,
+          of: user,
+          part: live.session,
+          number: live.generation,
+          salt: live.salt
+        ).text(context.store.keys.master),
       identityToken: tokens.identity,
-      lifetime: lifetime,
+      lifetime: context.app.settings.accessTokenLifetime,
       caller: caller,
       user: user,
       device: live.device,

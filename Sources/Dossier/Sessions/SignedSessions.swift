@@ -1,6 +1,6 @@
-import EventLoop
+package import EventLoop
 import Glibc
-package import JSON
+import JSON
 import Notation
 package import Postgres
 
@@ -8,19 +8,40 @@ package import Postgres
 /// and its own time are.
 ///
 /// It is signed with the master key, so that it outlives the keys of access tokens.
+extension Sessions {
+  /// An access token for a session as it is, which no refresh token is exchanged for.
+  ///
+  /// - Throws: `.overloaded`, `.unavailable`.
+  @EventLoop package static func accessToken(
+    of caller: Caller,
+    as style: SessionStyle,
+    _ context: Context
+  ) async throws(Failure) -> String {
+    try await style.tokens.issue(for: caller, context).access
+  }
+
+  /// The refresh token of a session; nil where those of its style are rotated.
+  @EventLoop package static func signedRefreshToken(
+    of caller: Caller,
+    as style: SessionStyle,
+    _ context: Context
+  ) -> String? {
+    guard case .signed(let lifetime, let claims) = style.tokens.refresh else { return nil }
+    return context.tokens.signedRefreshToken(
+      of: caller,
+      with: claims(caller),
+      lifetime: lifetime ?? context.app.settings.sessionLifetime,
+      context.store
+    )
+  }
+}
+
 extension AccessTokens {
   private static let head = Array(#"{"alg":"HS256","typ":"JWT"}"#.utf8).base64URL
   private static let tag = Array("refresh token ".utf8)
 
-  /// Makes the refresh token of a session.
-  ///
-  /// - Parameters:
-  ///   - caller: whose session.
-  ///   - claims: beside those that are looked at.
-  ///   - lifetime: for how long it is good.
-  ///   - store: has the master key.
-  /// - Returns: a JWT.
-  package func signedRefreshToken(
+  /// Makes a JWT with claims beside those that are looked at; the store has the master key.
+  fileprivate func signedRefreshToken(
     of caller: Caller,
     with claims: JSONObject,
     lifetime: Duration,
