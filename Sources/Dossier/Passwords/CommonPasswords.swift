@@ -39,11 +39,16 @@ package struct CommonPasswords: Sendable {
 
   /// Whether it is one block, of at most half of it, over and over.
   private static func repeats(_ word: [UInt8]) -> Bool {
-    // A longer one is no guess, and this takes quadratic time.
-    guard (2...64).contains(word.count) else { return false }
-    return (1...word.count / 2).contains { length in
-      word.indices.dropFirst(length).allSatisfy { word[$0] == word[$0 - length] }
+    // For each start of it the longest end that it begins with, too, and that is shorter than it: what
+    // is left of the whole is the shortest block, found in linear time.
+    var ends: [Int] = [0]
+    ends.reserveCapacity(word.count)
+    for byte in word.dropFirst() {
+      var length = ends[ends.count - 1]
+      while length > 0, word[length] != byte { length = ends[length - 1] }
+      ends.append(word[length] == byte ? length + 1 : 0)
     }
+    return word.count > 1 && (word.count - ends[word.count - 1]) * 2 <= word.count
   }
 
   /// Whether each byte is the one after, or each the one before, the last.
