@@ -97,13 +97,15 @@ package enum WebServerRefusal: Sendable, Equatable {
     }
   }
 
-  /// The status by which nginx calls it, where nothing more particular is configured.
-  fileprivate var cause: String? {
+  /// The statuses by which nginx calls it, where nothing more particular is configured.
+  fileprivate var causes: [String] {
     switch self {
+    // 501 is nginx's for a Transfer-Encoding that it does not know.
+    case .requestMalformed: ["400", "501 =400"]
     // TRACE, which nginx never passes on, is 405; 494 is nginx's own number for long header fields.
-    case .headerTooLarge: "494 =431"
-    case .serverUnavailable: nil
-    default: String(status.code)
+    case .headerTooLarge: ["494 =431"]
+    case .serverUnavailable: []
+    default: [String(status.code)]
     }
   }
 
@@ -159,8 +161,8 @@ extension WebServer {
 
   /// Where nginx goes for its refusals, in a place where bodies have this limit.
   static func causes(bodyLimit: Int) -> [String] {
-    refusals(bodyLimits: [bodyLimit]).compactMap { refusal in
-      refusal.cause.map { "error_page \($0) \(path(of: refusal))$uri;" }
+    refusals(bodyLimits: [bodyLimit]).flatMap { refusal in
+      refusal.causes.map { "error_page \($0) \(path(of: refusal))$uri;" }
     }
   }
 

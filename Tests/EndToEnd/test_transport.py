@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import http.client
+import json
 import re
 import shutil
 import ssl
@@ -82,6 +83,15 @@ class Transport(unittest.TestCase):
                 else:
                     self.assertEqual(policy, "default-src 'none'; frame-ancestors 'none'")
                 client.close()
+
+    def test_a_transfer_coding_that_nginx_does_not_know_is_refused_in_the_words_of_the_wire(self):
+        for path, member in [("/v1/me", "code"), ("/api/client/v2.0/auth/profile", "error_code")]:
+            client = http.client.HTTPConnection("127.0.0.1", self.site.port, timeout=120)
+            client.request("GET", path, headers={"Transfer-Encoding": "identity"})
+            answer = client.getresponse()
+            self.assertEqual(answer.status, 400)
+            self.assertIn(json.loads(answer.read())[member], ["request_malformed", "BadRequest"])
+            client.close()
 
     def with_tls(self):
         """Another nginx with the server of the example for TLS; its port."""
