@@ -327,6 +327,24 @@ CREATE FUNCTION public.end_sessions(of_user text, reason text, by_actor text, fr
              s.session_id,
              s.device_id,
              s.app_id
+         ), places AS (
+          DELETE FROM public.device_users p
+           WHERE (((p.user_id)::text = end_sessions.of_user) AND (end_sessions.one IS NULL) AND (end_sessions.by_key IS NULL) AND (end_sessions.reason <> 'blocked'::text) AND (NOT (EXISTS ( SELECT
+                    FROM public.sessions s
+                   WHERE (((s.user_id)::text = end_sessions.of_user) AND ((s.session_id)::text = end_sessions.spared) AND ((s.device_id)::text = (p.device_id)::text))))))
+           RETURNING p.user_id,
+             p.device_id
+         ), removed AS (
+          INSERT INTO public.audit AS audit_1 (user_id, event_id, app_id, action, actor, device_id, address, agent)  SELECT p.user_id,
+                     public.new_object_id() AS new_object_id,
+                     u.app_id,
+                     'device_remove',
+                     end_sessions.by_actor AS by_actor,
+                     p.device_id,
+                     end_sessions.from_address AS from_address,
+                     end_sessions.from_agent AS from_agent
+                    FROM (places p
+                      JOIN public.users u ON (((u.user_id)::text = (p.user_id)::text)))
          )
   INSERT INTO public.audit (user_id, event_id, app_id, action, actor, session_id, device_id, address, agent, detail)  SELECT e.user_id,
              public.new_object_id() AS new_object_id,

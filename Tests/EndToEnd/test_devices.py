@@ -502,6 +502,47 @@ class Devices(Case):
         super().setUpClass()
         cls.site.set_app(allowed_origins=["https://app.example.com"])
 
+    # What an owner takes back
+
+    def users_of(self, device):
+        answer = self.site.get("/v1/device", headers={"Dossier-Device": device})
+        return [user["user_id"] for user in self.expect(answer, 200).json["users"]]
+
+    def test_a_place_on_a_device_ends_with_all_sessions(self):
+        def reset(grant, email):
+            self.expect(self.post("/v1/password/reset-request", {"email": email}), 202)
+            self.expect(self.reset(self.site.mailed(email, "dpr"), "battery staple"), 204)
+
+        def change(grant, email):
+            grant.update(self.expect(self.post("/v1/password/change", {
+                "current_password": "correct horse", "new_password": "battery staple"},
+                token=grant["access_token"]), 200).json)
+
+        def end(grant, email):
+            self.expect(self.site.request("DELETE", "/v1/me/sessions",
+                                          token=grant["access_token"]), 204)
+
+        for act, keeps in [(reset, False), (change, True), (end, True)]:
+            with self.subTest(act.__name__):
+                email = f"{act.__name__}-places@example.com"
+                grant = self.confirmed(email)
+                thief = self.expect(self.login(email), 200).json
+                stranger = self.site.login(thief["device_secret"])
+                copied = stranger["device_secret"]
+                self.assertIn(grant["user_id"], self.users_of(copied))
+                act(grant, email)
+                # Another's place there stays.
+                self.assertEqual(self.users_of(copied), [stranger["user_id"]])
+                self.expect(self.site.request(
+                    "PUT", "/v1/device/active", {"user_id": grant["user_id"]},
+                    {**JSON, "Dossier-Device": copied}), 404, "not_found")
+                # The caller's own stays where its session does.
+                self.assertEqual(self.users_of(grant["device_secret"]),
+                                 [grant["user_id"]] if keeps else [])
+                self.assertEqual(self.site.sql(
+                    "select count(*) from audit where action = 'device_remove' "
+                    f"and user_id = '{grant['user_id']}' and device_id = '{thief['device_id']}'"), "1")
+
 
 class Preflights(Case):
     # Seconds for which what is known of apps is taken for true.

@@ -11,7 +11,7 @@ package import Postgres
   private let app: String?
 
   /// The newest migration that the statements of this program count on.
-  package nonisolated static let schemaVersion = 94
+  package nonisolated static let schemaVersion = 95
 
   /// Something that must hold.
   package enum Condition: String, Sendable {

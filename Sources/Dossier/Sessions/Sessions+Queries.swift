@@ -219,7 +219,8 @@ package enum SessionsQueries {
     """
   )
 
-  /// Ends one session of the user, or all but one, and records why.
+  /// Ends one session of the user, or all but one, and records why; with all of them go the places on
+  /// devices, but for that of the one that is spared.
   ///
   /// - Parameter 2: the one to end; null for all.
   /// - Parameter 3: the one to spare; null for none.
