@@ -79,6 +79,13 @@ import Wiring
     return (id?["$oid"]?.string ?? id?.string).flatMap { DeviceID($0) }
   }
 
+  /// Checks that the access token is of this wire.
+  static func requireOwnAccessToken(of call: Call, for scope: String) throws(Failure) {
+    guard try AccessTokens.claimedType(of: call.request.bearerToken) == "access" else {
+      throw .forbidden(scope: scope)
+    }
+  }
+
   /// Refusals are never 401: realm-web would take that for a bad access token.
   private static func link(
     _ evidence: Provider.Evidence,
@@ -90,9 +97,7 @@ import Wiring
       let caller = try await call.callerIfAny(scope: Scopes.updateIdentities, proof: .fresh)
     else { throw .unauthenticated(.missing) }
     // A token of another wire gets none of this one, whose refresh tokens are not rotated.
-    guard try AccessTokens.claimedType(of: call.request.bearerToken) == "access" else {
-      throw .forbidden(scope: Scopes.updateIdentities)
-    }
+    try requireOwnAccessToken(of: call, for: Scopes.updateIdentities)
     let context = try call.context
     try await Beginnings.note(anonymous: caller, context)
     do throws(Failure) {

@@ -64,6 +64,11 @@ extension ServiceError {
     case .identityTaken: self = .refusedLink(.conflict, "the identity belongs to another user")
     case .identityExists:
       self = .refusedLink(.badRequest, "the user has an identity of this provider already")
+    case .wayBackOpen(let end):
+      self = .refusedLink(
+        .conflict,
+        "an address was taken away from the user, and can be given back until \(end.text)"
+      )
     case .lastIdentity: self.init(.forbidden, "there would be no way left to log in")
     case .tooManyAPIKeys(let limit):
       self.init(.badRequest, "a user may have \(limit) API keys", "InvalidParameter")
@@ -94,6 +99,7 @@ extension ServiceError {
     case .appExists, .hostTaken, .issuerExists, .userExists, .deviceUnknown, .notLoggedIn,
       .tooManyProperties, .patchTestFailed, .patchNotApplicable, .picture, .invalidFilter,
       .notIndexed, .searchTooSlow, .indexExists, .tooManyIndexes, .noEmail, .invalidCode,
+      .formerEmailTaken,
       .unforeseen:
       self.init(.internalError, "internal server error", "InternalServerError")
     }

@@ -47,6 +47,7 @@ import Wiring
         access: .user(scope: Scopes.updateMetadata, proof: .fresh),
         summary: "Delete the user"
       ) { (call) async throws(Failure) in
+        try LoginRoutes.requireOwnAccessToken(of: call, for: Scopes.updateMetadata)
         try await Users.delete(call.caller, if: VersionCondition(), call.context)
         return Response(.noContent)
       },

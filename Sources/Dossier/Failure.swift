@@ -30,12 +30,16 @@ package enum Failure: Error {
   case issuerExists
   /// The email address has been proved by another user of an app that reveals it, or meanwhile.
   case emailTaken
+  /// The address that is to be given back has been proved by another user since.
+  case formerEmailTaken
   /// There is a user by something of the description: what, each with its place.
   case userExists([Fault])
   /// The identity belongs to another user of the app.
   case identityTaken
   /// The user has an identity of that kind already, or an API key of that name.
   case identityExists
+  /// An address was taken away from the user, and may be given back until then.
+  case wayBackOpen(until: Timestamp)
   /// There would be no way left to log in.
   case lastIdentity
   /// The user has as many API keys as it may.

@@ -16,7 +16,7 @@ import Wiring
         reads: Variants(newPassword, newToken, newKey),
         gives: [.ok(.identities, "The identities."), .created(.newAPIKey, "The API key.")],
         refuses: [
-          .wayInClosed, .emailTaken, .identityTaken, .identityExists, .apiKeyLimit,
+          .wayInClosed, .emailTaken, .identityTaken, .identityExists, .wayBackOpen, .apiKeyLimit,
           .externalTokenInvalid, .issuerUnavailable, .tooManyAttempts,
         ],
         summary: "Link an identity: a password, a token of an issuer, or a new API key",

@@ -66,6 +66,12 @@ extension Problem {
       case .userExists(let faults): Problem(.userExists).at(faults)
       case .identityTaken: Problem(.identityTaken)
       case .identityExists: Problem(.identityExists)
+      case .wayBackOpen(let end):
+        Problem(
+          .wayBackOpen,
+          "Until \(end.text), what was mailed to that address gives it back to the user."
+        )
+        .with("until", .string(end.text))
       case .lastIdentity: Problem(.lastIdentity)
       case .tooManyAPIKeys(let limit): Problem(.apiKeyLimit).with("limit", limit)
       case .wayInClosed(let name): Problem(.wayInClosed, "Its setting \(name) is false.")
@@ -86,6 +92,13 @@ extension Problem {
       case .tooManyAttempts(let time): Problem(.tooManyAttempts).retry(after: time)
       case .tooManyAtOnce(let time): Problem(.tooManyRequests).retry(after: time)
       case .emailTaken: Problem(.emailTaken).at("/email", ProblemType.emailTaken.title)
+      case .formerEmailTaken:
+        Problem(
+          .emailTaken,
+          "It did so since the address was taken away. Log in to that user by a new password or a "
+            + "code that is mailed to the address, delete it or give it another address, and send "
+            + "the token again: it is good as before."
+        )
       case .wrongCredentials: Problem(.wrongCredentials)
       case .invalidRefreshToken: Problem(.refreshTokenInvalid)
       case .versionMoved(let current):

@@ -72,11 +72,16 @@ extension ProblemType {
     case .identityExists:
       "Unlink the one that is there first; or change the password, or the address. A user who has "
         + "logged in by codes only gets a password by POST /v1/password/reset-request."
+    case .wayBackOpen:
+      "Wait until then; or give the address back by its mail, POST /v1/email/restore, and change it "
+        + "by POST /v1/me/email."
     case .lastIdentity: "Link another way to log in first, or delete the user."
     case .apiKeyLimit: "Delete an API key, or raise the app's api_keys_per_user."
     case .deviceFull: "Remove a user from the device: DELETE /v1/device/users/{user}."
     case .notLoggedIn: "Have that user log in on the device."
-    case .emailTaken: "Have the user log in, or choose another address."
+    case .emailTaken:
+      "Have the user log in, or choose another address. Where an address is to be given back, detail "
+        + "says what to do with the user who has it."
     case .noEmail: "Link one with a password: POST /v1/me/identities."
     case .propertyMoved:
       "Ask whose value stays, and repeat with keep=new or keep=old, or with current_version in If-Match."

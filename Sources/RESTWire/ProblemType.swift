@@ -52,6 +52,7 @@ enum ProblemType: String, CaseIterable, Sendable {
   case userExists = "user_exists"
   case identityTaken = "identity_taken"
   case identityExists = "identity_exists"
+  case wayBackOpen = "way_back_open"
   case lastIdentity = "last_identity"
   case apiKeyLimit = "api_key_limit"
   case deviceFull = "device_full"
@@ -157,6 +158,8 @@ enum ProblemType: String, CaseIterable, Sendable {
     case .userExists: (.conflict, "Another user has the id or the email address already.")
     case .identityTaken: (.conflict, "Another user logs in by this identity already.")
     case .identityExists: (.conflict, "The user has an identity of this kind already.")
+    case .wayBackOpen:
+      (.conflict, "An address was taken away from the user, and can still be given back.")
     case .lastIdentity: (.conflict, "This is the last way for the user to log in, and stays.")
     case .apiKeyLimit: (.conflict, "The user has as many API keys as are allowed.")
     case .deviceFull: (.conflict, "The device holds as many users as are allowed.")

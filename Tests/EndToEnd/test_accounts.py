@@ -184,7 +184,11 @@ class Accounts(Case):
         token = grant["access_token"]
         link = {"provider": "password", "email": email, "password": password}
         self.expect(self.post("/v1/me/identities", link, token=token), 200)
+        # That version let the anonymous session make one.
+        session = f"update sessions set provider = '%s' where user_id = '{grant['user_id']}'"
+        self.site.sql(session % "password")
         key = self.expect(self.post("/v1/me/api-keys", {"name": "before"}, token=token), 201).json
+        self.site.sql(session % "anonymous")
         self.site.sql("update identities set created_at = created_at - interval '1 hour' "
                       f"where user_id = '{grant['user_id']}' and provider = 'api-key'")
         return grant, key["key"], self.site.mailed(email, "dct")

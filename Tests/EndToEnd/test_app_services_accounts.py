@@ -127,6 +127,9 @@ class EmailPassword(Services):
         self.refused(400, "the credentials are wrong", "InvalidPassword", link, "wrong password")
         link()
         self.assertEqual(user.identities, ["anon-user", "local-userpass"])
+        # Of the anonymous session there may be a copy: by what was linked the app logs in, and goes on.
+        self.refused(403, "log in again first", "AuthError", link)
+        user = self.log_in()
         # Once more changes nothing.
         link()
         self.assertEqual(user.identities, ["anon-user", "local-userpass"])
@@ -291,6 +294,7 @@ class Tokens(Services):
         user = self.anonymous()
         user.link("custom-token", token=self.token("linked"))
         self.assertEqual(user.identities, ["anon-user", "custom-token"])
+        user = self.app.log_in("custom-token", token=self.token("linked"))
         user.link("custom-token", token=self.token("linked"))
         other = self.anonymous()
         self.refused(409, "the identity belongs to another user", "InvalidParameter", other.link,

@@ -129,6 +129,8 @@ class Keys(Recording):
     def test_a_link_that_is_there_is_no_failed_guess(self):
         user, email = self.anonymous(), "again@example.test"
         self.app.email("register", email=email, password=PASSWORD)
+        user.link("local-userpass", username=email, password=PASSWORD)
+        user = self.app.log_in("local-userpass", username=email, password=PASSWORD)
         # More often than a password may be guessed at.
         for _ in range(12):
             user.link("local-userpass", username=email, password=PASSWORD)

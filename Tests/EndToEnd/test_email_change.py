@@ -178,31 +178,53 @@ class EmailChange(Case):
         grant = self.expect(self.login("first@example.com", "my old house"), 200).json
         self.assertEqual(self.address(grant), ("first@example.com", True))
 
-    def test_a_way_back_outlives_that_a_claim_is_lost(self):
-        thief, token = self.moved("robbed@example.com", "robber@example.com")
-        self.expect(self.post("/v1/me/api-keys", {"name": "only"}, token=thief["access_token"]), 201)
-        way, = [i for i in self.me(thief, "/identities").json if i["provider"] == "password"]
-        self.expect(self.site.request("DELETE", f"/v1/me/identities/{way['id']}",
-                                      token=thief["access_token"]), 204)
-        # Claimed here and proved elsewhere: the claim goes with all that was mailed to prove it.
-        self.expect(self.post("/v1/me/identities", {
-            "provider": "password", "email": "lost@example.com", "password": "correct horse"},
-            token=thief["access_token"]), 200)
-        self.site.mailed("lost@example.com", "dct")
-        self.taken_over("lost@example.com")
-        self.assertEqual(self.address(thief), (None, False))
-        self.expect(self.restore(token), 204)
-        self.expect(self.login("robbed@example.com", "my old house"), 200)
-
     def test_a_way_back_ends_when_its_time_is_up_or_another_has_the_address(self):
         _, token = self.moved("late@example.com", "later@example.com")
         self.assertEqual(self.site.sql(
             "select round(extract(epoch from max(expires_at) - now()) / 86400) from mail_tokens "
             "where purpose = 'restore'"), "7")
         self.taken_over("late@example.com")
-        self.expect(self.restore(token), 409, "email_taken")
+        answer = self.expect(self.restore(token), 409, "email_taken")
+        self.assertIn("delete it or give it another address", answer.json["detail"])
         self.site.sql("update mail_tokens set expires_at = now()")
         self.expect(self.restore(token), 400, "mail_token_invalid")
+
+    def test_a_thief_who_registers_the_address_again_keeps_nobody_from_the_way_back(self):
+        thief, token = self.moved("claimed-again@example.com", "mover@example.com")
+        self.assertIn("another account has confirmed", " ".join(
+            "".join(self.site.mails("claimed-again@example.com")).split()))
+        # A claim gives way.
+        decoy = self.expect(self.register("claimed-again@example.com", "thiefs decoy"), 201).json
+        # The owner is sent to that account, and finds its own behind it.
+        self.expect(self.post("/v1/password/reset-request", {"email": "claimed-again@example.com"}),
+                    202)
+        self.expect(self.reset(self.site.mailed("claimed-again@example.com", "dpr"), "my new house"),
+                    204)
+        self.expect(self.restore(token), 409, "email_taken")
+        found = self.expect(self.login("claimed-again@example.com", "my new house"), 200).json
+        self.assertEqual(found["user_id"], decoy["user_id"])
+        self.expect(self.site.request("DELETE", "/v1/me", token=found["access_token"]), 204)
+        self.expect(self.restore(token), 204)
+        grant = self.expect(self.login("claimed-again@example.com", "my old house"), 200).json
+        self.assertEqual(grant["user_id"], thief["user_id"])
+
+    def test_the_address_that_a_way_back_displaces_is_told(self):
+        _, token = self.moved("displacing@example.com", "displaced@example.com")
+        self.expect(self.restore(token), 204)
+        wait_until(lambda: "the one before was given back" in
+                   " ".join("".join(self.site.mails("displaced@example.com")).split()),
+                   what="the mail to the address that is displaced")
+        self.assertNotIn("doa_", "".join(self.site.mails("displaced@example.com")))
+        # Who has the address all along is told once, of what happened to it.
+        grant, _ = self.moved("there@example.com", "back@example.com")
+        self.expect(self.change(grant, "there@example.com"), 202)
+        self.expect(self.prove(grant, self.site.mailed("there@example.com", "dna")), 204)
+        self.expect(self.restore(self.site.mailed("there@example.com", "doa")), 204)
+        wait_until(lambda: "is the address of your account again" in
+                   " ".join("".join(self.site.mails("there@example.com")).split()),
+                   what="the mail to the address")
+        self.assertNotIn("the one before was given back",
+                         " ".join("".join(self.site.mails("there@example.com")).split()))
 
     # An address that is taken away
 
@@ -228,17 +250,14 @@ class EmailChange(Case):
         self.assertEqual(self.site.sql(
             "select purpose, round(extract(epoch from expires_at - now()) / 86400) "
             f"from mail_tokens where user_id = '{thief['user_id']}'"), "restore|7")
-        # Also when another address is the account's by then.
-        self.expect(self.post("/v1/me/identities", {
+        # Until it has ended no other address is the account's.
+        answer = self.expect(self.post("/v1/me/identities", {
             "provider": "password", "email": "thiefs@example.com", "password": "correct horse"},
-            token=thief["access_token"]), 200)
-        self.expect(self.confirm(self.site.mailed("thiefs@example.com", "dct"), thief,
-                                 "correct horse"), 204)
-        thief = self.expect(self.login("thiefs@example.com"), 200).json
+            token=thief["access_token"]), 409, "way_back_open")
+        self.assertIn(answer.json["until"], answer.json["detail"])
         self.expect(self.restore(token), 204)
         self.expect(self.me(thief), 401, "session_ended")
         self.expect(self.post("/v1/login/api-key", {"key": key}), 401, "wrong_credentials")
-        self.expect(self.login("thiefs@example.com"), 401, "wrong_credentials")
         grant = self.expect(self.login("unlinked@example.com", "my old house"), 200).json
         self.assertEqual(grant["user_id"], thief["user_id"])
         self.assertEqual(self.address(grant), ("unlinked@example.com", True))
@@ -248,6 +267,40 @@ class EmailChange(Case):
         audit = self.audit(self.expect(self.login("unlinked@example.com", "another house"), 200).json)
         self.assertTrue({"unlink", "email_restore"} <= set(audit), audit)
         self.expect(self.restore(token), 400, "mail_token_invalid")
+
+    def test_nobody_comes_to_an_account_that_somebody_can_take_back(self):
+        """Whoever links the address of a person who proves it later must not come back after that."""
+        grant = self.confirmed("attacker@example.com")
+        self.expect(self.change(grant, "attackers@example.com"), 202)
+        self.expect(self.prove(grant, self.site.mailed("attackers@example.com", "dna")), 204)
+        token = self.site.mailed("attacker@example.com", "doa")
+        self.key_of(grant)
+        self.unlink(grant)
+        second = self.site.mailed("attackers@example.com", "doa")
+        link = {"provider": "password", "email": "pre-hijacked@example.com",
+                "password": "correct horse"}
+        self.expect(self.post("/v1/me/identities", link, token=grant["access_token"]), 409,
+                    "way_back_open")
+        self.assertEqual(self.address(grant), (None, False))
+        # The victim comes to an account of its own.
+        self.expect(self.register("pre-hijacked@example.com", "victims house"), 201)
+        self.expect(self.post("/v1/password/reset-request", {"email": "pre-hijacked@example.com"}),
+                    202)
+        self.expect(self.reset(self.site.mailed("pre-hijacked@example.com", "dpr"), "victims pass"),
+                    204)
+        victim = self.expect(self.login("pre-hijacked@example.com", "victims pass"), 200).json
+        self.assertNotEqual(victim["user_id"], grant["user_id"])
+        # When each way back has ended, something is linked again.
+        self.site.sql("update mail_tokens set expires_at = now() where purpose = 'restore' "
+                      f"and user_id = '{grant['user_id']}' and email = 'attacker@example.com'")
+        self.expect(self.restore(token), 400, "mail_token_invalid")
+        link["email"] = "next@example.com"
+        self.expect(self.post("/v1/me/identities", link, token=grant["access_token"]), 409,
+                    "way_back_open")
+        self.site.sql("update mail_tokens set expires_at = now() where purpose = 'restore' "
+                      f"and user_id = '{grant['user_id']}'")
+        self.expect(self.restore(second), 400, "mail_token_invalid")
+        self.expect(self.post("/v1/me/identities", link, token=grant["access_token"]), 200)
 
     def test_an_address_that_was_unlinked_unproved_has_no_way_back(self):
         grant = self.expect(self.register("claimant@example.com"), 201).json

@@ -97,10 +97,10 @@ class Links(Administration):
         self.assertEqual((answer["user_id"], answer["device_id"]),
                          (grant["user_id"], grant["device_id"]))
         self.assertTrue(self.me(answer).json["email_verified"])
-        # As outside of a session: what was there before the proof logs in no more but the password.
+        # As when a code logs in: what was there before the proof logs in no more.
         self.expect(self.me(grant), 401, "session_ended")
         self.expect(self.post("/v1/login/api-key", {"key": key}), 401, "wrong_credentials")
-        self.expect(self.login("device@example.com"), 200)
+        self.expect(self.login("device@example.com"), 401, "wrong_credentials")
         self.expect(self.confirm(token, headers={"Dossier-Device": answer["device_secret"]}), 400,
                     "mail_token_invalid")
 

@@ -47,6 +47,9 @@ class TakeOvers(IssuerCase):
         self.assertNotIn("refresh_token", answer.json)
         self.expect(self.post("/v1/login/jwt", {"token": self.token("native-thief")}), 200)
         self.assertEqual(len(self.me(grant, "/identities").json), 1)
+        self.expect(self.site.request("DELETE", f"{SERVICES}/auth/delete",
+                                      token=grant["access_token"]), 403)
+        self.expect(self.me(grant), 200)
 
     def test_an_old_login_changes_no_way_in(self):
         self.expect(self.post(self.provider("local-userpass/register"),
@@ -156,7 +159,79 @@ class TakeOvers(IssuerCase):
         self.expect(self.me(other), 200)
         self.expect(self.key_login(key), 200)
 
+    def test_a_copy_of_an_anonymous_session_is_no_proof_once_something_is_linked(self):
+        grant = self.site.login()
+        # Younger than `reauthentication_minutes`, both of them: nothing was shown for either.
+        self.expect(self.post("/v1/me/identities", {
+            "provider": "password", "email": "copied@example.com", "password": MINE},
+            token=grant["access_token"]), 200)
+        copy = self.expect(self.refresh(grant), 200).json
+        for tokens in [grant, copy]:
+            self.expect(self.post("/v1/me/api-keys", {"name": "back door"},
+                                  token=tokens["access_token"]), 401, "reauthentication_required")
+            self.expect(self.post("/v1/me/identities", {
+                "provider": "jwt", "token": self.token("copied")}, token=tokens["access_token"]),
+                401, "reauthentication_required")
+        self.renewed(self.post("/v1/reauthenticate", {"provider": "password", "password": MINE},
+                               token=copy["access_token"]), copy)
+        self.key_of(copy)
+        self.expect(self.me(grant), 401, "session_ended")
+
+    def test_beside_a_way_back_nothing_is_linked_by_other_doors(self):
+        grant = self.confirmed("door@example.com", MINE)
+        key = self.key_of(grant)
+        way, = [i for i in self.me(grant, "/identities").json if i["provider"] == "password"]
+        self.expect(self.site.request("DELETE", f"/v1/me/identities/{way['id']}",
+                                      token=grant["access_token"]), 204)
+        token = self.site.mailed("door@example.com", "doa")
+        self.expect(self.post("/v1/me/identities", {"provider": "jwt", "token": self.token("door")},
+                              token=grant["access_token"]), 409, "way_back_open")
+        self.expect(self.post(self.provider("local-userpass/register"),
+                              {"email": "doors@example.com", "password": THEIRS}), 201)
+        services = self.expect(self.post(self.provider("api-key/login"), {"key": key}), 200).json
+        for provider, body in [
+                ("local-userpass", {"username": "doors@example.com", "password": THEIRS}),
+                ("custom-token", {"token": self.token("door")})]:
+            answer = self.post(self.provider(f"{provider}/login?link=true"), body,
+                               token=services["access_token"])
+            self.expect(answer, 409)
+            self.assertIn("can be given back until", answer.json["error"])
+        # What was to be linked is there for whose it is.
+        self.expect(self.services_login("doors@example.com", THEIRS), 200)
+        self.expect(self.post("/v1/email/restore", {"token": token, "password": "my old house"}), 204)
+
     # An address that somebody else registered first
+
+    def test_a_device_confirms_no_rivals_password(self):
+        """Two people on one device: who reads the mail follows the link of the other's claim."""
+        email = "two-on-one@example.com"
+        thief = self.expect(self.register(email, THEIRS), 201).json
+        code = self.site.mailed(email, "dct")
+        device = {"Dossier-Device": thief["device_secret"]}
+        victim = self.expect(self.register(email, MINE, headers=device), 201).json
+        device = {"Dossier-Device": victim["device_secret"]}
+        grant = self.expect(self.confirm(code, headers=device), 200).json
+        self.assertEqual(grant["user_id"], thief["user_id"])
+        self.expect(self.me(thief), 401, "session_ended")
+        for password in [THEIRS, MINE]:
+            self.expect(self.login(email, password), 401, "wrong_credentials")
+        # The reader chooses its own.
+        self.expect(self.post("/v1/password/reset-request", {"email": email}), 202)
+        self.expect(self.reset(self.site.mailed(email, "dpr"), "my old house"), 204)
+        self.expect(self.login(email, "my old house"), 200)
+
+    def test_a_reset_tells_no_claimant_that_the_address_has_an_owner(self):
+        self.confirmed("owned@example.com", MINE)
+        claimant = self.expect(self.register("owned@example.com", THEIRS), 201).json
+
+        def seen():
+            return self.me(claimant).json, self.me(claimant, "/identities").json, \
+                self.me(claimant, "/audit").json
+
+        before = seen()
+        self.expect(self.post("/v1/password/reset-request", {"email": "owned@example.com"}), 202)
+        self.expect(self.reset(self.site.mailed("owned@example.com", "dpr"), "battery staple"), 204)
+        self.assertEqual(seen(), before)
 
     def test_a_reader_confirms_none_of_several_claims(self):
         email = "contested@example.com"

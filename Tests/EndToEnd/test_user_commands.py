@@ -43,7 +43,8 @@ class UserCommands(Administration):
         facts = [(fact["action"], fact["actor"]) for fact in
                  self.trail("--user", "ada@example.com") if fact["actor"] == "operator"]
         self.assertEqual(
-            sorted(facts), [("session_end", "operator")] * 2 + [("user_block", "operator"),
+            sorted(facts), [("device_remove", "operator")] * 2
+            + [("session_end", "operator")] * 2 + [("user_block", "operator"),
                             ("user_logout", "operator"), ("user_unblock", "operator")])
 
     def test_an_address_is_confirmed_and_its_rivals_lose_it(self):

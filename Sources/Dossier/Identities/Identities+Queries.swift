@@ -111,6 +111,18 @@ package enum IdentitiesQueries {
     "select user_id from users where user_id = $1 for no key update"
   )
 
+  /// Until when a user without an address can be given one back; no row when it cannot.
+  static let wayBack = Statement<Timestamp, UserID>(
+    "identities.way_back",
+    """
+    select max(t.expires_at) from mail_tokens t
+    where t.user_id = $1 and t.purpose = 'restore' and t.expires_at > now()
+      and not exists (
+        select from identities i where i.user_id = t.user_id and i.provider = 'password')
+    having count(*) > 0
+    """
+  )
+
   /// Ends what was made while nobody had shown who a user is.
   ///
   /// - Parameters:
@@ -160,6 +172,6 @@ package enum IdentitiesQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    list, holder, linkPassword, linkSubject, lock, endUnproved, others, unlink,
+    list, holder, linkPassword, linkSubject, lock, wayBack, endUnproved, others, unlink,
   ]
 }

@@ -8,7 +8,7 @@ extension Identities {
   /// become the caller's, confirmed if they were. Nothing changes when they are the caller's already.
   /// - Throws: `.wrongCredentials` when they are nobody's, `.identityTaken` when their user has logged
   ///   in, `.identityExists` when the caller has a password, `.emailUnconfirmed` where addresses must
-  ///   be confirmed first, `.tooManyAttempts`, `.wayInClosed`, `.unauthenticated`, `.overloaded`,
+  ///   be confirmed first, `.wayBackOpen`, `.tooManyAttempts`, `.wayInClosed`, `.unauthenticated`, `.overloaded`,
   ///   `.unavailable`.
   package static func linkRegistered(
     _ credentials: Credentials,
@@ -39,6 +39,7 @@ extension Identities {
       }
       let live = try await transaction.run(CallerQueries.live, caller.user, caller.authority)
       guard !live.isEmpty else { return TakeOver.sessionEnded }
+      if let end = try await wayBack(to: caller, in: transaction) { return .wayBack(until: end) }
       let gone = try await transaction.run(BeginningQueries.takeOver, found.user, context.app.id)
       guard !gone.isEmpty else {
         // Another link of the same at the same moment may have made it the caller's.
@@ -82,8 +83,12 @@ extension Identities {
     case .isCallers: return
     case .sessionEnded: throw caller.gone
     case .taken: throw .identityTaken
+    case .wayBack(let end): throw .wayBackOpen(until: end)
     }
   }
 
-  private enum TakeOver { case done, isCallers, sessionEnded, taken }
+  private enum TakeOver {
+    case done, isCallers, sessionEnded, taken
+    case wayBack(until: Timestamp)
+  }
 }

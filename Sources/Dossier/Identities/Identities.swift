@@ -20,7 +20,7 @@ import Postgres
   ///
   /// An address that another user has proved is answered alike, and the mail tells that one.
   /// - Throws: `.invalid`, `.emailTaken` in an app that reveals it, `.identityExists` when the caller
-  ///   has a password already, `.tooManyAttempts` also when the address has all the claims it may,
+  ///   has a password already, `.wayBackOpen`, `.tooManyAttempts` also when the address has all the claims it may,
   ///   `.wayInClosed`, `.unauthenticated`, `.overloaded`, `.unavailable`.
   package static func linkPassword(
     _ credentials: Credentials,
@@ -49,6 +49,7 @@ import Postgres
     let outcome = try await context.store.transaction { transaction async throws(DatabaseError) in
       try await address.lock(in: context.app.id, context.store, transaction)
       guard try await lock(caller, in: transaction) else { return LinkOutcome.sessionEnded }
+      if let end = try await wayBack(to: caller, in: transaction) { return .wayBack(until: end) }
       guard try await limit.makeRoom(in: transaction) else { return .crowded }
       try await endUnproved(of: caller, in: transaction, context)
       let linked = try await transaction.run(
@@ -73,15 +74,34 @@ import Postgres
       Emails.mail(.confirm, to: address, claimedBy: caller.user, context)
     case .sessionEnded: throw caller.gone
     case .crowded: throw limit.failure
+    case .wayBack(let end): throw .wayBackOpen(until: end)
     }
   }
 
-  private enum LinkOutcome { case linked, sessionEnded, crowded }
+  private enum LinkOutcome {
+    case linked, sessionEnded, crowded
+    case wayBack(until: Timestamp)
+  }
+
+  /// Until when an address that was taken away from the caller can be given back; nil when nothing
+  /// can, or the caller has another address by then.
+  ///
+  /// Asked of every link of credentials, which waits for it. Whoever gives the address back gets the
+  /// user with all that is stored, and may be another than who logs in by what is linked now: somebody
+  /// could link the address of a person who then comes to it by a mail, and take what that person has
+  /// stored. To end the way back instead would let a thief end the owner's. An address in place of
+  /// another is proved by its reader in a session of the user, and so waits for nothing.
+  static func wayBack(
+    to caller: Caller,
+    in transaction: Transaction
+  ) async throws(DatabaseError) -> Timestamp? {
+    try await transaction.run(IdentitiesQueries.wayBack, caller.user).first
+  }
 
   /// Attaches what an issuer's token says to the caller; nothing changes when it is the caller's.
   ///
-  /// - Throws: `.identityTaken` when it is another user's, `.invalidExternalToken`, `.wayInClosed`,
-  ///   `.unauthenticated`, `.unavailable`.
+  /// - Throws: `.identityTaken` when it is another user's, `.wayBackOpen`, `.invalidExternalToken`,
+  ///   `.wayInClosed`, `.unauthenticated`, `.unavailable`.
   package static func linkToken(
     _ token: String,
     accepting isAccepted: (String) -> Bool = { _ in true },
@@ -96,8 +116,8 @@ import Postgres
       shownBy: caller.user,
       context
     )
-    let isLinked = try await context.store.transaction { transaction async throws(DatabaseError) in
-      guard try await lock(caller, in: transaction) else { return false }
+    let outcome = try await context.store.transaction { transaction async throws(DatabaseError) in
+      guard try await lock(caller, in: transaction) else { return LinkOutcome.sessionEnded }
       let holder = try await transaction.run(
         IdentitiesQueries.holder,
         context.app.id,
@@ -105,7 +125,8 @@ import Postgres
         external.subject
       )
       // Of two links at once the second finds what the first has written.
-      if holder.first?.user == caller.user { return true }
+      if holder.first?.user == caller.user { return .linked }
+      if let end = try await wayBack(to: caller, in: transaction) { return .wayBack(until: end) }
       try await endUnproved(of: caller, in: transaction, context)
       let linked = try await transaction.run(
         IdentitiesQueries.linkSubject,
@@ -115,15 +136,19 @@ import Postgres
         external.provider,
         external.subject
       )
-      guard !linked.isEmpty else { return false }
+      guard !linked.isEmpty else { return .sessionEnded }
       try await WayInChange.linked(external.provider).record(
         by: caller,
         in: transaction,
         context
       )
-      return true
+      return .linked
     }
-    guard isLinked else { throw caller.gone }
+    switch outcome {
+    case .linked: return
+    case .wayBack(let end): throw .wayBackOpen(until: end)
+    case .sessionEnded, .crowded: throw caller.gone
+    }
   }
 
   /// Ends what was made while nobody had shown who the user is: API keys, and all sessions and places

@@ -64,7 +64,9 @@ package enum MailKind: String, CaseIterable, Sendable {
       "Hello,\n\n{{email}} is not the address of your account at {{app}} any more: it was changed or "
         + "taken away.\n\nIf it was you who did this, nothing needs to be done. If it was not, get "
         + "the account back: within a week, use this to make {{email}} its address again and to "
-        + "choose a new password. All else that can log in ends by that.\n\n{{link}}\n"
+        + "choose a new password. All else that can log in ends by that.\n\n{{link}}\n\nIf you are "
+        + "told that another account has confirmed {{email}} since, choose a new password for that "
+        + "one first, delete it, and use the above again.\n"
     case .code:
       "Hello,\n\nto log in at {{app}}, enter this code within 10 minutes:\n\n{{code}}\n\nEnter it "
         + "only where you have asked for it, and tell it to nobody. If it was not you who asked for "

@@ -78,6 +78,13 @@ struct WayInChange {
     "This is the address of your account again, by a code that was mailed to it. A new password was "
       + "chosen, and all else has ended that could log in."
   )
+  static let emailDisplaced = WayInChange(
+    "email_restore",
+    "This is not the address of your account any more: the one before was given back to it, by a code "
+      + "that was mailed there when it was taken away. A new password was chosen, and all else has "
+      + "ended that could log in.",
+    remedy: .none
+  )
   static let deleted = WayInChange(
     "user_delete",
     "Your account was deleted, with all its data.",

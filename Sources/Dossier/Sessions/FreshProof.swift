@@ -27,6 +27,8 @@ extension Sessions {
   /// Asked of every route whose access says so. A user who has nothing to log in with is exempt: its
   /// session is all that it has. The session of an anonymous user stays exempt when there are API keys
   /// and nothing else, or whoever stole its token would make a key and lock the owner out with it.
+  /// Once something is linked to the user that session, however young, is no fresh proof: nothing was
+  /// shown for it, and somebody may have copied its tokens before.
   /// - Throws: `.reauthenticationRequired`, `.unauthenticated`, `.unavailable`.
   @EventLoop package static func requireFreshProof(
     of caller: Caller,
@@ -197,10 +199,11 @@ package enum FreshProofQueries {
     """
     select exists (
         select from sessions s where s.user_id = c.user_id and s.session_id = $2
-          and (s.authenticated_at > now() - $3::interval
-            or s.provider = 'anonymous' and not exists (
+          and case when s.provider = 'anonymous'
+            then not exists (
               select from identities i
-              where i.user_id = c.user_id and i.provider not in ('anonymous', 'api-key'))))
+              where i.user_id = c.user_id and i.provider not in ('anonymous', 'api-key'))
+            else s.authenticated_at > now() - $3::interval end)
       or not exists (
         select from identities i where i.user_id = c.user_id and i.provider <> 'anonymous')
     from caller($1, $2) c

@@ -23,6 +23,10 @@ package struct Timestamp: Sendable, Equatable {
   }
 }
 
+extension Timestamp: RowDecodable {
+  package init(from row: Row) throws(DatabaseError) { self = try row.time(0) }
+}
+
 extension Row {
   /// A column of type `timestamptz`, in the zone that all connections ask for, which is UTC.
   package func time(_ column: Int) throws(DatabaseError) -> Timestamp {

@@ -93,20 +93,42 @@ extension Emails {
   /// Gives an address back to the user that had it, with a new password, by what was mailed there.
   ///
   /// Who has changed it knew how to log in, so all else ends that can, as when an address is proved
-  /// for the first time.
-  /// - Throws: `.invalid`, `.invalidMailToken`, `.emailTaken` when another user has proved the address
-  ///   meanwhile, `.overloaded`, `.unavailable`.
+  /// for the first time. The address that it had in between is told.
+  ///
+  /// A user who has proved the address since keeps it: what is stored there may be its reader's own,
+  /// who can log in there, and decide.
+  /// - Throws: `.invalid`, `.invalidMailToken`, `.formerEmailTaken` when another user has proved the
+  ///   address meanwhile (the token stays good), `.overloaded`, `.unavailable`.
   @EventLoop package static func restore(
     _ text: String,
     password: String,
     _ context: Context
   ) async throws(Failure) {
     let (token, hash) = try await choose(password, by: text, for: [.restore], context)
+    do throws(Failure) {
+      try await restore(token, hash, context)
+    } catch .emailTaken {
+      throw .formerEmailTaken
+    }
+  }
+
+  @EventLoop private static func restore(
+    _ token: ShownToken,
+    _ hash: String,
+    _ context: Context
+  ) async throws(Failure) {
     let (user, app) = (token.user, context.app.id)
     try await token.use(context) { (email, transaction) async throws(DatabaseError) in
+      let notice = try await WayInChange.emailDisplaced.notice(
+        of: user,
+        in: transaction,
+        context.app,
+        context.store
+      )
       // Whoever logged in may have unlinked the address.
       _ = try await transaction.run(EmailChangeQueries.relink, user, app, email, IdentityID(), hash)
-      _ = try await transaction.run(EmailChangeQueries.change, user, app, email)
+      let before = try await transaction.run(EmailChangeQueries.change, user, app, email).first
+      if before?.email != nil { try await notice.queue(in: transaction) }
       _ = try await transaction.run(EmailQueries.supersede, app, email, user, "anyone")
       _ = try await transaction.run(PasswordQueries.set, user, hash)
       try await endSessions(of: user, "email_restore", in: transaction, context)
@@ -131,7 +153,7 @@ struct OwnEmail: RowDecodable {
 
 /// The address that was the user's before.
 struct FormerEmail: RowDecodable {
-  /// Nil when the user has not proved it.
+  /// Nil when the user has not proved it, or it is the new one.
   let email: String?
   let language: String?
 
@@ -159,7 +181,8 @@ package enum EmailChangeQueries {
     "email_change.change",
     """
     with own as (
-      select i.identity_id, case when u.email_verified then u.email end as email, u.locale
+      select i.identity_id, case when u.email_verified and i.subject <> email_key($3)
+        then u.email end as email, u.locale
       from identities i join users u on u.user_id = i.user_id
       where i.user_id = $1 and i.provider = 'password'
     ), before as (

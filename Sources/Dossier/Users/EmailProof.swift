@@ -41,7 +41,9 @@ extension Emails {
   /// may have made it: all ends but the password, and the first reset ends what came by that since.
   ///
   /// Where neither is shown, the secret of a device does on which the claimant has logged in before:
-  /// as outside of a session, and then the claimant is logged in there.
+  /// as outside of a session, and then the claimant is logged in there. The password that the address
+  /// was claimed with ends too, as when a code logs in: whoever claimed the address on that device may
+  /// be another than who reads the mail there.
   /// - Returns: who is to be logged in; nil for nobody.
   /// - Throws: `.invalidMailToken`, `.claimantUnproved` (the token stays good), `.emailTaken` when
   ///   another has proved the address meanwhile, `.tooManyAttempts`, `.unauthenticated`,
@@ -103,6 +105,9 @@ extension Emails {
           context.origin,
           in: transaction
         )
+      }
+      if isOnDevice {
+        _ = try await transaction.run(PasswordQueries.set, token.user, PasswordHash.none)
       }
       if claimant.isReader {
         _ = try await transaction.run(EmailQueries.markReader, token.user)
@@ -217,10 +222,10 @@ extension Emails {
     }
   }
 
-  /// Makes an address the user's; others who claim it lose that way in.
+  /// Makes an address the user's; others who claim it lose that way in when it was not before.
   ///
-  /// A user who has no other becomes anonymous again, and keeps its data and its sessions. In a
-  /// transaction that has locked the address.
+  /// A user who has no other becomes anonymous again, and keeps its data and its sessions. Those who
+  /// claim what has long been proved keep the claim, or they would hear that it has. In a transaction that has locked the address.
   /// - Returns: whether it was not the user's before; nil when the user has no password any more.
   @EventLoop static func prove(
     _ email: String,
@@ -230,7 +235,7 @@ extension Emails {
     _ transaction: Transaction
   ) async throws(DatabaseError) -> Bool? {
     let isFirst = try await transaction.run(EmailQueries.confirm, user, app, email).first
-    guard isFirst != nil else { return nil }
+    guard isFirst == true else { return isFirst }
     _ = try await transaction.run(EmailQueries.supersede, app, email, user, actor)
     return isFirst
   }
