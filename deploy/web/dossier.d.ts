@@ -57,9 +57,9 @@ export class Dossier {
   /**
    * Confirms an address by the token of a mail. Without a password the user is that of this page, which
    * has logged in by its password; or, where nobody is logged in, one who was in this browser before
-   * and is logged in by that. Else the error "claimant_unproved" says that the password is wanted. With
-   * it, sessions that began anonymously end. Answers the user of this page then, null for nobody, who
-   * has to log in.
+   * and is logged in by that: then its password ends, and `requestReset` gets it a new one.
+   * Else the error "claimant_unproved" says that the password is wanted. With it, sessions that began
+   * anonymously end. Answers the user of this page then, null for nobody, who has to log in.
    */
   confirm(token: string, password?: string): Promise<string | null>;
   /** Has a mail sent with a token that resets the password. */

@@ -157,7 +157,7 @@ extension Emails {
   }
 
   /// Sets a new password by a token that was mailed to reset it, or to confirm the address, which
-  /// proves the address, and ends all sessions of the user and its API keys.
+  /// proves the address, and ends all sessions of the user, its places on devices and its API keys.
   ///
   /// Where the address was not proved before, whoever made the user may be another than who reads
   /// the mail: then everything ends that could log in. So it does where a reader alone has proved it.
@@ -225,7 +225,8 @@ extension Emails {
   /// Makes an address the user's; others who claim it lose that way in when it was not before.
   ///
   /// A user who has no other becomes anonymous again, and keeps its data and its sessions. Those who
-  /// claim what has long been proved keep the claim, or they would hear that it has. In a transaction that has locked the address.
+  /// claim what has long been proved keep the claim, or they would hear that it has. In a transaction
+  /// that has locked the address.
   /// - Returns: whether it was not the user's before; nil when the user has no password any more.
   @EventLoop static func prove(
     _ email: String,
