@@ -28,7 +28,7 @@ import Wiring
         .mailTokenInvalid, .claimantUnproved, .emailTaken, .tooManyAttempts, .tokenInvalid,
         .tokenExpired, .sessionEnded, .insufficientScope,
       ],
-      "Confirm an email address by a token that was mailed, and a session, the password or a device "
+      "Confirm an email address by a mailed token, and a session, the password or a device "
         + "of the user"
     ) {
       (call, token, password) async throws(Failure) in

@@ -75,7 +75,7 @@ import Wiring
       reads: PasswordResource.reset,
       gives: .noContent,
       refuses: [.mailTokenInvalid, .emailTaken],
-      "Give an address back to its user, with a new password, by the token that was mailed there"
+      "Give an address back to its user, with a new password, by the token mailed there"
     ) {
       (call, token, password) async throws(Failure) in
       try await Emails.restore(token, password: password, call.context)
