@@ -165,7 +165,7 @@ struct CollectionRules: Sendable {
       return try BSONDocument(JSON.object(members))
     } catch {
       // Other doors store what only looks like Extended JSON.
-      throw .update(error, in: "")
+      throw .update(error, in: .document)
     }
   }
 

@@ -115,7 +115,7 @@ import Wiring
   private static func refused(_ faults: [Fault], _ app: App) -> Response {
     let fault = faults.first
     let text =
-      switch (fault?.pointer, fault?.code) {
+      switch (fault?.place, fault?.code) {
       case ("/email", _): "email invalid"
       case (_, "length"):
         "password must be between \(app.settings.passwordMinLength) and "

@@ -83,7 +83,7 @@ extension ServiceError {
     case .versionMoved, .propertyMoved:
       self.init(.conflict, "another call has changed it meanwhile")
     case .schemaMismatch(let faults):
-      let reason = faults.first.map { ": \($0.pointer) \($0.detail)" } ?? ""
+      let reason = faults.first.map { ": \($0.place) \($0.detail)" } ?? ""
       self.init(.badRequest, "schema validation failed\(reason)", "SchemaValidationFailedWrite")
     case .documentTooLarge(let limit):
       self = .database("the document would have more than \(limit) bytes")

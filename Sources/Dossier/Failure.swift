@@ -91,8 +91,8 @@ package enum Failure: Error {
   case patchTestFailed(pointer: String)
   /// The operation of a JSON Patch cannot be applied to the stored document.
   case patchNotApplicable(pointer: String, reason: String)
-  /// An update by operators cannot be read or carried out; the place is in that member of the body.
-  case update(OperatorError, in: String)
+  /// An update by operators cannot be read or carried out.
+  case update(OperatorError, in: UpdatePart)
   /// An upload is not taken as a picture.
   case picture(PictureFailure)
   /// The text is no filter: where, and by which rule.
@@ -117,6 +117,14 @@ package enum Failure: Error {
   case unforeseen(String)
 }
 
+/// What of a change by operators an error is about.
+package enum UpdatePart: Sendable {
+  /// The document that is written or read.
+  case document
+  case update
+  case filter
+}
+
 /// What was wrong with a bearer token.
 package enum TokenFault: Sendable {
   case missing
@@ -127,8 +135,9 @@ package enum TokenFault: Sendable {
 
 /// One member of the input that breaks a rule.
 package struct Fault: Sendable, Equatable {
-  /// The field that it is in, and the place in what the field holds, as a pointer of RFC 6901.
-  package let pointer: String
+  /// The field that it is in, as the domain names it, and the place in what the field holds, in the
+  /// form of a pointer of RFC 6901; empty for the whole.
+  package let place: String
   /// Stable, for programs.
   package let code: String
   /// The rule, for people.
@@ -138,14 +147,14 @@ package struct Fault: Sendable, Equatable {
   /// what it answers.
   package static let limit = 20
 
-  package init(_ pointer: String, _ code: String, _ detail: String) {
-    self.pointer = JSONPointer.shortened(pointer)
+  package init(_ place: String, _ code: String, _ detail: String) {
+    self.place = JSONPointer.shortened(place)
     self.code = code
     self.detail = detail.excerpt(512)
   }
 
   private var json: JSON {
-    ["pointer": .string(pointer), "code": .string(code), "detail": .string(detail)]
+    ["pointer": .string(place), "code": .string(code), "detail": .string(detail)]
   }
 
   /// The member `errors` of an answer, and of a line of results.

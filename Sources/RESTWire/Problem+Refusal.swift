@@ -112,7 +112,7 @@ extension Problem {
         Problem(.patchTestFailed).at(pointer, "The stored value is different.")
       case .patchNotApplicable(let pointer, let reason):
         Problem(.patchNotApplicable).at(pointer, reason)
-      case .update(let error, let member): Problem(of: error, in: member)
+      case .update(let error, let part): Problem(of: error, in: part)
       case .picture(let failure): Problem(of: failure)
       case .invalidFilter(let error): Problem(of: error)
       case .notIndexed(let paths):

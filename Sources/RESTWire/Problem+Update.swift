@@ -5,9 +5,15 @@ import Operators
 extension Problem {
   /// Why an update by operators is refused, with MongoDB's code, which its clients know.
   ///
-  /// `member` is the one of the body that the error's pointer leads into.
-  init(of error: OperatorError, in member: String) {
+  /// Its pointer leads into the member of the body that has that part.
+  init(of error: OperatorError, in part: UpdatePart) {
     let filters = "/arrayFilters"
+    let member =
+      switch part {
+      case .document: ""
+      case .update: "/update"
+      case .filter: "/filter"
+      }
     let pointer =
       error.pointer.hasPrefix(filters)
       ? "/array_filters" + error.pointer.dropFirst(filters.count) : member + error.pointer

@@ -98,7 +98,7 @@ package struct Members {
   package func check(_ rules: @autoclosure () throws(Failure) -> [Fault] = []) throws(Failure) {
     guard !faults.isEmpty else { return }
     let further = try rules().filter { rule in
-      !faults.contains { $0.pointer.utf8.elementsEqual(rule.pointer.utf8) }
+      !faults.contains { $0.place.utf8.elementsEqual(rule.place.utf8) }
     }
     throw .invalid(faults + further)
   }

@@ -132,7 +132,7 @@ extension Failure {
     case .identityTaken: "another user has this identity"
     case .mailNotConfigured: "nothing can be mailed: the setting mail is empty"
     case .invalid(let faults), .userExists(let faults):
-      faults.map { "\($0.pointer): \($0.detail) (\($0.code))" }.joined(separator: "\n")
+      faults.map { "\($0.place): \($0.detail) (\($0.code))" }.joined(separator: "\n")
     case .invalidFilter(let error): "at byte \(error.position): \(error.detail) (\(error.rule))"
     case .notIndexed(let paths):
       "the filter has no term on an indexed path; these are: " + paths.joined(separator: ", ")

@@ -181,7 +181,7 @@ struct ImportRequest: Sendable {
       shown += 1
       guard shown <= Self.shownFailures else { continue }
       line.clear()
-      for fault in faults { say("line \(result.line) \(fault.pointer): \(fault.detail)") }
+      for fault in faults { say("line \(result.line) \(fault.place): \(fault.detail)") }
       if shown == Self.shownFailures { say("more that fail are only counted: see --results") }
     }
   }

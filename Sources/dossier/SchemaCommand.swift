@@ -171,7 +171,7 @@ extension OperatorConsole {
       let line: JSON = ["id": .string(user.text), "errors": Fault.json(of: faults)]
       return line.text + "\n"
     case .table:
-      return faults.map { "\(user)  \(Table.visible($0.pointer)): \(Table.visible($0.detail))\n" }
+      return faults.map { "\(user)  \(Table.visible($0.place)): \(Table.visible($0.detail))\n" }
         .joined()
     }
   }

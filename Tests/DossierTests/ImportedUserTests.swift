@@ -8,7 +8,7 @@ import Testing
       _ = try ImportedUser(Array(text.utf8), stringLimit: 128)
       return []
     } catch .invalid(let faults) {
-      return faults.map { "\($0.pointer) \($0.code)" }
+      return faults.map { "\($0.place) \($0.code)" }
     } catch {
       return ["\(error)"]
     }

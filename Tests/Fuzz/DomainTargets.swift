@@ -72,7 +72,7 @@ extension FuzzTarget {
       } catch .invalid(let faults) {
         expect(!faults.isEmpty, "a row is refused without a fault")
         for fault in faults {
-          expect(JSONPointer(fault.pointer) != nil, "\(fault.pointer) is no pointer")
+          expect(JSONPointer(fault.place) != nil, "\(fault.place) is no pointer")
         }
       } catch {
         fatalError("a row is refused otherwise: \(error)")

@@ -38,12 +38,12 @@ package struct DocumentUpdate: Sendable {
       // jsonb has an order of fields of its own, by which stored objects must compare.
       self.update = try Update(update, arrayFilters: arrayFilters, order: .stored, patterns)
     } catch {
-      throw .update(error, in: "/update")
+      throw .update(error, in: .update)
     }
     do throws(OperatorError) {
       self.filter = try Query(filter, order: .stored, patterns)
     } catch {
-      throw .update(error, in: "/filter")
+      throw .update(error, in: .filter)
     }
     self.isUpsert = isUpsert
   }
@@ -119,7 +119,7 @@ package struct DocumentUpdate: Sendable {
       guard changed.isModified else { return (nil, (1, 0)) }
       return (changed.document, (1, 1))
     } catch {
-      throw .update(error, in: "/update")
+      throw .update(error, in: .update)
     }
   }
 }

@@ -8,8 +8,8 @@ extension Identities {
   /// become the caller's, confirmed if they were. Nothing changes when they are the caller's already.
   /// - Throws: `.wrongCredentials` when they are nobody's, `.identityTaken` when their user has logged
   ///   in, `.identityExists` when the caller has a password, `.emailUnconfirmed` where addresses must
-  ///   be confirmed first, `.wayBackOpen`, `.tooManyAttempts`, `.wayInClosed`, `.unauthenticated`, `.overloaded`,
-  ///   `.unavailable`.
+  ///   be confirmed first, `.wayBackOpen`, `.tooManyAttempts`, `.wayInClosed`, `.unauthenticated`,
+  ///   `.overloaded`, `.unavailable`.
   package static func linkRegistered(
     _ credentials: Credentials,
     to caller: Caller,

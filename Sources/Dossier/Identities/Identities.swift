@@ -20,8 +20,8 @@ import Postgres
   ///
   /// An address that another user has proved is answered alike, and the mail tells that one.
   /// - Throws: `.invalid`, `.emailTaken` in an app that reveals it, `.identityExists` when the caller
-  ///   has a password already, `.wayBackOpen`, `.tooManyAttempts` also when the address has all the claims it may,
-  ///   `.wayInClosed`, `.unauthenticated`, `.overloaded`, `.unavailable`.
+  ///   has a password already, `.wayBackOpen`, `.tooManyAttempts` also when the address has all the
+  ///   claims it may, `.wayInClosed`, `.unauthenticated`, `.overloaded`, `.unavailable`.
   package static func linkPassword(
     _ credentials: Credentials,
     to caller: Caller,

@@ -89,7 +89,7 @@ package struct ImportedUser: Sendable {
     for (document, body) in documents {
       guard let schema = try schemas.schema(for: document) else { continue }
       faults += schema.mismatches(in: body).map {
-        Fault("/\(document.rawValue)\($0.pointer)", $0.code, $0.detail)
+        Fault("/\(document.rawValue)\($0.place)", $0.code, $0.detail)
       }
     }
     if email == nil, object["email"] == nil {
@@ -177,7 +177,7 @@ package struct ImportedUser: Sendable {
       let rule = "Arrays and objects may be \(depth) deep."
       return [Fault(place, JSONError.Reason.depth.rawValue, rule)]
     }
-    let faults = document.keyFaults(in: value).map { Fault(place + $0.pointer, $0.code, $0.detail) }
+    let faults = document.keyFaults(in: value).map { Fault(place + $0.place, $0.code, $0.detail) }
     guard faults.isEmpty else { return faults }
     // The database, which spells numbers out, has the last word.
     guard value.serialized().count > document.limit else { return [] }
@@ -197,7 +197,7 @@ package struct ImportedUser: Sendable {
         Fault("", "too_many_properties", "A user has at most \(PropertySet.limit) properties.")
       )
     }
-    return faults.map { Fault(place + $0.pointer, $0.code, $0.detail) }
+    return faults.map { Fault(place + $0.place, $0.code, $0.detail) }
   }
 
   /// A user has a handful; bounds what one line can ask of the database.

@@ -3,7 +3,7 @@ import Postgres
 
 /// Whose data a call is about, and by what right it is made.
 ///
-/// Whether that right still counts is for the statement to check that does the call's work.
+/// Whether that right still holds is for the statement to check that does the call's work.
 package final class Caller: Sendable {
   package let user: UserID
   package let authority: Authority
@@ -38,7 +38,7 @@ package final class Caller: Sendable {
     if case .session(_, let device) = authority { device } else { nil }
   }
 
-  /// What it means that there is no such user, or that the right does not count.
+  /// What it means that there is no such user, or that the right does not hold any more.
   var gone: Failure {
     switch authority {
     case .session: .unauthenticated(.sessionEnded)
