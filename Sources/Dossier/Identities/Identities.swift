@@ -154,8 +154,9 @@ import Postgres
   /// Ends what was made while nobody had shown who the user is: API keys, and all sessions and places
   /// on devices but the caller's own.
   ///
-  /// Every link of credentials does so first, and so does a row of an import. Somebody else may have begun as an anonymous user, in
-  /// the same browser, what the owner then goes on with, and made a key there to come back by.
+  /// Every link of credentials does so first, and so does a row of an import. Somebody else may have
+  /// begun as an anonymous user, in the same browser, what the owner then goes on with, and made a key
+  /// there to come back by.
   static func endUnproved(
     of caller: Caller,
     in transaction: Transaction,

@@ -142,10 +142,11 @@ package struct ImportLine: Sendable {
       administrator.store,
       transaction
     )
-    let questions = TextBytes(ImportBatch.questions(rows).serialized())
-    let done =
-      existing == .require
-      ? Set(try await transaction.run(ImportQueries.done, app, questions, progress.id)) : []
+    var done: Set<Int> = []
+    if existing == .require {
+      let questions = TextBytes(ImportBatch.questions(rows).serialized())
+      done = Set(try await transaction.run(ImportQueries.done, app, questions, progress.id))
+    }
     let found = Dictionary(uniqueKeysWithValues: findings.map { ($0.index, $0) })
     var claims = ImportClaims()
     var results: [ImportResult] = []

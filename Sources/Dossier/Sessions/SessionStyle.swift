@@ -67,9 +67,10 @@ package enum RefreshTokens: Sendable {
   case signed(lifetime: Duration? = nil, claims: @Sendable (Caller) -> JSONObject)
 }
 
-/// The tokens of a client of OpenID Connect: an access token, and an ID token that tells who the user is.
+/// The tokens of a client of OpenID Connect: an access token and an ID token.
 ///
-/// Both are signed with RS256, by a key from the set that holds such keys only.
+/// The ID token tells who the user is. Both are signed with RS256, by a key from the set that holds
+/// such keys only.
 /// - Source: OpenID Connect Core 1.0 section 2; RFC 9068 section 2.
 package struct OpenIDTokens: Sendable {
   private let issuer: String
