@@ -11,6 +11,8 @@ package struct Ledger: Sendable {
     package let appliedAt: String
     package let appliedBy: String
     package let duration: Int
+    /// How to undo it without its file, see `Migration.undoing`. Nil if an older program applied it.
+    package let down: String?
 
     package init(
       version: Int,
@@ -18,7 +20,8 @@ package struct Ledger: Sendable {
       checksum: String,
       appliedAt: String = "",
       appliedBy: String = "",
-      duration: Int = 0
+      duration: Int = 0,
+      down: String? = nil
     ) {
       self.version = version
       self.name = name
@@ -26,6 +29,7 @@ package struct Ledger: Sendable {
       self.appliedAt = appliedAt
       self.appliedBy = appliedBy
       self.duration = duration
+      self.down = down
     }
   }
 
@@ -51,17 +55,21 @@ package struct Ledger: Sendable {
 
   package let schema: String
   package var exists: Bool
+  /// Whether it has a column for down parts, which older programs did not make.
+  package var keepsDownParts: Bool
   package var entries: [Entry]
   package var progress: Progress?
 
   package init(
     schema: String,
     exists: Bool = true,
+    keepsDownParts: Bool = true,
     entries: [Entry] = [],
     progress: Progress? = nil
   ) {
     self.schema = schema
     self.exists = exists
+    self.keepsDownParts = keepsDownParts
     self.entries = entries
     self.progress = progress
   }
@@ -71,18 +79,23 @@ package struct Ledger: Sendable {
     guard let schema = try await connection.query("select current_schema()").rows.first?[0] else {
       throw DatabaseError(SQLState(rawValue: "3F000"), "no schema of the search path exists")
     }
-    self.init(schema: schema, exists: false)
+    self.init(schema: schema, exists: false, keepsDownParts: false)
     let found = try await connection.query(
-      "select to_regclass($1), to_regclass($2)",
+      """
+      select to_regclass($1), to_regclass($2), exists (select from pg_attribute
+        where attrelid = to_regclass($1) and attname = 'down' and not attisdropped)
+      """,
       [table, progressTable]
     )
     guard let row = found.rows.first, row[0] != nil, row[1] != nil else { return }
     exists = true
+    keepsDownParts = row[2] == "t"
     let rows = try await connection.query(
       """
       select version, name, checksum, \
       to_char(applied_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), \
-      applied_by, duration_ms from \(table) order by version
+      applied_by, duration_ms, \(keepsDownParts ? "down" : "null") \
+      from \(table) order by version
       """
     ).rows
     entries = rows.map { row in
@@ -92,7 +105,8 @@ package struct Ledger: Sendable {
         checksum: row[2] ?? "",
         appliedAt: row[3] ?? "",
         appliedBy: row[4] ?? "",
-        duration: row[5].flatMap { Int($0) } ?? 0
+        duration: row[5].flatMap { Int($0) } ?? 0,
+        down: row[6]
       )
     }
     let under = try await connection.query(
@@ -116,7 +130,7 @@ package struct Ledger: Sendable {
   package var table: String { "\(quotedName(schema)).schema_migrations" }
   package var progressTable: String { "\(quotedName(schema)).schema_migration_progress" }
 
-  /// Makes both tables.
+  /// Makes both tables, and adds what those of an older program lack.
   package var creation: [String] {
     [
       """
@@ -129,6 +143,7 @@ package struct Ledger: Sendable {
         duration_ms bigint not null
       )
       """,
+      "alter table \(table) add column if not exists down text",
       """
       create table if not exists \(progressTable) (
         version integer primary key,
@@ -144,21 +159,31 @@ package struct Ledger: Sendable {
   /// Notes that `migration` was applied in the transaction under way.
   func insertion(of migration: Migration) -> String {
     """
-    insert into \(table) (version, name, checksum, applied_at, applied_by, duration_ms)
+    insert into \(table) (version, name, checksum, applied_at, applied_by, duration_ms, down)
     values (\(migration.version), \(quotedText(migration.name)), \
     \(quotedText(migration.checksum)), clock_timestamp(), session_user,
-      (extract(epoch from clock_timestamp() - transaction_timestamp()) * 1000)::bigint)
+      (extract(epoch from clock_timestamp() - transaction_timestamp()) * 1000)::bigint,
+      \(quotedText(migration.undoing)))
     """
   }
 
   /// The same for a file without transactions, which began at a time that was noted.
   func slowInsertion(of migration: Migration) -> String {
     """
-    insert into \(table) (version, name, checksum, applied_at, applied_by, duration_ms)
+    insert into \(table) (version, name, checksum, applied_at, applied_by, duration_ms, down)
     select \(migration.version), \(quotedText(migration.name)), \
     \(quotedText(migration.checksum)), clock_timestamp(), session_user,
-      (extract(epoch from clock_timestamp() - began_at) * 1000)::bigint
+      (extract(epoch from clock_timestamp() - began_at) * 1000)::bigint,
+      \(quotedText(migration.undoing))
     from \(progressTable) where version = \(migration.version)
+    """
+  }
+
+  /// Keeps the down part of a migration that an older program applied.
+  func keeping(_ migration: Migration) -> String {
+    """
+    update \(table) set down = \(quotedText(migration.undoing))
+    where version = \(migration.version) and checksum = \(quotedText(migration.checksum))
     """
   }
 

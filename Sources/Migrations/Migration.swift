@@ -17,6 +17,10 @@ package struct Migration: Equatable, Sendable {
   package let irreversible: String?
   /// SHA-256, in hexadecimal, of the text after the up marker and that after the down marker.
   package let checksum: String
+  /// The file without the statements of its up part, which the ledger keeps.
+  package let undoing: String
+  /// The line at which the up part begins.
+  private let upLine: Int
 
   package func statements(_ direction: Direction) -> [SQLStatement] {
     direction == .up ? up : down
@@ -36,6 +40,37 @@ package struct Migration: Equatable, Sendable {
   ///
   /// - Throws: `.badFile`, with the line.
   package init(file: String, text: String) throws(MigrationError) {
+    try self.init(file: file, text: text, checksum: nil)
+    guard !up.isEmpty else {
+      throw .badFile(file: file, line: upLine, reason: "there is nothing to do up")
+    }
+  }
+
+  /// Returns what the ledger keeps of a migration; it can be undone and not applied.
+  ///
+  /// - Returns: nil if the ledger keeps nothing of it.
+  /// - Throws: `.badFile`.
+  package static func kept(_ entry: Ledger.Entry) throws(MigrationError) -> Migration? {
+    guard let down = entry.down else { return nil }
+    return try Migration(
+      file: fileName(version: entry.version, name: entry.name),
+      text: down,
+      checksum: entry.checksum
+    )
+  }
+
+  /// Returns the name of a migration's file.
+  package static func fileName(version: Int, name: String) -> String {
+    "\(paddedVersion(version))_\(name).sql"
+  }
+
+  /// Returns a version with at least four digits.
+  package static func paddedVersion(_ version: Int) -> String {
+    let digits = String(version)
+    return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+  }
+
+  private init(file: String, text: String, checksum: String?) throws(MigrationError) {
     guard let (version, name) = Migration.parse(fileName: file) else {
       throw .badFile(file: file, line: nil, reason: "a migration is called like 0001_name.sql")
     }
@@ -48,10 +83,9 @@ package struct Migration: Equatable, Sendable {
     irreversible = sections.irreversible
     up = try sections.statements(\.up)
     down = try sections.statements(\.down)
-    checksum = Migration.checksum(sections.up.text + sections.down.text)
-    guard !up.isEmpty else {
-      throw .badFile(file: file, line: sections.up.line, reason: "there is nothing to do up")
-    }
+    upLine = sections.up.line
+    undoing = sections.undoing
+    self.checksum = checksum ?? Migration.checksum(sections.up.text + sections.down.text)
   }
 
   /// SHA-256 in hexadecimal.
@@ -136,6 +170,13 @@ private struct Sections {
     default:
       throw .badFile(file: file, line: line, reason: "unknown marker '-- migrate: \(words)'")
     }
+  }
+
+  /// The file without the statements of its up part.
+  var undoing: String {
+    (isTransactional ? "" : "-- migrate: no transaction\n") + "-- migrate: up\n"
+      + (irreversible.map { "-- migrate: irreversible \($0)\n" }
+        ?? "-- migrate: down\n\(down.text)")
   }
 
   func statements(_ path: KeyPath<Sections, Section>) throws(MigrationError) -> [SQLStatement] {

@@ -67,7 +67,8 @@ extension MigrationError: CustomStringConvertible {
       "\(file) is not applied, but version \(applied) is; give it a higher version, or pass "
         + "--allow-out-of-order"
     case .missing(let version, let name):
-      "version \(version) (\(name)) is applied, but its file is missing"
+      "version \(version) (\(name)) is applied, but its file is missing; use the package that "
+        + "applied it, or a later one"
     case .statementFailed(let failed): failed.description
     case .lockTimeout(let seconds, let holder):
       "another run still held the lock after \(seconds) s" + (holder.map { " (\($0))" } ?? "")
@@ -75,7 +76,8 @@ extension MigrationError: CustomStringConvertible {
     case .badFile(let file, let line, let reason):
       file + (line.map { ":\($0)" } ?? "") + ": \(reason)"
     case .drift(let difference):
-      "the live schema is not the dumped one (- dumped, + live):\n\(difference)"
+      "the live schema is not what the applied migrations make (- missing, + live):\n"
+        + difference
     case .pgDump(let reason): reason
     case .irreversible(let file, let reason): "\(file) is irreversible: \(reason)"
     case .connectionLost(let reason):

@@ -32,8 +32,7 @@ package struct MigrationFolder: Sendable {
   /// - Throws: `.files`, `.badFile` when the name is none.
   package func new(_ name: String) throws(MigrationError) -> String {
     let last = try fileNames().compactMap { Migration.parse(fileName: $0)?.version }.max() ?? 0
-    let digits = String(last + 1)
-    let file = String(repeating: "0", count: max(0, 4 - digits.count)) + digits + "_\(name).sql"
+    let file = Migration.fileName(version: last + 1, name: name)
     guard Migration.parse(fileName: file) != nil else {
       throw .badFile(file: file, line: nil, reason: "a name has only a-z, 0-9, _ and -")
     }

@@ -30,7 +30,7 @@ package enum MigratorStatus: Int32, CaseIterable, Sendable {
     case .lockTimeout: "another run held the lock for longer than --lock-timeout"
     case .cannotConnect: "no connection to the database"
     case .badFile: "a migration's file is malformed"
-    case .drift: "the live schema is not the dumped one"
+    case .drift: "the live schema is not what the applied migrations make"
     case .pgDump: "pg_dump is missing, older than the server, or failed"
     case .irreversible: "a migration on the way down is marked irreversible"
     case .connectionLost: "the connection was lost; run it again"

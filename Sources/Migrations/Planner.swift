@@ -23,6 +23,7 @@ package struct Step: Equatable, Sendable {
 
 /// Decides what is to be done, without doing it.
 package struct Planner: Sendable {
+  /// By the files.
   private let migrations: [Int: Migration]
   private let ledger: Ledger
   private let allowsOutOfOrder: Bool
@@ -37,9 +38,13 @@ package struct Planner: Sendable {
   ///
   /// What an earlier run left half done is finished first, in its direction; when that was down and
   /// the goal is steps down too, it is the first of them.
-  /// - Throws: `.missing`, `.edited`, `.outOfOrder`, `.irreversible`, `.unknownVersion`.
+  /// Upwards, migrations of a newer program are left alone. Downwards, those whose files are not
+  /// there are undone by what the ledger keeps of them.
+  /// - Throws: `.missing`, `.edited`, `.outOfOrder`, `.irreversible`, `.unknownVersion`, `.badFile`.
   package func steps(to goal: Goal) throws(MigrationError) -> [Step] {
-    try checkApplied()
+    try checkApplied { entry in
+      goal == .latest ? entry.version > newestFile : entry.down != nil || entry.version > newestFile
+    }
     var applied = Set(ledger.entries.map(\.version))
     var steps: [Step] = []
     if let step = try resumption(applied) {
@@ -57,28 +62,54 @@ package struct Planner: Sendable {
       let done = steps.first?.direction == .down ? 1 : 0
       steps += try downs(applied.sorted(by: >).prefix(max(0, count - done)))
     case .version(let version):
-      guard version == 0 || migrations[version] != nil else { throw .unknownVersion(version) }
+      guard version == 0 || migrations[version] != nil || applied.contains(version) else {
+        throw .unknownVersion(version)
+      }
       steps += try downs(applied.filter { $0 > version }.sorted(by: >)[...])
       steps += try ups(to: version, over: applied.filter { $0 <= version })
     }
     return steps
   }
 
-  /// Whether every applied migration is there and as it was.
-  package func checkApplied() throws(MigrationError) {
+  /// The newest version of the files; without files no version is newer.
+  private var newestFile: Int { migrations.keys.max() ?? .max }
+
+  /// The newest version of the files, if a newer program has applied more than they have.
+  package var overtakenVersion: Int? {
+    ledger.entries.contains { $0.version > newestFile } ? newestFile : nil
+  }
+
+  /// Checks that the file of every applied migration is there and as it was.
+  ///
+  /// - Parameter mayBeMissing: the applied migrations that need no file.
+  /// - Throws: `.missing`, `.edited`.
+  package func checkApplied(
+    except mayBeMissing: (Ledger.Entry) -> Bool = { _ in false }
+  ) throws(MigrationError) {
     for entry in ledger.entries {
-      guard let migration = migrations[entry.version] else {
+      if let migration = migrations[entry.version] {
+        guard migration.checksum == entry.checksum else { throw .edited(file: migration.file) }
+      } else if !mayBeMissing(entry) {
         throw .missing(version: entry.version, name: entry.name)
       }
-      guard migration.checksum == entry.checksum else { throw .edited(file: migration.file) }
     }
+  }
+
+  /// Returns an applied migration, by its file or by what the ledger keeps of it.
+  ///
+  /// - Throws: `.missing` if there is neither, `.badFile`.
+  private func undoable(_ version: Int) throws(MigrationError) -> Migration {
+    if let migration = migrations[version] { return migration }
+    let entry = ledger.entries.first { $0.version == version }
+    guard let entry, let migration = try Migration.kept(entry) else {
+      throw .missing(version: version, name: entry?.name ?? "half done")
+    }
+    return migration
   }
 
   private func resumption(_ applied: Set<Int>) throws(MigrationError) -> Step? {
     guard let progress = ledger.progress else { return nil }
-    guard let migration = migrations[progress.version] else {
-      throw .missing(version: progress.version, name: "half done")
-    }
+    let migration = try undoable(progress.version)
     let direction = applied.contains(progress.version) ? Direction.down : .up
     let statements = migration.statements(direction)
     guard !migration.isTransactional, progress.statement <= statements.count,
@@ -101,7 +132,7 @@ package struct Planner: Sendable {
   private func downs(_ versions: ArraySlice<Int>) throws(MigrationError) -> [Step] {
     var steps: [Step] = []
     for version in versions {
-      guard let migration = migrations[version] else { continue }
+      let migration = try undoable(version)
       if let reason = migration.irreversible {
         throw .irreversible(file: migration.file, reason: reason)
       }

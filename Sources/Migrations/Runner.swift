@@ -32,9 +32,17 @@ import Postgres
   ) async throws(MigrationError) -> (steps: [Step], version: Int) {
     try await session.lock(timeout: lockTimeout)
     var ledger = try await session.ledger()
-    let steps = try planner(ledger).steps(to: goal)
-    if !ledger.exists {
-      try await session.run("begin; \(ledger.creation.joined(separator: "; ")); commit")
+    let planner = planner(ledger)
+    let steps = try planner.steps(to: goal)
+    let preparation = preparation(of: ledger)
+    if !preparation.isEmpty {
+      try await session.run((["begin"] + preparation + ["commit"]).joined(separator: ";\n"))
+    }
+    if goal == .latest, let version = planner.overtakenVersion {
+      session.say(
+        "a newer program has applied more than this one has files for (to version \(version)); "
+          + "the schema stays as it is"
+      )
     }
     for step in steps {
       session.say("\(step.direction.rawValue) \(step.migration.file)")
@@ -60,9 +68,10 @@ import Postgres
     let ledger = try await session.ledger()
     let steps = try planner(ledger).steps(to: goal)
     var parts: [String] = []
-    if !ledger.exists {
+    let preparation = preparation(of: ledger)
+    if !preparation.isEmpty {
       parts.append(
-        (["-- the ledger", "begin;"] + ledger.creation.map { $0 + ";" } + ["commit;"])
+        (["-- the ledger", "begin;"] + preparation.map { $0 + ";" } + ["commit;"])
           .joined(separator: "\n") + "\n"
       )
     }
@@ -85,6 +94,14 @@ import Postgres
 
   private func planner(_ ledger: Ledger) -> Planner {
     Planner(migrations, ledger, allowsOutOfOrder: allowsOutOfOrder)
+  }
+
+  /// Returns what makes the ledger, and what it lacks because an older program made it.
+  private func preparation(of ledger: Ledger) -> [String] {
+    let isComplete = ledger.exists && ledger.keepsDownParts
+    let unkept = Set(ledger.entries.filter { $0.down == nil }.map(\.version))
+    return (isComplete ? [] : ledger.creation)
+      + migrations.filter { unkept.contains($0.version) }.map(ledger.keeping)
   }
 
   // MARK: One step

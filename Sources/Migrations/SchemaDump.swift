@@ -2,7 +2,9 @@ package import EventLoop
 import FoundationEssentials
 import Postgres
 
-/// The schema as pg_dump writes it, without what differs from run to run.
+/// The schema as pg_dump writes it, for people to read.
+///
+/// Two versions of pg_dump write one schema differently: `Catalog` compares, and this does not.
 package struct SchemaDump: Equatable, Sendable {
   package let text: String
 
@@ -126,26 +128,5 @@ package struct SchemaDump: Equatable, Sendable {
     }
     while kept.last?.isEmpty == true { kept.removeLast() }
     return kept.joined(separator: "\n") + "\n"
-  }
-
-  /// Compares two dumps.
-  ///
-  /// - Parameters:
-  ///   - dumped: what is on file.
-  ///   - live: what is in the database.
-  ///   - limit: of lines; how many more there are is said.
-  /// - Returns: the lines in which they differ; nil when they do not.
-  package static func difference(_ dumped: String, _ live: String, limit: Int = 60) -> String? {
-    guard dumped != live else { return nil }
-    let (old, new) = (dumped.lines, live.lines)
-    let changes = new.difference(from: old).map { change in
-      switch change {
-      case .remove(let offset, let line, _): (offset: offset, text: "- \(offset + 1): \(line)")
-      case .insert(let offset, let line, _): (offset: offset, text: "+ \(offset + 1): \(line)")
-      }
-    }.filter { !$0.text.hasSuffix(": ") }.sorted { $0.offset < $1.offset }
-    let shown = changes.prefix(limit).map(\.text)
-    let rest = changes.count > limit ? ["and \(changes.count - limit) lines more"] : []
-    return (shown + rest).joined(separator: "\n")
   }
 }

@@ -5,6 +5,8 @@ package struct Status: Equatable, Sendable, Encodable {
     case pending
     case edited
     case missing
+    /// Applied by a newer program, whose files these are not.
+    case newer
     /// Pending, but older than one that is applied.
     case outOfOrder = "out of order"
     /// Begun without a transaction, and not at its end.
@@ -30,13 +32,17 @@ package struct Status: Equatable, Sendable, Encodable {
     let entries = Dictionary(ledger.entries.map { ($0.version, $0) }) { first, _ in first }
     let files = Dictionary(migrations.map { ($0.version, $0) }) { first, _ in first }
     let newest = entries.keys.max() ?? 0
+    let newestFile = files.keys.max() ?? .max
     return Set(entries.keys).union(files.keys).sorted().map { version in
       let (entry, file) = (entries[version], files[version])
       let state: State =
         if version == ledger.progress?.version {
           .interrupted
         } else if let entry {
-          file == nil ? .missing : file?.checksum == entry.checksum ? .applied : .edited
+          switch file {
+          case .none: version > newestFile ? .newer : .missing
+          case .some(let file): file.checksum == entry.checksum ? .applied : .edited
+          }
         } else {
           version < newest ? .outOfOrder : .pending
         }
@@ -53,9 +59,7 @@ package struct Status: Equatable, Sendable, Encodable {
 
   /// One line for people.
   package var line: String {
-    let digits = String(version)
-    let number = String(repeating: "0", count: max(0, 4 - digits.count)) + digits
-    var words = [number, name, state.rawValue]
+    var words = [Migration.paddedVersion(version), name, state.rawValue]
     if let appliedAt, let appliedBy, let duration {
       words.append("\(appliedAt) by \(appliedBy) in \(duration) ms")
     }

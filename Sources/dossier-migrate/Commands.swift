@@ -31,7 +31,8 @@ struct Down: ParsableCommand {
 
 struct To: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Applies or undoes until a version is the newest."
+    abstract: "Applies or undoes until a version is the newest.",
+    discussion: "What a newer program has applied is undone by what the database keeps of it."
   )
 
   @OptionGroup var options: RunOptions
@@ -100,28 +101,37 @@ struct ShowPlan: ParsableCommand {
 
 struct Verify: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Compares the applied files with the folder, and the schema with its dump."
+    abstract: "Compares the live schema with what the applied files make.",
+    discussion: """
+      It applies the files again, in a schema of its own and in a transaction that it rolls back, \
+      and compares what the server says of both. For that its role needs the right to create a \
+      schema. No lock is taken on a table in use.
+      """
   )
 
   @OptionGroup var options: DatabaseOptions
 
-  @Option(help: "The path of pg_dump; without it PATH and /usr/lib/postgresql are searched.")
-  var pgDump: String?
+  @Option(help: "The role of the command up, whose privileges are then compared too.")
+  var grantTo: String?
 
   func run() throws {
     let conninfo = try options.conninfo()
     onLoop { () async throws(MigrationError) in
-      let folder = options.files.folder
-      let migrations = try folder.migrations()
+      let migrations = try options.files.folder.migrations()
       let session = try await options.session(conninfo, readOnly: true)
       let ledger = try await session.ledger()
       try Planner(migrations, ledger).checkApplied()
       let pending = Status.all(migrations, ledger).filter { $0.state != .applied }
       if !pending.isEmpty { session.say("\(pending.count) migrations are not applied") }
-      let dumped = try folder.read(MigrationFolder.schemaFile)
-      let live = try await SchemaDump(session, conninfo, program: pgDump)
-      if let difference = SchemaDump.difference(dumped, live.text) { throw .drift(difference) }
-      return "\(ledger.entries.count) applied, the schema is as dumped\n"
+      let applied = Set(ledger.entries.map(\.version))
+      let rehearsal = Rehearsal(
+        session,
+        ledger,
+        migrations.filter { applied.contains($0.version) },
+        grantTo: grantTo
+      )
+      if let difference = try await rehearsal.difference() { throw .drift(difference) }
+      return "\(applied.count) applied, the schema is what they make\n"
     }
   }
 }
@@ -141,7 +151,7 @@ struct New: ParsableCommand {
 
 struct Dump: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Writes the schema to schema.sql in the folder of the migrations."
+    abstract: "Writes the schema to schema.sql in the folder of the migrations, by pg_dump."
   )
 
   @OptionGroup var options: DatabaseOptions

@@ -1,0 +1,143 @@
+package import EventLoop
+import Postgres
+
+/// Compares the live schema with the one that the applied migrations make.
+///
+/// The migrations run again, in a schema of their own and in a transaction that is rolled back. The
+/// same server then prints both schemas, so its version does not matter, and no other session sees
+/// anything of it.
+@EventLoop package struct Rehearsal {
+  private let session: MigratorSession
+  private let ledger: Ledger
+  private let migrations: [Migration]
+  private let role: String?
+  private let scratch = "dossier_verify_\(UInt64.random(in: 0 ... .max))"
+
+  /// - Parameters:
+  ///   - session: may be read-only; the transaction says itself that it writes.
+  ///   - ledger: the ledger of the live schema.
+  ///   - migrations: the applied migrations, by version.
+  ///   - role: the server's role, whose privileges are compared too.
+  package init(
+    _ session: MigratorSession,
+    _ ledger: Ledger,
+    _ migrations: [Migration],
+    grantTo role: String? = nil
+  ) {
+    self.session = session
+    self.ledger = ledger
+    self.migrations = migrations
+    self.role = role
+  }
+
+  /// Returns how the live schema differs, or nil if it does not.
+  ///
+  /// - Throws: `.statementFailed`, `.connectionLost`.
+  package func difference() async throws(MigrationError) -> String? {
+    try await session.run("begin read write")
+    do throws(MigrationError) {
+      let difference = try await compare()
+      try await session.run("rollback")
+      return difference
+    } catch {
+      // If this fails too, the connection is lost, and the server rolls back by itself.
+      _ = try? await session.connection.script("rollback")
+      throw error
+    }
+  }
+
+  private func compare() async throws(MigrationError) -> String? {
+    try await enter(ledger.schema)
+    let live = try await Catalog(session, role: role)
+    try await run(
+      "create schema \(quotedName(scratch))",
+      rest: "verify makes a schema, which it rolls back; grant this role create on the database"
+    )
+    try await enter(scratch)
+    let expected = try await applied()
+    try await run(Rehearsal.restore, rest: "verify printed its own schema and read it again")
+    let restored = try await Catalog(session, role: role)
+    return expected.difference(live, restored: restored)
+  }
+
+  /// Applies the migrations.
+  private func applied() async throws(MigrationError) -> Catalog {
+    let ledger = Ledger(schema: scratch)
+    if self.ledger.exists {
+      try await run(ledger.creation.joined(separator: ";\n"), rest: "verify made its own ledger")
+    }
+    for migration in migrations {
+      for statement in migration.up {
+        guard let sql = statement.rehearsed else { continue }
+        try await run(
+          sql,
+          file: migration.file,
+          line: statement.line(of:),
+          rest: "verify applied it again in a schema of its own, which is rolled back"
+        )
+      }
+      try await session.reset()
+      try await enter(scratch)
+    }
+    if let role {
+      try await run(
+        Grants.statements(ledger, to: role).joined(separator: ";\n"),
+        rest: "verify granted it in a schema of its own, which is rolled back"
+      )
+    }
+    return try await Catalog(session, role: role)
+  }
+
+  /// Makes a schema the only one in the search path.
+  ///
+  /// A migration that named a table of the live schema would wait for its users, or hold them up. It
+  /// fails instead of waiting.
+  private func enter(_ schema: String) async throws(MigrationError) {
+    try await session.run(
+      "set local search_path to \(quotedName(schema)); set local lock_timeout = '1s'"
+    )
+  }
+
+  private func run(
+    _ sql: String,
+    file: String = "verify",
+    line: ((Int?) -> Int)? = nil,
+    rest: String
+  ) async throws(MigrationError) {
+    do throws(DatabaseError) {
+      try await session.connection.script(sql)
+    } catch {
+      throw MigrationError(error, file: file, line: line?(error.position), rest: rest)
+    }
+  }
+
+  /// Replaces each parsed function and view by what the server prints of it, as a restore does.
+  ///
+  /// The server may print what it has read of its own print in another way: names of columns that
+  /// were left to it are then given.
+  private static let restore = """
+    do $$
+    declare definition text;
+    begin
+      for definition in
+        select pg_get_functiondef(oid) from pg_proc
+        where pronamespace = current_schema()::regnamespace and prosqlbody is not null
+        union all
+        select format('create or replace view %I as %s', relname, pg_get_viewdef(oid))
+        from pg_class where relnamespace = current_schema()::regnamespace and relkind = 'v'
+      loop
+        execute definition;
+      end loop;
+    end $$
+    """
+}
+
+extension SQLStatement {
+  /// The statement in a form that a transaction takes, or nil if it changes no schema.
+  var rehearsed: String? {
+    if words.contains("concurrently") {
+      return text.replacing(#/\bconcurrently\b/#.ignoresCase(), with: "", maxReplacements: 1)
+    }
+    return needsNoTransaction && !["do", "call"].contains(words.first) ? nil : text
+  }
+}
