@@ -175,6 +175,7 @@ let package = Package(
     .testTarget(
       name: "MigrationsTests",
       dependencies: ["EventLoop", "Migrations", "Postgres", "TestSupport", "dossier-migrate"],
+      exclude: ["dumps"],
       swiftSettings: house
     ),
     .testTarget(

@@ -6,7 +6,7 @@ extension Catalog {
   /// Options and statistics targets of columns are left out: they belong to the operator, and
   /// PostgreSQL 15.20 stores a number of its own among them. Version 18 stores `not null` as a
   /// constraint too, which is left out because each column has it.
-  static let query = """
+  package static let query = """
     with place as (select oid from pg_namespace where nspname = current_schema()),
       ledger (name) as (values ('schema_migrations'), ('schema_migration_progress')),
       people (oid, name) as (
@@ -136,6 +136,6 @@ extension Catalog {
         from place join pg_default_acl on defaclnamespace = place.oid, aclexplode(defaclacl)
           join people on people.oid = grantee
         group by defaclobjtype, name)
-    select title, definition from fact
+    select title, definition from fact order by title collate "C", definition collate "C"
     """
 }

@@ -101,6 +101,10 @@ extension FuzzTarget {
       expect(!migration.up.isEmpty, "a migration does nothing")
       let other = try Migration(file: "0001_fuzz.sql", text: crossed(text))
       expect(other.checksum == migration.checksum, "the checksum depends on the ends of lines")
+      let entry = Ledger.Entry(version: 1, name: "fuzz", checksum: "", down: migration.undoing)
+      let kept = try Migration.kept(entry)
+      expect(kept?.undoing == migration.undoing, "what is kept of a migration is not read back")
+      expect(kept?.down.map(\.text) == migration.down.map(\.text), "the ledger undoes another thing")
       for statement in migration.up + migration.down {
         _ = (statement.concurrentIndex, statement.needsNoTransaction, statement.objection)
         expect(statement.line(of: .max) <= statement.lastLine, "a statement ends behind its end")

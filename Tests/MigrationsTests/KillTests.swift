@@ -42,10 +42,10 @@ import Testing
 
   @Test func `a run killed at any moment is made good by the next`() async throws {
     let undisturbed = try await Workspace(KillTests.files)
-    let empty = try await undisturbed.tables()
+    let empty = try await undisturbed.catalog()
     try await undisturbed.run("up")
     let rows = try await undisturbed.sql("select id from t1 order by id")
-    let schema = try await undisturbed.tables()
+    let schema = try await undisturbed.catalog()
     let left = try await withThrowingTaskGroup(of: [String].self) { group in
       for half in 0..<2 {
         group.addTask {
@@ -60,10 +60,10 @@ import Testing
             if round < 3 { place = try await Workspace(KillTests.files) }
             left.append(try await place.runKilled(["up"], delay, in: file))
             #expect(try await place.sql("select id from t1 order by id") == rows)
-            #expect(try await place.tables() == schema)
+            #expect(try await place.catalog() == schema)
             #expect(try await place.sql("select count(*) from schema_migrations") == "8")
             left.append(try await place.runKilled(["to", "0"], delay, in: file))
-            #expect(try await place.tables() == empty)
+            #expect(try await place.catalog() == empty)
             #expect(try await place.sql("select count(*) from schema_migration_progress") == "0")
           }
           return left
@@ -77,17 +77,6 @@ import Testing
 }
 
 extension Workspace {
-  /// The schema without the ledger; quicker than the command's dump.
-  func tables() async throws -> String {
-    let program = try TestProgram(
-      TestCluster.tool("pg_dump"),
-      ["--schema-only", "--exclude-table=schema_migration*", conninfo]
-    )
-    #expect(await program.end() == 0, "\(program.errors)")
-    let lines = program.output.split(separator: "\n")
-    return lines.filter { !$0.contains("restrict ") }.joined(separator: "\n")
-  }
-
   /// Runs the command, kills it, and runs it again.
   ///
   /// - Parameters:

@@ -170,7 +170,5 @@ import Testing
       SchemaDump.normalized("create a $$\r\n$$;\r\nSET x = 1;\ncreate b;\n")
         == "create a $$\r\n$$;\r\ncreate b;\n"
     )
-    #expect(SchemaDump.difference("a\nb\n", "a\nb\n") == nil)
-    #expect(SchemaDump.difference("a\nb\n", "a\nc\n") == "- 2: b\n+ 2: c")
   }
 }

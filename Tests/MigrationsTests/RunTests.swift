@@ -43,17 +43,17 @@ import Testing
 
   @Test func `down and to lead back and forth`() async throws {
     let place = try await Workspace(threeFiles)
-    let empty = try await place.schema()
+    let empty = try await place.catalog()
     try await place.run("up")
-    let full = try await place.schema()
+    let full = try await place.catalog()
     #expect(try await place.run("down").output == "1 down; at version 2\n")
     #expect(try await place.run("down", "--steps", "2").output == "2 down; at version 0\n")
-    #expect(try await place.schema() == empty)
+    #expect(try await place.catalog() == empty)
     #expect(try await place.run("to", "2").output == "2 up; at version 2\n")
     #expect(try await place.run("to", "3", "--quiet").errors.isEmpty)
-    #expect(try await place.schema() == full)
+    #expect(try await place.catalog() == full)
     #expect(try await place.run("to", "0").output == "3 down; at version 0\n")
-    #expect(try await place.schema() == empty)
+    #expect(try await place.catalog() == empty)
     #expect(try await place.run("down").output == "nothing to do; at version 0\n")
   }
 
@@ -106,7 +106,7 @@ import Testing
     #expect(await psql.end() == 0, "\(psql.errors)")
     #expect(try await other.run("up").output == "nothing to do; at version 3\n")
     try await place.run("up")
-    #expect(try await place.schema() == other.schema())
+    #expect(try await place.catalog() == other.catalog())
     #expect(try await place.run("plan").output.isEmpty)
     #expect(try await place.run("plan", "--to", "2").output.contains("drop table c;"))
   }
@@ -164,17 +164,6 @@ import Testing
     try await place.run("up")
     #expect(try await place.sql("select to_regclass('public.t')") == "t")
   }
-
-  @Test func `the repository's migrations make the committed schema`() async throws {
-    let place = try await Workspace.ofRepository()
-    try await place.run("up")
-    try await place.run("verify")
-    let committed = try place.text(of: "schema.sql")
-    #expect(try await place.schema() == committed)
-    try await place.run("to", "0")
-    try await place.run("up")
-    try await place.run("verify")
-  }
 }
 
 extension Workspace {
@@ -190,11 +179,5 @@ extension Workspace {
       )
     }
     return place
-  }
-
-  /// The schema as `dump` writes it.
-  func schema() async throws -> String {
-    try await run("dump")
-    return try text(of: "schema.sql")
   }
 }

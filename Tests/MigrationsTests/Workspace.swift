@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import Migrations
 import TestSupport
 import Testing
 
@@ -79,6 +80,14 @@ final class Workspace: Sendable {
     let ended = await program.end()
     #expect(ended == status, "\(words): \(program.errors)")
     return (program.output, program.errors)
+  }
+
+  /// A word of its own, for roles, which all databases of the server share.
+  var id: String { folder.split(separator: "-").suffix(2).joined(separator: "_") }
+
+  /// The schema, without the ledger.
+  func catalog() async throws -> String {
+    try await sql(Catalog.query.replacing("$1", with: "null"))
   }
 
   /// Runs SQL; rows as lines, columns with `|` between.
