@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import random
 import shutil
 import subprocess
 
@@ -9,9 +10,19 @@ from machine import AS_POSTGRES, IS_ROOT, TOOLS
 
 
 class Cluster:
-    """What has a `folder`, in which it is."""
+    """What has a `folder`, in which it is.
+
+    With `tls`, programs connect as the guide says for a database on another machine: over TCP, with a
+    password, and they verify the server's certificate.
+    """
+
+    tls = False
+    PASSWORD = "of the tests"
 
     def conninfo(self, user):
+        if self.tls:
+            return (f"host={self.address} user={user} dbname=dossier password='{self.PASSWORD}' "
+                    f"sslmode=verify-full sslrootcert={self.folder}/postgres.crt")
         return f"host={self.folder} user={user} dbname=dossier"
 
     def make_cluster(self):
@@ -24,14 +35,43 @@ class Cluster:
             [*AS_POSTGRES, TOOLS / "initdb", "-D", cluster, "-U", "owner", "-A", "trust",
              "--locale=C.UTF-8", "-E", "UTF8", "--no-sync"],
             check=True, stdout=subprocess.DEVNULL, cwd="/")
+        if self.tls:
+            self.require_tls(cluster)
+
+    def require_tls(self, cluster):
+        """Makes a certificate, and has all who come over TCP use TLS and a password."""
+        # All of 127.0.0.0/8 is this machine: no other server has this address.
+        self.address = "127." + ".".join(str(random.randrange(1, 255)) for _ in range(3))
+        key, certificate = cluster / "server.key", cluster / "server.crt"
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+             "-nodes", "-days", "2", "-subj", "/CN=postgres", "-addext",
+             f"subjectAltName=IP:{self.address}", "-keyout", key, "-out", certificate],
+            check=True, capture_output=True)
+        shutil.copy(certificate, self.folder / "postgres.crt")
+        (self.folder / "postgres.crt").chmod(0o644)
+        key.chmod(0o600)
+        if IS_ROOT:
+            shutil.chown(key, "postgres")
+            shutil.chown(certificate, "postgres")
+        (cluster / "pg_hba.conf").write_text(
+            "local all all trust\nlocal replication all trust\n"
+            "hostssl all all 127.0.0.0/8 scram-sha-256\n"
+            "hostssl replication all 127.0.0.0/8 scram-sha-256\n")
+        with open(cluster / "postgresql.conf", "a") as settings:
+            settings.write("ssl = on\n")
 
     def start_postgres(self):
         subprocess.run(
             [*AS_POSTGRES, TOOLS / "pg_ctl", "-D", self.folder / "postgres", "-s", "-w",
              "-l", self.folder / "postgres/server.log", "-o",
-             f"-k {self.folder} -c listen_addresses='' -c fsync=off -c log_error_verbosity=terse -c max_connections=100",
+             f"-k {self.folder} {self.listens()} -c fsync=off -c log_error_verbosity=terse -c max_connections=100",
              "start"],
             check=True, cwd="/", stdout=subprocess.DEVNULL)
+
+    def listens(self):
+        """The option of the server for where it listens."""
+        return f"-c listen_addresses={self.address if self.tls else repr('')}"
 
     def stop_postgres(self, mode="fast"):
         subprocess.run(

@@ -28,8 +28,9 @@ class Deployment(Cluster, Asking):
     patience = 10
 
     def __init__(self, workers=2, settings=(), picture_folder=False, program=None, arguments=(),
-                 activated=False, nginx=()):
+                 activated=False, nginx=(), tls=False):
         """`nginx` are pairs: what stands in the shipped configuration, and what stands there here."""
+        self.tls = tls
         self.nginx_changes = nginx
         self.command = [*AS_SERVER, program or BUILD / "dossierd", "run", *arguments]
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="dossier-test-", dir="/tmp"))
@@ -46,6 +47,9 @@ class Deployment(Cluster, Asking):
                 [TOOLS / "createdb", "-h", self.folder, "-U", "owner", "dossier"], check=True)
             subprocess.run(
                 [TOOLS / "createuser", "-h", self.folder, "-U", "owner", "server"], check=True)
+            if tls:
+                for role in ["owner", "server"]:
+                    self.sql(f"alter role {role} password '{self.PASSWORD}'")
             subprocess.run(
                 [BUILD / "dossier-migrate", "up", "--quiet", "--grant-to", "server",
                  "--migrations", ROOT / "migrations", "--database", self.conninfo("owner")],

@@ -12,7 +12,8 @@ BUILD = pathlib.Path(os.environ.get("DOSSIER_TEST_BUILD", ROOT / ".build/debug")
 TOOLS = pathlib.Path("/usr/lib/postgresql/15/bin")
 IS_ROOT = os.geteuid() == 0
 AS_POSTGRES = (
-    ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if IS_ROOT else []
+    ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups",
+     "env", "HOME=/nonexistent"] if IS_ROOT else []
 )
 
 

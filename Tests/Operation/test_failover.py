@@ -12,7 +12,7 @@ from machine import AS_POSTGRES, IS_ROOT, TOOLS, wait_until
 
 class Failover(unittest.TestCase):
     def setUp(self):
-        self.site = Deployment()
+        self.site = Deployment(tls=True)
         self.addCleanup(self.site.stop)
 
     def replica(self, command, *arguments):
@@ -29,9 +29,9 @@ class Failover(unittest.TestCase):
         subprocess.run(
             [*AS_POSTGRES, TOOLS / "pg_basebackup", "-D", replica, "-R", "-X", "stream",
              "--checkpoint=fast",
-             "-d", f"host={folder} user=owner application_name=replica"], check=True, cwd="/")
+             "-d", self.site.conninfo("owner") + " application_name=replica"], check=True, cwd="/")
         self.replica("start", "-l", str(replica / "log"), "-o",
-                     f"-k {folder} -p 5433 -c listen_addresses='' -c fsync=off")
+                     f"-k {folder} -p 5433 {self.site.listens()} -c fsync=off")
         self.addCleanup(self.replica, "stop", "-m", "immediate")
         self.site.sql("alter system set synchronous_standby_names = 'replica'")
         self.site.sql("select pg_reload_conf()")
@@ -41,8 +41,9 @@ class Failover(unittest.TestCase):
         self.site.supervisor.terminate()
         self.site.supervisor.wait(120)
         self.site.environment["DOSSIER_DATABASE"] = (
-            f"host={folder},{folder} port=5432,5433 user=server dbname=dossier "
-            "target_session_attrs=read-write")
+            self.site.conninfo("server").replace(
+                f"host={self.site.address}", f"host={self.site.address},{self.site.address}")
+            + " port=5432,5433 target_session_attrs=read-write")
         self.site.start_dossierd()
         wait_until(lambda: self.site.get("/readyz").status == 200, what="readiness")
         load = writing.Writing(self.site)

@@ -30,19 +30,22 @@ drop index concurrently users_by_next_release;
 
 class Upgrade(unittest.TestCase):
     def setUp(self):
-        self.site = Deployment()
+        self.site = Deployment(tls=True)
         self.addCleanup(self.site.stop)
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
+        # The files of the program before have no part in the next release.
+        self.before = writing.ROOT / "migrations"
         self.migrations = pathlib.Path(folder.name) / "migrations"
-        shutil.copytree(writing.ROOT / "migrations", self.migrations)
+        shutil.copytree(self.before, self.migrations)
         (self.migrations / "9001_next.sql").write_text(NEXT)
         (self.migrations / "9002_next_index.sql").write_text(NEXT_INDEX)
 
-    def migrate(self, *arguments):
-        subprocess.run(
-            [BUILD / "dossier-migrate", *arguments, "--quiet", "--migrations", self.migrations,
-             "--database", self.site.conninfo("owner")], check=True, stdout=subprocess.DEVNULL)
+    def migrate(self, migrations, *arguments):
+        return subprocess.run(
+            [BUILD / "dossier-migrate", *arguments, "--migrations", migrations,
+             "--database", self.site.conninfo("owner")], check=True, text=True,
+            capture_output=True)
 
     def reload(self):
         subprocess.run([BUILD / "dossierd", "reload", str(self.site.supervisor.pid)], check=True)
@@ -52,15 +55,21 @@ class Upgrade(unittest.TestCase):
         load = writing.Writing(self.site)
         self.addCleanup(load.stop)
         load.go_on()
-        self.migrate("up", "--grant-to", "server")
+        self.migrate(self.migrations, "up", "--grant-to", "server")
+        self.migrate(self.migrations, "verify", "--grant-to", "server")
         load.go_on()
         self.reload()
         load.go_on()
         self.assertEqual(self.site.sql("select max(version) from schema_migrations"), "9002")
-        # And back: programs first, the schema then.
+        # And back: programs first, the schema then. The files of the next release are gone.
         self.reload()
         load.go_on()
-        self.migrate("to", before)
+        granted = self.migrate(self.before, "up", "--grant-to", "server")
+        self.assertIn("nothing to do; at version 9002", granted.stdout)
+        self.assertIn("a newer program has applied more", granted.stderr)
+        load.go_on()
+        self.migrate(self.before, "to", before)
+        self.migrate(self.before, "verify", "--grant-to", "server")
         load.go_on()
         load.stop()
         failed = [line for line in self.site.logged() if line["status"] >= 500]
