@@ -48,6 +48,12 @@ package struct IPAddress: Sendable, Equatable {
   /// What a subscriber has to itself: of IPv6 the first 64 bits, of IPv4 the whole.
   package var network: [UInt8] { bytes.count == 4 ? bytes : Array(bytes.prefix(8)) }
 
+  /// The first 48 bits of an IPv6 address: what one customer of a provider may have, with 65,536
+  /// networks in it; nil for IPv4.
+  ///
+  /// - Source: RFC 6177, BCP 157.
+  package var site: [UInt8]? { bytes.count == 4 ? nil : Array(bytes.prefix(6)) }
+
   /// Whether it is one of the internet's: not loopback, private, link-local (where clouds keep their
   /// instance data), multicast, or reserved.
   ///

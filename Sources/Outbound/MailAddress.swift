@@ -40,7 +40,7 @@ package struct MailAddress: Sendable, Equatable {
   }
 
   /// Atoms with single dots between them.
-  static func isDotString(_ bytes: some Collection<UInt8>) -> Bool {
+  package static func isDotString(_ bytes: some Collection<UInt8>) -> Bool {
     let symbols = Array("!#$%&'*+-/=?^_`{|}~".utf8)
     return bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).allSatisfy {
       !$0.isEmpty && $0.allSatisfy { isAlphanumeric($0) || symbols.contains($0) }

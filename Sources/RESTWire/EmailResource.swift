@@ -33,7 +33,7 @@ import Wiring
         .text("code", .text.saying("spaces and hyphens do not count").like(.string("1234 5678")))
       ),
       gives: .ok(.grant),
-      refuses: [.wayInClosed, .codeInvalid, .wrongCredentials, .tooManyAttempts, .deviceFull],
+      refuses: [.wayInClosed, .codeInvalid, .wrongCredentials, .deviceFull],
       "Log in with a code that was mailed; without a user of that address make one"
     ) {
       (call, request, code) async throws(Failure) in
@@ -73,13 +73,13 @@ import Wiring
       "/v1/email/restore",
       4_096,
       reads: PasswordResource.reset,
-      gives: .noContent,
-      refuses: [.mailTokenInvalid, .emailTaken],
-      "Give an address back to its user, with a new password, by the token mailed there"
+      gives: .ok(.grant),
+      refuses: [.wayInClosed, .mailTokenInvalid, .emailTaken, .deviceFull],
+      "Give an address back to its user by the token mailed there, with a new password, and log in"
     ) {
       (call, token, password) async throws(Failure) in
-      try await Emails.restore(token, password: password, call.context)
-      return Response(.noContent)
+      let proof = try await Emails.restore(token, password: password, call.context)
+      return try await LoginResource.logIn(proof, call)
     },
   ]
 }

@@ -22,13 +22,13 @@ import Wiring
       "/v1/password/reset",
       4_096,
       reads: reset,
-      gives: .noContent,
-      refuses: [.mailTokenInvalid, .emailTaken],
-      "Set a new password by a token that was mailed, to reset it or to confirm the address"
+      gives: .ok(.grant),
+      refuses: [.wayInClosed, .mailTokenInvalid, .emailTaken, .deviceFull],
+      "Set a new password by a mailed token, of a reset or a confirmation, and log in"
     ) {
       (call, token, password) async throws(Failure) in
-      try await Emails.reset(token, password: password, call.context)
-      return Response(.noContent)
+      let proof = try await Emails.reset(token, password: password, call.context)
+      return try await LoginResource.logIn(proof, call)
     },
     Operation(
       .post,

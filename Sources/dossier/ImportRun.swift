@@ -33,6 +33,7 @@ struct ImportRequest: Sendable {
   private let results: ResultsFile?
   private let line = ProgressLine()
   private let stringLimit: Int
+  private let mixesScripts: Bool
   /// Nil for lines that are Dossier's own.
   private let foreign: AppServicesRow?
   /// As they are when the run begins.
@@ -59,6 +60,7 @@ struct ImportRequest: Sendable {
     reader = LineReader(descriptor)
     let record = try await console.record(of: request.app)
     stringLimit = record.settings.propertyStringLength
+    mixesScripts = record.settings.allowsMixedScripts
     foreign = request.foreignRow(for: record.settings)
     schemas = try await console.doing { administrator async throws(Failure) in
       try await Schemas.current(of: record.id, for: administrator)
@@ -129,7 +131,14 @@ struct ImportRequest: Sendable {
   private func parsed(_ text: [UInt8]) -> Result<ImportedUser, Failure> {
     do throws(Failure) {
       let text = try foreign?.translated(text) ?? text
-      return .success(try ImportedUser(text, stringLimit: stringLimit, schemas: schemas))
+      return .success(
+        try ImportedUser(
+          text,
+          stringLimit: stringLimit,
+          mixesScripts: mixesScripts,
+          schemas: schemas
+        )
+      )
     } catch {
       return .failure(error)
     }

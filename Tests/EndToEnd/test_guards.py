@@ -227,7 +227,6 @@ class Guards(Case):
 
     def test_every_form_of_an_address_counts_as_the_address(self):
         self.confirmed("forms@example.com")
-        # Registering was an attempt, too.
         self.site.sql("delete from attempts")
         wide = "".join(chr(ord(letter) + 0xfee0) for letter in "forms")
         forms = ["forms@example.com", "FORMS@Example.com", f"{wide}@example.com",

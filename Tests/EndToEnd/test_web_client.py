@@ -160,10 +160,19 @@ class Client(WebCase):
         self.assertEqual(email, "new@example.com")
         token = self.site.mailed("code@example.com", "doa")
         again = self.run_script("""
-            await dossier.restoreEmail(given[2], given[3]);
-            return dossier.login("code@example.com", given[3]);
+            const user = await dossier.restoreEmail(given[2], given[3]);
+            return [user, (await dossier.profile()).email];
             """, token, PASSWORD)
-        self.assertEqual(again, user)
+        self.assertEqual(again, [user, "code@example.com"])
+        # A reset logs in, too.
+        self.run_script("await dossier.requestReset('code@example.com');")
+        token = self.site.mailed("code@example.com", "dpr")
+        again = self.run_script("""
+            await dossier.logout();
+            const user = await dossier.resetPassword(given[2], given[3]);
+            return [user, (await dossier.profile()).id];
+            """, token, PASSWORD)
+        self.assertEqual(again, [user, user])
         # A link that is followed where somebody has registered logs in there.
         for device in ["secret", "cookie"]:
             self.in_another_tab()

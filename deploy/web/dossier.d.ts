@@ -64,15 +64,19 @@ export class Dossier {
   confirm(token: string, password?: string): Promise<string | null>;
   /** Has a mail sent with a token that resets the password. */
   requestReset(email: string): Promise<void>;
-  resetPassword(token: string, password: string): Promise<void>;
+  /** Sets a new password by the token of that mail and logs the user in; answers its id. */
+  resetPassword(token: string, password: string): Promise<string>;
   /** Ends all sessions of the user, and its API keys; this page goes on in a new one. */
   changePassword(current: string, chosen: string): Promise<void>;
   /** Has a mail sent to another address that makes it the user's; asks for a fresh proof. */
   changeEmail(email: string): Promise<void>;
   /** Makes another address the user's, by the token of that mail. */
   confirmEmail(token: string): Promise<void>;
-  /** Gives the user its address back, by the token that was mailed there when it was changed. */
-  restoreEmail(token: string, password: string): Promise<void>;
+  /**
+   * Gives the user its address back, by the token that was mailed there when it was changed, with a new
+   * password, and logs the user in; answers its id.
+   */
+  restoreEmail(token: string, password: string): Promise<string>;
   /** Shows anew who calls, after an error with the code "reauthentication_required", in a new session. */
   reauthenticate(evidence: Evidence): Promise<void>;
 

@@ -59,7 +59,9 @@ export class Dossier {
   /** @param {string} email */
   requestReset(email) { return this.#mail("/v1/password/reset-request", email); }
   /** @param {string} token @param {string} password */
-  resetPassword(token, password) { return this.#post("/v1/password/reset", { token, password }); }
+  resetPassword(token, password) {
+    return this.#session.login("/v1/password/reset", { token, password });
+  }
   /** @param {string} current_password @param {string} new_password */
   changePassword(current_password, new_password) {
     return this.#session.renew("/v1/password/change", { current_password, new_password });
@@ -69,7 +71,9 @@ export class Dossier {
   /** @param {string} token */
   confirmEmail(token) { return this.#ask("POST", "/v1/me/email/confirm", { body: { token } }); }
   /** @param {string} token @param {string} password */
-  restoreEmail(token, password) { return this.#post("/v1/email/restore", { token, password }); }
+  restoreEmail(token, password) {
+    return this.#session.login("/v1/email/restore", { token, password });
+  }
   /** @param {import("./dossier.js").Evidence} body */
   reauthenticate(body) { return this.#session.renew("/v1/reauthenticate", body); }
 

@@ -27,6 +27,10 @@ package final class AppSettings: Sendable {
   package let failureWindow: Duration
   /// In an hour.
   package let anonymousPerAddress: Int
+  /// To one address, in a day.
+  package let mailsPerAddressDaily: Int
+  /// In the addresses of users.
+  package let allowsMixedScripts: Bool
   package let sessionsPerUser: Int
   package let apiKeysPerUser: Int
   /// In characters.
@@ -167,11 +171,24 @@ package final class AppSettings: Sendable {
       300,
       "anonymous users from one network address in an hour"
     )
+    mailsPerAddressDaily = read.number(
+      "mails_per_address_daily",
+      1...1_000_000,
+      40,
+      "mails to one address that devices unknown to its user may ask for in a day"
+    )
     read.ofDatabase(
       "anonymous_days",
       0...3_650,
       30,
       "days after which an anonymous user without data who was not seen is removed; 0 for never"
+    )
+    allowsMixedScripts = read.flag(
+      "mixed_script_addresses",
+      false,
+      safe: false,
+      "whether new addresses may mix scripts, such as Latin and Cyrillic, before the @ or between two "
+        + "dots after it: such an address can look like another user's"
     )
     sessionsPerUser = read.number(
       "sessions_per_user",
@@ -276,40 +293,6 @@ package final class AppSettings: Sendable {
         return Fault(place, "unknown_member", "There is no such setting.")
       }
       return value == .null ? nil : setting.rule.fault(value).map { Fault(place, $0, $1) }
-    }
-  }
-}
-
-/// How a device changes users.
-enum Switching: String, CaseIterable {
-  case allow
-  /// Only by logging in again.
-  case reauthenticate
-}
-
-/// With requests of whose pages browsers send the cookie of a device.
-package enum DeviceCookieSameSite: String, CaseIterable, Sendable {
-  case strict
-  case lax
-  case none
-}
-
-/// How users may come to an app; its setting has the same name.
-package enum WayIn: String, CaseIterable, Sendable {
-  case anonymous
-  case password
-  case jwt
-  case apiKey = "api_key"
-  /// The one that is closed until it is opened: it came later than apps.
-  case emailCode = "email_code"
-
-  fileprivate var meaning: String {
-    switch self {
-    case .anonymous: "without credentials"
-    case .password: "with email address and password"
-    case .jwt: "with a token of one of the app's issuers"
-    case .apiKey: "with an API key"
-    case .emailCode: "with a code that is mailed to them"
     }
   }
 }

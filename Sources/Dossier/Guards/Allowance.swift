@@ -28,7 +28,7 @@ struct Allowance {
   ///   - master: makes the hash.
   init(
     _ name: String,
-    of subject: String...,
+    of subject: [String],
     burst: Int,
     in window: Duration,
     isReported: Bool = true,
@@ -95,9 +95,8 @@ struct Allowances {
   ///
   /// - Throws: `.tooManyAttempts` when one of them is used up, `.unavailable`.
   @EventLoop func spend() async throws(Failure) {
-    let rows = try await context.store.write(AttemptQueries.spend, context.app.id, Self.list(all))
-    let outcome = zip(all, rows).map { (allowance: $0, row: $1) }
-    let missed = outcome.filter { !$0.row.isSpent }
+    let rows = try await spendAllOrNone()
+    let missed = zip(all, rows).map { (allowance: $0, row: $1) }.filter { !$0.row.isSpent }
     guard !missed.isEmpty else { return note(rows) }
     // Without one that was used up before, others that came at the same moment have taken the last.
     let used = missed.filter { $0.allowance.isUsedUp($0.row.ahead) }
@@ -106,18 +105,19 @@ struct Allowances {
       ? missed.map { ($0.allowance, $0.allowance.whole) }
       : used.map { ($0.allowance, $0.row.ahead) }
     for (allowance, ahead) in refusing { context.store.limits.note(allowance.left(ahead)) }
-    let spent = outcome.filter(\.row.isSpent).map(\.allowance)
-    if !spent.isEmpty {
-      _ = try await context.store.write(AttemptQueries.giveBack, context.app.id, Self.list(spent))
-    }
     for (allowance, _) in refusing { try await allowance.recordOnce(context) }
     throw .tooManyAttempts(retryAfter: refusing.map { $0.wait($1) }.max() ?? .seconds(1))
   }
 
   /// Refuses as `spend` does where one is used up; else uses nothing yet, and `sendSpending` will.
   @EventLoop func requireLeft() async throws(Failure) {
+    if try await !areLeft() { try await spend() }
+  }
+
+  /// Whether there is one left of each.
+  @EventLoop func areLeft() async throws(Failure) -> Bool {
     let left = try await context.store.read(AttemptQueries.areLeft, context.app.id, Self.list(all))
-    if left.first != true { try await spend() }
+    return left.first == true
   }
 
   /// Uses one attempt of each in the transaction of what is attempted, which is undone when one of
@@ -135,10 +135,37 @@ struct Allowances {
     }
   }
 
-  /// Whether there was one left of each, which is used; nothing of it is told to the client.
+  /// Uses one attempt of each if there is one left of each; the client is told when it was used.
+  ///
+  /// - Returns: whether it was used.
+  /// - Throws: `.unavailable`.
+  @EventLoop func spendIfLeft() async throws(Failure) -> Bool {
+    let rows = try await spendAllOrNone()
+    guard rows.allSatisfy(\.isSpent) else { return false }
+    note(rows)
+    return true
+  }
+
+  /// As `spendIfLeft`; the client is told nothing.
   @EventLoop func spendUnseen() async throws(Failure) -> Bool {
-    try await context.store.write(AttemptQueries.spend, context.app.id, Self.list(all))
-      .allSatisfy(\.isSpent)
+    try await spendAllOrNone().allSatisfy(\.isSpent)
+  }
+
+  /// Uses one attempt of each, or of none: what others took at the same moment is given back.
+  @EventLoop private func spendAllOrNone() async throws(Failure) -> [SpentRow] {
+    let rows = try await context.store.write(AttemptQueries.spend, context.app.id, Self.list(all))
+    let spent = zip(all, rows).filter { $1.isSpent }.map { $0.0 }
+    if !spent.isEmpty, spent.count < all.count {
+      _ = try await context.store.write(AttemptQueries.giveBack, context.app.id, Self.list(spent))
+    }
+    return rows
+  }
+
+  /// Gives the attempt back outside of a transaction: what it was to guard has not happened.
+  ///
+  /// - Throws: `.unavailable`.
+  @EventLoop func giveBack() async throws(Failure) {
+    note(try await context.store.write(AttemptQueries.giveBack, context.app.id, Self.list(all)))
   }
 
   /// Gives the attempt back: it was none of those that are to be few.
@@ -166,7 +193,7 @@ extension Allowance {
   @EventLoop fileprivate func recordOnce(_ context: Context) async throws(Failure) {
     let once = Allowance(
       Self.recorded(name),
-      of: String(hexadecimal: subject.bytes),
+      of: [String(hexadecimal: subject.bytes)],
       burst: 1,
       in: window,
       context.store.keys.master

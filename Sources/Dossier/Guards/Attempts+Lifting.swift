@@ -14,7 +14,7 @@ package enum Attempts {
   /// - Parameters:
   ///   - email: as somebody typed it, also one that is nobody's; nil where the user has none.
   ///   - users: whose it is.
-  ///   - network: all that is counted by the network of this address is lifted, too.
+  ///   - network: all that is counted by the network of this address, and by its site, is lifted, too.
   ///   - administrator: who does it.
   ///   - context: the app.
   /// - Returns: how many allowances were less than whole.
@@ -37,25 +37,31 @@ package enum Attempts {
       keys += own.compactMap(\.address)
       devices += own.compactMap(\.device)
     }
-    identifiers += keys.flatMap { [(.login, $0), (.code, $0), (.mail, $0)] }
+    identifiers += keys.flatMap { [(.login, $0), (.registration, $0), (.mail, $0)] }
     var networks = network.map { [$0] } ?? []
     if !identifiers.isEmpty {
       networks += try await store.read(AttemptLiftQueries.refused, app)
         .compactMap(IPAddress.init)
     }
-    let places = networks.map { String(hexadecimal: $0.network) }
+    let places = Set(networks.map { String(hexadecimal: $0.network) })
+    let sites = Set(networks.compactMap { $0.site.map { String(hexadecimal: $0) } })
     var subjects: [(name: String, parts: [String])] = []
     for (purpose, identifier) in identifiers {
-      subjects.append((purpose.anywhere, [identifier]))
+      subjects += [(purpose.anywhere, [identifier]), (purpose.daily, [identifier])]
       subjects += places.flatMap {
         [(purpose.rawValue, [identifier, $0]), (purpose.slowly, [identifier, $0])]
+      }
+      subjects += sites.flatMap {
+        [(purpose.fromSite, [identifier, $0]), (purpose.slowlyFromSite, [identifier, $0])]
       }
       subjects += devices.map { (purpose.onDevice, [identifier, $0.text]) }
     }
     if let network {
       let place = String(hexadecimal: network.network)
       subjects += AttemptPurpose.allCases.map { ($0.ofNetwork, [place]) }
-      subjects.append((RequestGuard.anonymous, [place]))
+      if let site = network.site.map({ String(hexadecimal: $0) }) {
+        subjects += AttemptPurpose.allCases.map { ($0.ofSite, [site]) }
+      }
     }
     let master = store.keys.master
     let lifted = subjects.map { ($0.name, Allowance.subject($0.name, $0.parts, master)) }

@@ -6,21 +6,28 @@ import Postgres
 enum AttemptPurpose: String, CaseIterable {
   /// Logins by an address, by its key.
   case login
-  /// Codes that were mailed to log in by, by the key of the address.
-  case code
-  /// Passwords shown in a session, by the user.
+  /// Passwords shown in a session, or beside a mailed token, by the user.
   case password
+  /// Registrations of an address, by its key.
+  case registration
   /// Mail to an address, by its key.
   case mail
   /// Tokens and keys that were refused, which are counted by network alone.
   case refused
+  /// Users without credentials, which are counted by network alone.
+  case anonymous
 
   /// Names of the allowances: by who is guessed at and from where there is no more to it.
   var anywhere: String { "\(rawValue)-anywhere" }
   var onDevice: String { "\(rawValue)-device" }
+  var fromSite: String { "\(rawValue)-site" }
   /// What each network has left where all together have used up what they may.
   var slowly: String { "\(rawValue)-slowly" }
-  var ofNetwork: String { "\(rawValue)-network" }
+  var slowlyFromSite: String { "\(rawValue)-slowly-site" }
+  var ofNetwork: String { self == .anonymous ? rawValue : "\(rawValue)-network" }
+  var ofSite: String { "\(rawValue)-network-site" }
+  /// In a day, from everywhere.
+  var daily: String { "\(rawValue)-daily" }
 }
 
 /// Limits how often a secret may be guessed.
@@ -48,21 +55,38 @@ struct FailureGuard {
       allowances = Allowances([own], context)
       return
     }
-    let hourly = context.app.settings.failuresPerIdentifierHourly
+    let all = Allowance.anywhereHourly(purpose, identifier, context)
     allowances = Allowances(
-      [
-        .fromNetwork(purpose, identifier, context),
-        .anywhere(purpose, identifier, burst: hourly, in: .seconds(3_600), context),
-        .ofNetwork(purpose, context),
-      ],
+      Allowance.fromNetwork(purpose, identifier, context) + [all]
+        + Allowance.ofNetwork(purpose, context),
       context
     )
   }
 
-  /// Counts an attempt.
+  /// Counts an attempt, makes it, and takes it away again where no guess was made: when the body
+  /// throws because something else refuses it.
   ///
-  /// - Throws: `.tooManyAttempts` when there were too many, `.unavailable`.
-  @EventLoop func attempt() async throws(Failure) { try await allowances.spend() }
+  /// - Throws: `.tooManyAttempts` when there were too many, `.unavailable`, what the body throws.
+  @EventLoop func attempt<Outcome>(
+    _ body: @EventLoop () async throws(Failure) -> Outcome
+  ) async throws(Failure) -> Outcome {
+    try await allowances.spend()
+    do throws(Failure) {
+      return try await body()
+    } catch {
+      switch error {
+      case .overloaded, .unavailable, .issuerUnavailable, .wayInClosed, .tooManyAtOnce:
+        try await takeBack()
+      default: break
+      }
+      throw error
+    }
+  }
+
+  /// Takes the attempt away at once: it was no failure, whatever becomes of the request.
+  ///
+  /// - Throws: `.unavailable`.
+  @EventLoop func takeBack() async throws(Failure) { try await allowances.giveBack() }
 
   /// Takes the attempt away: it was no failure.
   @EventLoop func succeed(in transaction: Transaction) async throws(DatabaseError) {
@@ -72,74 +96,5 @@ struct FailureGuard {
   /// As `succeed`, to be waited for later.
   @EventLoop func sendSuccess(in transaction: Transaction) -> Proof.Completion {
     allowances.sendBack(in: transaction)
-  }
-}
-
-/// What may be attempted: by a purpose, and an identifier that counts also when it is nobody's.
-extension Allowance {
-  /// With one identifier on the caller's device; nil where it shows none.
-  @EventLoop static func onDevice(
-    _ purpose: AttemptPurpose,
-    _ identifier: String,
-    _ context: Context
-  ) -> Allowance? {
-    context.device.map { device in
-      Allowance(
-        purpose.onDevice,
-        of: identifier,
-        device.id.text,
-        burst: context.app.settings.failuresPerIdentifier,
-        in: context.app.settings.failureWindow,
-        context.store.keys.master
-      )
-    }
-  }
-
-  /// With one identifier from one network; slowly, where others have used up what all may: once a
-  /// window.
-  @EventLoop static func fromNetwork(
-    _ purpose: AttemptPurpose,
-    _ identifier: String,
-    isSlow: Bool = false,
-    _ context: Context
-  ) -> Allowance {
-    Allowance(
-      isSlow ? purpose.slowly : purpose.rawValue,
-      of: identifier,
-      String(hexadecimal: context.origin.network),
-      burst: isSlow ? 1 : context.app.settings.failuresPerIdentifier,
-      in: context.app.settings.failureWindow,
-      isReported: !isSlow,
-      context.store.keys.master
-    )
-  }
-
-  /// With one identifier from all networks.
-  @EventLoop static func anywhere(
-    _ purpose: AttemptPurpose,
-    _ identifier: String,
-    burst: Int,
-    in window: Duration,
-    _ context: Context
-  ) -> Allowance {
-    Allowance(
-      purpose.anywhere,
-      of: identifier,
-      burst: burst,
-      in: window,
-      isReported: false,
-      context.store.keys.master
-    )
-  }
-
-  /// What one network may attempt, whatever it is about.
-  @EventLoop static func ofNetwork(_ purpose: AttemptPurpose, _ context: Context) -> Allowance {
-    Allowance(
-      purpose.ofNetwork,
-      of: String(hexadecimal: context.origin.network),
-      burst: context.app.settings.failuresPerAddress,
-      in: context.app.settings.failureWindow,
-      context.store.keys.master
-    )
   }
 }

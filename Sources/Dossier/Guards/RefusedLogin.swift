@@ -18,7 +18,7 @@ package enum RefusedLogin {
     of user: UserID? = nil,
     _ context: Context
   ) async throws(Failure) {
-    let left = Allowances([.ofNetwork(.refused, context)], context)
+    let left = Allowances(Allowance.ofNetwork(.refused, context), context)
     guard try await left.spendUnseen() else { return }
     try await AuditEvent(
       "login_failure",

@@ -38,6 +38,14 @@ struct ExternalToken {
     }
   }
 
+  /// The claim that dates what has happened already, `iat` or `auth_time`, and is later than a time;
+  /// nil when none is.
+  ///
+  /// Whoever makes such a token, or an issuer whose clock is wrong, could show it as fresh for long.
+  func timeInFuture(from latest: Int) -> String? {
+    ["iat", "auth_time"].first { (members[$0]?.number?.double ?? 0) > Double(latest) }
+  }
+
   /// When the issuer last saw the user log in; without `auth_time`, when it issued the token.
   ///
   /// Long ago when the token says neither, and never later than `now`.

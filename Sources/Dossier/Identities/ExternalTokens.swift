@@ -61,6 +61,9 @@ package import Postgres
     guard read.begins ?? 0 <= Double(now + Self.leeway) else {
       throw .invalidExternalToken("it is not valid yet")
     }
+    if let name = read.timeInFuture(from: now + Self.leeway) {
+      throw .invalidExternalToken("its \(name) is in the future")
+    }
     guard (1...255).contains(read.subject.utf8.count) else {
       throw .invalidExternalToken("its subject is empty or longer than 255 bytes")
     }
@@ -75,7 +78,7 @@ package import Postgres
       provider: provider,
       subject: read.subject,
       authenticatedAt: read.authenticatedAt(now),
-      profile: issuer.profile(from: read.members)
+      profile: issuer.profile(from: read.members, context.app.settings)
     )
   }
 

@@ -22,11 +22,8 @@ extension Identities {
     guard let found = match.found, !found.isBlocked else {
       throw try await Users.refused(match.found?.user ?? match.holder, context)
     }
-    if found.user == caller.user {
-      return try await context.store.transaction { transaction async throws(DatabaseError) in
-        try await match.guarding.succeed(in: transaction)
-      }
-    }
+    try await match.guarding?.takeBack()
+    if found.user == caller.user { return }
     if context.app.settings.requiresEmailConfirmation, !found.isConfirmed {
       throw .emailUnconfirmed
     }
@@ -44,9 +41,7 @@ extension Identities {
       guard !gone.isEmpty else {
         // Another link of the same at the same moment may have made it the caller's.
         let now = try await match.anew(context, in: transaction)
-        guard now.found?.user == caller.user else { return .taken }
-        try await match.guarding.succeed(in: transaction)
-        return .isCallers
+        return now.found?.user == caller.user ? .isCallers : .taken
       }
       _ = try await transaction.run(BeginningQueries.forget, found.user)
       try await endUnproved(of: caller, in: transaction, context)
@@ -68,7 +63,6 @@ extension Identities {
           transaction
         )
       }
-      try await match.guarding.succeed(in: transaction)
       try await WayInChange.linked("password").record(
         by: caller,
         in: transaction,

@@ -31,7 +31,7 @@ import Postgres
     try credentials.checkForRegistration(context.app)
     try await context.requireSession(of: caller)
     let address = try await EmailAddress(credentials.email, context)
-    try await address.limitMail(context)
+    try await RequestGuard.registration(of: address.key, context)
     if context.app.settings.revealsTakenEmails {
       let holder = try await context.store.read(
         IdentitiesQueries.holder,

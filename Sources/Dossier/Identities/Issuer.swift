@@ -30,13 +30,14 @@ struct Issuer: RowDecodable {
   ]
 
   /// Members of the profile from claims; what would break a rule of the profile is left out.
-  func profile(from claims: JSONObject) -> JSONObject {
+  func profile(from claims: JSONObject, _ settings: AppSettings) -> JSONObject {
     var profile = JSONObject()
     for (member, usual) in Self.usualMapping {
       guard let text = claims[mapping[member]?.string ?? usual]?.string else { continue }
       let isFit =
         member == "email"
-        ? EmailAddress.fault(in: text, at: "") == nil : Profiles.fault(member, .string(text)) == nil
+        ? EmailAddress.fault(in: text, at: "", mixed: settings.allowsMixedScripts) == nil
+        : Profiles.fault(member, .string(text)) == nil
       if isFit { profile[member] = .string(text) }
     }
     return profile

@@ -43,6 +43,7 @@ package struct ImportedUser: Sendable {
   }
 
   private(set) var properties: JSONObject?
+  private let mixesScripts: Bool
 
   /// Whether a password is a way in, now or after a mail.
   var hasPassword: Bool { password != .untold || email != nil && identities.isEmpty }
@@ -59,11 +60,13 @@ package struct ImportedUser: Sendable {
   /// - Parameters:
   ///   - text: JSON.
   ///   - stringLimit: characters of a property's string.
+  ///   - mixesScripts: whether the app takes addresses that mix scripts.
   ///   - schemas: what documents must fit.
   /// - Throws: `.invalid`, with every fault; `.unforeseen` for a schema that cannot be used.
   package init(
     _ text: [UInt8],
     stringLimit: Int,
+    mixesScripts: Bool = false,
     schemas: DocumentSchemas = DocumentSchemas()
   ) throws(Failure) {
     let json: JSON
@@ -72,13 +75,24 @@ package struct ImportedUser: Sendable {
     } catch {
       throw .invalid([Fault(error.pointer, error.reason.rawValue, error.detail)])
     }
-    try self.init(json, stringLimit: stringLimit, schemas: schemas)
+    try self.init(
+      json,
+      stringLimit: stringLimit,
+      mixesScripts: mixesScripts,
+      schemas: schemas
+    )
   }
 
   /// Reads what has passed the JSON gate.
   ///
   /// - Throws: as for a line.
-  init(_ json: JSON, stringLimit: Int, schemas: DocumentSchemas) throws(Failure) {
+  init(
+    _ json: JSON,
+    stringLimit: Int,
+    mixesScripts: Bool,
+    schemas: DocumentSchemas
+  ) throws(Failure) {
+    self.mixesScripts = mixesScripts
     guard let object = json.object else {
       throw .invalid([Fault("", "type", "A user is an object.")])
     }
@@ -116,7 +130,7 @@ package struct ImportedUser: Sendable {
       return id == nil ? [Fault(place, "id", "An id has 24 hexadecimal digits.")] : []
     case "email":
       email = value.string
-      return EmailAddress.fault(in: email ?? "", at: place).map { [$0] } ?? []
+      return EmailAddress.fault(in: email ?? "", at: place, mixed: mixesScripts).map { [$0] } ?? []
     case "email_verified":
       isVerified = value.bool
       return isVerified == nil ? [Self.flag(place)] : []

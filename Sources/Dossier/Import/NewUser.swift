@@ -24,10 +24,16 @@ package struct NewUser: Sendable {
     let (password, faults) = Self.takePassword(from: &members, app)
     self.password = password
     let stringLimit = app.settings.propertyStringLength
+    let mixesScripts = app.settings.allowsMixedScripts
     let schemas = app.schemas
     do throws(Failure) {
       row = try await store.calculate(on: .max) { [members] () throws(Failure) in
-        try ImportedUser(members, stringLimit: stringLimit, schemas: schemas)
+        try ImportedUser(
+          members,
+          stringLimit: stringLimit,
+          mixesScripts: mixesScripts,
+          schemas: schemas
+        )
       }
     } catch .invalid(let others) {
       throw .invalid(faults + others)

@@ -9,7 +9,7 @@ struct AppMail: Sendable {
   ///
   /// - Parameters:
   ///   - kind: what it is about.
-  ///   - email: also fills `{{email}}`.
+  ///   - email: also fills `{{email}}`, in words.
   ///   - language: of its reader, a tag by BCP 47; nil when it is not known.
   ///   - app: also fills `{{app}}`.
   ///   - values: of the other placeholders that the words may have.
@@ -25,7 +25,22 @@ struct AppMail: Sendable {
     let words = app.settings.words(of: kind, in: language)
     let template = try MailTemplate(subject: words.subject, text: words.text, names: kind.places)
     let sender = MailAddress(app.settings.mailFrom, name: app.settings.mailFromName)
-    let values = values.merging(["email": email, "app": app.name]) { $1 }
+    let values = values.merging(["email": inWords(email), "app": app.name]) { $1 }
     return try template.message(from: sender, to: MailAddress(email), values: values)
+  }
+
+  /// An address as people say it, such as `ada at example dot com`.
+  ///
+  /// Mail programs make links of whatever looks like an address or a name of a host. Whoever asks for
+  /// mail chooses the address: `you+evil.example.net@example.com` would put a link into our words.
+  static func inWords(_ email: String) -> String {
+    email.unicodeScalars.map { scalar in
+      switch scalar {
+      case "@": " at "
+      case ".": " dot "
+      case ":", "/": " "
+      default: String(scalar)
+      }
+    }.joined()
   }
 }

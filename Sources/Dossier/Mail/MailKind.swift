@@ -18,6 +18,8 @@ package enum MailKind: String, CaseIterable, Sendable {
   case code
 
   /// What is filled in.
+  ///
+  /// No usual text has the address in it: its reader knows it, and somebody else may have chosen it.
   var places: Set<String> {
     let own: Set<String> =
       switch self {
@@ -44,28 +46,28 @@ package enum MailKind: String, CaseIterable, Sendable {
   var usualText: String {
     switch self {
     case .confirm:
-      "Hello,\n\nto confirm {{email}}, use this within a day:\n\n{{link}}\n\nIf it was not you who "
+      "Hello,\n\nto confirm this address, use this within a day:\n\n{{link}}\n\nIf it was not you who "
         + "asked for it, nothing needs to be done.\n"
     case .reset:
-      "Hello,\n\nto choose a new password for {{email}}, use this within an hour:\n\n{{link}}\n\nIf "
+      "Hello,\n\nto choose a new password for your account at this address, use this within an hour:\n\n{{link}}\n\nIf "
         + "it was not you who asked for it, nothing needs to be done.\n"
     case .taken:
-      "Hello,\n\nsomebody has just asked to use {{email}}, which already has an account. If it was "
-        + "you, log in as you did before, or ask for a new password.\n\nIf it was not you, nothing "
+      "Hello,\n\nsomebody has just asked to use this address, which already has an account. If it "
+        + "was you, log in as you did before, or ask for a new password.\n\nIf it was not you, nothing "
         + "needs to be done: nobody has got into your account.\n"
     case .change:
       "Hello,\n\n{{change}}\n\nIf it was you who did this, nothing needs to be done. If it was not: "
         + "{{advice}}\n"
     case .email:
-      "Hello,\n\nto make {{email}} the address of your account at {{app}}, use this within a day, "
+      "Hello,\n\nto make this the address of your account at {{app}}, use this within a day, "
         + "where you are logged in:\n\n{{link}}\n\nIf it was not you who asked for it, nothing needs "
         + "to be done.\n"
     case .restore:
-      "Hello,\n\n{{email}} is not the address of your account at {{app}} any more: it was changed or "
+      "Hello,\n\nthis is not the address of your account at {{app}} any more: it was changed or "
         + "taken away.\n\nIf it was you who did this, nothing needs to be done. If it was not, get "
-        + "the account back: within a week, use this to make {{email}} its address again and to "
+        + "the account back: within a week, use this to make it its address again and to "
         + "choose a new password. All else that can log in ends by that.\n\n{{link}}\n\nIf you are "
-        + "told that another account has confirmed {{email}} since, choose a new password for that "
+        + "told that another account has confirmed this address since, choose a new password for that "
         + "one first, delete it, and use the above again.\n"
     case .code:
       "Hello,\n\nto log in at {{app}}, enter this code within 10 minutes:\n\n{{code}}\n\nEnter it "

@@ -118,6 +118,9 @@ package struct Origin: Sendable {
   /// What counts as one place, as `IPAddress.network` has it; empty when there is no address.
   package var network: [UInt8] { ip?.network ?? [] }
 
+  /// The larger place that the network is in, as `IPAddress.site` has it; nil when there is none.
+  package var site: [UInt8]? { ip?.site }
+
   /// Whether the caller is on this machine.
   ///
   /// `unix:` is what nginx says of a client on a Unix socket.

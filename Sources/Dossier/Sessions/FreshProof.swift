@@ -61,10 +61,11 @@ extension Sessions {
     try await context.requireSession(of: caller)
     // Of any kind: what is refused is recorded, and somebody may have stolen the token.
     let guarding = Users.passwordGuard(of: caller, context)
-    try await guarding.attempt()
     let verified: Verified
     do throws(Failure) {
-      verified = try await verify(evidence, of: caller, context)
+      verified = try await guarding.attempt { () async throws(Failure) in
+        try await verify(evidence, of: caller, context)
+      }
     } catch {
       switch error {
       case .wrongCredentials, .invalidExternalToken:

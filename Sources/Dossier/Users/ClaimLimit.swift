@@ -18,8 +18,9 @@ struct ClaimLimit {
 
   /// Whether one more may claim the address, in a transaction that has locked it.
   ///
-  /// Where there are too many, one that nobody has ever used makes room: who registered more than a
-  /// day ago, has not come back and has left nothing. Nothing that was used is taken from anybody.
+  /// Where there are too many, one that nobody has ever used makes room: who has registered, has not
+  /// come back, not even for new tokens, and has left nothing. So nobody keeps the owner of an address
+  /// from registering by registering it many times, and nothing that was used is taken from anybody.
   @EventLoop func makeRoom(in transaction: Transaction) async throws(DatabaseError) -> Bool {
     let count = try await transaction.run(ClaimQueries.count, context.app.id, key).first ?? 0
     guard count >= Self.most else { return true }
@@ -58,17 +59,18 @@ package enum ClaimQueries {
   /// Deletes the oldest user that claims the address and was never used.
   ///
   /// Registering may count as one login. Any identity, key, name or picture has grown the version.
+  /// What was imported has no `disposable_from`, and stays.
   static let dispose = Statement<String, AppID, String>(
     "claims.dispose",
     """
     with unused as (
       select u.user_id from unconfirmed_emails e join users u on u.user_id = e.user_id
-      where e.app_id = $1 and e.email_key = $2 and e.disposable_from < now()
+      where e.app_id = $1 and e.email_key = $2 and e.disposable_from is not null
         and u.login_count <= 1 and u.version = 1 and u.property_floor = 0
         and not exists (select from documents d where d.user_id = u.user_id)
         and not exists (select from properties p where p.user_id = u.user_id)
-        and not exists (select from sessions s
-          where s.user_id = u.user_id and s.ended_at is null and s.expires_at > now())
+        and not exists (
+          select from sessions s where s.user_id = u.user_id and s.refreshed_at > s.created_at)
       order by e.created_at limit 1 for update of u
     ), deleted as (
       delete from users u using unused where u.user_id = unused.user_id returning u.user_id

@@ -18,7 +18,10 @@ package struct Credentials: Sendable {
   /// What breaks a rule of those that a new user must keep.
   package func faults(in app: App) -> [Fault] {
     var faults: [Fault] = []
-    if let fault = EmailAddress.fault(in: email, at: "/email") { faults.append(fault) }
+    let isMixed = app.settings.allowsMixedScripts
+    if let fault = EmailAddress.fault(in: email, at: "/email", mixed: isMixed) {
+      faults.append(fault)
+    }
     if let fault = Self.fault(in: password, of: email, at: "/password", app) {
       faults.append(fault)
     }

@@ -88,49 +88,6 @@ struct EmailAddress {
   private static func list(_ texts: [JSON]) -> TextBytes {
     TextBytes(JSON.array(texts).serialized())
   }
-
-  /// Counts a mail to this address.
-  ///
-  /// - Returns: to whom it goes.
-  /// - Throws: `.tooManyAttempts`, `.unavailable`.
-  @discardableResult
-  @EventLoop func limitMail(_ context: Context) async throws(Failure) -> MailReader? {
-    try await RequestGuard.mail(to: key, context)
-  }
-
-  /// 254: the longest path of SMTP (RFC 5321 section 4.5.3.1.3) without its brackets.
-  private static let limit = 254
-
-  /// What is certainly wrong with an address; nil when mail could be sent there.
-  ///
-  /// One that is shown as another is, too: who reads it could not tell them apart.
-  static func fault(in text: String, at pointer: String) -> Fault? {
-    let parts = text.unicodeScalars.split(separator: "@", omittingEmptySubsequences: false)
-    guard parts.count == 2, text.utf8.count <= limit, !parts[0].isEmpty,
-      parts[1].split(separator: ".", omittingEmptySubsequences: false).allSatisfy({ !$0.isEmpty }),
-      text.unicodeScalars.allSatisfy({
-        !$0.properties.isWhitespace && $0 != "<" && $0 != ">" && $0 != "," && $0 != "\""
-      })
-    else { return Fault(pointer, "email", "This is not an email address.") }
-    guard text.unicodeScalars.allSatisfy(isShown) else {
-      let rule =
-        "An email address has no characters that are invisible or turn the direction of text."
-      return Fault(pointer, "email", rule)
-    }
-    return nil
-  }
-
-  /// Whether a character can be seen, and leaves those around it where they are.
-  ///
-  /// - Source: Unicode Standard Annex #44, properties General_Category and Default_Ignorable_Code_Point.
-  private static func isShown(_ character: Unicode.Scalar) -> Bool {
-    switch character.properties.generalCategory {
-    case .control, .format, .privateUse, .surrogate: false
-    default:
-      !character.properties.isDefaultIgnorableCodePoint
-        && !character.properties.isNoncharacterCodePoint
-    }
-  }
 }
 
 extension DatabaseError {

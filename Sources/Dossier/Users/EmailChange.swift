@@ -16,7 +16,7 @@ extension Emails {
     of caller: Caller,
     _ context: Context
   ) async throws(Failure) {
-    if let fault = EmailAddress.fault(in: email, at: "/email") { throw .invalid([fault]) }
+    try EmailAddress.check(email, context)
     guard context.store.mailer.isConfigured else { throw .mailNotConfigured }
     let address = try await EmailAddress(email, context)
     let found = try await context.store.read(
@@ -29,8 +29,9 @@ extension Emails {
     guard !key.hasSameBytes(as: address.key) else {
       throw .invalid([Fault("/email", "same", "This is the address that the user has.")])
     }
-    let reader = try await address.limitMail(context)
+    let reader = try await reader(of: address.key, context)
     if context.app.settings.revealsTakenEmails, reader?.isHolder == true { throw .emailTaken }
+    try await RequestGuard.mail(to: address.key, for: reader, context)
     EventLoop.task {
       do throws(Failure) {
         if let reader, reader.isHolder {
@@ -97,19 +98,24 @@ extension Emails {
   ///
   /// A user who has proved the address since keeps it: what is stored there may be its reader's own,
   /// who can log in there, and decide.
+  /// - Returns: who is to be logged in, by the new password, as after a reset.
   /// - Throws: `.invalid`, `.invalidMailToken`, `.formerEmailTaken` when another user has proved the
-  ///   address meanwhile (the token stays good), `.overloaded`, `.unavailable`.
+  ///   address meanwhile (the token stays good), `.deviceUnknown`, `.deviceFull` (likewise),
+  ///   `.wayInClosed`, `.overloaded`, `.unavailable`.
   @EventLoop package static func restore(
     _ text: String,
     password: String,
     _ context: Context
-  ) async throws(Failure) {
+  ) async throws(Failure) -> Proof {
+    try context.requireOpen(.password)
     let (token, hash) = try await choose(password, by: text, for: [.restore], context)
+    let device = try await Devices.admit(token.user, context)
     do throws(Failure) {
       try await restore(token, hash, context)
     } catch .emailTaken {
       throw .formerEmailTaken
     }
+    return Proof(of: token.user, by: "password", showing: hash, on: device)
   }
 
   @EventLoop private static func restore(

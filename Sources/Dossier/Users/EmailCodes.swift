@@ -5,7 +5,9 @@ import Postgres
 /// Short codes that are mailed to log in by, or to sign up.
 ///
 /// A code is of use to the client that asked for it alone, which shows what it was given then: nobody
-/// can use up the tries of another, and a code that is read aloud to a stranger lets nobody in.
+/// can use up the tries of another, and a code that is read aloud to a stranger lets nobody in. Tries
+/// are counted by code and in no other way. Each code is a mail, so the limits of mail bound how many
+/// codes somebody can guess at.
 @EventLoop package enum EmailCodes {
   /// As people type it: digits.
   static let length = 8
@@ -22,11 +24,12 @@ import Postgres
     _ context: Context
   ) async throws(Failure) -> String {
     try context.requireOpen(.emailCode)
-    if let fault = EmailAddress.fault(in: email, at: "/email") { throw .invalid([fault]) }
+    try EmailAddress.check(email, context)
     guard context.store.mailer.isConfigured else { throw .mailNotConfigured }
     let address = try await EmailAddress(email, context)
     // One read, whoever has the address, or nobody.
-    let reader = try await address.limitMail(context)
+    let reader = try await Emails.reader(of: address.key, context)
+    try await RequestGuard.mail(to: address.key, for: reader, context)
     let master = context.store.keys.master
     let handle = Credential(.emailCode, of: CodeID())
     let code = newCode()
@@ -65,7 +68,7 @@ import Postgres
   /// Who only claims it may have been made by somebody else, who knows the password: as when the
   /// address is proved by a new password, everything ends that could log in, here the password too.
   /// - Throws: `.invalidCode`, `.wrongCredentials` for a blocked user, `.wayInClosed`,
-  ///   `.tooManyAttempts`, `.deviceUnknown`, `.deviceFull`, `.unavailable`.
+  ///   `.deviceUnknown`, `.deviceFull`, `.unavailable`.
   package static func prove(
     _ code: String,
     by request: String,
@@ -77,21 +80,11 @@ import Postgres
     let id = handle.owner(as: CodeID.self)
     let found = try await context.store.read(EmailCodeQueries.look, context.app.id, id)
     guard let asked = found.first else { throw .invalidCode }
-    let holder = try await Emails.reader(of: asked.key, context)
-    let guarding = FailureGuard(
-      .code,
-      on: asked.key,
-      isFamiliar: try await Devices.know(
-        holder?.isHolder == true ? [holder?.user].compactMap(\.self) : [],
-        context
-      ),
-      context
-    )
-    try await guarding.attempt()
     let tried = try await context.store.write(EmailCodeQueries.spend, context.app.id, id)
     guard let stored = tried.first else { throw .invalidCode }
     let typed = code.filter { $0 != " " && $0 != "-" }
     guard areSame(handle.hash(with: typed, master).bytes, stored.bytes) else {
+      let holder = try await Emails.reader(of: asked.key, context)
       try await AuditEvent(
         "login_failure",
         of: holder?.isHolder == true ? holder?.user : nil,
@@ -100,13 +93,12 @@ import Postgres
       ).record(context)
       throw .invalidCode
     }
-    return try await proof(asked, id, guarding, context)
+    return try await proof(asked, id, context)
   }
 
   private static func proof(
     _ asked: AskedCode,
     _ id: CodeID,
-    _ guarding: FailureGuard,
     _ context: Context
   ) async throws(Failure) -> Proof {
     let reader = try await Emails.reader(of: asked.key, context)
@@ -124,17 +116,17 @@ import Postgres
       }
       // Another has proved the address at that moment.
       proof.again = { () async throws(Failure) in
-        try await self.proof(asked, id, guarding, context)
+        try await self.proof(asked, id, context)
       }
     }
     proof.conclusion = { transaction in
       let used = transaction.send(EmailCodeQueries.use, context.app.id, asked.key)
-      let success = guarding.sendSuccess(in: transaction)
+      let forgotten = Attempts.sendForget(of: asked.key, user, context, in: transaction)
       return { () async throws(DatabaseError) in
         guard try await used.rows().contains(where: { $0.hasSameBytes(as: id.text) }) else {
           throw DatabaseError(.undone, "the code was used", constraint: "code_used")
         }
-        try await success()
+        try await forgotten()
       }
     }
     return proof

@@ -70,10 +70,13 @@ extension Emails {
     if provider == "password" {
       // Nothing is left to show.
     } else if let password = claimant.password {
-      let attempts = FailureGuard(.login, on: token.claim.key, context)
-      try await attempts.attempt()
-      guard try await context.store.passwords.verify(password, against: token.claim.hash) else {
-        throw .claimantUnproved
+      // By the user and not by the address, whose failures strangers can bring about: only who has read
+      // the mail comes here.
+      let attempts = FailureGuard(.password, on: token.user.text, context)
+      try await attempts.attempt { () async throws(Failure) in
+        guard try await context.store.passwords.verify(password, against: token.claim.hash) else {
+          throw .claimantUnproved
+        }
       }
       guarding = attempts
     } else if claimant.caller == nil, try await Devices.know([token.user], context) {
@@ -158,16 +161,22 @@ extension Emails {
 
   /// Sets a new password by a token that was mailed to reset it, or to confirm the address, which
   /// proves the address, and ends all sessions of the user, its places on devices and its API keys.
+  /// The failures of the address are forgotten, and the user is to be logged in on the device that
+  /// resets, which is known from then on: strangers' guesses are in nobody's way.
   ///
   /// Where the address was not proved before, whoever made the user may be another than who reads
   /// the mail: then everything ends that could log in. So it does where a reader alone has proved it.
+  /// - Returns: who is to be logged in, by the new password.
   /// - Throws: `.invalid`, `.invalidMailToken`, `.emailTaken` when another has proved the address
-  ///   meanwhile, `.overloaded`, `.unavailable`.
+  ///   meanwhile, `.deviceUnknown`, `.deviceFull` (the token stays good), `.wayInClosed`,
+  ///   `.overloaded`, `.unavailable`.
+  @discardableResult
   @EventLoop package static func reset(
     _ text: String,
     password: String,
     _ context: Context
-  ) async throws(Failure) {
+  ) async throws(Failure) -> Proof {
+    try context.requireOpen(.password)
     let (token, hash) = try await choose(
       password,
       by: text,
@@ -176,6 +185,7 @@ extension Emails {
       context
     )
     let user = token.user
+    let device = try await Devices.admit(user, context)
     try await token.take(context) { (isFirst, transaction) async throws(DatabaseError) in
       _ = try await transaction.run(PasswordQueries.set, user, hash)
       _ = try await transaction.run(APIKeyQueries.removeAll, user)
@@ -192,6 +202,7 @@ extension Emails {
       }
       try await WayInChange.passwordReset.record(ofReader: user, in: transaction, context)
     }
+    return Proof(of: user, by: "password", showing: hash, on: device)
   }
 
   /// Takes a new password by a token from a mail, which stays good: the token, and the hash to store.

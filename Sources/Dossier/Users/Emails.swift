@@ -35,11 +35,16 @@ package enum Emails {
     try context.requireOpen(.password)
     guard context.store.mailer.isConfigured else { throw .mailNotConfigured }
     let address = try await EmailAddress(email, context)
-    guard let reader = try await address.limitMail(context) else { return }
+    let reader = try await reader(of: address.key, context)
+    // An address that is nobody's is counted too, though nothing is sent: the limits that the answer
+    // tells are the same.
+    try await RequestGuard.mail(to: address.key, for: reader, context)
+    guard let reader else { return }
     EventLoop.task { await mail(purpose, to: reader, context) }
   }
 
-  /// Mails in the background what the reader of an address has to know.
+  /// Mails in the background what the reader of an address has to know, unless the address has been
+  /// sent as much as it may.
   ///
   /// What depends on whose the address is goes on after the answer, which tells nothing of it.
   /// - Parameters:
@@ -59,6 +64,7 @@ package enum Emails {
         guard let reader = try await reader(of: address.key, claimedBy: user, context) else {
           return
         }
+        guard try await RequestGuard.mayMail(to: address.key, for: reader, context) else { return }
         await mail(purpose, to: reader, context)
       } catch {
         context.store.mailer.lose("\(error)")

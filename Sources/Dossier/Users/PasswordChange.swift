@@ -21,10 +21,11 @@ extension Users {
       throw .invalid([fault])
     }
     let guarding = passwordGuard(of: caller, context)
-    try await guarding.attempt()
-    try await verify(current, against: own, context)
     let salt = context.store.keys.master.passwordSalt(context.app.id, own.address ?? "")
-    let hash = try await context.store.passwords.hash(new, salt)
+    let hash = try await guarding.attempt { () async throws(Failure) in
+      try await verify(current, against: own, context)
+      return try await context.store.passwords.hash(new, salt)
+    }
     let outcome = try await context.store.transaction { transaction async throws(DatabaseError) in
       // While the hashes were made, a reset may have ended the session or set another password.
       guard try await Identities.lock(caller, in: transaction) else {

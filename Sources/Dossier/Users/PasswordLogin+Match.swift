@@ -15,12 +15,14 @@ extension Users {
     /// claims it would see from its trail that nobody came before, and from where others come.
     let holder: UserID?
     let address: EmailAddress
-    /// What counted the attempt.
-    let guarding: FailureGuard
+    /// What counted the attempt; nil for a registration.
+    let guarding: FailureGuard?
     /// As it was typed.
     let password: String
     /// The hashes that it was compared with.
     let seen: Set<ExactString>
+    /// Whether the password is compared with none, and so is nobody's.
+    let isBlind: Bool
     /// Whether one has come since then of which only the password itself can tell whether it is the
     /// same: that of another program, from an import.
     var hasStranger = false
@@ -41,7 +43,7 @@ extension Users {
         address.key
       )
       let now = anew(among: candidates)
-      guard now.hasStranger else { return now }
+      guard now.hasStranger, !isBlind else { return now }
       return try await Users.compare(password, with: candidates, at: address, guarding, context)
     }
 
@@ -52,13 +54,13 @@ extension Users {
     }
 
     private func anew(among candidates: [StoredPassword]) -> Match {
-      let known = [hash, found?.hash].compactMap(\.self)
+      let known = isBlind ? [] : [hash, found?.hash].compactMap(\.self)
       let found = candidates.first { candidate in
         known.contains { $0.hasSameBytes(as: candidate.hash) }
       }
       let recipe = try? PasswordHash(hash).recipe
       let hasStranger = candidates.contains { candidate in
-        guard !seen.contains(ExactString(candidate.hash)),
+        guard !isBlind, !seen.contains(ExactString(candidate.hash)),
           let stored = try? PasswordHash(candidate.hash)
         else { return false }
         return stored.recipe != recipe
@@ -72,6 +74,7 @@ extension Users {
         guarding: guarding,
         password: password,
         seen: seen,
+        isBlind: isBlind,
         hasStranger: found == nil && hasStranger
       )
     }

@@ -25,7 +25,13 @@ extension Users {
       throw try await refused(match.holder, context)
     }
     try await requireUnblocked(found, context)
-    return try await proof(of: found, match, context)
+    do throws(Failure) {
+      return try await proof(of: found, match, context)
+    } catch {
+      // The password was right: what refuses it is no failed guess.
+      try await match.guarding?.takeBack()
+      throw error
+    }
   }
 
   /// Of who has shown its password and is not blocked.
@@ -43,10 +49,10 @@ extension Users {
       let renewal = match.renewed.map { renewed in
         transaction.send(UsersQueries.renewHash, found.user, renewed)
       }
-      let success = match.guarding.sendSuccess(in: transaction)
+      let success = match.guarding?.sendSuccess(in: transaction)
       return { () async throws(DatabaseError) in
         _ = try await renewal?.rows()
-        try await success()
+        try await success?()
       }
     }
     // Since it was found, its address and password may have been linked to another user.
@@ -86,17 +92,13 @@ extension Users {
     ).record(context)
   }
 
-  /// Finds whose password it is, of all who come with the address; counts the attempt first.
+  /// Finds whose password it is, of all who come with the address; counts the attempt as a guess.
   @EventLoop static func match(
     _ password: String,
     _ address: EmailAddress,
     _ context: Context
   ) async throws(Failure) -> Match {
-    let candidates = try await context.store.read(
-      UsersQueries.passwords,
-      context.app.id,
-      address.key
-    )
+    let candidates = try await candidates(at: address, context)
     // A device is familiar by who has proved the address alone: a claim can be made by anybody, on
     // any device, and would tell whether there are others.
     let holder = Match.holder(among: candidates)
@@ -106,8 +108,37 @@ extension Users {
       isFamiliar: try await Devices.know(holder.map { [$0] } ?? [], context),
       context
     )
-    try await guarding.attempt()
-    return try await compare(password, with: candidates, at: address, guarding, context)
+    return try await guarding.attempt { () async throws(Failure) in
+      try await compare(password, with: candidates, at: address, guarding, context)
+    }
+  }
+
+  /// As the other for a registration, which is counted by itself and is no guess.
+  ///
+  /// - Parameter isLogin: whether the password is compared with those that are there. Without a
+  ///   comparison it is nobody's, and as much is hashed.
+  @EventLoop static func matchOfRegistration(
+    _ password: String,
+    _ address: EmailAddress,
+    isLogin: Bool,
+    _ context: Context
+  ) async throws(Failure) -> Match {
+    let candidates = try await candidates(at: address, context)
+    return try await compare(
+      password,
+      with: candidates,
+      at: address,
+      isBlind: !isLogin,
+      nil,
+      context
+    )
+  }
+
+  @EventLoop private static func candidates(
+    at address: EmailAddress,
+    _ context: Context
+  ) async throws(Failure) -> [StoredPassword] {
+    try await context.store.read(UsersQueries.passwords, context.app.id, address.key)
   }
 
   /// Finds whose password it is, by a comparison with all hashes that there are.
@@ -115,13 +146,14 @@ extension Users {
     _ password: String,
     with candidates: [StoredPassword],
     at address: EmailAddress,
-    _ guarding: FailureGuard,
+    isBlind: Bool = false,
+    _ guarding: FailureGuard?,
     _ context: Context
   ) async throws(Failure) -> Match {
     let match = try await context.store.passwords.match(
       password,
       address.passwordSalt(context),
-      among: candidates.map(\.hash)
+      among: isBlind ? [] : candidates.map(\.hash)
     )
     return Match(
       found: match.index.map { candidates[$0] },
@@ -131,7 +163,8 @@ extension Users {
       address: address,
       guarding: guarding,
       password: password,
-      seen: Set(candidates.map { ExactString($0.hash) })
+      seen: Set(candidates.map { ExactString($0.hash) }),
+      isBlind: isBlind
     )
   }
 }

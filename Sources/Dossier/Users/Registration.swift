@@ -5,7 +5,8 @@ extension Users {
   /// Proves whose address and password they are; without such a user makes one, and mails the
   /// address what confirms it, or that there is an account already.
   ///
-  /// It is a guess at the passwords that come with the address, and counted as one.
+  /// It is counted by itself, and not as a guess at the passwords that come with the address: nobody
+  /// keeps the owner of an address from registering by registering or guessing.
   /// - Returns: nil where addresses must be confirmed first: then all is done.
   /// - Throws: `.invalid`, `.emailTaken` in an app that reveals it, `.wrongCredentials` for a blocked
   ///   user, `.tooManyAttempts` also when the address has all the claims it may, `.wayInClosed`,
@@ -52,12 +53,25 @@ extension Users {
     try context.requireOpen(.password)
     try credentials.checkForRegistration(context.app)
     let address = try await EmailAddress(credentials.email, context)
-    try await address.limitMail(context)
-    let match = try await Users.match(credentials.password, address, context)
-    // A registration is a guess, too. It is recorded also where nobody has the address: the time that
-    // a commit takes would tell.
+    try await RequestGuard.registration(of: address.key, context)
+    if settings.requiresEmailConfirmation { try await requireMailLeft(to: address) }
+    let mayBeLogin = try await RequestGuard.mayCompare(registering: address.key, context)
+    let match = try await Users.matchOfRegistration(
+      credentials.password,
+      address,
+      isLogin: mayBeLogin,
+      context
+    )
+    // Recorded also where nobody has the address: the time that a commit takes would tell.
     if match.found == nil { try await Users.recordFailure(of: match.holder, context) }
     return try await proceed(match)
+  }
+
+  /// Where an address must be confirmed first, a registration without a mail is of no use.
+  private func requireMailLeft(to address: EmailAddress) async throws(Failure) {
+    guard context.store.mailer.isConfigured else { return }
+    let reader = try await Emails.reader(of: address.key, context)
+    try await RequestGuard.requireMailLeft(to: address.key, for: reader, context)
   }
 
   private func proceed(_ match: Users.Match) async throws(Failure) -> Proof? {

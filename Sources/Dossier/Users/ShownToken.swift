@@ -78,7 +78,7 @@ struct ShownToken {
   }
 
   /// Uses it up, and does `body` with its address in the same transaction, which says whether it was
-  /// of use.
+  /// of use; then forgets the failures of the address.
   ///
   /// - Throws: `.invalidMailToken` when another was first, or `body` is false; `.claimantUnproved` when
   ///   others claim the address who may not; `.emailTaken` when another user has it; `.unavailable`.
@@ -111,8 +111,9 @@ struct ShownToken {
           context.app.id,
           left
         )
-        guard let email = taken.first else { return false }
-        return try await body(email, transaction)
+        guard let email = taken.first, try await body(email, transaction) else { return false }
+        try await Attempts.sendForget(of: claim.key, user, context, in: transaction)()
+        return true
       }
     } catch .identityTaken {
       throw .emailTaken

@@ -128,7 +128,7 @@ package enum AllQueries {
     AppsQueries.statements, KeyringQueries.all, PublicKeyQueries.statements, CallerQueries.all,
     HousekeepingQueries.all,
     UnusedQueries.all, SessionsQueries.all, FreshProofQueries.all, AuditQueries.all,
-    DevicesQueries.all, AttemptQueries.all, AttemptLiftQueries.all, UsersQueries.all,
+    DevicesQueries.all, AttemptQueries.all, AttemptLiftQueries.all, AttemptProofQueries.all, UsersQueries.all,
     PasswordQueries.all,
     EmailAddressQueries.all, ClaimQueries.all, EmailQueries.all,
     MailTokenQueries.all, EmailChangeQueries.all, EmailCodeQueries.all, KeptAnswerQueries.all,

@@ -1,0 +1,139 @@
+import EventLoop
+import Notation
+
+/// What may be attempted: by a purpose, from a place, and of an identifier that counts also when it is
+/// nobody's.
+extension Allowance {
+  /// How many times the allowance of one network a whole site has, which is a /48 of IPv6.
+  ///
+  /// Whoever rents a server has a site with 65,536 networks in it; so have the customers of a phone
+  /// company in one town.
+  static let networksOfSite = 4
+
+  /// Returns the allowance of one identifier on the caller's device; nil where it shows none.
+  @EventLoop static func onDevice(
+    _ purpose: AttemptPurpose,
+    _ identifier: String,
+    _ context: Context
+  ) -> Allowance? {
+    context.device.map { device in
+      Allowance(
+        purpose.onDevice,
+        of: [identifier, device.id.text],
+        burst: context.app.settings.failuresPerIdentifier,
+        in: context.app.settings.failureWindow,
+        context.store.keys.master
+      )
+    }
+  }
+
+  /// Returns the allowances of one identifier from the caller's network and its site.
+  @EventLoop static func fromNetwork(
+    _ purpose: AttemptPurpose,
+    _ identifier: String,
+    _ context: Context
+  ) -> [Allowance] {
+    let settings = context.app.settings
+    return ofPlaces(
+      (purpose.rawValue, purpose.fromSite),
+      of: [identifier],
+      burst: settings.failuresPerIdentifier,
+      in: settings.failureWindow,
+      context
+    )
+  }
+
+  /// Returns what is left of one identifier to the caller's network, and to its site, when others have
+  /// used up what all may: one a window.
+  @EventLoop static func slowlyFromNetwork(
+    _ purpose: AttemptPurpose,
+    _ identifier: String,
+    _ context: Context
+  ) -> [Allowance] {
+    ofPlaces(
+      (purpose.slowly, purpose.slowlyFromSite),
+      of: [identifier],
+      burst: 1,
+      in: context.app.settings.failureWindow,
+      isReported: false,
+      context
+    )
+  }
+
+  /// Returns the allowances of the caller's network and its site, whatever they attempt.
+  @EventLoop static func ofNetwork(
+    _ purpose: AttemptPurpose,
+    _ context: Context
+  ) -> [Allowance] {
+    let settings = context.app.settings
+    return ofPlaces(
+      (purpose.ofNetwork, purpose.ofSite),
+      of: [],
+      burst: purpose == .anonymous ? settings.anonymousPerAddress : settings.failuresPerAddress,
+      in: purpose == .anonymous ? .seconds(3_600) : settings.failureWindow,
+      context
+    )
+  }
+
+  /// Returns the allowance of one identifier from all networks in an hour.
+  @EventLoop static func anywhereHourly(
+    _ purpose: AttemptPurpose,
+    _ identifier: String,
+    _ context: Context
+  ) -> Allowance {
+    anywhere(
+      purpose.anywhere,
+      identifier,
+      burst: context.app.settings.failuresPerIdentifierHourly,
+      in: .seconds(3_600),
+      context
+    )
+  }
+
+  /// Returns an allowance of one identifier from all networks.
+  @EventLoop static func anywhere(
+    _ name: String,
+    _ identifier: String,
+    burst: Int,
+    in window: Duration,
+    _ context: Context
+  ) -> Allowance {
+    Allowance(
+      name,
+      of: [identifier],
+      burst: burst,
+      in: window,
+      isReported: false,
+      context.store.keys.master
+    )
+  }
+
+  @EventLoop private static func ofPlaces(
+    _ names: (network: String, site: String),
+    of identifier: [String],
+    burst: Int,
+    in window: Duration,
+    isReported: Bool = true,
+    _ context: Context
+  ) -> [Allowance] {
+    let master = context.store.keys.master
+    let network = Allowance(
+      names.network,
+      of: identifier + [String(hexadecimal: context.origin.network)],
+      burst: burst,
+      in: window,
+      isReported: isReported,
+      master
+    )
+    guard let place = context.origin.site else { return [network] }
+    let site = Allowance(
+      names.site,
+      of: identifier + [String(hexadecimal: place)],
+      burst: max(burst, burst.multipliedReportingOverflow(by: networksOfSite).partialValue),
+      in: window,
+      isReported: false,
+      master
+    )
+    return [network, site]
+  }
+}

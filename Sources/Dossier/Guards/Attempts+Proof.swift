@@ -1,0 +1,52 @@
+import EventLoop
+import Notation
+package import Postgres
+
+extension Attempts {
+  /// Forgets the failures of an address whose mail somebody has read, so that a password that is right
+  /// logs in from there at once, whatever strangers have tried before.
+  ///
+  /// What strangers' own networks have used up stays used up.
+  /// - Parameters:
+  ///   - key: of the address.
+  ///   - user: whose it is.
+  ///   - context: from which network and device the proof came.
+  ///   - transaction: of the proof; this comes last in it, as attempts are locked after users.
+  /// - Returns: waits for what was sent.
+  @EventLoop static func sendForget(
+    of key: String,
+    _ user: UserID,
+    _ context: Context,
+    in transaction: Transaction
+  ) -> Proof.Completion {
+    let places: [(AttemptPurpose, String)] = [(.login, key), (.password, user.text)]
+    let allowances = places.flatMap { purpose, identifier in
+      Allowance.fromNetwork(purpose, identifier, context)
+        + [Allowance.anywhereHourly(purpose, identifier, context)]
+        + [Allowance.onDevice(purpose, identifier, context)].compactMap(\.self)
+    }
+    let subjects = allowances.map { String(hexadecimal: $0.subject.bytes) }.joined(separator: " ")
+    let sent = transaction.send(AttemptProofQueries.forget, context.app.id, subjects)
+    return { () async throws(DatabaseError) in _ = try await sent.rows() }
+  }
+}
+
+package enum AttemptProofQueries {
+  /// Removes counts, in the order in which `attempts.spend` locks them.
+  ///
+  /// - Parameter 2: subjects in hexadecimal, with spaces between them.
+  static let forget = Statement<NoRow, AppID, String>(
+    "attempts.forget_proved",
+    """
+    with locked as (
+      select subject from attempts
+      where app_id = $1 and subject = any (array(
+        select decode(s, 'hex') from unnest(string_to_array($2, ' ')) s))
+      order by subject for update
+    )
+    delete from attempts a using locked l where a.app_id = $1 and a.subject = l.subject
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [forget]
+}

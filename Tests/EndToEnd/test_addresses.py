@@ -1,0 +1,96 @@
+"""Which addresses users may have, wherever one is told."""
+
+import json
+import unittest
+
+import jwt
+
+from cases import Administration
+from issuers import claims
+
+CYRILLIC = "\u0430da@example.com"
+REFUSED = {"ada@[127.0.0.1]": "email", "ada@localhost": "email", CYRILLIC: "mixed_scripts"}
+SECRET = "a secret of thirty-two bytes or so"
+
+
+class Addresses(Administration):
+    def assert_refused(self, answer, code):
+        fault = self.expect(answer, 422, "invalid").json["errors"][0]
+        self.assertEqual((fault["pointer"], fault["code"]), ("/email", code))
+
+    def test_it_is_refused_wherever_it_is_told(self):
+        self.site.set_app(email_code=True)
+        grant, key = self.confirmed("taken@example.com"), self.site.client("--operator")["key"]
+        for email, code in REFUSED.items():
+            with self.subTest(email):
+                anonymous = self.site.login()["access_token"]
+                body = {"email": email, "password": "correct horse"}
+                self.assert_refused(self.post("/v1/register", body), code)
+                self.assert_refused(self.post("/v1/me/identities", {"provider": "password", **body},
+                                              token=anonymous), code)
+                self.assert_refused(self.post("/v1/login/code/request", {"email": email}), code)
+                self.assert_refused(
+                    self.post("/v1/me/email", {"email": email}, token=grant["access_token"]), code)
+                self.assert_refused(self.post("/v1/users", {"email": email}, token=key), code)
+                self.refused(12, "user", "create", f"email={email}", words="/email")
+        self.assertEqual(self.site.sql(
+            "select email from users join apps using (app_id) where apps.name = 'default' "
+            "and email is not null"), "taken@example.com")
+        # Whoever has such an address logs in by it, and is not told anything else than others.
+        for email in REFUSED:
+            self.expect(self.login(email), 401, "wrong_credentials")
+            self.expect(self.post("/v1/password/reset-request", {"email": email}), 202)
+
+    def test_a_row_of_an_import_tells_why_it_is_refused(self):
+        path, results = self.site.folder / "users.ndjson", self.site.folder / "results.ndjson"
+        rows = [*REFUSED, "fine@example.com"]
+        path.write_text("".join(json.dumps({"email": email}) + "\n" for email in rows))
+        self.site.add_app("moved")
+        self.site.dossier("user", "import", path, "--app", "moved", "--results", results, check=False)
+        told = [json.loads(line) for line in results.read_text().splitlines()]
+        faults = [[(fault["pointer"], fault["code"]) for fault in row.get("errors", [])] for row in told]
+        self.assertEqual(faults[:3], [[("/email", code)] for code in REFUSED.values()])
+        self.assertEqual(self.site.sql(
+            "select email from users where app_id = (select app_id from apps where name = 'moved')"),
+            "fine@example.com")
+
+    def test_an_issuer_s_user_has_none_in_its_place(self):
+        path = self.site.folder / "secret"
+        path.write_text(SECRET)
+        self.site.dossier("issuer", "add", "plain", "--issuer", "https://issuer.example.com",
+                          "--audience", "app", "--secret-file", path)
+        for number, email in enumerate(REFUSED):
+            token = jwt.encode(claims(f"ada-{number}", email=email), SECRET, "HS256")
+            grant = self.expect(self.post("/v1/login/jwt", {"token": token}), 200).json
+            self.assertIsNone(self.me(grant).json.get("email"))
+
+    def test_an_app_may_take_addresses_that_mix_scripts(self):
+        app = self.site.add_app("mixed", mixed_script_addresses=True)
+        self.expect(self.register(CYRILLIC, headers=app), 201)
+        self.expect(self.register("ada@[127.0.0.1]", headers=app), 422, "invalid")
+        made = self.site.dossier("user", "create", "email=\u0430d\u0430m@example.com", "--app", "mixed")
+        self.assertEqual(made["email"], "\u0430d\u0430m@example.com")
+
+    def test_tokens_from_the_future_are_refused(self):
+        path = self.site.folder / "secret"
+        path.write_text(SECRET)
+        self.site.dossier("issuer", "add", "times", "--issuer", "https://times.example.com",
+                          "--audience", "app", "--secret-file", path)
+
+        def come(**others):
+            made = claims("tim", "https://times.example.com", **{"exp": now + 90_000, **others})
+            return self.post("/v1/login/jwt", {"token": jwt.encode(made, SECRET, "HS256")})
+
+        now = claims("tim")["iat"]
+        for name in ["iat", "auth_time", "nbf"]:
+            for ahead in [86_400, 1e300]:
+                with self.subTest(name=name, ahead=ahead):
+                    refused = self.expect(come(**{name: now + ahead}), 401, "external_token_invalid")
+                    words = "not valid yet" if name == "nbf" else f"its {name} is in the future"
+                    self.assertIn(words, refused.json["detail"])
+            # As far ahead as clocks may be apart.
+            self.expect(come(**{name: now + 30}), 200)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,254 @@
+"""What strangers from many networks keep an owner from: nothing that the owner can prove."""
+
+import re
+import unittest
+
+from asking import ADDRESS
+from cases import Case, in_parallel
+from machine import wait_until
+from test_limits import DAY, limits
+
+OWN = "192.0.2.1"
+HERS = "correct horse"
+
+
+class Lockout(Case):
+    def setUp(self):
+        self.email = f"{self._testMethodName.replace('_', '-')[5:40]}@example.com"
+
+    def app(self, name, **settings):
+        self.headers = self.site.add_app(name, email_code=True, **settings)
+        return self.headers
+
+    def ask(self, path, body, place=OWN, device=None, **options):
+        headers = {**self.headers, ADDRESS: place, **({"Dossier-Device": device} if device else {})}
+        return self.post(path, body, headers=headers, **options)
+
+    def enter(self, place=OWN, password=HERS, email=None, **options):
+        return self.ask("/v1/login/password", {"email": email or self.email, "password": password}, place, **options)
+
+    def besiege(self, email=None):
+        """Strangers from 40 networks guess until a new network is refused."""
+        in_parallel(40, lambda i: self.enter(f"203.0.113.{i}", "a guess", email))
+        for i in range(256):
+            refused = self.enter(f"198.51.100.{i}", "a guess", email)
+            if refused.status == 429:
+                return self.assertEqual(limits(refused).keys(), {"login-anywhere"})
+        self.fail("nobody was refused")
+
+    def assert_open(self, place, password=HERS):
+        self.expect(self.enter(place, password), 200)
+
+    def asked_code(self, count=1, place=OWN):
+        asked = self.expect(self.ask("/v1/login/code/request", {"email": self.email}, place), 202).json
+        codes = []
+
+        def has_come():
+            codes[:] = [found[0] for mail in self.site.mails(self.email)
+                        for found in [re.search(r"\d{4} \d{4}", mail)] if found]
+            return len(codes) >= count
+
+        wait_until(has_come, what="the code")
+        return {"request": asked["request"], "code": codes[-1]}
+
+    def test_what_an_owner_proves_passes_whatever_strangers_have_tried(self):
+        self.app("besieged", failures_per_identifier_hourly=20)
+        grant = self.confirmed(self.email, headers={**self.headers, ADDRESS: OWN})
+        self.besiege()
+        self.expect(self.enter("192.0.2.2"), 429, "too_many_attempts")
+        # A device that is known passes, from wherever.
+        self.expect(self.enter("192.0.2.2", device=grant["device_secret"]), 200)
+        # A code passes, and with it the password from then on.
+        code = self.asked_code(place="192.0.2.3")
+        grant = self.expect(self.ask("/v1/login/code", code, "192.0.2.3"), 200).json
+        self.assert_open("192.0.2.4")
+        # So does a reset, which logs in; its device is known.
+        self.besiege()
+        self.expect(self.ask("/v1/password/reset-request", {"email": self.email}), 202)
+        token = self.site.mailed(self.email, "dpr")
+        body = {"token": token, "password": "battery staple"}
+        grant = self.expect(self.ask("/v1/password/reset", body, "192.0.2.5"), 200).json
+        self.assertEqual(self.me(grant, headers=self.headers).json["email"], self.email)
+        self.assert_open("192.0.2.6", "battery staple")
+        self.besiege()
+        self.expect(self.enter("192.0.2.7", "battery staple"), 429)
+        passed = self.enter("192.0.2.7", "battery staple", device=grant["device_secret"])
+        self.assertEqual(limits(self.expect(passed, 200)).keys(), {"login-device"})
+        # An address that is given back logs in as well.
+        grant = passed.json
+        self.expect(self.ask("/v1/me/email", {"email": "elsewhere@example.com"},
+                             token=grant["access_token"]), 202)
+        token = self.site.mailed("elsewhere@example.com", "dna")
+        self.expect(self.ask("/v1/me/email/confirm", {"token": token},
+                             token=grant["access_token"]), 204)
+        self.besiege()
+        body = {"token": self.site.mailed(self.email, "doa"), "password": HERS}
+        again = self.expect(self.ask("/v1/email/restore", body, "192.0.2.8"), 200).json
+        self.assertEqual(again["user_id"], grant["user_id"])
+        self.assert_open("192.0.2.9")
+
+    def test_an_address_is_confirmed_whatever_strangers_have_tried(self):
+        self.app("confirming", failures_per_identifier_hourly=20)
+        email = "unproved@example.com"
+        self.expect(self.ask("/v1/register", {"email": email, "password": HERS}), 201)
+        self.besiege(email)
+        body = {"token": self.site.mailed(email, "dct"), "password": HERS}
+        self.expect(self.ask("/v1/confirm", body, "192.0.2.2"), 204)
+        self.expect(self.enter("192.0.2.3", email=email), 200)
+
+    def test_tries_are_counted_by_code(self):
+        self.app("codes", failures_per_identifier=8, **DAY)
+        for count in range(1, 5):
+            code = self.asked_code(count)
+            for _ in range(6 if count < 4 else 0):
+                self.expect(self.ask("/v1/login/code", {**code, "code": "wrong"}), 401, "code_invalid")
+        self.expect(self.ask("/v1/login/code", code), 200)
+
+    # Sites of IPv6: a /48 with 65,536 networks in it.
+
+    def statuses(self, ask, count=10):
+        return [ask(i, f"2001:db8:7:{i:x}::1").status for i in range(count)]
+
+    def test_a_site_has_four_times_the_allowance_of_a_network(self):
+        self.app("site", failures_per_identifier=2, **DAY)
+        reset = {"email": "sitemail@example.com"}
+        guess = [401] * 8 + [429] * 2
+        self.assertEqual(self.statuses(lambda _, place: self.enter(place, "a guess")), guess)
+        self.expect(self.enter("2001:db8:8::1", "a guess"), 401)
+        # Of mail an address is sent four at once; past them each network has one, and a site four.
+        self.assertEqual(
+            self.statuses(lambda _, place: self.ask("/v1/password/reset-request", reset, place)),
+            [202] * 8 + [429] * 2)
+        self.expect(self.ask("/v1/password/reset-request", reset, "2001:db8:8::1"), 202)
+        registered = self.statuses(lambda i, place: self.ask(
+            "/v1/register", {"email": "sited@example.com", "password": f"a stranger {i}"}, place))
+        self.assertEqual(registered, [201] * 8 + [429] * 2)
+
+    def test_a_site_is_limited_over_all_identifiers(self):
+        self.app("sites", failures_per_address=2, anonymous_per_address=2, **DAY)
+        self.assertEqual(
+            self.statuses(lambda i, place: self.enter(place, "a guess", f"s{i}@example.com")),
+            [401] * 8 + [429] * 2)
+        self.assertEqual(
+            self.statuses(lambda i, place: self.ask(
+                "/v1/password/reset-request", {"email": f"s{i}@example.com"}, place)),
+            [202] * 8 + [429] * 2)
+        anonymous = self.statuses(lambda _, place: self.ask("/v1/login/anonymous", {}, place))
+        self.assertEqual(anonymous[:8], [200] * 8)
+        # One comes back in 450 seconds.
+        self.assertIn(429, anonymous[8:] + self.statuses(
+            lambda _, place: self.ask("/v1/login/anonymous", {}, place), 30))
+        self.site.dossier("limit", "lift", "--app", "sites", "--network", "2001:db8:7::1")
+        self.expect(self.enter("2001:db8:7:ff::1", "a guess", "t@example.com"), 401)
+
+    # Registrations
+
+    def test_strangers_keep_nobody_from_registering(self):
+        self.app("registering", failures_per_identifier_hourly=5)
+        self.besiege()
+        self.expect(self.ask("/v1/register", {"email": self.email, "password": HERS}), 201)
+        email = "many@example.com"
+        made = [self.ask("/v1/register", {"email": email, "password": f"a stranger {i}"},
+                         f"203.0.113.{i}") for i in range(66)]
+        self.assertEqual({answer.status for answer in made}, {201})
+        mine = self.expect(self.ask("/v1/register", {"email": email, "password": HERS}), 201).json
+        self.assertEqual(self.enter(email=email).json["user_id"], mine["user_id"])
+        count = f"select count(*) from unconfirmed_emails where email_key = '{email}'"
+        self.assertEqual(self.site.sql(count), "64")
+
+    def test_registrations_from_many_networks_are_no_guesses(self):
+        self.app("guessed", failures_per_identifier=3, **DAY)
+        owner = self.confirmed(self.email, headers={**self.headers, ADDRESS: OWN})
+
+        def register(i, password):
+            body = {"email": self.email, "password": password}
+            return self.expect(self.ask("/v1/register", body, f"203.0.113.{i}"), 201).json["user_id"]
+
+        self.assertEqual(register(0, HERS), owner["user_id"])
+        # One comes back in 20 minutes.
+        found = [register(i, f"a guess {i}") for i in range(1, 6)]
+        self.assertNotIn(owner["user_id"], found)
+        self.assertNotEqual(register(6, HERS), owner["user_id"])
+        # The owner logs in: nothing of that was a failure.
+        answer = self.expect(self.enter(), 200)
+        self.assertEqual(limits(answer)["login"]["r"], 3)
+        self.assertEqual(answer.json["user_id"], owner["user_id"])
+
+    def test_mail_that_is_not_sent_is_not_counted(self):
+        self.app("taken", reveal_taken_emails=True, **DAY)
+        self.confirmed(self.email, headers={**self.headers, ADDRESS: OWN})
+        other = self.confirmed("other@example.com", headers={**self.headers, ADDRESS: OWN})
+        place = "192.0.2.77"
+        stranger = self.expect(self.ask("/v1/login/anonymous", {}, place), 200).json
+        body = {"email": self.email, "password": "a stranger"}
+        for path, body, who in [("/v1/register", body, None), ("/v1/me/email", {"email": self.email}, other),
+                                ("/v1/me/identities", {"provider": "password", **body}, stranger)]:
+            token = who and who["access_token"]
+            self.expect(self.ask(path, body, place, token=token), 409, "email_taken")
+        told = limits(self.expect(self.ask("/v1/password/reset-request", {"email": self.email}, place), 202))
+        self.assertEqual((told["mail"]["r"], told["mail-network"]["r"]), (9, 99))
+        # Nor is a network's last one used by what the address has used up.
+        self.site.set_app("taken", mails_per_address_daily=1)
+        for _ in range(3):
+            self.expect(self.ask("/v1/password/reset-request", {"email": self.email}, place), 429)
+        told = limits(self.expect(
+            self.ask("/v1/password/reset-request", {"email": "third@example.com"}, place), 202))
+        self.assertEqual(told["mail-network"]["r"], 98)
+
+    def test_a_right_password_that_is_refused_is_no_failure(self):
+        self.app("strict", email_confirmation_required=True, **DAY)
+        self.expect(self.ask("/v1/register", {"email": self.email, "password": HERS}), 202)
+        for _ in range(12):
+            self.expect(self.enter(), 403, "email_unconfirmed")
+
+    # Mail
+
+    def test_an_address_is_sent_so_many_mails_in_a_day(self):
+        self.app("flooded", mails_per_address_daily=6, failures_per_identifier=2, **DAY)
+        grant = self.confirmed(self.email, headers={**self.headers, ADDRESS: OWN})
+        self.site.sql("delete from attempts")
+        reset = ("/v1/password/reset-request", {"email": self.email})
+        answers = in_parallel(30, lambda i: self.ask(*reset, f"203.0.113.{i}"))
+        self.assertEqual(sorted(answer.status for answer in answers), [202] * 6 + [429] * 24)
+        refused = self.expect(self.ask(*reset, "203.0.113.99"), 429)
+        self.assertEqual(limits(refused).keys(), {"mail-daily"})
+        before = 2 + 6  # Two of the confirmation.
+        wait_until(lambda: len(self.site.mails(self.email)) >= before, what="the mails")
+        # Whatever sends mail counts, and what does not need it goes on without.
+        self.expect(self.ask("/v1/login/code/request", {"email": self.email}, "203.0.113.98"), 429)
+        body = {"email": self.email, "password": "a stranger"}
+        self.expect(self.ask("/v1/register", body, "203.0.113.97"), 201)
+        # The owner's device passes, and its mail comes last.
+        self.expect(self.ask(*reset, device=grant["device_secret"]), 202)
+        wait_until(lambda: len(self.site.mails(self.email)) >= before + 1, what="the owner's mail")
+        self.assertEqual(len(self.site.mails(self.email)), before + 1)
+        self.site.dossier("limit", "lift", "--app", "flooded", self.email)
+        self.expect(self.ask(*reset, "203.0.113.99"), 202)
+
+    def test_no_mail_has_an_address_that_becomes_a_link(self):
+        self.app("linked")
+        email, other = "ada+www.evil.example@example.com", "eve+evil.example@example.com"
+        grant = self.confirmed(email, headers=self.headers)
+        self.expect(self.ask("/v1/password/reset-request", {"email": email}), 202)
+        self.site.mailed(email, "dpr")
+        self.expect(self.ask("/v1/register", {"email": email, "password": "a stranger"}), 201)
+        self.expect(self.ask("/v1/me/email", {"email": other}, token=grant["access_token"]), 202)
+        token = self.site.mailed(other, "dna")
+        self.expect(self.ask("/v1/me/email/confirm", {"token": token},
+                             token=grant["access_token"]), 204)
+        self.site.mailed(email, "doa")
+        wait_until(lambda: any("already has an account" in mail for mail in self.site.mails(email)),
+                   what="the mail to the owner")
+        for mail in self.site.mails(email) + self.site.mails(other):
+            self.assertNotIn("@", mail)
+            self.assertNotIn("evil.example", mail)
+        # An app that wants the address in its words has it in words.
+        self.site.set_app("linked", reset_text="For {{email}}: {{token}}")
+        self.expect(self.ask("/v1/password/reset-request", {"email": other}), 202)
+        token = self.site.mailed(other, "dpr")
+        self.assertIn(f"For eve+evil dot example at example dot com: {token}",
+                      "".join(self.site.mails(other)))
+
+
+if __name__ == "__main__":
+    unittest.main()
