@@ -128,6 +128,24 @@ package import EventLoop
     return try call.outcome()
   }
 
+  /// Runs reads on the shared connection that leave together.
+  ///
+  /// - Returns: the outcome of each, in the order of the calls.
+  package func answers(
+    to calls: [StatementCall]
+  ) async throws(DatabaseError) -> [ResultSet] {
+    guard let first = calls.first else { return [] }
+    let connection =
+      if let connected = express.connection { connected } else { try await expressConnection() }
+    guard connection.load + calls.count <= settings.expressDepth else {
+      throw DatabaseError(.laneFull, "\(settings.expressDepth) reads are under way")
+    }
+    for call in calls { connection.send(call) }
+    var results = [try await first.settled()]
+    for call in calls.dropFirst() { results.append(try await call.settled()) }
+    return results
+  }
+
   private func expressConnection() async throws(DatabaseError) -> Connection {
     // A worker that has just started is asked before it is connected: wait, once.
     let deadline = EventLoop.now() &+ settings.expressPatience.nanoseconds

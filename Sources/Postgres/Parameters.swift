@@ -76,6 +76,19 @@ package struct BinaryBytes: Bindable, Hashable, Sendable {
   }
 }
 
+/// The time of the server at which a transaction begins, as a parameter.
+///
+/// PostgreSQL reads the text `now` as that when it binds the parameter. So the clocks of the hosts
+/// need not agree, and a statement needs no `now()` where expressions must be immutable.
+package struct ServerTime: Bindable, Sendable {
+  package init() {}
+
+  package func appendText(to bytes: inout [UInt8]) -> Bool {
+    bytes.append(contentsOf: "now".utf8)
+    return true
+  }
+}
+
 /// The values of one call of a statement, as libpq takes them.
 package struct Parameters: Sendable {
   /// Of each value its length, in four bytes, then its text and a NUL.

@@ -51,14 +51,8 @@ struct Allowance {
   fileprivate var whole: Int { window.wholeSeconds * 1_000_000 }
   /// What one attempt costs, in microseconds.
   private var share: Int { whole / burst }
-
-  /// As the statements read it.
-  fileprivate var json: JSON {
-    [
-      "subject": .string("\\x" + String(hexadecimal: subject.bytes)),
-      "burst": .number(JSONNumber(burst)), "seconds": .number(JSONNumber(window.wholeSeconds)),
-    ]
-  }
+  /// What one attempt costs.
+  fileprivate var cost: Duration { .microseconds(share) }
 
   fileprivate func isUsedUp(_ ahead: Int) -> Bool { ahead + share > whole }
 
@@ -81,13 +75,18 @@ struct Allowance {
 /// The allowances that one attempt uses: one attempt of each, or nothing.
 ///
 /// Attempts are counted before they are made, in the database: all workers count together, and many
-/// attempts at once are many.
+/// attempts at once are many. A refused attempt writes nothing, and takes no connection from writers.
 struct Allowances {
   private let all: [Allowance]
+  /// Indexes of `all`, ordered by subject: all transactions lock the rows in this order.
+  private let order: [Int]
   private let context: Context
 
   init(_ all: [Allowance], _ context: Context) {
     self.all = all
+    order = all.indices.sorted {
+      all[$0].subject.bytes.lexicographicallyPrecedes(all[$1].subject.bytes)
+    }
     self.context = context
   }
 
@@ -95,29 +94,25 @@ struct Allowances {
   ///
   /// - Throws: `.tooManyAttempts` when one of them is used up, `.unavailable`.
   @EventLoop func spend() async throws(Failure) {
-    let rows = try await spendAllOrNone()
-    let missed = zip(all, rows).map { (allowance: $0, row: $1) }.filter { !$0.row.isSpent }
-    guard !missed.isEmpty else { return note(rows) }
-    // Without one that was used up before, others that came at the same moment have taken the last.
-    let used = missed.filter { $0.allowance.isUsedUp($0.row.ahead) }
-    let refusing =
-      used.isEmpty
-      ? missed.map { ($0.allowance, $0.allowance.whole) }
-      : used.map { ($0.allowance, $0.row.ahead) }
-    for (allowance, ahead) in refusing { context.store.limits.note(allowance.left(ahead)) }
-    for (allowance, _) in refusing { try await allowance.recordOnce(context) }
-    throw .tooManyAttempts(retryAfter: refusing.map { $0.wait($1) }.max() ?? .seconds(1))
+    try await requireLeft()
+    let aheads = try await spent()
+    let missed = zip(all, aheads).filter { $1 == nil }.map { ($0.0, $0.0.whole) }
+    // Other attempts have taken the last since it was read.
+    guard missed.isEmpty else { try await refuse(missed) }
+    note(aheads.compactMap(\.self))
   }
 
-  /// Refuses as `spend` does where one is used up; else uses nothing yet, and `sendSpending` will.
+  /// Uses nothing yet; `sendSpending` will.
+  ///
+  /// - Throws: `.tooManyAttempts` when one of them is used up, `.unavailable`.
   @EventLoop func requireLeft() async throws(Failure) {
-    if try await !areLeft() { try await spend() }
+    let used = zip(all, try await aheads()).filter { $0.isUsedUp($1) }
+    guard used.isEmpty else { try await refuse(used) }
   }
 
-  /// Whether there is one left of each.
+  /// Returns whether one is left of each.
   @EventLoop func areLeft() async throws(Failure) -> Bool {
-    let left = try await context.store.read(AttemptQueries.areLeft, context.app.id, Self.list(all))
-    return left.first == true
+    try await !zip(all, aheads()).contains { $0.isUsedUp($1) }
   }
 
   /// Uses one attempt of each in the transaction of what is attempted, which is undone when one of
@@ -125,63 +120,135 @@ struct Allowances {
   ///
   /// For what is no guess: there is nothing to be learned from an attempt that is undone.
   @EventLoop func sendSpending(in transaction: Transaction) -> Proof.Completion {
-    let sent = transaction.send(AttemptQueries.spend, context.app.id, Self.list(all))
+    let sent = sendSpends(in: transaction)
     return { () async throws(DatabaseError) in
-      let rows = try await sent.rows()
-      guard rows.allSatisfy(\.isSpent) else {
-        throw DatabaseError(.undone, "an allowance is used up", constraint: "allowance_used_up")
-      }
-      note(rows)
+      let aheads = try await sent()
+      guard !aheads.contains(nil) else { throw Self.usedUp }
+      note(aheads.compactMap(\.self))
     }
   }
 
-  /// Uses one attempt of each if there is one left of each; the client is told when it was used.
+  /// Uses one attempt of each if one is left of each, and reports to the client what is left.
   ///
   /// - Returns: whether it was used.
   /// - Throws: `.unavailable`.
   @EventLoop func spendIfLeft() async throws(Failure) -> Bool {
-    let rows = try await spendAllOrNone()
-    guard rows.allSatisfy(\.isSpent) else { return false }
-    note(rows)
+    guard try await areLeft() else { return false }
+    let aheads = try await spent()
+    guard !aheads.contains(nil) else { return false }
+    note(aheads.compactMap(\.self))
     return true
   }
 
-  /// As `spendIfLeft`; the client is told nothing.
+  /// As `spendIfLeft`, but reports nothing to the client.
   @EventLoop func spendUnseen() async throws(Failure) -> Bool {
-    try await spendAllOrNone().allSatisfy(\.isSpent)
+    guard try await areLeft() else { return false }
+    return try await !spent().contains(nil)
   }
 
-  /// Uses one attempt of each, or of none: what others took at the same moment is given back.
-  @EventLoop private func spendAllOrNone() async throws(Failure) -> [SpentRow] {
-    let rows = try await context.store.write(AttemptQueries.spend, context.app.id, Self.list(all))
-    let spent = zip(all, rows).filter { $1.isSpent }.map { $0.0 }
-    if !spent.isEmpty, spent.count < all.count {
-      _ = try await context.store.write(AttemptQueries.giveBack, context.app.id, Self.list(spent))
-    }
-    return rows
-  }
-
-  /// Gives the attempt back outside of a transaction: what it was to guard has not happened.
+  /// Returns the attempts in a transaction of their own, because what they guard did not happen.
   ///
   /// - Throws: `.unavailable`.
   @EventLoop func giveBack() async throws(Failure) {
-    note(try await context.store.write(AttemptQueries.giveBack, context.app.id, Self.list(all)))
+    try await context.store.transaction { transaction async throws(DatabaseError) in
+      try await sendBack(in: transaction)()
+    }
   }
 
   /// Gives the attempt back: it was none of those that are to be few.
   @EventLoop func sendBack(in transaction: Transaction) -> Proof.Completion {
-    let sent = transaction.send(AttemptQueries.giveBack, context.app.id, Self.list(all))
-    return { () async throws(DatabaseError) in note(try await sent.rows()) }
-  }
-
-  @EventLoop private func note(_ rows: [SpentRow]) {
-    for (allowance, row) in zip(all, rows) where allowance.isReported {
-      context.store.limits.note(allowance.left(row.ahead))
+    let app = context.app.id
+    let sent = order.map { index in
+      let (subject, cost) = (all[index].subject, all[index].cost)
+      return (index, transaction.send(AttemptQueries.giveBack, app, subject, ServerTime(), cost))
+    }
+    return { () async throws(DatabaseError) in
+      var aheads = Array(repeating: 0, count: all.count)
+      for (index, statement) in sent { aheads[index] = try await statement.rows().first ?? 0 }
+      note(aheads)
     }
   }
 
-  private static func list(_ allowances: [Allowance]) -> TextBytes {
-    TextBytes(JSON.array(allowances.map(\.json)).serialized())
+  /// Returns of each in how many microseconds all its attempts come back.
+  @EventLoop private func aheads() async throws(Failure) -> [Int] {
+    try await context.store.read(
+      AttemptQueries.ahead,
+      all.map { StatementCall(AttemptQueries.ahead, context.app.id, $0.subject) }
+    ).map { $0.first ?? 0 }
+  }
+
+  /// Uses one attempt of each, or nothing.
+  ///
+  /// - Returns: of each in how many microseconds all its attempts come back, nil if it is used up.
+  @EventLoop private func spent() async throws(Failure) -> [Int?] {
+    if all.count == 1 {
+      return [
+        try await context.store.write(
+          AttemptQueries.spend,
+          context.app.id,
+          all[0].subject,
+          ServerTime(),
+          all[0].cost,
+          all[0].window
+        ).first
+      ]
+    }
+    var aheads: [Int?] = []
+    do throws(Failure) {
+      try await context.store.transaction { transaction async throws(DatabaseError) in
+        aheads = try await sendSpends(in: transaction)()
+        if aheads.contains(nil) { throw Self.usedUp }
+      }
+    } catch .tooManyAttempts {
+      // Undone; `aheads` tells of which there was none.
+    }
+    return aheads
+  }
+
+  @EventLoop private func sendSpends(
+    in transaction: Transaction
+  ) -> @EventLoop () async throws(DatabaseError) -> [Int?] {
+    let app = context.app.id
+    let sent = order.map { index in
+      let one = all[index]
+      return (
+        index,
+        transaction.send(
+          AttemptQueries.spend,
+          app,
+          one.subject,
+          ServerTime(),
+          one.cost,
+          one.window
+        )
+      )
+    }
+    return { () async throws(DatabaseError) in
+      var aheads: [Int?] = Array(repeating: nil, count: all.count)
+      for (index, statement) in sent { aheads[index] = try await statement.rows().first }
+      return aheads
+    }
+  }
+
+  private static let usedUp = DatabaseError(
+    .undone,
+    "an allowance is used up",
+    constraint: "allowance_used_up"
+  )
+
+  /// Records each allowance that is used up, and reports them to the client.
+  ///
+  /// - Parameter used: with the microseconds in which all attempts of each come back.
+  @EventLoop private func refuse(_ used: [(Allowance, Int)]) async throws(Failure) -> Never {
+    for (allowance, ahead) in used { context.store.limits.note(allowance.left(ahead)) }
+    for (allowance, _) in used { try await allowance.recordOnce(context) }
+    throw .tooManyAttempts(retryAfter: used.map { $0.wait($1) }.max() ?? .seconds(1))
+  }
+
+  @EventLoop private func note(_ aheads: [Int]) {
+    for (allowance, ahead) in zip(all, aheads) where allowance.isReported {
+      context.store.limits.note(allowance.left(ahead))
+    }
   }
 }
 

@@ -168,8 +168,8 @@ package enum AttemptLiftQueries {
     "attempts.forget",
     """
     with gone as (
-      delete from attempts where app_id = $1 and clear_at > now() and subject in (
-        select t.subject::bytea from json_array_elements_text($2::json) as t (subject))
+      delete from attempts where app_id = $1 and clear_at > now() and subject = any (array(
+        select t.subject::bytea from json_array_elements_text($2::json) as t (subject)))
       returning 1
     )
     select count(*) from gone
