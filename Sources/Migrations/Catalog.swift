@@ -36,6 +36,7 @@ package struct Catalog: Equatable, Sendable {
   ///   - live: the catalog to look at.
   ///   - restored: what this catalog becomes when it is restored from a dump; either is right.
   ///   - limit: the number of lines to return; a last one says how many more there are.
+  /// - Returns: lines that begin with `-` for what is missing, and `+` for what should not be there.
   package func difference(
     _ live: Catalog,
     restored: Catalog? = nil,

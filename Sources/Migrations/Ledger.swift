@@ -11,7 +11,9 @@ package struct Ledger: Sendable {
     package let appliedAt: String
     package let appliedBy: String
     package let duration: Int
-    /// How to undo it without its file, see `Migration.undoing`. Nil if an older program applied it.
+    /// How to undo it without its file: `Migration.undoing`.
+    ///
+    /// Nil if an older program applied it.
     package let down: String?
 
     package init(

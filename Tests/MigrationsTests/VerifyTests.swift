@@ -42,7 +42,10 @@ import Testing
       ("alter table b drop constraint b_other_key", "- table b, constraint b_other_key: UNIQUE"),
       ("drop index a_by_word", "- table a, index a_by_word: CREATE INDEX"),
       ("create index other on b (id)", "+ table b, index other: CREATE INDEX"),
-      ("update pg_index set indisvalid = false where indexrelid = 'a_by_word'::regclass", "invalid"),
+      (
+        "update pg_index set indisvalid = false where indexrelid = 'a_by_word'::regclass",
+        "invalid"
+      ),
       ("create or replace view seen as select id, word from a where id > 3", "(a.id > 3)"),
       (
         "create or replace function parsed(n int) returns int language sql immutable return n + 2",

@@ -61,6 +61,24 @@ class Debian:
             self.remove()
             raise
 
+    def later_package(self):
+        """Puts `dossier_OLD.deb`, and `dossier_NEW.deb` of a later commit with one more migration, into
+        root's home; the version of the first."""
+        package, = self.folder.glob("dossier_*.deb")
+        folder = self.folder / "later"
+        subprocess.run(["dpkg-deb", "-R", package, folder], check=True)
+        control = folder / "DEBIAN/control"
+        old = re.search(r"(?m)^Version: (.*)$", control.read_text())[1]
+        control.write_text(control.read_text().replace(f"Version: {old}", f"Version: {old}.1"))
+        (folder / "usr/share/dossier/migrations/9001_next.sql").write_text(
+            "-- migrate: up\ncreate table next_release (id int);\n"
+            "-- migrate: down\ndrop table next_release;\n")
+        subprocess.run(
+            ["dpkg-deb", "--root-owner-group", "-Znone", "-b", folder,
+             self.root / "root/dossier_NEW.deb"], check=True, stdout=subprocess.DEVNULL)
+        shutil.copy(package, self.root / "root/dossier_OLD.deb")
+        return old
+
     def enter(self):
         for kind in ["proc", "dev"]:
             subprocess.run(["mount", "--rbind", f"/{kind}", self.root / kind], check=True)

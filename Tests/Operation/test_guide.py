@@ -175,25 +175,20 @@ class Guide(unittest.TestCase):
         wait_until(lambda: self.main() not in (0, killed), what="another supervisor")
 
     def test_an_upgrade_keeps_what_runs_and_the_settings_and_goes_back(self):
-        before, old = self.settled(), self.version()
-        # The same, of a later commit.
-        package, = self.machine.folder.glob("dossier_*.deb")
-        folder = self.machine.folder / "later"
-        subprocess.run(["dpkg-deb", "-R", package, folder], check=True)
-        control = folder / "DEBIAN/control"
-        control.write_text(control.read_text().replace(f"Version: {old}", f"Version: {old}.1"))
-        subprocess.run(["dpkg-deb", "--root-owner-group", "-Znone", "-b", folder,
-                        self.machine.root / "root/dossier_NEW.deb"],
-                       check=True, stdout=subprocess.DEVNULL)
-        self.there(f"cp {package.name} dossier_OLD.deb; echo '# mine' >>{CONFIGURATION}")
+        before, old = self.settled(), self.machine.later_package()
+        self.there(f"echo '# mine' >>{CONFIGURATION}")
         self.addCleanup(self.there, "rm dossier_NEW.deb dossier_OLD.deb")
-        text = GUIDE[GUIDE.index("## Upgrade\n"):]
-        typed = [command for command in re.findall(r"`([^`]*)`", text[:text.index("\n## ")])
-                 if re.match(r"(apt|systemctl|dossier) ", command)]
-        self.assertEqual(len(typed), 6)
+        version = self.newest_version()
+        text = GUIDE[GUIDE.index("## Upgrade\n"):GUIDE.index("\nTo go back, install")]
+        forth = re.findall(r"`((?:apt|systemctl|dossier) [^`\n]*)`", text)
+        self.assertEqual(len(forth), 4)
+        back, undo = commands("Upgrade")
         installed = []
-        for command in typed:
-            self.there(command.replace("apt install ", "apt-get install -y -q "))
+        for command in [*forth, *back.splitlines(), undo.strip().replace(" N", f" {version}"),
+                        *commands("Roles and rights")]:
+            said = self.there(command.replace("apt install ", "apt-get install -y -q "))
+            if command == "dossier-migrate status":
+                self.assertRegex(said, r"(?m)^9001  next  newer ")
             wait_until(self.ready, what="readiness")
             if command.startswith("apt"):
                 installed.append(self.version())
@@ -202,7 +197,13 @@ class Guide(unittest.TestCase):
             elif "reload" in command:
                 before = self.settled()
         self.assertEqual(installed, [f"{old}.1", old])
+        self.assertEqual(self.newest_version(), version)
         self.assertIn("# mine", self.there(f"cat {CONFIGURATION}"))
+
+    def newest_version(self):
+        """The newest migration that is applied."""
+        found = json.loads(self.there("dossier-migrate status --json"))
+        return max(one["version"] for one in found if one["state"] == "applied")
 
     def version(self):
         return self.there("dpkg-query -W -f '${Version}' dossier")
@@ -220,15 +221,13 @@ class Guide(unittest.TestCase):
         # The lines of the head, below `listen`.
         lines = re.search(r"(?m)^#   listen 443 (?:.*\n#   )*.*", kept)[0].replace("#   ", "  ")
         server.write_text(re.sub(r"(?m)^  listen .*;$", lambda found: f"{found[0]}\n{lines}", kept))
-        script, = commands("TLS")
-        self.assertIn('"token_missing"', self.there(script))
+        self.assertIn('"token_missing"', self.there(*commands("TLS")))
         wait_until(self.ready, what="readiness")
         found = json.loads(self.there("dossier doctor --output json"))
         self.assertEqual([finding for finding in found if finding["fault"]], [])
 
     def change_sockets(self):
-        script, = commands("The number of workers")
-        self.there(script)
+        self.there(*commands("The number of workers"))
 
     def test_workers_become_more(self):
         self.addCleanup(self.there, "rm /etc/systemd/system/dossierd.socket")

@@ -87,6 +87,8 @@ class Package(unittest.TestCase):
             f"@/root/picture.jpg -H 'Content-Type: image/jpeg' "
             f"-H 'Authorization: Bearer {grant['access_token']}'")
         self.assertEqual(status, "200")
+        self.connect_over_tls()
+        self.go_forth_and_back()
         # An upgrade keeps settings and key.
         key = (self.root / "etc/dossier/master-key").read_text()
         self.inside("echo '# mine' >>/etc/dossier/dossier.conf; "
@@ -97,6 +99,46 @@ class Package(unittest.TestCase):
         self.assertFalse((self.root / "usr/lib/dossier").exists())
         # What opens the database is not thrown away.
         self.assertEqual((self.root / "etc/dossier/master-key").read_text(), key)
+
+    def as_postgres(self, command):
+        return self.inside(f"setpriv --reuid=postgres --regid=postgres --init-groups {command}")
+
+    def connect_over_tls(self):
+        """The database as on another machine; its certificate is the one that Debian has made."""
+        port = self.inside("pg_lsclusters -h | cut -d ' ' -f 3").strip()
+        settings = (self.root / "etc/dossier/dossier.conf").read_text()
+        for role, setting, file in [("dossier", "database", "dossier"),
+                                    ("dossier-owner", "migrate_database", "owner")]:
+            passfile = f"/etc/dossier/{file}.pgpass"
+            self.as_postgres(f"""psql -qc "alter role \\"{role}\\" password 'of {role}'" """)
+            self.inside(f"echo '*:*:*:*:of {role}' >{passfile}; chown {role} {passfile}; "
+                        f"chmod 600 {passfile}")
+            line = (f"{setting} = host=127.0.0.1 port={port} dbname=dossier user={role} "
+                    f"passfile={passfile} sslmode=verify-ca "
+                    "sslrootcert=/etc/ssl/certs/ssl-cert-snakeoil.pem")
+            settings = re.sub(rf"(?m)^{setting} = .*$", line, settings)
+        (self.root / "etc/dossier/dossier.conf").write_text(settings)
+        self.assertIn("default", self.inside("dossier app list"))
+        self.assertIn("the schema is what they make",
+                      self.inside("dossier-migrate verify --grant-to dossier"))
+
+    def go_forth_and_back(self):
+        """An upgrade that changes the schema, and the guide's way back without systemd."""
+        before = self.inside("dossier-migrate status")
+        version = int(before.splitlines()[-1].split()[0])
+        self.machine.later_package()
+        self.inside("apt-get install -y -q ./dossier_NEW.deb")
+        self.assertIn("at version 9001", self.inside("dossier-migrate up --grant-to dossier"))
+        guide = (ROOT / "deploy/README.md").read_text()
+        guide = guide[guide.index("To go back, install the old package"):]
+        back, undo = re.findall(r"(?ms)^```sh\n(.*?)^```$", guide)[:2]
+        said = self.inside(re.sub(r"(?m)^systemctl .*\n", "", back).replace(
+            "apt install ", "apt-get install -y -q "))
+        self.assertIn("nothing to do; at version 9001", said)
+        self.assertRegex(said, r"(?m)^9001  next  newer ")
+        self.assertIn(f"at version {version}", self.inside(undo.replace(" N", f" {version}")))
+        self.assertEqual(self.inside("dossier-migrate status"), before)
+        self.inside("dossier-migrate verify --grant-to dossier; rm dossier_NEW.deb dossier_OLD.deb")
 
 
 if __name__ == "__main__":
