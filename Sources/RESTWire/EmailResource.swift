@@ -16,7 +16,7 @@ import Wiring
       "Mail a code to log in by, or to sign up"
     ) {
       (call, email) async throws(Failure) in
-      let request = try await EmailCodes.request(for: email, call.context)
+      let request = try await EmailCodes.request(for: email, by: call.anyCaller, call.context)
       let body: JSON = [
         "request": .string(request),
         "expires_in": .number(JSONNumber(EmailCodes.lifetime.wholeSeconds)),

@@ -15,7 +15,7 @@ import Wiring
       "Mail a token that resets a password"
     ) {
       (call, email) async throws(Failure) in
-      try await Emails.requestReset(of: email, call.context)
+      try await Emails.requestReset(of: email, by: call.anyCaller, call.context)
       return Response(.accepted)
     },
     LoginResource.open(

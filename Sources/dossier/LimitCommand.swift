@@ -15,10 +15,10 @@ struct LimitCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Lets somebody try again at once who was told to wait.",
       discussion: """
-        For a user: logins, passwords and mail, from wherever somebody was refused in the past two \
-        days. For a network: all that is counted by it, whoever tries from there; `dossier audit` \
-        shows the addresses of those who were slowed down (attempts_refused). nginx has a limit of \
-        its own, which this does not lift.
+        For a user: logins, registrations, passwords and mail, from wherever somebody was refused in \
+        the past two days. For a network: all that is counted by it and, in IPv6, by its /48, whoever \
+        tries from there; `dossier audit` shows the addresses of those who were slowed down \
+        (attempts_refused). nginx has a limit of its own, which this does not lift.
         """
     )
     @OptionGroup var options: AppOptions

@@ -11,7 +11,8 @@ import Testing
     "ada@[127.0.0.1]", "ada@[IPv6:2001:db8::1]", "ada@127.0.0.1", "ada@127.0.0.１", "ada@10",
     "ada@localhost", "ada@mail", "ada@a.localhost", "ada@printer.local", "ada@PRINTER.LOCAL",
     "ada@nobody.invalid", "ada@abc.onion", "ada@name.alt", "ada@1.0.0.127.in-addr.arpa",
-    "ada@x.ｌｏｃａｌ", "ada@x.𝗅𝗈𝖼𝖺𝗅", "ada@a。example.com/", "ada@-a.example.com", "ada@a-.example.com",
+    "ada@x.ｌｏｃａｌ", "ada@x.𝗅𝗈𝖼𝖺𝗅", "ada@a。example.com/", "ada@-a.example.com",
+    "ada@a-.example.com",
     "ada@a_b.example.com", "ada@a!.example.com", "ada@a:25.example.com", "ada@example.com.",
     ".ada@example.com", "ada.@example.com", "a..da@example.com", "(ada)@example.com",
     "a:b@example.com", "a;b@example.com", "a\\b@example.com",
@@ -45,7 +46,8 @@ import Testing
 
   @Test(arguments: [
     // One script, with digits and marks that all share.
-    "ada.99_x-y@example.com", "\u{438}\u{432}\u{430}\u{43d}.7@example.com", "jose\u{301}@example.com",
+    "ada.99_x-y@example.com", "\u{438}\u{432}\u{430}\u{43d}.7@example.com",
+    "jose\u{301}@example.com",
     "\u{438}\u{306}\u{43e}@example.com", "\u{3b1}\u{3b2}@example.com", "\u{5e9}\u{5dc}@example.com",
     "\u{909}\u{926}\u{93e}\u{967}@example.com", "\u{645}\u{62b}\u{627}\u{644}\u{661}@example.com",
     // Parts of different scripts.
@@ -61,7 +63,8 @@ import Testing
 
   @Test func `the scripts of characters are those of Unicode`() {
     let scripts: [(Unicode.Scalar, Substring?)] = [
-      ("a", "Latn"), ("Z", "Latn"), ("7", nil), ("_", nil), ("\u{e9}", "Latn"), ("\u{1e9e}", "Latn"),
+      ("a", "Latn"), ("Z", "Latn"), ("7", nil), ("_", nil), ("\u{e9}", "Latn"),
+      ("\u{1e9e}", "Latn"),
       ("\u{301}", nil), ("\u{3a9}", "Grek"), ("\u{1f00}", "Grek"), ("\u{44f}", "Cyrl"),
       ("\u{1c80}", "Cyrl"), ("\u{a640}", "Cyrl"), ("\u{567}", "Armn"), ("\u{10d0}", "Geor"),
       ("\u{e01}", "Thai"), ("\u{30fc}", nil), ("\u{30a2}", "Kana"), ("\u{ff71}", "Kana"),

@@ -222,6 +222,15 @@ class Lockout(Case):
         self.expect(self.ask(*reset, device=grant["device_secret"]), 202)
         wait_until(lambda: len(self.site.mails(self.email)) >= before + 1, what="the owner's mail")
         self.assertEqual(len(self.site.mails(self.email)), before + 1)
+        # So does its session, and no other's, nor one that has ended.
+        token = grant["access_token"]
+        told = limits(self.expect(self.ask(*reset, token=token), 202))
+        self.assertEqual(told.keys(), {"mail-session"})
+        other = self.expect(self.ask("/v1/login/anonymous", {}), 200).json["access_token"]
+        self.expect(self.ask(*reset, token=other), 429)
+        self.expect(self.ask(*reset, token="none"), 429)
+        self.expect(self.ask("/v1/logout", None, token=token), 204)
+        self.expect(self.ask(*reset, token=token), 429)
         self.site.dossier("limit", "lift", "--app", "flooded", self.email)
         self.expect(self.ask(*reset, "203.0.113.99"), 202)
 

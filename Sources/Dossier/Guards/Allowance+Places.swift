@@ -27,6 +27,21 @@ extension Allowance {
     }
   }
 
+  /// Returns the allowance of one identifier in sessions of its owner.
+  @EventLoop static func inSession(
+    _ purpose: AttemptPurpose,
+    _ identifier: String,
+    _ context: Context
+  ) -> Allowance {
+    Allowance(
+      purpose.inSession,
+      of: [identifier],
+      burst: context.app.settings.failuresPerIdentifier,
+      in: context.app.settings.failureWindow,
+      context.store.keys.master
+    )
+  }
+
   /// Returns the allowances of one identifier from the caller's network and its site.
   @EventLoop static func fromNetwork(
     _ purpose: AttemptPurpose,

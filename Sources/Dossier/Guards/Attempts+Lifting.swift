@@ -47,7 +47,7 @@ package enum Attempts {
     let sites = Set(networks.compactMap { $0.site.map { String(hexadecimal: $0) } })
     var subjects: [(name: String, parts: [String])] = []
     for (purpose, identifier) in identifiers {
-      subjects += [(purpose.anywhere, [identifier]), (purpose.daily, [identifier])]
+      subjects += [purpose.anywhere, purpose.daily, purpose.inSession].map { ($0, [identifier]) }
       subjects += places.flatMap {
         [(purpose.rawValue, [identifier, $0]), (purpose.slowly, [identifier, $0])]
       }

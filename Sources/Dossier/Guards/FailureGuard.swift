@@ -20,6 +20,7 @@ enum AttemptPurpose: String, CaseIterable {
   /// Names of the allowances: by who is guessed at and from where there is no more to it.
   var anywhere: String { "\(rawValue)-anywhere" }
   var onDevice: String { "\(rawValue)-device" }
+  var inSession: String { "\(rawValue)-session" }
   var fromSite: String { "\(rawValue)-site" }
   /// What each network has left where all together have used up what they may.
   var slowly: String { "\(rawValue)-slowly" }

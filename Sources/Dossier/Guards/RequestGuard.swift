@@ -6,20 +6,22 @@ enum RequestGuard {
   /// Counts a mail to an address, by its key.
   ///
   /// One network may use half of what the address is sent at once. Where several have used up all of it,
-  /// each has one mail more in a window, until the address has been sent what it may in a day. A device
-  /// on which the address's owner has logged in before is counted for itself alone: strangers keep no
-  /// mail from it.
+  /// each has one mail more in a window, until the address has been sent what it may in a day. The owner
+  /// of the address is counted alone, in a session or on a device of its own: strangers keep no mail
+  /// from it.
   /// - Parameters:
   ///   - key: of the address.
   ///   - reader: to whom the mail of the address goes, as `Emails.reader` finds it.
+  ///   - caller: who asks by an access token; nil without one.
   ///   - context: of the request.
   /// - Throws: `.tooManyAttempts`, `.unavailable`.
   @EventLoop static func mail(
     to key: String,
     for reader: MailReader?,
+    by caller: Caller? = nil,
     _ context: Context
   ) async throws(Failure) {
-    let ways = try await waysOfMail(to: key, for: reader, context)
+    let ways = try await waysOfMail(to: key, for: reader, by: caller, context)
     if let more = ways.more, try await ways.first.spendIfLeft() == false {
       return try await more.spend()
     }
@@ -59,9 +61,13 @@ enum RequestGuard {
   @EventLoop private static func waysOfMail(
     to key: String,
     for reader: MailReader?,
+    by caller: Caller? = nil,
     _ context: Context
   ) async throws(Failure) -> (first: Allowances, more: Allowances?) {
     let owner = reader.flatMap { $0.isHolder ? $0.user : nil }
+    if let caller, caller.user == owner, try await context.isLive(caller) {
+      return (Allowances([.inSession(.mail, key, context)], context), nil)
+    }
     let isFamiliar = try await Devices.know(owner.map { [$0] } ?? [], context)
     if isFamiliar, let own = Allowance.onDevice(.mail, key, context) {
       return (Allowances([own], context), nil)

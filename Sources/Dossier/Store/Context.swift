@@ -32,9 +32,14 @@ package import Postgres
   ///
   /// - Throws: `.unauthenticated`, `.unavailable`.
   package func requireSession(of caller: Caller) async throws(Failure) {
-    guard try await !store.read(CallerQueries.live, caller.user, caller.authority).isEmpty else {
-      throw caller.gone
-    }
+    guard try await isLive(caller) else { throw caller.gone }
+  }
+
+  /// Returns whether the caller's session is live.
+  ///
+  /// - Throws: `.unavailable`.
+  func isLive(_ caller: Caller) async throws(Failure) -> Bool {
+    try await !store.read(CallerQueries.live, caller.user, caller.authority).isEmpty
   }
 }
 

@@ -21,6 +21,7 @@ import Postgres
   /// - Throws: `.invalid`, `.wayInClosed`, `.mailNotConfigured`, `.tooManyAttempts`, `.unavailable`.
   package static func request(
     for email: String,
+    by caller: Caller? = nil,
     _ context: Context
   ) async throws(Failure) -> String {
     try context.requireOpen(.emailCode)
@@ -29,7 +30,7 @@ import Postgres
     let address = try await EmailAddress(email, context)
     // One read, whoever has the address, or nobody.
     let reader = try await Emails.reader(of: address.key, context)
-    try await RequestGuard.mail(to: address.key, for: reader, context)
+    try await RequestGuard.mail(to: address.key, for: reader, by: caller, context)
     let master = context.store.keys.master
     let handle = Credential(.emailCode, of: CodeID())
     let code = newCode()

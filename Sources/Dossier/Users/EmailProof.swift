@@ -159,8 +159,9 @@ extension Emails {
     )
   }
 
-  /// Sets a new password by a token that was mailed to reset it, or to confirm the address, which
-  /// proves the address, and ends all sessions of the user, its places on devices and its API keys.
+  /// Sets a new password by a token that was mailed to reset it, or to confirm the address.
+  ///
+  /// That proves the address, and ends all sessions of the user, its places on devices and its API keys.
   /// The failures of the address are forgotten, and the user is to be logged in on the device that
   /// resets, which is known from then on: strangers' guesses are in nobody's way.
   ///

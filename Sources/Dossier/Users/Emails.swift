@@ -6,13 +6,15 @@ package enum Emails {
   /// Mails what confirms the address to one user that claims it.
   ///
   /// It is one known on the device that asks, else the first to claim it. Where somebody has proved
-  /// the address, the mail says that there is an account. Answers alike, and at once, whether or not somebody has the address.
+  /// the address, the mail says that there is an account. Answers alike, and at once, whether or not
+  /// somebody has the address. A caller who is the owner of the address has a limit of its own.
   /// - Throws: `.mailNotConfigured`, `.tooManyAttempts`, `.wayInClosed`, `.unavailable`.
   @EventLoop package static func requestConfirmation(
     of email: String,
+    by caller: Caller? = nil,
     _ context: Context
   ) async throws(Failure) {
-    try await request(.confirm, of: email, context)
+    try await request(.confirm, of: email, by: caller, context)
   }
 
   /// Mails what lets its reader choose a new password.
@@ -22,14 +24,16 @@ package enum Emails {
   /// - Throws: as `requestConfirmation`.
   @EventLoop package static func requestReset(
     of email: String,
+    by caller: Caller? = nil,
     _ context: Context
   ) async throws(Failure) {
-    try await request(.reset, of: email, context)
+    try await request(.reset, of: email, by: caller, context)
   }
 
   @EventLoop private static func request(
     _ purpose: MailedToken.Purpose,
     of email: String,
+    by caller: Caller?,
     _ context: Context
   ) async throws(Failure) {
     try context.requireOpen(.password)
@@ -38,7 +42,7 @@ package enum Emails {
     let reader = try await reader(of: address.key, context)
     // An address that is nobody's is counted too, though nothing is sent: the limits that the answer
     // tells are the same.
-    try await RequestGuard.mail(to: address.key, for: reader, context)
+    try await RequestGuard.mail(to: address.key, for: reader, by: caller, context)
     guard let reader else { return }
     EventLoop.task { await mail(purpose, to: reader, context) }
   }

@@ -113,14 +113,13 @@ extension Users {
     }
   }
 
-  /// As the other for a registration, which is counted by itself and is no guess.
+  /// As `match` for a registration, which is counted by itself and is no guess.
   ///
-  /// - Parameter isLogin: whether the password is compared with those that are there. Without a
-  ///   comparison it is nobody's, and as much is hashed.
+  /// Without a comparison with the passwords that are there it is nobody's, and as much is hashed.
   @EventLoop static func matchOfRegistration(
     _ password: String,
     _ address: EmailAddress,
-    isLogin: Bool,
+    comparing: Bool,
     _ context: Context
   ) async throws(Failure) -> Match {
     let candidates = try await candidates(at: address, context)
@@ -128,7 +127,7 @@ extension Users {
       password,
       with: candidates,
       at: address,
-      isBlind: !isLogin,
+      isBlind: !comparing,
       nil,
       context
     )

@@ -55,11 +55,11 @@ extension Users {
     let address = try await EmailAddress(credentials.email, context)
     try await RequestGuard.registration(of: address.key, context)
     if settings.requiresEmailConfirmation { try await requireMailLeft(to: address) }
-    let mayBeLogin = try await RequestGuard.mayCompare(registering: address.key, context)
+    let mayCompare = try await RequestGuard.mayCompare(registering: address.key, context)
     let match = try await Users.matchOfRegistration(
       credentials.password,
       address,
-      isLogin: mayBeLogin,
+      comparing: mayCompare,
       context
     )
     // Recorded also where nobody has the address: the time that a commit takes would tell.
