@@ -15,12 +15,38 @@ extension Connection {
     _ settings: ConnectionSettings,
     silence: Duration?
   ) async throws(DatabaseError) -> Connection {
-    guard let pointer = unsafe begin(settings) else {
+    let hosts = ConnectionHosts(settings.conninfo).overrides
+    let deadline = EventLoop.now() + settings.timeout.nanoseconds
+    var failures: [DatabaseError] = []
+    for (index, host) in hosts.enumerated() {
+      let now = EventLoop.now()
+      let left = deadline > now ? deadline - now : 0
+      let share = Duration.nanoseconds(Int64(clamping: left / UInt64(hosts.count - index)))
+      do throws(DatabaseError) {
+        return try await open(settings, host: host, within: share, silence: silence)
+      } catch {
+        failures.append(error)
+      }
+    }
+    guard let last = failures.last else {
+      throw DatabaseError(.connectionFailure, "the connection string names no host")
+    }
+    guard failures.count > 1 else { throw last }
+    throw DatabaseError(last.state, failures.map(\.message).joined(separator: "\n"))
+  }
+
+  private static func open(
+    _ settings: ConnectionSettings,
+    host: [(String, String)],
+    within timeout: Duration,
+    silence: Duration?
+  ) async throws(DatabaseError) -> Connection {
+    guard let pointer = unsafe begin(settings, host) else {
       throw DatabaseError(.connectionFailure, "libpq is out of memory")
     }
     let connection = unsafe Connection(pointer, silence: silence)
     do throws(DatabaseError) {
-      try await connection.finishOpening(within: settings.timeout)
+      try await connection.finishOpening(within: timeout)
     } catch {
       connection.fail(error)
       // PgBouncer's answer to the settings that every connection of ours asks for.
@@ -36,11 +62,15 @@ extension Connection {
     return connection
   }
 
-  private static func begin(_ settings: ConnectionSettings) -> OpaquePointer? {
+  private static func begin(
+    _ settings: ConnectionSettings,
+    _ host: [(String, String)]
+  ) -> OpaquePointer? {
     var words = [
       ("dbname", settings.conninfo), ("application_name", settings.applicationName),
       ("client_encoding", "UTF8"),
     ]
+    words += host
     if !settings.parameters.isEmpty { words.append(("options", settings.options)) }
     let keys = unsafe words.map { unsafe strdup($0.0) }
     let values = unsafe words.map { unsafe strdup($0.1) }

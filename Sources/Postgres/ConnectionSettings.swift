@@ -10,7 +10,7 @@ package struct ConnectionSettings: Sendable {
   ///     `target_session_attrs=read-write` the primary is found. Host names are resolved on the
   ///     caller's thread: prefer addresses and sockets.
   ///   - applicationName: shown in `pg_stat_activity`.
-  ///   - timeout: for all hosts together.
+  ///   - timeout: for all hosts together; a host that does not answer uses up its share alone.
   ///   - parameters: settings of the server for this session, such as `statement_timeout`.
   package init(
     _ conninfo: String,

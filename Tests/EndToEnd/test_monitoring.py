@@ -1,7 +1,9 @@
 """The metrics, and what is made of them for Prometheus and Grafana."""
 
 import json
+import os
 import re
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -10,7 +12,7 @@ import urllib.request
 from asking import ADDRESS
 from cases import Case
 from deployment import Deployment
-from machine import ROOT, free_port, wait_until
+from machine import AS_POSTGRES, IS_ROOT, ROOT, TOOLS, free_port, wait_until
 
 MONITORING = ROOT / "deploy/monitoring"
 
@@ -46,16 +48,21 @@ class Monitoring(Case):
 
     def test_what_the_guide_gives_to_prometheus_is_right(self):
         guide = (ROOT / "deploy/README.md").read_text()
-        text = re.search(r"(?ms)^```yaml\n(rule_files.*?)```", guide)[1]
-        text = text.replace("/usr/share/dossier/monitoring", str(MONITORING))
-        with tempfile.NamedTemporaryFile("w", suffix=".yml") as file:
-            file.write(text)
-            file.flush()
-            checked = subprocess.run(["promtool", "check", "config", file.name],
-                                     capture_output=True, text=True)
-        self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
-        # The rules are of a job of that name.
-        self.assertIn("job_name: dossier\n", text)
+        texts = re.findall(r"(?ms)^```yaml\n(rule_files.*?)```", guide)
+        self.assertEqual(len(texts), 2)
+        for text in texts:
+            text = text.replace("/usr/share/dossier/monitoring", str(MONITORING))
+            with tempfile.NamedTemporaryFile("w", suffix=".yml") as file:
+                file.write(text)
+                file.flush()
+                checked = subprocess.run(["promtool", "check", "config", file.name],
+                                         capture_output=True, text=True)
+            self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
+            # The rules are about jobs of these names.
+            rules = "".join((MONITORING / name).read_text()
+                            for name in re.findall(r"monitoring/([\w-]+\.yml)", text))
+            jobs = set(re.findall(r'job="(\w+)"', rules))
+            self.assertEqual(jobs - set(re.findall(r"job_name: (\w+)", text)), set())
 
     def test_the_dashboard_shows_every_metric_but_what_it_need_not(self):
         dashboard = json.loads((MONITORING / "grafana.json").read_text())
@@ -71,6 +78,107 @@ class Monitoring(Case):
     def test_who_answers_says_which_program_it_is_on_which_host(self):
         text = self.site.get("/metrics").body.decode()
         self.assertRegex(text, r'(?m)^dossier_info\{version="[\d.]+",host="[^"]+"\} 1$')
+
+
+class Hosts(Case):
+    """The rules about PostgreSQL, disks and backups, with Debian's exporters."""
+
+    RULES = MONITORING / "alerts-hosts.yml"
+    # Names of labels and functions besides: what the rules ask of each exporter.
+    METRICS = r"\b(?:pg|node)_\w+"
+
+    def exported(self, program, metric, **environment):
+        """Returns the names of what an exporter of Debian reports, when `metric` is among them."""
+        port = free_port()
+        exporter = subprocess.Popen(
+            [f"/usr/bin/prometheus-{program}", f"--web.listen-address=127.0.0.1:{port}"],
+            env={**os.environ, **environment}, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL)
+        self.addCleanup(exporter.wait)
+        self.addCleanup(exporter.terminate)
+        names = set()
+
+        def reports():
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
+                    names.update(re.findall(r"(?m)^(\w+)[ {]", answer.read().decode()))
+            except OSError:
+                pass
+            return metric in names
+
+        wait_until(reports, what=f"{metric} of {program}")
+        return names
+
+    def test_the_exporters_report_what_the_rules_ask(self):
+        replica = self.site.folder / "replica"
+        replica.mkdir(mode=0o700)
+        if IS_ROOT:
+            shutil.chown(replica, "postgres")
+        where = f"host={self.site.folder} user=owner"
+        subprocess.run([*AS_POSTGRES, TOOLS / "pg_basebackup", "-D", replica, "-R", "-C", "-S", "b",
+                        "--checkpoint=fast", "-d", where], check=True, cwd="/")
+        control = [*AS_POSTGRES, TOOLS / "pg_ctl", "-D", replica, "-s", "-w"]
+        subprocess.run([*control, "start", "-l", replica / "log", "-o",
+                        f"-k {replica} -c listen_addresses=''"], check=True, cwd="/",
+                       stdout=subprocess.DEVNULL)
+        self.addCleanup(subprocess.run, [*control, "stop", "-m", "immediate"], cwd="/")
+        named = set(re.findall(self.METRICS, self.RULES.read_text()))
+        self.assertGreater(len(named), 5)
+        # With the rights that the guide gives.
+        guide = (ROOT / "deploy/README.md").read_text()
+        rights, = re.findall(r"(?m)psql -c '(create role prometheus .*)'$", guide)
+        self.site.sql(rights)
+        found = self.exported(
+            "postgres-exporter", "pg_stat_replication_pg_wal_lsn_diff",
+            DATA_SOURCE_NAME=f"user=prometheus host={self.site.folder} dbname=postgres")
+        found |= self.exported("node-exporter", "node_filesystem_avail_bytes")
+        self.assertEqual(named - found, set())
+
+    def test_each_rule_fires_when_it_should_and_only_then(self):
+        """By promtool, which runs the rules on values that it is given."""
+        rows = [
+            # alert, series and values at each minute, when it fires, when it does not
+            ("DossierReplicaLags", "pg_stat_replication_pg_wal_lsn_diff 0x9 1e8x20", 20, 9),
+            ("DossierReplicaAway", "pg_replication_slots_active 1x9 0x20", 20, 9),
+            ("DossierPostgreSQLDown", "pg_up 1x9 0x20", 20, 9),
+            ("DossierDiskFillsUp", "node_filesystem_avail_bytes 50x9 14x20", 20, 9),
+            ("DossierDiskFullSoon", "node_filesystem_avail_bytes 50x9 4x20", 20, 9),
+            ("DossierBackupOld", "dossier_backup_completed_timestamp_seconds 0x1700", 1600, 1500),
+            ("DossierWALNotArchived", "pg_stat_archiver_failed_count 0x9 1+1x20", 20, 9),
+            ("DossierNoLeader", "patroni_primary 1x9 0x20", 20, 9),
+            ("DossierNoSynchronousReplica", "patroni_sync_standby 1x9 0x20", 20, 9),
+            ("DossierPatroniPaused", "patroni_is_paused 0x9 1x90", 90, 9),
+        ]
+        self.assertEqual({row[0] for row in rows},
+                         set(re.findall(r"alert: (\w+)", self.RULES.read_text())))
+        for alert, series, fires, rests in rows:
+            with self.subTest(alert):
+                name, values = series.split(" ", 1)
+                for minute, expected in [(rests, 0), (fires, 1)]:
+                    self.check(alert, name, values, minute, expected)
+
+    def check(self, alert, name, values, minute, expected):
+        """Checks with promtool how many alerts of a name there are at a minute."""
+        # A rule looks at one metric; the size of disks belongs to what is left of them.
+        series = {name: values, "node_filesystem_size_bytes": "100x2000"}
+        text = json.dumps({
+            "rule_files": [str(self.RULES)],
+            "tests": [{
+                "interval": "1m",
+                "input_series": [{"series": key, "values": value} for key, value in series.items()],
+                "promql_expr_test": [{
+                    "expr": f'count(ALERTS{{alertname="{alert}",alertstate="firing"}}) or vector(0)',
+                    "eval_time": f"{minute}m",
+                    "exp_samples": [{"labels": "{}", "value": expected}],
+                }],
+            }],
+        })
+        with tempfile.NamedTemporaryFile("w", suffix=".yml") as file:
+            file.write(text)
+            file.flush()
+            checked = subprocess.run(["promtool", "test", "rules", file.name],
+                                     capture_output=True, text=True)
+        self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
 
 
 class Elsewhere(unittest.TestCase):

@@ -292,13 +292,15 @@ class AtTheStart(Case):
         port, folder = free_port(), self.site.folder
         pooler = folder / "pgbouncer"
         pooler.mkdir()
-        for ignored, words in [("", "PgBouncer is not supported"),
-                               ("options", "not ready: pooler: ")]:
-            with self.subTest(ignored=ignored):
+        for mode, ignored, words in [
+            (mode, *row) for mode in ["session", "transaction", "statement"]
+            for row in [("", "PgBouncer is not supported"), ("options", "not ready: pooler: ")]
+        ]:
+            with self.subTest(mode=mode, ignored=ignored):
                 (pooler / "ini").write_text(
                     f"[databases]\ndossier = host={folder}\n[pgbouncer]\nlisten_addr = 127.0.0.1\n"
                     f"listen_port = {port}\nunix_socket_dir =\nauth_type = any\n"
-                    f"auth_file = {pooler}/users\npool_mode = transaction\n"
+                    f"auth_file = {pooler}/users\npool_mode = {mode}\n"
                     f"ignore_startup_parameters = {ignored}\n")
                 # Whom it connects as is in the connection string of its database.
                 text = (pooler / "ini").read_text().replace(

@@ -49,7 +49,8 @@ class Guide(unittest.TestCase):
         cls.run_there = cls.machine.run
         # A Debian that boots, and what it would fetch: it has no network afterwards.
         cls.machine.run("apt-get install -y -q --no-install-recommends systemd-sysv dbus")
-        cls.machine.run("apt-get install -y -q --download-only ./dossier_*.deb postgresql nginx-light curl")
+        cls.machine.run("apt-get install -y -q --download-only ./dossier_*.deb postgresql nginx-light curl "
+                        "pgbackrest")
         cls.machine.run("mkdir -p /var/cache/kept && cp /var/cache/apt/archives/*.deb /var/cache/kept/")
         if not cls.machine.boot():
             raise unittest.SkipTest("systemd does not boot here: "
@@ -275,6 +276,26 @@ class Guide(unittest.TestCase):
         wait_until(self.ready, what="readiness")
         self.there(REGISTER.replace("register", "login/password") % "keys@example.com"
                    + " | grep -q access_token")
+
+    def test_backups_are_scheduled_and_the_database_is_restored_as_it_was_at_a_moment(self):
+        schedule, look = commands("Scheduled backups")
+        restore, = commands("Restore the database as it was at a moment")
+        self.there(schedule.replace("apt install ", "apt-get install -y -q "))
+        self.assertIn("dossier-backup.timer", self.there(look))
+        self.assertEqual(self.there("systemctl is-active dossier-backup.timer").strip(), "active")
+        wait_until(self.ready, what="readiness")
+        early = json.loads(self.there(REGISTER % "early@example.com"))
+        moment = self.there("cd / && runuser -u postgres -- psql -Atqc 'select clock_timestamp()'")
+        self.there(REGISTER % "late@example.com")
+        target = re.search(r"--target=([^\"]*)", restore)[1]
+        self.there(restore.replace(target, moment.strip()))
+        wait_until(self.ready, what="readiness")
+        self.there(f"curl -sf http://127.0.0.1:8080/v1/me -H 'Authorization: Bearer {early['access_token']}'")
+        self.there("dossier user show early@example.com")
+        self.assertIn("late@example.com", self.there("dossier user show late@example.com 2>&1", check=False))
+        self.there("! dossier user show late@example.com")
+        # The job goes on with what was restored.
+        self.there("systemctl start dossier-backup")
 
     def test_what_was_backed_up_is_restored_on_a_bare_machine(self):
         grant = json.loads(self.there(REGISTER % "saved@example.com"))

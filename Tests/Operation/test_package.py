@@ -39,8 +39,11 @@ class Package(unittest.TestCase):
                          rf"^[\d.]+\+\d{{14}}\.({commit}|changed)$" if commit else r"^[\d.]+$")
         # The units are what systemd takes.
         verified = self.inside("systemd-analyze verify dossierd.socket dossierd.service "
-                               "dossier-migrate.service 2>&1 | grep -i dossier || true")
+                               "dossier-migrate.service dossier-backup.service "
+                               "dossier-backup.timer 2>&1 | grep -i dossier || true")
         self.assertEqual(verified, "")
+        # Backups are made when the operator says so.
+        self.assertEqual(self.inside("systemctl is-enabled dossier-backup.timer || true"), "disabled\n")
         self.assertEqual(self.inside("dossierd socket-unit --config /etc/dossier/dossier.conf"),
                          (ROOT / "deploy/systemd/dossierd.socket").read_text())
         # PostgreSQL, as the guide says.

@@ -3,6 +3,7 @@
 import pathlib
 import sys
 import threading
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "Tests/EndToEnd"))
@@ -16,6 +17,8 @@ class Writing:
         self.tokens = [site.login()["access_token"] for _ in range(clients)]
         self.acknowledged = [0] * clients
         self.statuses = []
+        # When each write was answered that was acknowledged, or failed.
+        self.times, self.failures = [], []
         self.threads = [
             threading.Thread(target=self.run, args=[index]) for index in range(clients)]
         for thread in self.threads:
@@ -31,6 +34,7 @@ class Writing:
                 self.statuses.append(answer.status)
                 if answer.status == 200:
                     self.acknowledged[index] = turn
+                (self.times if answer.status == 200 else self.failures).append(time.monotonic())
             except Exception as error:
                 self.statuses.append(repr(error))
 
@@ -38,6 +42,23 @@ class Writing:
         """Waits until so many more writes were acknowledged."""
         goal = self.statuses.count(200) + count
         wait_until(lambda: self.statuses.count(200) >= goal, what="acknowledged writes")
+
+    def go_on_after(self, moment, count=100):
+        """Waits until so many writes were acknowledged after a moment, and every worker is ready."""
+        wait_until(lambda: sum(at > moment for at in self.times) >= count,
+                   what="acknowledged writes")
+        # nginx asks the workers in turn.
+        wait_until(lambda: all(self.site.get("/readyz").status == 200 for _ in range(8)),
+                   what="workers that are ready")
+
+    def longest_pause(self, since):
+        """Returns the longest time in seconds, after `since`, in which no write was acknowledged."""
+        times = [since, *(at for at in self.times if at > since)]
+        return max(after - before for before, after in zip(times, times[1:]))
+
+    def last_failure(self, since):
+        """Returns how many seconds after `since` the last write failed."""
+        return max([at - since for at in self.failures], default=0)
 
     def stop(self):
         self.stopping = True
