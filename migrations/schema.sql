@@ -909,6 +909,20 @@ CREATE TABLE public.email_codes (
 
 
 --
+-- Name: hosts; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.hosts (
+    name text NOT NULL COLLATE pg_catalog."C",
+    version text NOT NULL,
+    master_key text NOT NULL,
+    settings jsonb NOT NULL,
+    seen_at timestamp with time zone NOT NULL,
+    CONSTRAINT hosts_name_check CHECK ((name <> ''::text))
+);
+
+
+--
 -- Name: imports; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -1190,6 +1204,14 @@ ALTER TABLE ONLY public.documents
 
 ALTER TABLE ONLY public.email_codes
     ADD CONSTRAINT email_codes_pkey PRIMARY KEY (app_id, code_id);
+
+
+--
+-- Name: hosts hosts_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.hosts
+    ADD CONSTRAINT hosts_pkey PRIMARY KEY (name);
 
 
 --

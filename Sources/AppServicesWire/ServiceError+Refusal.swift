@@ -91,7 +91,7 @@ extension ServiceError {
     case .tooManyAttempts(let time), .tooManyAtOnce(let time):
       self = Self.busy(.tooManyRequests, time)
     case .overloaded(let time, _), .unavailable(let time, _):
-      self = Self.busy(.unavailable, time)
+      self = Self.busy(.unavailable, time, failure.explanation)
     case .issuerUnavailable(_, _, let time): self = Self.busy(.unavailable, time)
     case .deviceFull(let limit):
       self.init(.conflict, "the device knows \(limit) users already", "InvalidParameter")
@@ -105,8 +105,13 @@ extension ServiceError {
     }
   }
 
-  private static func busy(_ status: Status, _ time: Duration) -> ServiceError {
-    ServiceError(status, "try again in a moment").with(.retryAfter, String(time.wholeSeconds))
+  private static func busy(
+    _ status: Status,
+    _ time: Duration,
+    _ explanation: String? = nil
+  ) -> ServiceError {
+    ServiceError(status, explanation ?? "try again in a moment")
+      .with(.retryAfter, String(time.wholeSeconds))
   }
 
   /// The one thing, beside logins, that is answered 401.

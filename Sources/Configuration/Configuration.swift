@@ -27,6 +27,8 @@ package struct Configuration: Sendable {
   package let issuerSource: HTTPSourceSettings
   package let pictureProgram: String
   package let pictureFolder: String?
+  /// Of the settings that all hosts share.
+  package let fingerprint: SettingsFingerprint
 
   /// - Parameters:
   ///   - values: what was said.
@@ -123,6 +125,8 @@ package struct Configuration: Sendable {
     if network != "any", network != "public" {
       problems.append("issuer_network is \(network), not public or any")
     }
+    let shared = Setting.allCases.filter(\.isShared).map { ($0.rawValue, values[$0]?.value ?? "") }
+    fingerprint = SettingsFingerprint(Dictionary(uniqueKeysWithValues: shared), masterKey)
     guard problems.isEmpty else { throw ConfigurationError(problems: problems) }
   }
 }

@@ -69,6 +69,20 @@ package enum Setting: String, CaseIterable {
     }
   }
 
+  /// Whether all hosts of a deployment need the same value.
+  package var isShared: Bool {
+    switch self {
+    case .masterKey, .issuer, .app, .appAge, .argon2Memory, .argon2Passes, .operationsNetworks,
+      .mail,
+      .mailUser, .mailPassword, .mailTLS, .issuerNetwork, .pictureFolder:
+      true
+    case .database, .migrateDatabase, .workers, .socketDirectory, .socketMode, .socketGroup,
+      .listen,
+      .exclusiveConnections, .hashingThreads, .connections, .drainSeconds, .log, .pictureProgram:
+      false
+    }
+  }
+
   package var meaning: String {
     switch self {
     case .database: "connection string of PostgreSQL, as libpq takes it"

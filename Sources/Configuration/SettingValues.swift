@@ -118,9 +118,12 @@ package struct SettingValues {
     let rows = Setting.allCases.map { setting in
       let usual = setting.defaultValue.map { $0.isEmpty ? "" : "`\($0)`" } ?? "(none)"
       let change = setting.needsRestart ? "restart" : "reload"
-      return "| `\(setting.rawValue)` | \(usual) | \(setting.meaning) | \(change) |"
+      let hosts = setting.isShared ? "same" : "own"
+      return "| `\(setting.rawValue)` | \(usual) | \(setting.meaning) | \(change) | \(hosts) |"
     }
-    return (["| name | default | meaning | a change needs |", "|---|---|---|---|"] + rows)
+    return
+      (["| name | default | meaning | a change needs | on each host |", "|---|---|---|---|---|"]
+      + rows)
       .joined(separator: "\n")
   }
 

@@ -187,12 +187,14 @@ extension Failure {
     // The user was deleted between the reading of the session and the write.
     case (.foreignKeyViolation, _): self = .unauthenticated(.sessionEnded)
     case (.laneFull, _): self = .overloaded(retryAfter: .seconds(1), error)
-    case (_, _) where error.isTransient: self = .unavailable(retryAfter: .seconds(1), error)
-    case (_, _) where error.state.category == "25":
+    case (_, _) where error.isTransient || error.serverFault != nil:
       self = .unavailable(retryAfter: .seconds(1), error)
     default: self = .unforeseen(error.description)
     }
   }
+
+  /// One sentence for a client, if the operator of PostgreSQL must act; else nil.
+  package var explanation: String? { cause?.serverFault?.explanation }
 
   /// What the database said, where that is all there is to say; for the operator.
   package var cause: DatabaseError? {

@@ -5,8 +5,8 @@ import Glibc
 
 /// A listening socket and the web server's connections to it.
 ///
-/// The connections are kept: only the web server closes them, since a request that it sends at the
-/// moment we close would be lost to its client.
+/// Connections are kept, and only the web server closes them. If the worker closed one, a request that
+/// nginx sends at that moment would be lost.
 @EventLoop package final class Listener {
   let settings: FastCGISettings
   let handler: @EventLoop (Exchange) async -> Void
@@ -17,7 +17,7 @@ import Glibc
   private var kept: [ObjectIdentifier: Peer] = [:]
   /// Until it fires, no descriptor was left for a connection.
   private var pausing: Timer?
-  private var isDraining = false
+  private(set) var isDraining = false
   private var onDrained: (@EventLoop () -> Void)?
 
   /// - Parameters:
@@ -57,8 +57,10 @@ import Glibc
 
   package var connections: Int { kept.count }
 
-  /// Takes what waits in the kernel's queue, then accepts nothing more, and calls `body` when the
-  /// web server has closed the last connection; until then requests are answered as before.
+  /// Accepts the connections in the kernel's queue and no later ones, and asks the web server to close
+  /// each connection: an idle one at once, any other after its next response.
+  ///
+  /// Requests that arrive meanwhile are answered. Calls `body` when the last connection is closed.
   package func drain(_ body: @escaping @EventLoop () -> Void) {
     guard !isDraining else { return }
     isDraining = true
@@ -66,6 +68,7 @@ import Glibc
     accept()
     watch?.cancel()
     watch = nil
+    for peer in kept.values { peer.requestClose() }
     endIfDrained()
   }
 

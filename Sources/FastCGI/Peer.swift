@@ -16,6 +16,8 @@ import Glibc
   private(set) var isGone = false
   /// Bounds the time from the first byte of a request to its last.
   private var deadline: Timer?
+  /// Repeats a request to close that did not fit into the socket's buffer.
+  private var closeRetry: Timer?
   /// Of the request under way.
   let parameters = ParameterTable()
   /// The request that has come while `answerRequests` was not waiting.
@@ -159,6 +161,24 @@ import Glibc
       isLookDue = false
       look()
     }
+    if listener.isDraining { requestClose() }
+  }
+
+  /// An empty record of the error stream of request 1, the number that nginx gives to every request.
+  private static let emptyErrorRecord: [UInt8] = [1, 7, 0, 1, 0, 0, 0, 0]
+
+  /// Asks the web server to close the connection, unless it has just sent a request.
+  ///
+  /// nginx closes an idle connection on which a byte arrives. If its next request has crossed the
+  /// record, nginx skips the record, which is part of every valid response, and gets its answer. A
+  /// connection that the worker closed could lose that request.
+  func requestClose() {
+    guard state == .idle else { return }
+    let record = Self.emptyErrorRecord
+    let flags = Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)
+    guard unsafe send(descriptor, record, record.count, flags) < 0, errno == EAGAIN else { return }
+    // The web server has not read the last response yet.
+    closeRetry = Timer(after: .milliseconds(100)) { [weak self] in self?.requestClose() }
   }
 
   // MARK: Ending
@@ -177,6 +197,7 @@ import Glibc
     guard state != .closed else { return }
     state = .closed
     deadline?.cancel()
+    closeRetry?.cancel()
     watch?.cancel()
     watch = nil
     unsafe FCGX_Free(request, 0)

@@ -12,6 +12,9 @@ package import EventLoop
   private let search: Lane
   private let large: Lane
   private let settings: DatabaseSettings
+  /// The last error of a write that the operator of PostgreSQL must end; nil after an attempt that
+  /// succeeded.
+  package private(set) var writeFault: DatabaseError?
 
   package init(_ settings: DatabaseSettings) {
     self.settings = settings
@@ -215,6 +218,30 @@ package import EventLoop
     }
   }
 
+  /// Runs a write and rolls it back, on a connection of its own.
+  ///
+  /// An old connection may go on with files that PostgreSQL cannot open for a new one.
+  /// - Returns: why writes fail, or nil.
+  package func attempt<Row, each Value>(
+    _ statement: Statement<Row, repeat each Value>,
+    _ values: repeat each Value
+  ) async -> DatabaseError? {
+    do throws(DatabaseError) {
+      let connection = try await Connection.open(
+        settings.connection(settings.writeTimeout),
+        silence: settings.silence
+      )
+      defer { connection.close() }
+      try await Transaction.run(on: connection) { (transaction) async throws(DatabaseError) in
+        _ = try await transaction.run(statement, repeat each values)
+        throw DatabaseError(.undone, "an attempt")
+      }
+    } catch {
+      writeFault = error.state == .undone ? nil : error
+    }
+    return writeFault
+  }
+
   private func retryingConflicts<Value>(
     _ body: @EventLoop () async throws(DatabaseError) -> Value
   ) async throws(DatabaseError) -> Value {
@@ -223,6 +250,7 @@ package import EventLoop
       do throws(DatabaseError) {
         return try await body()
       } catch {
+        if error.serverFault != nil { writeFault = error }
         guard error.isConflict, attempt < 4 else { throw error }
         await EventLoop.sleep(for: .milliseconds(Int.random(in: 0...(attempt * 10))))
         attempt += 1

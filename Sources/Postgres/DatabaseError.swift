@@ -65,7 +65,7 @@ package struct DatabaseError: Error, Sendable {
 
   /// Whether the same call may succeed a little later, on another connection.
   package var isTransient: Bool {
-    isConnectionLost || state == .laneFull || state == .queryCanceled || state.category == "53"
+    isConnectionLost || state == .laneFull || state.category == "57" || state.category == "53"
   }
 
   /// Whether the connection is of no more use: lost, or the server is going down or not yet up.

@@ -129,7 +129,8 @@ extension Problem {
         )
         .with("limit", limit)
       case .overloaded(let time, _): Problem(.overloaded).retry(after: time)
-      case .unavailable(let time, _): Problem(.databaseUnavailable).retry(after: time)
+      case .unavailable(let time, _):
+        Problem(.databaseUnavailable, failure.explanation).retry(after: time)
       case .unforeseen: Problem(.internalError)
       }
   }

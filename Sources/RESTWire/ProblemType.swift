@@ -204,7 +204,7 @@ enum ProblemType: String, CaseIterable, Sendable {
     case .issuerUnavailable:
       (.unavailable, "The keys of the issuer cannot be fetched at the moment.")
     case .searchTooSlow: (.unavailable, "The search took too long.")
-    case .databaseUnavailable: (.unavailable, "The database cannot be reached at the moment.")
+    case .databaseUnavailable: (.unavailable, "The database cannot do this at the moment.")
     case .serverUnavailable: (.unavailable, "The server cannot answer at the moment.")
     }
   }

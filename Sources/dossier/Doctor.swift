@@ -12,9 +12,10 @@ struct Doctor: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Looks at a deployment, and says what is wrong and what to do about it.",
     discussion: """
-      At the settings, the database with its schema, rights, master key and app, the sockets of the \
-      workers, nginx's files, mail, clocks and limits. Run it on the host that serves, as the user \
-      that serves.
+      It examines the settings and whether all hosts share them, the database with its schema, \
+      rights, master key and app, a write that it rolls back, the sockets of the workers, nginx's \
+      configuration and certificates, mail, clocks and limits. Run it on the host that serves, as the \
+      user that serves.
       """
   )
   @OptionGroup var settings: ConfigurationOptions
@@ -142,6 +143,7 @@ extension OperatorConsole {
     let connections = configuration.workers * (configuration.exclusiveConnections + 3) * 2
     return [
       Doctor.Finding("database"),
+      Doctor.Finding("writes", await servingReadiness.writeFault()?.reason),
       Doctor.Finding(
         "connections",
         connections <= facts.maxConnections
@@ -162,7 +164,31 @@ extension OperatorConsole {
         facts.lateMails == 0
           ? nil : "\(facts.lateMails) mails wait for long or were given up: dossier mail list"
       ),
-    ] + (await apps(configuration.mail.destination))
+    ] + (await hosts()) + (await apps(configuration.mail.destination))
+  }
+
+  /// Compares this host with every other one, or the first one with the rest.
+  private func hosts() async -> [Doctor.Finding] {
+    guard let hosts = await Hosts.list(in: administrator.store.database) else { return [] }
+    guard let own = hosts.first(where: { $0.name == HostName.own }) ?? hosts.first else {
+      return [Doctor.Finding("hosts")]
+    }
+    let findings = hosts.compactMap { host -> Doctor.Finding? in
+      let names = own.fingerprint.differences(from: host.fingerprint)
+      if !names.isEmpty {
+        return Doctor.Finding(
+          "host \(host.name)",
+          "its workers have another value of \(names.joined(separator: ", ")) than those of "
+            + "\(own.name): make the settings the same, and reload dossierd on both"
+        )
+      }
+      guard host.version != own.version else { return nil }
+      return Doctor.Finding(
+        "host \(host.name)",
+        "it serves by version \(host.version), and \(own.name) by \(own.version): finish the upgrade"
+      )
+    }
+    return findings.isEmpty ? [Doctor.Finding("hosts")] : findings
   }
 
   /// The apps of which settings are stored that cannot be, and those whose mail no relay takes, for

@@ -1,4 +1,5 @@
 import Dossier
+import Postgres
 
 /// Every way in which `dossier` can end.
 ///
@@ -39,7 +40,8 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
     case .interrupted: "stopped by a signal between two batches; --resume goes on"
     case .inputChanged: "the input is not the one to resume, or another run goes on with it"
     case .files: "a file could not be read or written"
-    case .notReady: "the database is not as this program needs it: schema, rights, read-only"
+    case .notReady:
+      "the database is not as this program needs it: schema, rights, read-only, a full disk"
     case .unwell: "the doctor has found something"
     case .unconfirmed: "it cannot be taken back, and was not confirmed: say --yes"
     case .usage: "wrong arguments"
@@ -79,7 +81,7 @@ enum CommandFailure: Error {
       switch fault.check {
       case .database: .cannotConnect
       case .masterKey: .configuration
-      case .pooler, .readOnly, .schema, .grants, .app: .notReady
+      case .pooler, .readOnly, .schema, .grants, .app, .writes: .notReady
       }
     }
   }
@@ -112,7 +114,7 @@ extension Failure {
     case .invalid, .invalidFilter, .notIndexed: .invalid
     case .versionMoved: .versionMoved
     case .mailNotConfigured: .configuration
-    case .unavailable: .cannotConnect
+    case .unavailable(_, let cause): cause?.serverFault == nil ? .cannotConnect : .notReady
     case .overloaded, .searchTooSlow: .overloaded
     default: .unforeseen
     }
@@ -140,6 +142,8 @@ extension Failure {
     case .indexExists: "the app has an index on that path, or one that is being removed"
     case .tooManyIndexes(let limit): "an app has at most \(limit) indexes"
     case .versionMoved(let current): "the version is \(current)"
+    case .unavailable(_, let cause?) where cause.serverFault != nil:
+      "\(cause.serverFault?.remedy ?? "") (\(cause))"
     case .unavailable(_, let cause):
       "PostgreSQL cannot be reached" + (cause.map { ": \($0)" } ?? "")
     case .overloaded: "the database is busy"

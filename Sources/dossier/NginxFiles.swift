@@ -14,6 +14,7 @@ struct NginxFiles {
   private let folder: String
   /// Words of all files that nginx reads at Debian's places, without comments.
   private var words: [Substring] = []
+  private var directives: [NginxDirective] = []
   private var unreadable: [String] = []
 
   /// Nil where there is no such folder: nginx is on another host.
@@ -32,6 +33,7 @@ struct NginxFiles {
         unreadable.append(path)
         continue
       }
+      directives += NginxDirective.list(text)
       for line in text.split(separator: "\n") {
         words += line.prefix { $0 != "#" }.split { " \t;{}".contains($0) }
       }
@@ -46,8 +48,10 @@ struct NginxFiles {
     let faults =
       unreadable.map { "\($0) cannot be read" }
       + (upstreamFault(configuration).map { [$0] } ?? []) + staleCopies
-    return faults.isEmpty
-      ? [Doctor.Finding("nginx")] : faults.map { Doctor.Finding("nginx", $0) }
+    let findings =
+      faults.isEmpty ? [Doctor.Finding("nginx")] : faults.map { Doctor.Finding("nginx", $0) }
+    let test = NginxTest.finding(folder).map { [$0] } ?? []
+    return findings + test + Certificates(directives, in: folder).findings
   }
 
   /// Whether requests are passed to each of our workers, and to none that is not there.

@@ -226,19 +226,33 @@ struct Upstream: ParsableCommand {
     let servers = (0..<configuration.workers).map { index in
       "  server \(SocketName(index, configuration).nginx) \(failures);"
     }
-    // A worker that ends waits until nginx has closed its connections: the last three lines bound
-    // that time.
     print(
       """
       upstream dossier_workers {
       \(servers.joined(separator: "\n"))
         keepalive 64;
         keepalive_requests 100000;
-        keepalive_time 10s;
-        keepalive_timeout 5s;
+      }
+      # Where a request goes whose first worker ended. A connection to a socket by its path is new: one
+      # that nginx has kept may be to the worker that ended.
+      map $upstream_status:$upstream_addr $dossier_another {
+        default dossier_workers;
+      \(Self.neighbours(configuration).joined(separator: "\n"))
       }
       """
     )
+  }
+
+  /// Returns lines that map each Unix socket to the next one.
+  ///
+  /// Workers that listen on a network have none: their host may have failed, with all its workers.
+  private static func neighbours(_ configuration: Configuration) -> [String] {
+    guard configuration.listen == nil else { return [] }
+    let names = (0..<configuration.workers).map { SocketName($0, configuration).nginx }
+    return zip(names, names.dropFirst() + names.prefix(1)).map { own, next in
+      // An expression, since nginx refuses a plain key that is as long as a path may be.
+      #"  "~^502:\Q\#(own)\E$" \#(next);"#
+    }
   }
 }
 

@@ -66,20 +66,31 @@ import Wiring
   enum DatabaseFault: Int, CaseIterable {
     case connection
     case timeout
+    case diskFull
     case resources
+    case files
     case readOnly
+    case rights
+    case schema
     case laneFull
     case other
 
     init(_ error: DatabaseError) {
       self =
         if error.isConnectionLost { .connection } else {
-          switch error.state.category {
-          case "57", "55": .timeout
-          case "53": .resources
-          case "25": .readOnly
-          case "XD": .laneFull
-          default: .other
+          switch error.serverFault {
+          case .diskFull: .diskFull
+          case .resources: .resources
+          case .files: .files
+          case .readOnly: .readOnly
+          case .rights: .rights
+          case .schema: .schema
+          case nil:
+            switch error.state.category {
+            case "57", "55": .timeout
+            case "XD": .laneFull
+            default: .other
+            }
           }
         }
     }

@@ -1,5 +1,3 @@
-import Glibc
-
 /// Prometheus's text format, as it grows.
 ///
 /// - Source: Prometheus exposition formats, text version 0.0.4.
@@ -21,19 +19,6 @@ struct MetricsText {
     let pairs = labels.map { "\($0)=\"\($1)\"" }.joined(separator: ",")
     text += family + suffix + (labels.isEmpty ? "" : "{\(pairs)}") + " \(value)\n"
   }
-}
-
-/// What this machine is called, in characters that need no escaping.
-enum HostName {
-  static let own: String = {
-    var bytes = [CChar](repeating: 0, count: 256)
-    gethostname(&bytes, bytes.count - 1)
-    let name = bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
-    let isPlain = name.allSatisfy { byte in
-      byte > 0x20 && byte < 0x7f && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
-    }
-    return isPlain ? String(decoding: name, as: UTF8.self) : "unnamed"
-  }()
 }
 
 extension Metrics.Gauge {

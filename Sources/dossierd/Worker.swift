@@ -51,7 +51,10 @@ import Wiring
         try worker.start()
         worker.watch()
         worker.courier?.start()
-        if keepsHouse { worker.keepHouse() }
+        if keepsHouse {
+          worker.keepHouse()
+          worker.recordHost()
+        }
       } catch {
         complaint(slot: slot)("\(error)")
         exit(1)
@@ -189,6 +192,21 @@ import Wiring
           if !removed.isEmpty { Log.write("info", "removed: \(removed)") }
         } catch {
           Log.write("error", "housekeeping: \(error)")
+        }
+      }
+    }
+  }
+
+  /// Stores every ten minutes by which settings this host serves.
+  private func recordHost() {
+    EventLoop.task { [database, fingerprint = configuration.fingerprint] in
+      while true {
+        do throws(DatabaseError) {
+          try await Hosts.record(HostName.own, version: Version.text, fingerprint, in: database)
+          await EventLoop.sleep(for: .seconds(600))
+        } catch {
+          // The log has why the database fails.
+          await EventLoop.sleep(for: .seconds(10))
         }
       }
     }

@@ -238,7 +238,9 @@ class Bench:
         conf = conf.replace(f"127.0.0.1:{self.site.port}", f"127.0.0.1:{port}")
         if not keep:
             conf = conf.replace("fastcgi_keep_conn on", "fastcgi_keep_conn off")
-        (folder / "upstream.conf").write_text(f"upstream dossier_workers {{ {servers} }}")
+        (folder / "upstream.conf").write_text(
+            f"upstream dossier_workers {{ {servers} }}\n"
+            "map $upstream_addr $dossier_another { default dossier_workers; }\n")
         (folder / "dossier.conf").write_text(conf)
         for name in ["dossier.fastcgi_params", "dossier.body_limits", "dossier.error_pages"]:
             (folder / name).write_text((self.site.folder / name).read_text())

@@ -19,6 +19,9 @@ class Cluster:
     tls = False
     PASSWORD = "of the tests"
 
+    # Where the programs of PostgreSQL are.
+    tools = TOOLS
+
     def conninfo(self, user):
         if self.tls:
             return (f"host={self.address} user={user} dbname=dossier password='{self.PASSWORD}' "
@@ -32,7 +35,7 @@ class Cluster:
             shutil.chown(cluster, "postgres")
             shutil.chown(self.folder, "postgres")
         subprocess.run(
-            [*AS_POSTGRES, TOOLS / "initdb", "-D", cluster, "-U", "owner", "-A", "trust",
+            [*AS_POSTGRES, self.tools / "initdb", "-D", cluster, "-U", "owner", "-A", "trust",
              "--locale=C.UTF-8", "-E", "UTF8", "--no-sync"],
             check=True, stdout=subprocess.DEVNULL, cwd="/")
         if self.tls:
@@ -63,7 +66,7 @@ class Cluster:
 
     def start_postgres(self):
         subprocess.run(
-            [*AS_POSTGRES, TOOLS / "pg_ctl", "-D", self.folder / "postgres", "-s", "-w",
+            [*AS_POSTGRES, self.tools / "pg_ctl", "-D", self.folder / "postgres", "-s", "-w",
              "-l", self.folder / "postgres/server.log", "-o",
              f"-k {self.folder} {self.listens()} -c fsync=off -c log_error_verbosity=terse -c max_connections=100",
              "start"],
@@ -75,7 +78,7 @@ class Cluster:
 
     def stop_postgres(self, mode="fast"):
         subprocess.run(
-            [*AS_POSTGRES, TOOLS / "pg_ctl", "-D", self.folder / "postgres", "-s", "-w", "-m", mode,
+            [*AS_POSTGRES, self.tools / "pg_ctl", "-D", self.folder / "postgres", "-s", "-w", "-m", mode,
              "stop"], check=True, cwd="/")
 
     def sql(self, text):

@@ -5,6 +5,7 @@ import pathlib
 import re
 import signal
 import socket
+import subprocess
 import tempfile
 import threading
 import time
@@ -92,6 +93,72 @@ class Crashes(unittest.TestCase):
         self.assertLess(len(lost), 16)
         self.assertEqual(lost & {line["request"] for line in self.site.logged()}, set())
         self.assertIn(other, self.site.workers())
+
+    def test_a_read_of_a_worker_that_ends_is_sent_to_another(self):
+        tokens = [self.site.login()["access_token"] for _ in range(8)]
+        for token in tokens:
+            self.assertIn(
+                self.site.request("PUT", "/v1/me/metadata", {"a": 1}, JSON, token).status, (200, 201))
+        waiting = "select count(*) from pg_stat_activity where wait_event_type = 'Lock'"
+        for method in ["GET", "HEAD"]:
+            first = self.site.workers()[0]
+            answers = []
+
+            def read(token):
+                answers.append(self.site.request(method, "/v1/me/metadata", token=token))
+
+            # All reads of a worker are on one connection: the first one waits, and the rest behind it.
+            with self.site.locked("documents"):
+                readers = [threading.Thread(target=read, args=[token]) for token in tokens]
+                for reader in readers:
+                    reader.start()
+                wait_until(lambda: int(self.site.sql(waiting)) == 2, what="reads of both workers")
+                os.kill(first, signal.SIGKILL)
+                wait_until(lambda: first not in self.site.workers(), what="the end of the worker")
+            for reader in readers:
+                reader.join()
+            # Each has an answer of a worker, be it that PostgreSQL was too slow.
+            self.assertEqual(len(answers), 8)
+            for answer in answers:
+                self.assertIsNotNone(answer.headers["X-Request-Id"], answer.body)
+
+    def test_a_request_that_ends_its_worker_reaches_two_at_most(self):
+        site = Deployment(workers=3)
+        self.addCleanup(site.stop)
+        token = site.login()["access_token"]
+        reading = ("select pid from pg_stat_activity where wait_event_type = 'Lock' "
+                   "and query like '%documents%'")
+
+        def ended(method, body):
+            """Ends each worker that the request reaches; how many, and the answer."""
+            workers, answers = [], []
+            sent = threading.Thread(target=lambda: answers.append(site.request(
+                method, "/v1/me/metadata", body, MERGE if body else {}, token)))
+            with site.locked("documents"):
+                sent.start()
+                while True:
+                    wait_until(lambda: answers or site.sql(reading), what="an answer or a reader")
+                    if answers:
+                        break
+                    backend = int(site.sql(reading).split("\n")[0])
+                    workers.append(client_of(site, backend))
+                    os.kill(workers[-1], signal.SIGKILL)
+                    wait_until(lambda: workers[-1] not in site.workers(), what="the worker's end")
+                    # PostgreSQL would keep the connection for as long as its statement waits.
+                    site.sql(f"select pg_terminate_backend({backend}, 60000)")
+            sent.join()
+            wait_until(lambda: len(site.workers()) == 3, what="three workers")
+            return len(workers), answers[0]
+
+        for method, body, count in [("GET", None, 2), ("HEAD", None, 2), ("PATCH", {"a": 1}, 1)]:
+            for _ in range(20):
+                number, answer = ended(method, body)
+                self.assertEqual(answer.status, 503)
+                self.assertLessEqual(number, count)
+                # A worker answers when PostgreSQL ends a statement that has waited for too long.
+                if not answer.headers["X-Request-Id"]:
+                    break
+            self.assertEqual(number, count, method)
 
     def test_what_finds_no_worker_is_sent_to_another(self):
         # A socket without a file is one that nobody can connect to.
@@ -232,6 +299,23 @@ class Releases(unittest.TestCase):
         clients[-1].settimeout(20)
         clients[-1].sendall(records())
         self.assertIn(b"200 OK", responses(clients[-1]))
+
+
+def client_of(site, backend):
+    """The worker that a process of PostgreSQL serves."""
+    # Of the two ends of a Unix socket, one has the name of the other.
+    ends = subprocess.run(["ss", "-xpnH"], capture_output=True, text=True, check=True).stdout
+    sockets = {}
+    for line in ends.splitlines():
+        words = line.split()
+        owner = re.search(r"pid=(\d+)", line)
+        if owner:
+            sockets[words[5]] = (int(owner[1]), words[7])
+    workers = set(site.workers())
+    for process, other in sockets.values():
+        if process == backend and other in sockets and sockets[other][0] in workers:
+            return sockets[other][0]
+    raise AssertionError(f"no worker is connected to {backend}")
 
 
 def waits(process):

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import unittest
 
-from machine import IS_ROOT, SERVER_USER, free_port, functions
+from machine import IS_ROOT, ROOT, SERVER_USER, free_port, functions
 
 
 def described(path):
@@ -71,6 +71,8 @@ class Deploy(unittest.TestCase):
             wait_ready "$1" "$2"
             """, self.data, port, stderr=subprocess.PIPE, timeout=120)
         self.assertEqual(started.returncode, 0, started.stderr)
+        for log in ["dossierd.log", "nginx-error.log", "postgres-log/log"]:
+            self.assertEqual(described(self.data / log)[0], 0o640, log)
         for index in range(2):
             self.assertEqual(
                 described(self.sockets / f"workers/worker-{index}.sock"), (0o660, SERVER_USER))
@@ -98,6 +100,64 @@ class Deploy(unittest.TestCase):
                         'setpriv --reuid="$1" --regid="$(id -g "$1")" --clear-groups test -S "$2"',
                         user, path)
                     self.assertEqual(found.returncode == 0, may, (user, path))
+
+    @unittest.skipUnless(IS_ROOT, "root alone trusts no other user")
+    def test_root_refuses_a_folder_of_another_user(self):
+        folder = self.data / "data"
+        folder.mkdir()
+        with subprocess.Popen(["sleep", "600"]) as victim:
+            self.addCleanup(victim.kill)
+            (folder / "supervisor.pid").write_text(f"{victim.pid}\n")
+            for owned in [folder, self.data]:
+                os.chown(owned, pwd.getpwnam("nobody").pw_uid, -1)
+                for script in ["up", "down"]:
+                    run = subprocess.run(
+                        [ROOT / "deploy" / script, "--data", folder], capture_output=True, text=True,
+                        timeout=60)
+                    self.assertEqual(run.returncode, 77, run.stderr)
+                    self.assertIn(f"{owned} belongs to the user nobody", run.stderr)
+                os.chown(owned, 0, -1)
+            self.data.chmod(0o777)
+            run = subprocess.run([ROOT / "deploy/down", "--data", folder], capture_output=True,
+                                 text=True, timeout=60)
+            self.assertEqual(run.returncode, 77, run.stderr)
+            self.assertIn(f"chmod go-w {self.data}", run.stderr)
+            # /tmp, where all may write, has the bit that lets only owners rename.
+            self.data.chmod(0o1777)
+            functions('refuse_foreign_folder "$1"', folder, check=True)
+            self.assertIsNone(victim.poll())
+            victim.kill()
+
+    def test_a_file_of_a_process_that_goes_away_is_no_error(self):
+        file = self.data / "nginx.pid"
+        # As nginx, which removes it when it ends.
+        run = functions(
+            '''
+            (for turn in $(seq 300); do echo 1 >"$1"; : >"$1"; rm -f "$1"; done) &
+            while kill -0 $! 2>/dev/null; do running "$1" || true; done
+            ''', file, stderr=subprocess.PIPE, timeout=300)
+        self.assertEqual((run.returncode, run.stdout, run.stderr), (0, "", ""))
+
+    def test_building_is_told_only_when_something_is_built(self):
+        products = ["dossierd", "dossier-migrate", "dossier-pictures", "dossier"]
+        targets = ", ".join(f'.executableTarget(name: "{name}")' for name in products)
+        (self.data / "Package.swift").write_text(
+            "// swift-tools-version:6.0\nimport PackageDescription\n"
+            f'let package = Package(name: "small", targets: [{targets}])\n')
+        for name in products:
+            (self.data / "Sources" / name).mkdir(parents=True)
+            (self.data / "Sources" / name / "main.swift").write_text("print(1)\n")
+
+        def said():
+            run = functions('here=$1; build_release', self.data, stderr=subprocess.PIPE, timeout=900)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            return run.stderr.count("building")
+
+        self.assertEqual([said(), said()], [1, 0])
+        (self.data / "Sources/dossier/main.swift").write_text("prind(1)\n")
+        run = functions('here=$1; build_release', self.data, stderr=subprocess.PIPE, timeout=900)
+        self.assertEqual(run.returncode, 70)
+        self.assertIn("prind", run.stderr)
 
 
 if __name__ == "__main__":

@@ -1,16 +1,20 @@
 """Whether requests can be served, and what operators are told when they cannot."""
 
 import json
+import os
+import pathlib
 import re
 import secrets
 import shutil
 import subprocess
+import tempfile
 import unittest
 
 from aiosmtpd.controller import Controller
 
-from asking import JSON
+from asking import JSON, MERGE
 from cases import Administration, Case
+from deployment import Deployment
 from machine import (
     AS_POSTGRES, BUILD, IS_ROOT, TOOLS, free_port, is_listening, wait_until)
 from test_outbox import Inbox
@@ -138,8 +142,33 @@ class Readiness(Case):
             self.assertIn(words, refused.stderr)
 
 
-class Reasons(Case):
+class Reasons(Administration):
     """What the line of a request says that the database did not let through."""
+
+    def told(self, *words):
+        """Readiness, the doctor and the metrics have the words, of which the last is the metric's."""
+        *words, reason = words
+
+        def has_words(text):
+            return text and all(word in text for word in words)
+
+        def says_so():
+            answer = self.site.get("/readyz")
+            return answer.status == 503 and has_words(answer.body.decode())
+
+        wait_until(says_so, what=f"not ready: {words}")
+        run = self.site.dossier("doctor", check=False)
+        self.assertEqual(run.returncode, 24, run.stderr)
+        faults = {row["what"]: row["fault"] for row in json.loads(run.stdout)}
+        self.assertTrue(has_words(faults["writes"]), faults)
+        text = self.site.get("/metrics").body.decode()
+        failures = re.search(rf'dossier_database_failures_total{{reason="{reason}"}} (\d+)', text)
+        self.assertGreater(int(failures[1]), 0)
+
+    def ready(self):
+        # Of both workers, whichever answers.
+        wait_until(lambda: all(self.site.get("/readyz").status == 200 for _ in range(8)),
+                   what="readiness")
 
     def refused_write(self, *words):
         token = self.token
@@ -185,16 +214,82 @@ class Reasons(Case):
         try:
             shutil.chown(small, "postgres")
             self.site.sql(f"create tablespace small location '{small}'")
-            self.site.sql("alter table documents set tablespace small")
+            for table in ["documents", "hosts"]:
+                self.site.sql(f"alter table {table} set tablespace small")
             self.refused_write("database: 53100")
+            # What PostgreSQL frees meanwhile is used up too.
+            subprocess.run(["dd", "if=/dev/zero", f"of={small}/filler"], stderr=subprocess.DEVNULL)
             self.expect(self.site.get("/v1/me", token=self.token), 200)
-            # Whoever makes room has done enough.
-            self.site.sql("alter table documents set tablespace pg_default")
+            self.told("the disk of PostgreSQL is full", "53100", "disk_full")
+            answer = self.site.request(
+                "PUT", "/v1/me/custom-data", {"text": secrets.token_hex(300_000)}, JSON, self.token)
+            self.expect(answer, 503, "database_unavailable")
+            self.assertIn("The disk of the database is full.", answer.json["detail"])
+            # An operator who frees space has done enough: no request has to write first.
+            for table in ["documents", "hosts"]:
+                self.site.sql(f"alter table {table} set tablespace pg_default")
+            self.ready()
             wait_until(lambda: self.site.request(
                 "PUT", "/v1/me/custom-data", {}, JSON, self.token).status < 300, what="a write")
             self.site.sql("drop tablespace small")
         finally:
             subprocess.run(["umount", "-l", small], check=True)
+
+
+class CopiedDeployment(Deployment):
+    """A deployment on a PostgreSQL whose files a test can take away."""
+
+    def __init__(self, folder):
+        self.tools = folder / "usr/lib/postgresql/15/bin"
+        self.tools.mkdir(parents=True)
+        # PostgreSQL finds its other files from the place of its program.
+        for name in ["postgres", "pg_ctl", "initdb"]:
+            shutil.copy2(TOOLS / name, self.tools)
+        self.libraries = self.tools.parent / "lib"
+        self.put_libraries()
+        (folder / "usr/share/postgresql").mkdir(parents=True)
+        (folder / "usr/share/postgresql/15").symlink_to("/usr/share/postgresql/15")
+        super().__init__()
+
+    def put_libraries(self):
+        self.libraries.symlink_to(TOOLS.parent / "lib")
+
+
+class Upgraded(Reasons):
+    """PostgreSQL whose packages are upgraded while it runs."""
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory(dir="/tmp")
+        cls.addClassCleanup(folder.cleanup)
+        os.chmod(folder.name, 0o755)
+        cls.site = CopiedDeployment(pathlib.Path(folder.name))
+
+    def test_a_library_that_does_not_fit_is_told_and_a_restart_ends_it(self):
+        self.site.libraries.unlink()
+        self.site.sql("select pg_terminate_backend(pid) from pg_stat_activity where usename = 'server'")
+
+        def refused():
+            answer = self.site.request("PATCH", "/v1/me/metadata", {"a": 1}, MERGE, self.token)
+            self.assertEqual(answer.status, 503, answer.body)
+            return "one of its own files" in answer.json.get("detail", "")
+
+        wait_until(refused, what="a refused write")
+        wait_until(lambda: any("database: 58P01" in str(line) for line in self.site.logged()),
+                   what="a line with the reason")
+        self.expect(self.site.get("/v1/me", token=self.token), 200)
+        self.told("restart it (systemctl restart postgresql)", "58P01", "files")
+        self.site.put_libraries()
+        self.site.stop_postgres()
+        self.site.start_postgres()
+        self.ready()
+        answer = self.site.request("PATCH", "/v1/me/metadata", {"a": 1}, MERGE, self.token)
+        self.assertIn(answer.status, (200, 201))
+
+    # Those of the class above are of no upgrade.
+    test_a_wrong_password = None
+    test_a_lock_that_is_not_given_up = None
+    test_a_full_disk_is_told_reads_go_on_and_nothing_has_to_be_restarted = None
 
 
 class Doctor(Administration):
@@ -203,7 +298,7 @@ class Doctor(Administration):
         self.assertEqual([finding for finding in well if finding["fault"]], [])
         self.assertEqual({finding["what"] for finding in well},
                          {"settings", "lists", "socket 0", "socket 1", "files", "database",
-                          "connections", "clock", "mail", "mail queue"})
+                          "connections", "clock", "mail", "mail queue", "writes", "hosts"})
         for what, words, settings in [
             ("settings", "picture_program /nonexistent", {"DOSSIER_PICTURE_PROGRAM": "/nonexistent"}),
             ("socket 2", "is dossierd running?", {"DOSSIER_WORKERS": "3"}),

@@ -6,8 +6,10 @@ import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import unittest
 
+from asking import JSON
 from deployment import Deployment
 from machine import BUILD, IS_ROOT, wait_until
 from fastcgi import records, responses
@@ -115,6 +117,68 @@ class Reload(unittest.TestCase):
         self.refused("not ready: database: ", "not permitted to log in")
         self.site.sql("alter role server login")
         self.succeeds()
+
+    def start_with(self, database):
+        """Starts dossierd anew, with a database that a reload can change."""
+        self.site.supervisor.send_signal(signal.SIGTERM)
+        self.site.supervisor.wait(120)
+        self.site.environment.pop("DOSSIER_DATABASE", None)
+        self.settings.write_text(f"database = {database}\n")
+        self.site.start_dossierd()
+
+    def test_after_a_corrected_password_no_request_goes_to_the_old_workers(self):
+        rules = self.site.folder / "postgres/pg_hba.conf"
+        self.site.sql("alter role server password 'right'")
+        rules.write_text("local all server scram-sha-256\n" + rules.read_text())
+        self.site.sql("select pg_reload_conf()")
+        database = self.site.conninfo("server")
+        self.start_with(f"{database} password=wrong")
+        wait_until(lambda: b"password authentication" in self.site.get("/readyz").body,
+                   what="the reason")
+        before = self.site.workers()
+        answers, stopping, is_corrected = [], threading.Event(), threading.Event()
+
+        def ask():
+            while not stopping.is_set():
+                began = is_corrected.is_set()
+                answers.append((began, self.site.request(
+                    "POST", "/v1/login/anonymous", {}, JSON).status))
+
+        clients = [threading.Thread(target=ask) for _ in range(8)]
+        for client in clients:
+            client.start()
+        # nginx has connections by then.
+        wait_until(lambda: len(answers) > 100, what="answers")
+        self.settings.write_text(f"database = {database} password=right\n")
+        reload = self.reload()
+        is_corrected.set()
+        self.assertEqual((reload.returncode, reload.stderr), (0, ""))
+        wait_until(lambda: not set(before) & set(self.site.workers()), what="the end of the old ones")
+        stopping.set()
+        for client in clients:
+            client.join()
+        # Of a connection on which a request crossed the worker's request to close it, one.
+        late = [status for began, status in answers if began and status != 200]
+        self.assertLessEqual(len(late), 2 * len(clients))
+        self.assertLessEqual(set(late), {503})
+
+    def test_reloads_lose_no_write(self):
+        statuses, stopping = [], threading.Event()
+
+        def ask():
+            while not stopping.is_set():
+                statuses.append(self.site.request(
+                    "POST", "/v1/login/anonymous", {}, JSON).status)
+
+        clients = [threading.Thread(target=ask) for _ in range(8)]
+        for client in clients:
+            client.start()
+        for _ in range(8):
+            self.succeeds()
+        stopping.set()
+        for client in clients:
+            client.join()
+        self.assertEqual(set(statuses), {200}, len(statuses))
 
     def test_what_a_reload_cannot_change_is_said(self):
         self.settings.write_text("socket_mode = 0600\nconnections = 400\n")

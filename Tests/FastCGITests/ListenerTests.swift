@@ -101,4 +101,48 @@ import Testing
     while !exchange.isGone { await EventLoop.sleep(for: .milliseconds(1)) }
     await server.end()
   }
+
+  /// Reads from a socket until it has so many bytes.
+  @EventLoop private func received(_ client: Int32, _ count: Int) async -> [UInt8] {
+    var bytes: [UInt8] = []
+    while bytes.count < count {
+      var part = [UInt8](repeating: 0, count: count - bytes.count)
+      let size = part.count
+      let read = unsafe recv(client, &part, size, Int32(MSG_DONTWAIT))
+      if read > 0 { bytes += part[..<read] } else { await EventLoop.sleep(for: .milliseconds(1)) }
+    }
+    return bytes
+  }
+
+  @Test @EventLoop func `a draining listener asks for the close and answers what crosses it`()
+    async throws
+  {
+    let server = try Server()
+    server.isAnswering = true
+    let (idle, busy) = (server.connect(), server.connect())
+    // A connection that has had a response is kept.
+    for client in [idle, busy] {
+      #expect(unsafe send(client, Self.request, Self.request.count, 0) == Self.request.count)
+    }
+    // The response, padded, the end of its stream and the end of the request.
+    let response = await received(idle, 48)
+    #expect(await received(busy, 48) == response)
+    #expect(response[32..<34] == [1, 3])
+    server.isAnswering = false
+    #expect(unsafe send(busy, Self.request, Self.request.count, 0) == Self.request.count)
+    while server.exchanges.count < 3 { await EventLoop.sleep(for: .milliseconds(1)) }
+    var isDrained = false
+    server.listener?.drain { isDrained = true }
+    let closeRequest: [UInt8] = [1, 7, 0, 1, 0, 0, 0, 0]
+    #expect(await received(idle, 8) == closeRequest)
+    // A request that the web server sent before it saw the record.
+    #expect(unsafe send(idle, Self.request, Self.request.count, 0) == Self.request.count)
+    server.isAnswering = true
+    for client in [idle, busy] {
+      #expect(await received(client, 56) == response + closeRequest)
+      #expect(!isDrained)
+      close(client)
+    }
+    while !isDrained { await EventLoop.sleep(for: .milliseconds(1)) }
+  }
 }

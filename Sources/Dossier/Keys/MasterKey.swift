@@ -17,6 +17,7 @@ package struct MasterKey: Sendable {
     let credentialMark: HMAC<SHA256>
     let failures: HMAC<SHA256>
     let passwordSalts: HMAC<SHA256>
+    let settings: HMAC<SHA256>
     let seal: SymmetricKey
     let check: [UInt8]
 
@@ -33,6 +34,7 @@ package struct MasterKey: Sendable {
       credentialMark = HMAC(key: derived("credential mark"))
       failures = HMAC(key: derived("failures"))
       passwordSalts = HMAC(key: derived("password salts"))
+      settings = HMAC(key: derived("settings"))
       seal = derived("seal")
       check = derived("check").withUnsafeBytes { Array($0) }
     }
@@ -72,6 +74,11 @@ package struct MasterKey: Sendable {
   /// Bytes that go with one name and cannot be foretold by others.
   func passwordSalt(_ name: String) -> [UInt8] {
     Self.mac(Array(name.utf8), secrets[0].passwordSalts)
+  }
+
+  /// Returns a hash by which two hosts compare the value of a setting that neither shows.
+  func settingHash(of value: String, named name: String) -> [UInt8] {
+    Self.mac(Array("\(name)\0\(value)".utf8), secrets[0].settings)
   }
 
   private static func mac(_ bytes: [UInt8], _ begun: HMAC<SHA256>) -> [UInt8] {

@@ -74,5 +74,15 @@ package enum ReadinessQueries {
     """
   )
 
-  package static let all: [any PreparedStatement] = [server, version, app, facts]
+  /// Writes what other writes need: a new page on the disk, since the value is of several kilobytes,
+  /// and the language PL/pgSQL, which PostgreSQL loads from a file.
+  static let write = Statement<NoRow, String, String>(
+    "readiness.write",
+    """
+    insert into hosts (name, version, master_key, settings, seen_at)
+    values ($1, '', '', merge_patch('{}', jsonb_build_object('attempt', $2::text)), now())
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [server, version, app, facts, write]
 }

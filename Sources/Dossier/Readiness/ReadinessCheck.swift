@@ -1,4 +1,5 @@
 package import EventLoop
+import Notation
 package import Postgres
 
 /// Whether a request could be served now, and if not, why.
@@ -11,7 +12,7 @@ package import Postgres
   private let app: String?
 
   /// The newest migration that the statements of this program count on.
-  package nonisolated static let schemaVersion = 95
+  package nonisolated static let schemaVersion = 110
 
   /// Something that must hold.
   package enum Condition: String, Sendable {
@@ -22,6 +23,7 @@ package import Postgres
     case grants
     case masterKey = "master_key"
     case app
+    case writes
   }
 
   package struct Fault: Sendable, Equatable, CustomStringConvertible {
@@ -54,6 +56,19 @@ package import Postgres
   /// What else the server says of itself; nil when it does not answer.
   package func facts() async -> ServerFacts? {
     try? await database.read(ReadinessQueries.facts).first
+  }
+
+  /// Attempts a write, and returns why it fails.
+  package func writeFault() async -> Fault? {
+    // Random digits cannot be compressed, so that the value needs a page of its own.
+    let digits = String(hexadecimal: (0..<4_096).map { _ in UInt8.random(in: .min ... .max) })
+    let name = "attempt \(digits.prefix(16))"
+    guard let error = await database.attempt(ReadinessQueries.write, name, digits) else {
+      return nil
+    }
+    guard !error.isConnectionLost else { return Fault(check: .database, reason: error.description) }
+    let remedy = error.serverFault?.remedy ?? "a write fails: the log of PostgreSQL says why"
+    return Fault(check: .writes, reason: "\(remedy) (\(error))")
   }
 
   private func found() async throws(DatabaseError) -> Fault? {
@@ -100,7 +115,8 @@ package import Postgres
     if let app, try await database.read(ReadinessQueries.app, app).isEmpty {
       return Fault(check: .app, reason: "there is no app \(app), which the setting app names")
     }
-    return nil
+    // Only while writes of requests fail: whoever asks often is not to write each time.
+    return database.writeFault == nil ? nil : await writeFault()
   }
 }
 

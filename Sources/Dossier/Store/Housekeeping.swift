@@ -137,6 +137,17 @@ package enum HousekeepingQueries {
     """
   )
 
+  /// Hosts that have served nothing for a week.
+  private static let hosts = Statement<Int>(
+    "housekeeping.hosts",
+    """
+    with removed as (
+      delete from hosts where seen_at < now() - interval '7 days' returning 1
+    )
+    select count(*) from removed
+    """
+  )
+
   /// Versions of documents past those that their app keeps now; writes do the same for what they
   /// write.
   ///
@@ -177,7 +188,8 @@ package enum HousekeepingQueries {
   )
 
   static let statements = [
-    audit, sessions, attempts, mailTokens, emailCodes, keptAnswers, imports, documentVersions,
+    audit, sessions, attempts, mailTokens, emailCodes, keptAnswers, imports, hosts,
+    documentVersions,
   ]
   package static let all: [any PreparedStatement] = statements
 }

@@ -144,6 +144,6 @@ package enum AllQueries {
     TrailQueries.all, ImportQueries.all,
     UserExportQueries.all,
     SearchIndexQueries.all, SchemaQueries.statements,
-    MasterKeysQueries.all, ResealingQueries.all, ReadinessQueries.all,
+    MasterKeysQueries.all, ResealingQueries.all, ReadinessQueries.all, HostQueries.all,
   ].flatMap(\.self)
 }

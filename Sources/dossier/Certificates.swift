@@ -1,0 +1,130 @@
+import EventLoop
+import Glibc
+
+/// The certificates of nginx: those in its files, and those that it serves.
+struct Certificates {
+  private static let openssl = "/usr/bin/openssl"
+  /// What a renewal that fails leaves for a person to notice it.
+  private static let days = 14
+
+  /// Paths of the files that the directives name.
+  private let paths: [String]
+  /// Where nginx listens for TLS, and the name that a client would ask for there.
+  private let listeners: [Listener]
+
+  private struct Listener: Hashable {
+    let address: String
+    let name: String?
+  }
+
+  /// - Parameters:
+  ///   - directives: of nginx's files.
+  ///   - folder: where nginx.conf is, from which relative paths go out.
+  init(_ directives: [NginxDirective], in folder: String) {
+    let all = directives.flatMap(\.all)
+    let named = all.filter { $0.words.first == "ssl_certificate" }.compactMap {
+      $0.words.dropFirst().first
+    }
+    paths = Self.unique(
+      named.filter { !$0.contains("$") && !$0.hasPrefix("data:") }
+        .map { $0.hasPrefix("/") ? $0 : "\(folder)/\($0)" }
+    )
+    listeners = Self.unique(
+      all.filter { $0.words.first == "server" }.flatMap { server in
+        let name = server.values(of: "server_name")?.first { Self.isPlain($0) }
+        return server.block.filter { $0.words.first == "listen" && $0.words.contains("ssl") }
+          .compactMap { $0.words.count > 1 ? Self.reached($0.words[1]) : nil }
+          .map { Listener(address: $0, name: name) }
+      }
+    )
+  }
+
+  private static func unique<Element: Hashable>(_ elements: [Element]) -> [Element] {
+    var seen: Set<Element> = []
+    return elements.filter { seen.insert($0).inserted }
+  }
+
+  /// Whether it is one name, and no pattern of names.
+  private static func isPlain(_ name: String) -> Bool {
+    name.contains(".") && !name.hasPrefix("~") && !name.contains("*") && !name.hasPrefix(".")
+  }
+
+  /// Returns where a program on this machine connects to; nil for a Unix socket.
+  private static func reached(_ listen: String) -> String? {
+    guard !listen.hasPrefix("unix:") else { return nil }
+    if listen.utf8.allSatisfy({ (0x30...0x39).contains($0) }) { return "127.0.0.1:\(listen)" }
+    let hasPort = listen.hasPrefix("[") ? listen.contains("]:") : listen.contains(":")
+    let address = hasPort ? listen : "\(listen):80"
+    for (any, own) in [("*:", "127.0.0.1:"), ("0.0.0.0:", "127.0.0.1:"), ("[::]:", "[::1]:")]
+    where address.hasPrefix(any) {
+      return own + address.dropFirst(any.count)
+    }
+    return address
+  }
+
+  /// Returns a finding for each certificate; none where nginx has no TLS.
+  var findings: [Doctor.Finding] {
+    guard !paths.isEmpty || !listeners.isEmpty else { return [] }
+    guard access(Self.openssl, X_OK) == 0 else {
+      return [Doctor.Finding("certificates", "not examined: install openssl (apt install openssl)")]
+    }
+    return paths.compactMap(Self.finding(file:)) + listeners.map(Self.finding(listener:))
+  }
+
+  /// Nil for a file that this user may not read: what nginx serves is examined too.
+  private static func finding(file path: String) -> Doctor.Finding? {
+    let what = "certificate \(path)"
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      guard errno != EACCES else { return nil }
+      return Doctor.Finding(
+        what,
+        "\(systemMessage(errno)): give ssl_certificate the path of the file"
+      )
+    }
+    close(descriptor)
+    guard let run = run(["x509", "-in", path] + examination, []) else {
+      return Doctor.Finding(what, "not examined: openssl does not end")
+    }
+    return finding(what, run, remedy: "renew it, and reload nginx")
+  }
+
+  private static func finding(listener: Listener) -> Doctor.Finding {
+    let what = "TLS on \(listener.address)" + (listener.name.map { " for \($0)" } ?? "")
+    let name = listener.name.map { ["-servername", $0] } ?? ["-noservername"]
+    let served = run(["s_client", "-connect", listener.address] + name, [])
+    guard let served, served.output.count > 0, let run = run(["x509"] + examination, served.output),
+      String(decoding: served.output, as: UTF8.self).contains("BEGIN CERTIFICATE")
+    else { return Doctor.Finding(what, "nginx serves no certificate there: does it run?") }
+    return finding(
+      what,
+      run,
+      remedy: "renew it; if its file is newer, reload nginx (systemctl reload nginx)"
+    )
+  }
+
+  private static let examination = ["-noout", "-enddate", "-checkend", String(days * 86_400)]
+
+  /// Reads what `openssl x509` says of a certificate.
+  private static func finding(
+    _ what: String,
+    _ run: Subprocess.Completion,
+    remedy: String
+  ) -> Doctor.Finding {
+    if run.ending == .exited(0) { return Doctor.Finding(what) }
+    let line = String(decoding: run.output.prefix { $0 != 0x0a }, as: UTF8.self)
+    let end = line.hasPrefix("notAfter=") ? String(line.dropFirst(9)) : nil
+    return Doctor.Finding(
+      what,
+      end.map { "it expires on \($0), within \(days) days: \(remedy)" }
+        ?? "it is not a certificate in PEM: \(remedy)"
+    )
+  }
+
+  private static func run(_ arguments: [String], _ input: [UInt8]) -> Subprocess.Completion? {
+    let program = Subprocess(path: openssl, arguments)
+    let run = try? program.run(input: input, limit: 262_144, deadline: .seconds(10))
+    guard let run, run.ending != .outOfTime else { return nil }
+    return run
+  }
+}

@@ -1,0 +1,32 @@
+import EventLoop
+import Glibc
+
+/// Whether nginx accepts its configuration, as `nginx -t` says.
+enum NginxTest {
+  private static let program = "/usr/sbin/nginx"
+
+  /// Runs the test.
+  ///
+  /// - Parameter folder: where nginx.conf is.
+  /// - Returns: nil where there is no nginx or no nginx.conf.
+  static func finding(_ folder: String) -> Doctor.Finding? {
+    let file = "\(folder)/nginx.conf"
+    guard access(program, X_OK) == 0, access(file, F_OK) == 0 else { return nil }
+    let test = Subprocess(path: program, ["-t", "-q", "-e", "stderr", "-c", file])
+    guard let run = try? test.run(limit: 65_536, deadline: .seconds(10)), run.ending != .outOfTime
+    else { return Doctor.Finding("nginx -t", "it does not end") }
+    guard run.ending != .exited(0) else { return Doctor.Finding("nginx -t") }
+    let lines = String(decoding: run.complaint, as: UTF8.self).split(separator: "\n")
+    let fault = lines.first { $0.contains("[emerg]") } ?? lines.last ?? "nginx ended without a word"
+    // nginx reads all directives before it opens keys and logs, which only root may read.
+    if geteuid() != 0, fault.contains("(13: Permission denied)") || fault.contains("(1: Operation")
+    {
+      return Doctor.Finding("nginx -t")
+    }
+    return Doctor.Finding(
+      "nginx -t",
+      "\(fault): correct the file; until then nginx goes on with what it read before, and does not "
+        + "start again"
+    )
+  }
+}

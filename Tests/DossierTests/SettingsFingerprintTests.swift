@@ -1,0 +1,41 @@
+import JSON
+import Testing
+
+@testable import Dossier
+
+/// What two hosts learn of the settings of each other.
+@Suite struct SettingsFingerprintTests {
+  private let key = MasterKey([UInt8](repeating: 1, count: 32))
+  private let settings = ["issuer": "https://a.example", "mail_password": "secret"]
+
+  @Test func `only the names of different settings are found`() throws {
+    let own = SettingsFingerprint(settings, key)
+    let read = SettingsFingerprint(
+      masterKey: own.masterKey,
+      json: try JSON.parse(own.json.serialized(), limits: .stored)
+    )
+    #expect(own.differences(from: read).isEmpty)
+    var other = settings
+    other["mail_password"] = "other"
+    #expect(own.differences(from: SettingsFingerprint(other, key)) == ["mail_password"])
+    // A setting of another version is not compared.
+    other["new"] = "1"
+    #expect(SettingsFingerprint(other, key).differences(from: own) == ["mail_password"])
+    let text = String(decoding: own.json.serialized(), as: UTF8.self)
+    #expect(!text.contains("secret") && !text.contains("a.example"))
+  }
+
+  @Test func `the same value of two settings has two hashes`() {
+    let own = SettingsFingerprint(["a": "x", "b": "x"], key)
+    #expect(own.json["a"] != own.json["b"])
+  }
+
+  @Test func `keys of which one host lacks one are told alone`() {
+    let new = [UInt8](repeating: 2, count: 32)
+    let old = [UInt8](repeating: 1, count: 32)
+    let own = SettingsFingerprint(settings, key)
+    #expect(own.differences(from: SettingsFingerprint([:], MasterKey(new))) == ["master_key"])
+    let both = SettingsFingerprint(settings, MasterKey([old, new]))
+    #expect(own.differences(from: both) == ["master_key"])
+  }
+}
