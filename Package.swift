@@ -51,7 +51,10 @@ let package = Package(
     .target(name: "Notation", swiftSettings: house),
     .target(
       name: "EventLoop",
-      dependencies: ["CLinux", .product(name: "HeapModule", package: "swift-collections")],
+      dependencies: [
+        "CLinux", .product(name: "DequeModule", package: "swift-collections"),
+        .product(name: "HeapModule", package: "swift-collections"),
+      ],
       swiftSettings: engine
     ),
     .target(

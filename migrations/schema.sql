@@ -453,9 +453,10 @@ CREATE TABLE public.documents (
     deleted_at timestamp with time zone,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    size integer GENERATED ALWAYS AS (octet_length((body)::text)) STORED NOT NULL,
     CONSTRAINT documents_body_check CHECK ((jsonb_typeof(body) = 'object'::text)),
     CONSTRAINT documents_class_check CHECK ((class = ANY (ARRAY['metadata'::text, 'app_metadata'::text, 'custom_data'::text]))),
-    CONSTRAINT documents_size CHECK ((octet_length((body)::text) <=
+    CONSTRAINT documents_size CHECK ((size <=
 CASE class
     WHEN 'custom_data'::text THEN 1048576
     ELSE 65536

@@ -186,7 +186,9 @@ extension Failure {
     case (.undone, "code_used"): self = .invalidCode
     // The user was deleted between the reading of the session and the write.
     case (.foreignKeyViolation, _): self = .unauthenticated(.sessionEnded)
+    case (.shareTaken, _): self = .tooManyAtOnce(retryAfter: .seconds(1))
     case (.laneFull, _): self = .overloaded(retryAfter: .seconds(1), error)
+    case (_, _) where error.isConflict: self = .overloaded(retryAfter: .seconds(1), error)
     case (_, _) where error.isTransient || error.serverFault != nil:
       self = .unavailable(retryAfter: .seconds(1), error)
     default: self = .unforeseen(error.description)

@@ -13,8 +13,9 @@ package final class BlockingPool: Sendable {
   ///   - name: of at most 15 bytes; debuggers and `top -H` show it.
   ///   - threads: as many as may run at once.
   ///   - waiting: jobs that may wait for a thread; one more is refused.
-  package init(name: String, threads: Int, waiting: Int) {
-    queue = BlockingQueue(capacity: threads + waiting)
+  ///   - niceness: how far its threads give way to the loop where processors are short.
+  package init(name: String, threads: Int, waiting: Int, niceness: Int32 = 0) {
+    queue = BlockingQueue(capacity: threads + waiting, niceness: niceness)
     for _ in 0..<threads { queue.startThread(named: name) }
   }
 
@@ -46,8 +47,12 @@ private final class BlockingQueue: @unchecked Sendable {
   private var jobs: [@Sendable () -> Void] = []
   private var running = 0
   private let capacity: Int
+  private let niceness: Int32
 
-  init(capacity: Int) { self.capacity = capacity }
+  init(capacity: Int, niceness: Int32) {
+    self.capacity = capacity
+    self.niceness = niceness
+  }
 
   var load: Int { monitor.withLock { jobs.count + running } }
 
@@ -83,6 +88,8 @@ private final class BlockingQueue: @unchecked Sendable {
   }
 
   private func work() -> Never {
+    // On Linux each thread has a priority of its own. Where that is refused, it keeps the usual one.
+    if niceness > 0 { _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, niceness) }
     while true {
       let job = monitor.withLock {
         while jobs.isEmpty { monitor.wait() }

@@ -53,6 +53,8 @@ package import Postgres
     var settings = [
       "reset role", "reset all", "set statement_timeout = 0",
       "set idle_in_transaction_session_timeout = 0", "set standard_conforming_strings = on",
+      // Runs wait for one another, and a statement sees what the one before has committed.
+      "set lock_timeout = 0", "set default_transaction_isolation = 'read committed'",
     ]
     if isReadOnly { settings.append("set default_transaction_read_only = on") }
     try await run(settings.joined(separator: "; "))

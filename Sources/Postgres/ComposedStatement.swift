@@ -1,5 +1,3 @@
-import EventLoop
-
 /// A statement that is put together for one call, of fixed pieces and of parameters.
 ///
 /// The pieces are literals of the program, and a value is a parameter: nothing that comes from
@@ -46,22 +44,5 @@ package struct TextArray: Bindable, Sendable {
     }
     bytes.append(UInt8(ascii: "}"))
     return true
-  }
-}
-
-extension Database {
-  /// Runs a read that may take long and was put together for it, on the search lane.
-  package func search<Row>(
-    _ statement: ComposedStatement<Row>
-  ) async throws(DatabaseError) -> [Row] {
-    try await onSearchLane { (connection) async throws(DatabaseError) in
-      try await connection.run(statement).decode(Row.self)
-    }
-  }
-}
-
-extension Connection {
-  func run<Row>(_ statement: ComposedStatement<Row>) async throws(DatabaseError) -> ResultSet {
-    try await StatementCall(composed: statement.sql, statement.parameters).run(on: self)
   }
 }

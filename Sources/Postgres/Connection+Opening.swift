@@ -8,12 +8,12 @@ extension Connection {
   /// - Throws: `.connectionFailure`, with libpq's words, also when `settings.timeout` has passed.
   package static func open(_ settings: ConnectionSettings) async throws(DatabaseError) -> Connection
   {
-    try await open(settings, silence: nil)
+    try await open(settings, watch: nil)
   }
 
   static func open(
     _ settings: ConnectionSettings,
-    silence: Duration?
+    watch: ConnectionWatch?
   ) async throws(DatabaseError) -> Connection {
     let hosts = ConnectionHosts(settings.conninfo).overrides
     let deadline = EventLoop.now() + settings.timeout.nanoseconds
@@ -23,7 +23,7 @@ extension Connection {
       let left = deadline > now ? deadline - now : 0
       let share = Duration.nanoseconds(Int64(clamping: left / UInt64(hosts.count - index)))
       do throws(DatabaseError) {
-        return try await open(settings, host: host, within: share, silence: silence)
+        return try await open(settings, host: host, within: share, watch: watch)
       } catch {
         failures.append(error)
       }
@@ -39,12 +39,12 @@ extension Connection {
     _ settings: ConnectionSettings,
     host: [(String, String)],
     within timeout: Duration,
-    silence: Duration?
+    watch: ConnectionWatch?
   ) async throws(DatabaseError) -> Connection {
     guard let pointer = unsafe begin(settings, host) else {
       throw DatabaseError(.connectionFailure, "libpq is out of memory")
     }
-    let connection = unsafe Connection(pointer, silence: silence)
+    let connection = unsafe Connection(pointer, watch: watch)
     do throws(DatabaseError) {
       try await connection.finishOpening(within: timeout)
     } catch {
@@ -66,7 +66,11 @@ extension Connection {
     _ settings: ConnectionSettings,
     _ host: [(String, String)]
   ) -> OpaquePointer? {
+    // What precedes the connection string gives way to it, and what follows overrides it.
     var words = [
+      // Of a host that has gone, so that no connection to it stays for hours.
+      ("tcp_user_timeout", "3000"), ("keepalives_idle", "5"), ("keepalives_interval", "2"),
+      ("keepalives_count", "2"),
       ("dbname", settings.conninfo), ("application_name", settings.applicationName),
       ("client_encoding", "UTF8"),
     ]
@@ -75,7 +79,7 @@ extension Connection {
     let keys = unsafe words.map { unsafe strdup($0.0) }
     let values = unsafe words.map { unsafe strdup($0.1) }
     defer { unsafe (keys + values).forEach { unsafe free($0) } }
-    // The first word may be a whole connection string; what follows overrides it.
+    // The name of a database may be a whole connection string.
     return unsafe PQconnectStartParams(
       keys.map { unsafe UnsafePointer($0) } + [nil],
       values.map { unsafe UnsafePointer($0) } + [nil],

@@ -9,7 +9,7 @@ package import EventLoop
 /// sent again, so that only the owner of the failing one sees an error.
 @safe @EventLoop package final class Connection {
   nonisolated(unsafe) let pointer: OpaquePointer
-  private let silence: Duration?
+  private let connectionWatch: ConnectionWatch?
   private var watch: Watch?
   /// What the server still owes an answer to, in the order sent.
   var expected = Deque<Expectation>()
@@ -19,17 +19,19 @@ package import EventLoop
   /// What has failed since the last sync: the server does nothing of what follows it.
   private var abortion: DatabaseError?
   private var watchdog: Timer?
-  private var lastReceived: UInt64 = 0
+  /// When the server last said something, or had nothing to say before it was asked.
+  private var lastHeard: UInt64 = 0
+  private var isOwed = false
   private(set) var failure: DatabaseError?
   /// Called once, when the connection is of no more use.
   var onFailure: (@EventLoop (DatabaseError) -> Void)?
 
   /// - Parameters:
   ///   - pointer: connected or about to be; freed when the connection fails or is closed.
-  ///   - silence: how long the server may stay silent while it owes an answer.
-  init(_ pointer: OpaquePointer, silence: Duration?) {
+  ///   - watch: how long the server may be silent while it owes an answer.
+  init(_ pointer: OpaquePointer, watch: ConnectionWatch?) {
     unsafe self.pointer = pointer
-    self.silence = silence
+    connectionWatch = watch
   }
 
   /// Statements that wait for their answer.
@@ -75,7 +77,11 @@ package import EventLoop
     isSyncDue = false
     guard unsafe PQpipelineSync(pointer) == 1 else { return fail(lastError) }
     expected.append(.sync)
-    startWatchdog()
+    if !isOwed {
+      isOwed = true
+      lastHeard = EventLoop.now()
+    }
+    if watchdog == nil, let connectionWatch { startWatchdog(connectionWatch.suspicion) }
     flush()
   }
 
@@ -108,7 +114,7 @@ package import EventLoop
   private func receive() {
     guard failure == nil else { return }
     guard unsafe PQconsumeInput(pointer) == 1 else { return fail(lastError) }
-    lastReceived = EventLoop.now()
+    lastHeard = EventLoop.now()
     var again = ResentCalls()
     while failure == nil, let expectation = expected.first, unsafe PQisBusy(pointer) == 0 {
       if let result = unsafe PQgetResult(pointer) {
@@ -118,6 +124,7 @@ package import EventLoop
       }
     }
     if failure == nil, unsafe PQstatus(pointer) == CONNECTION_BAD { fail(lastError) }
+    if expected.isEmpty { isOwed = false }
     // Each alone: of those that were aborted, others may fail too.
     for call in again.calls {
       send(call)
@@ -219,20 +226,40 @@ package import EventLoop
   }
 
   /// Ends a connection whose server, or the way to it, has died without a word.
-  private func startWatchdog() {
-    guard let silence, watchdog == nil else { return }
-    lastReceived = EventLoop.now()
-    watchdog = Timer(after: silence) { [weak self] in
-      guard let self, failure == nil else { return }
-      watchdog = nil
-      guard !expected.isEmpty else { return }
-      if EventLoop.now() - lastReceived >= silence.nanoseconds {
-        fail(DatabaseError(.connectionFailure, "no answer within \(silence)"))
-      } else {
-        startWatchdog()
-      }
-    }
+  private func startWatchdog(_ delay: Duration) {
+    watchdog = Timer(after: delay) { [weak self] in self?.lookWhetherSilent() }
   }
+
+  private func lookWhetherSilent() {
+    watchdog = nil
+    guard let connectionWatch, failure == nil, isOwed else { return }
+    let (suspicion, limit) = (connectionWatch.suspicion, connectionWatch.limit)
+    let silence = Duration.nanoseconds(Int64(clamping: EventLoop.now() &- lastHeard))
+    guard silence >= suspicion else { return startWatchdog(suspicion - silence) }
+    guard silence < limit else {
+      let error = DatabaseError(.connectionFailure, "no answer within \(limit)")
+      fail(error)
+      return connectionWatch.onSilence(error)
+    }
+    startWatchdog(limit - silence)
+    connectionWatch.onSuspicion()
+  }
+
+  /// Ends the connection when the server has been silent on it for so long, or was asked nothing.
+  func giveUp(ifSilentFor time: Duration, _ error: DatabaseError) {
+    if isOwed, EventLoop.now() &- lastHeard < time.nanoseconds { return }
+    fail(error)
+  }
+}
+
+/// How long the server may be silent on a connection while it owes an answer.
+struct ConnectionWatch {
+  /// After which `onSuspicion` is called.
+  let suspicion: Duration
+  /// After which the connection is given up.
+  let limit: Duration
+  let onSuspicion: @EventLoop () -> Void
+  let onSilence: @EventLoop (DatabaseError) -> Void
 }
 
 /// Calls that the server aborted for another's error, each to be sent again a few times at most.

@@ -5,7 +5,9 @@ package import EventLoop
 /// - Express: reads of bounded cost, all on one pipelined connection.
 /// - Exclusive: writes and transactions, each alone on a connection of a small pool.
 /// - Search: reads that may take long, few at a time.
-/// - Large: reads of one large value, which wait for no search.
+/// - Large: reads with large answers, which wait for no search.
+///
+/// The last three lend their connections fairly, by owner.
 @EventLoop package final class Database {
   private let express: PersistentConnection
   private let exclusive: Lane
@@ -15,34 +17,51 @@ package import EventLoop
   /// The last error of a write that the operator of PostgreSQL must end; nil after an attempt that
   /// succeeded.
   package private(set) var writeFault: DatabaseError?
+  private let guardian: SilenceGuard
+  private static let sign = Statement<Int>("database.sign_of_life", "select 1")
 
   package init(_ settings: DatabaseSettings) {
     self.settings = settings
+    let guardian = SilenceGuard(suspicion: settings.suspicion, grace: settings.grace)
+    self.guardian = guardian
     express = PersistentConnection(
       settings.connection(settings.readTimeout),
-      silence: settings.silence
+      timeout: settings.readTimeout,
+      guardian,
+      decides: true
     )
     exclusive = Lane(
-      settings.connection(settings.writeTimeout),
-      silence: settings.silence,
+      settings.connection(settings.writeTimeout, lockTimeout: settings.lockTimeout),
+      timeout: settings.writeTimeout,
       size: settings.exclusiveConnections,
+      reserve: 1,
       waitingRoom: settings.exclusiveWaiting,
-      patience: settings.exclusivePatience
+      patience: settings.exclusivePatience,
+      guardian: guardian
     )
     search = Lane(
       settings.connection(settings.searchTimeout),
-      silence: settings.silence + settings.searchTimeout,
+      timeout: settings.searchTimeout,
       size: settings.searchConnections,
+      reserve: 0,
       waitingRoom: settings.searchWaiting,
-      patience: settings.searchPatience
+      patience: settings.searchPatience,
+      guardian: guardian
     )
     large = Lane(
-      settings.connection(settings.readTimeout),
-      silence: settings.silence,
+      settings.connection(settings.largeTimeout),
+      timeout: settings.largeTimeout,
       size: settings.largeConnections,
-      waitingRoom: 64,
-      patience: .seconds(2)
+      reserve: 0,
+      waitingRoom: settings.largeWaiting,
+      patience: settings.largePatience,
+      guardian: guardian
     )
+    express.onOpen = { _ in guardian.serverIsThere() }
+    guardian.probe = { [weak express] in
+      guard let connection = express?.connection, connection.load == 0 else { return }
+      connection.send(StatementCall(Self.sign))
+    }
   }
 
   /// Starts to connect; calls made before it has come to that wait a moment.
@@ -128,6 +147,7 @@ package import EventLoop
     }
     // As `run`, which would be one more function to enter and to leave for every read.
     await unsafe withUnsafeContinuation { unsafe call.start(on: connection, $0) }
+    if call.metConflict { return try await answerAgain(to: call) }
     return try call.outcome()
   }
 
@@ -144,9 +164,25 @@ package import EventLoop
       throw DatabaseError(.laneFull, "\(settings.expressDepth) reads are under way")
     }
     for call in calls { connection.send(call) }
-    var results = [try await first.settled()]
-    for call in calls.dropFirst() { results.append(try await call.settled()) }
+    var results = [try await settled(first)]
+    for call in calls.dropFirst() { results.append(try await settled(call)) }
     return results
+  }
+
+  private func settled(_ call: StatementCall) async throws(DatabaseError) -> ResultSet {
+    do throws(DatabaseError) {
+      return try await call.settled()
+    } catch {
+      guard error.isConflict else { throw error }
+      return try await answerAgain(to: call)
+    }
+  }
+
+  private func answerAgain(to call: StatementCall) async throws(DatabaseError) -> ResultSet {
+    try await retryingConflicts { () async throws(DatabaseError) in
+      guard let connection = express.connection else { throw .away(express.failure) }
+      return try await call.run(on: connection)
+    }
   }
 
   private func expressConnection() async throws(DatabaseError) -> Connection {
@@ -159,11 +195,11 @@ package import EventLoop
     throw .away(express.failure)
   }
 
-  // MARK: Exclusive and search
+  // MARK: The other lanes
 
   /// Runs one statement that writes, in a transaction of its own.
   ///
-  /// Tried again up to three times when it met another's lock or version.
+  /// Tried again a few times when it met another's lock or version.
   package func write<Row, each Value>(
     _ statement: Statement<Row, repeat each Value>,
     _ values: repeat each Value
@@ -172,9 +208,32 @@ package import EventLoop
   }
 
   /// Runs one statement that writes, as `write` does.
-  package func answer(toWrite call: StatementCall) async throws(DatabaseError) -> ResultSet {
+  package func answer(
+    toWrite call: StatementCall,
+    for owner: (any JobOwner)? = nil
+  ) async throws(DatabaseError) -> ResultSet {
     try await retryingConflicts { () async throws(DatabaseError) in
-      try await exclusive.answer(to: call)
+      try await exclusive.answer(to: call, for: owner)
+    }
+  }
+
+  /// Runs a read that may take long.
+  package func answer(
+    toSearch call: StatementCall,
+    for owner: (any JobOwner)?
+  ) async throws(DatabaseError) -> ResultSet {
+    try await retryingConflicts { () async throws(DatabaseError) in
+      try await search.answer(to: call, for: owner)
+    }
+  }
+
+  /// Runs a read with a large answer.
+  package func answer(
+    toFetch call: StatementCall,
+    for owner: (any JobOwner)?
+  ) async throws(DatabaseError) -> ResultSet {
+    try await retryingConflicts { () async throws(DatabaseError) in
+      try await large.answer(to: call, for: owner)
     }
   }
 
@@ -183,36 +242,20 @@ package import EventLoop
     _ statement: Statement<Row, repeat each Value>,
     _ values: repeat each Value
   ) async throws(DatabaseError) -> [Row] {
-    try await onSearchLane { (connection) async throws(DatabaseError) in
-      try await connection.run(statement, repeat each values).decode(Row.self)
-    }
-  }
-
-  /// Runs a read of one large value.
-  package func fetch<Row, each Value>(
-    _ statement: Statement<Row, repeat each Value>,
-    _ values: repeat each Value
-  ) async throws(DatabaseError) -> [Row] {
-    try await large.withConnection { (connection) async throws(DatabaseError) in
-      try await connection.run(statement, repeat each values).decode(Row.self)
-    }
-  }
-
-  func onSearchLane<Result>(
-    _ body: @EventLoop (Connection) async throws(DatabaseError) -> Result
-  ) async throws(DatabaseError) -> Result {
-    try await search.withConnection(body)
+    try await answer(toSearch: StatementCall(statement, repeat each values), for: nil)
+      .decode(Row.self)
   }
 
   /// Runs `body` in a transaction: committed when it returns, rolled back when it throws.
   ///
-  /// It may run up to three times, when it met another's lock or version: it must do nothing that
-  /// a roll-back does not undo. Give it the rows of one user.
+  /// It may run a few times, when it met another's lock or version: it must do nothing that a
+  /// roll-back does not undo, and ask for no other connection. Give it the rows of one user.
   package func transaction<Value>(
+    for owner: (any JobOwner)? = nil,
     _ body: @EventLoop (Transaction) async throws(DatabaseError) -> Value
   ) async throws(DatabaseError) -> Value {
     try await retryingConflicts { () async throws(DatabaseError) in
-      try await exclusive.withConnection { (connection) async throws(DatabaseError) in
+      try await exclusive.withConnection(for: owner) { (connection) async throws(DatabaseError) in
         try await Transaction.run(on: connection, body)
       }
     }
@@ -228,8 +271,13 @@ package import EventLoop
   ) async -> DatabaseError? {
     do throws(DatabaseError) {
       let connection = try await Connection.open(
-        settings.connection(settings.writeTimeout),
-        silence: settings.silence
+        settings.connection(settings.writeTimeout, lockTimeout: settings.lockTimeout),
+        watch: ConnectionWatch(
+          suspicion: guardian.suspicion,
+          limit: guardian.limit(for: settings.writeTimeout),
+          onSuspicion: {},
+          onSilence: { _ in }
+        )
       )
       defer { connection.close() }
       try await Transaction.run(on: connection) { (transaction) async throws(DatabaseError) in
@@ -242,6 +290,7 @@ package import EventLoop
     return writeFault
   }
 
+  /// Tries up to four times what met another's version, and twice what waited for a lock.
   private func retryingConflicts<Value>(
     _ body: @EventLoop () async throws(DatabaseError) -> Value
   ) async throws(DatabaseError) -> Value {
@@ -251,41 +300,11 @@ package import EventLoop
         return try await body()
       } catch {
         if error.serverFault != nil { writeFault = error }
-        guard error.isConflict, attempt < 4 else { throw error }
+        let most = error.state == .lockNotAvailable ? 2 : 4
+        guard error.isConflict, attempt < most else { throw error }
         await EventLoop.sleep(for: .milliseconds(Int.random(in: 0...(attempt * 10))))
         attempt += 1
       }
     }
   }
-}
-
-/// How far a database is connected; reasons are libpq's words, or the server's, for an operator.
-package enum DatabaseState: Equatable, Sendable {
-  /// Nothing has failed yet.
-  case connecting
-  case connected
-  /// Reads and writes have a connection each, and others are missing.
-  case incomplete(String)
-  case away(String)
-}
-
-extension DatabaseError {
-  /// What callers hear while there is no connection.
-  static func away(_ reason: DatabaseError?) -> DatabaseError {
-    DatabaseError(
-      .connectionFailure,
-      reason.map { "PostgreSQL is away: \($0.message)" } ?? "PostgreSQL is away"
-    )
-  }
-}
-
-/// What the lanes of a database hold at one moment.
-package struct DatabaseLoad: Sendable {
-  package let express: Int
-  package let exclusive: Int
-  package let exclusiveWaiting: Int
-  package let search: Int
-  package let searchWaiting: Int
-  package let large: Int
-  package let largeWaiting: Int
 }

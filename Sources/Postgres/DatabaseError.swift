@@ -11,12 +11,16 @@ package struct SQLState: RawRepresentable, Hashable, Sendable {
   package static let checkViolation = SQLState(rawValue: "23514")
   package static let serializationFailure = SQLState(rawValue: "40001")
   package static let deadlockDetected = SQLState(rawValue: "40P01")
+  /// A lock was not to be had in time.
+  package static let lockNotAvailable = SQLState(rawValue: "55P03")
   package static let queryCanceled = SQLState(rawValue: "57014")
   package static let invalidTransaction = SQLState(rawValue: "25000")
   /// The connection was lost, or could not be made.
   package static let connectionFailure = SQLState(rawValue: "08006")
   /// Ours, in a class PostgreSQL leaves to applications: no room in a lane.
   package static let laneFull = SQLState(rawValue: "XD001")
+  /// Ours: as much of one owner waits in a lane as may.
+  package static let shareTaken = SQLState(rawValue: "XD004")
   /// Ours: a column was not what its statement's row type says.
   package static let unexpectedColumn = SQLState(rawValue: "XD002")
   /// Ours: a transaction that its own body has given up.
@@ -65,7 +69,8 @@ package struct DatabaseError: Error, Sendable {
 
   /// Whether the same call may succeed a little later, on another connection.
   package var isTransient: Bool {
-    isConnectionLost || state == .laneFull || state.category == "57" || state.category == "53"
+    isConnectionLost || isConflict || state == .laneFull || state == .shareTaken
+      || state.category == "57" || state.category == "53"
   }
 
   /// Whether the connection is of no more use: lost, or the server is going down or not yet up.
@@ -73,8 +78,10 @@ package struct DatabaseError: Error, Sendable {
     state.category == "08" || state.rawValue.hasPrefix("57P")
   }
 
-  /// Whether the whole transaction should be tried again.
-  var isConflict: Bool { state == .serializationFailure || state == .deadlockDetected }
+  /// Whether another was in the way, so that the whole transaction should be tried again.
+  package var isConflict: Bool {
+    state == .serializationFailure || state == .deadlockDetected || state == .lockNotAvailable
+  }
 }
 
 extension DatabaseError: CustomStringConvertible {

@@ -1,3 +1,5 @@
+import EventLoop
+
 /// Where the database is and how much of it a worker may use.
 package struct DatabaseSettings: Sendable {
   package var conninfo: String
@@ -8,24 +10,31 @@ package struct DatabaseSettings: Sendable {
   package var searchConnections = 1
   /// Callers that may wait for a connection of the lane; one more is refused.
   package var exclusiveWaiting = 1_024
-  package var searchWaiting = 32
+  package var searchWaiting = 64
+  package var largeWaiting = 256
   /// How long a caller waits for a connection of the lane.
   package var exclusivePatience = Duration.seconds(1)
   package var searchPatience = Duration.seconds(2)
-  /// Connections of a worker for reads of one large value.
-  package var largeConnections = 1
+  package var largePatience = Duration.seconds(4)
+  /// Connections of a worker for reads with large answers: one user has one of them.
+  package var largeConnections = 2
   /// How long a read waits for the first connection of a worker that has just started.
   package var expressPatience = Duration.milliseconds(500)
   /// Reads under way at once on the shared connection.
   package var expressDepth = 4_096
-  package var connectTimeout = Duration.seconds(3)
+  package var connectTimeout = Duration.seconds(2)
   /// The server ends a statement of the lane that takes longer.
   package var readTimeout = Duration.seconds(1)
   package var writeTimeout = Duration.seconds(3)
   package var searchTimeout = Duration.seconds(10)
-  /// How long the server may stay silent before its connection counts as lost; more than the
-  /// time-outs of reads and writes.
-  package var silence = Duration.seconds(6)
+  package var largeTimeout = Duration.seconds(10)
+  /// The server ends a write that waits longer for a lock, so that it keeps no connection for long.
+  package var lockTimeout = Duration.seconds(1)
+  /// How long the server may be silent on a connection before it is asked for a sign of life.
+  package var suspicion = Duration.seconds(1)
+  /// How long the server may be silent after the time-out of a statement, before its connection
+  /// counts as lost.
+  package var grace = Duration.seconds(1)
   /// How long a transaction may do nothing before the server ends it.
   package var transactionIdleTimeout = Duration.seconds(10)
 
@@ -34,19 +43,28 @@ package struct DatabaseSettings: Sendable {
     self.applicationName = applicationName
   }
 
-  func connection(_ statementTimeout: Duration) -> ConnectionSettings {
-    func milliseconds(_ time: Duration) -> String { "\(time.components.seconds * 1_000)" }
+  /// The settings of a connection, whatever those of the server, the database and the role are.
+  func connection(
+    _ statementTimeout: Duration,
+    lockTimeout: Duration = .zero
+  ) -> ConnectionSettings {
+    func milliseconds(_ time: Duration) -> String { "\(time.nanoseconds / 1_000_000)" }
     return ConnectionSettings(
       conninfo,
       applicationName: applicationName,
       timeout: connectTimeout,
       parameters: [
         ("statement_timeout", milliseconds(statementTimeout)),
+        ("lock_timeout", milliseconds(lockTimeout)),
         ("idle_in_transaction_session_timeout", milliseconds(transactionIdleTimeout)),
+        // What statements rely on: each sees what others have committed before it.
+        ("default_transaction_isolation", "read committed"),
+        ("default_transaction_deferrable", "off"),
         ("jit", "off"),
-        // Times are read in one form, whatever the server's own settings say.
+        // Values are read in one form.
         ("timezone", "UTC"),
         ("datestyle", "ISO"),
+        ("bytea_output", "hex"),
       ]
     )
   }

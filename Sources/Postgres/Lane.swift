@@ -1,45 +1,59 @@
-internal import DequeModule
 import EventLoop
 
-/// Connections that are lent to one caller at a time.
+/// Connections that are lent to one caller at a time, by the rules of `FairQueue`.
+///
+/// A user has one of them at most, and what is no user's of a network leaves one to others.
 @EventLoop final class Lane {
   private let patience: Duration
-  private let waitingRoom: Int
-  private var connections: [PersistentConnection] = []
-  private var free: [Connection] = []
-  private var waiting = Deque<Waiter>()
-  private(set) var lent = 0
+  private let connections: [PersistentConnection]
+  private let queue: FairQueue
+  private let guardian: SilenceGuard
 
   /// - Parameters:
   ///   - settings: for each connection.
-  ///   - silence: as for `Connection`.
+  ///   - timeout: after which the server ends a statement.
   ///   - size: connections; one is made at once, the others when they are first needed.
+  ///   - reserve: connections that a network, or a program, leaves to others.
   ///   - waitingRoom: callers that may wait; one more is refused.
-  ///   - patience: how long a caller waits.
+  ///   - patience: how long a caller waits for a connection.
+  ///   - guardian: hears when the server is silent.
   init(
     _ settings: ConnectionSettings,
-    silence: Duration,
+    timeout: Duration,
     size: Int,
+    reserve: Int,
     waitingRoom: Int,
-    patience: Duration
+    patience: Duration,
+    guardian: SilenceGuard
   ) {
     self.patience = patience
-    self.waitingRoom = waitingRoom
-    for _ in 0..<size {
-      let connection = PersistentConnection(settings, silence: silence)
-      connections.append(connection)
-      connection.onOpen = { [weak self] opened in self?.offer(opened) }
+    self.guardian = guardian
+    queue = FairQueue(
+      FairLimits(
+        things: size,
+        room: waitingRoom,
+        group: size - reserve,
+        groupWithoutMembers: size - 1,
+        member: 1
+      )
+    )
+    connections = (0..<size).map { _ in PersistentConnection(settings, timeout: timeout, guardian) }
+    for connection in connections {
+      connection.onOpen = { [weak self] opened in self?.queue.add(opened) }
+      connection.onLoss = { [weak self] in self?.clear() }
     }
+    guardian.onSilence.append { [weak self] in self?.queue.dropAll() }
   }
 
   func start() { connections.first?.start() }
 
   func stop() {
     for connection in connections { connection.stop() }
-    free.removeAll()
+    queue.removeFree { _ in true }
   }
 
-  var waiters: Int { waiting.count }
+  var lent: Int { queue.lent }
+  var waiters: Int { queue.waiting }
   var isConnected: Bool { connections.contains { $0.connection != nil } }
   private var isHopeless: Bool { !isConnected && connections.contains { $0.hasFailed } }
   /// Why the last connection that is missing could not be made.
@@ -51,159 +65,64 @@ import EventLoop
 
   /// Runs `body` with a connection that is nobody else's meanwhile.
   ///
-  /// - Throws: `.laneFull` when none came free in time; `.connectionFailure` at once while the
-  ///   server is away.
+  /// Nobody asks for another connection of the lane meanwhile: of one user there is one.
+  /// - Parameters:
+  ///   - owner: for whom; nil for the server itself.
+  ///   - body: what to do with it.
+  /// - Returns: what `body` does.
+  /// - Throws: `.laneFull` when none came free in time; `.shareTaken` when too many of the owner wait;
+  ///   `.connectionFailure` at once while the server is away.
   func withConnection<Result>(
+    for owner: (any JobOwner)?,
     _ body: @EventLoop (Connection) async throws(DatabaseError) -> Result
   ) async throws(DatabaseError) -> Result {
-    let connection = if let free = takeFree() { free } else { try await borrow() }
-    lent += 1
-    defer { giveBack(connection) }
-    return try await body(connection)
+    let loan =
+      if let free = queue.takeAtOnce(for: owner) { free } else { try await borrow(for: owner) }
+    defer { giveBack(loan) }
+    return try await body(loan.connection)
   }
 
   /// Runs one statement with a connection that is nobody else's meanwhile.
-  func answer(to call: StatementCall) async throws(DatabaseError) -> ResultSet {
-    let connection = if let free = takeFree() { free } else { try await borrow() }
-    lent += 1
-    defer { giveBack(connection) }
-    return try await call.run(on: connection)
+  func answer(
+    to call: StatementCall,
+    for owner: (any JobOwner)?
+  ) async throws(DatabaseError) -> ResultSet {
+    let loan =
+      if let free = queue.takeAtOnce(for: owner) { free } else { try await borrow(for: owner) }
+    defer { giveBack(loan) }
+    return try await call.run(on: loan.connection)
   }
 
-  private func giveBack(_ connection: Connection) {
-    lent -= 1
-    offer(connection)
-  }
-
-  private func takeFree() -> Connection? {
-    while let connection = free.popLast() {
-      if connection.failure == nil { return connection }
-    }
-    return nil
+  private func giveBack(_ loan: Loan) {
+    queue.giveBack(loan, isUsable: loan.connection.failure == nil)
   }
 
   /// Waits for a connection.
-  private func borrow() async throws(DatabaseError) -> Connection {
-    guard !isHopeless else { throw .away(failure) }
-    connections.first { $0.isIdle }?.start()
-    guard waiting.count < waitingRoom else {
-      throw DatabaseError(.laneFull, "\(waitingRoom) callers wait already")
-    }
-    let waiter = Waiter(patience: patience) { [weak self] in
-      let reason = self?.failure.map { "; of those missing: \($0.message)" } ?? ""
-      return "no connection came free\(reason)"
-    }
-    waiting.append(waiter)
-    return try await waiter.wait()
-  }
-
-  private func offer(_ connection: Connection) {
-    guard connection.failure == nil else { return }
-    while let waiter = waiting.popFirst() {
-      if waiter.resume(.success(connection)) { return }
-    }
-    free.append(connection)
-  }
-}
-
-/// A caller in the queue of a lane.
-@safe @EventLoop private final class Waiter {
-  typealias Answer = Result<Connection, DatabaseError>
-  private var continuation: UnsafeContinuation<Answer, Never>?
-  private var timer: Timer?
-  private let patience: Duration
-  private let reason: @EventLoop () -> String
-
-  /// - Parameters:
-  ///   - patience: how long it waits.
-  ///   - reason: why it waited for nothing.
-  init(patience: Duration, reason: @escaping @EventLoop () -> String) {
-    self.patience = patience
-    self.reason = reason
-  }
-
-  func wait() async throws(DatabaseError) -> Connection {
-    try await unsafe withUnsafeContinuation { (continuation: UnsafeContinuation<Answer, Never>) in
-      unsafe self.continuation = continuation
-      timer = Timer(after: patience) { [self] in
-        _ = resume(.failure(DatabaseError(.laneFull, "\(reason()), for \(patience)")))
-      }
-    }.get()
-  }
-
-  /// Returns false when the caller has gone already.
-  func resume(_ answer: Answer) -> Bool {
-    guard let continuation = unsafe continuation else { return false }
-    unsafe self.continuation = nil
-    timer?.cancel()
-    unsafe continuation.resume(returning: answer)
-    return true
-  }
-}
-
-/// One connection that is made anew whenever it is lost.
-@EventLoop final class PersistentConnection {
-  private let settings: ConnectionSettings
-  private let silence: Duration
-  private(set) var connection: Connection?
-  private(set) var isIdle = true
-  private var isStopped = false
-  /// Why there is no connection; nil while there is one, and before the first attempt has failed.
-  private(set) var failure: DatabaseError?
-  var hasFailed: Bool { failure != nil }
-  private var attempts = 0
-  private var retry: Timer?
-  var onOpen: (@EventLoop (Connection) -> Void)?
-  var onChange: (@EventLoop () -> Void)?
-
-  init(_ settings: ConnectionSettings, silence: Duration) {
-    self.settings = settings
-    self.silence = silence
-  }
-
-  func start() {
-    guard isIdle else { return }
-    isIdle = false
-    connect()
-  }
-
-  func stop() {
-    isIdle = false
-    isStopped = true
-    retry?.cancel()
-    connection?.onFailure = nil
-    connection?.close()
-    connection = nil
-  }
-
-  private func connect() {
-    EventLoop.task { [self] in
-      do throws(DatabaseError) {
-        let connection = try await Connection.open(settings, silence: silence)
-        // It may have been stopped while it connected.
-        guard !isStopped else { return connection.close() }
-        self.connection = connection
-        failure = nil
-        attempts = 0
-        connection.onFailure = { [weak self] failure in self?.lost(failure) }
-        onOpen?(connection)
-        onChange?()
-      } catch {
-        lost(error)
+  private func borrow(for owner: (any JobOwner)?) async throws(DatabaseError) -> Loan {
+    if let failure = guardian.failure ?? (isHopeless ? failure : nil) { throw .away(failure) }
+    if !queue.hasFree { connections.first { $0.isIdle }?.start() }
+    do throws(FairQueueError) {
+      return try await queue.take(for: owner, until: EventLoop.now() &+ patience.nanoseconds)
+    } catch {
+      switch error {
+      case .full: throw DatabaseError(.laneFull, "too many callers wait already")
+      case .shareTaken: throw DatabaseError(.shareTaken, "too many callers of one owner wait")
+      case .abandoned: throw DatabaseError(.laneFull, "the client has gone")
+      case .withdrawn: throw .away(guardian.failure ?? failure)
+      case .late:
+        let reason = failure.map { "; of those missing: \($0.message)" } ?? ""
+        throw DatabaseError(.laneFull, "no connection came free\(reason), for \(patience)")
       }
     }
   }
 
-  /// Tries again: soon at first, then at longer and longer times, never all workers in step.
-  private func lost(_ failure: DatabaseError) {
-    connection = nil
-    guard !isStopped else { return }
-    self.failure = failure
-    attempts += 1
-    onChange?()
-    let ceiling = min(2_000, 25 << min(attempts, 7))
-    retry = Timer(after: .milliseconds(Int.random(in: ceiling / 2...ceiling))) { [weak self] in
-      self?.connect()
-    }
+  /// Lends lost connections no more, and lets nobody wait when there are no others.
+  private func clear() {
+    queue.removeFree { unsafe unsafeDowncast($0, to: Connection.self).failure != nil }
+    if isHopeless { queue.dropAll() }
   }
+}
+
+extension Loan {
+  fileprivate var connection: Connection { unsafe unsafeDowncast(thing, to: Connection.self) }
 }

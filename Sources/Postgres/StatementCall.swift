@@ -35,7 +35,11 @@ package import EventLoop
     self.parameters = parameters
   }
 
-  init(composed: String, _ parameters: Parameters) {
+  package convenience init<Row>(_ statement: ComposedStatement<Row>) {
+    self.init(composed: statement.sql, statement.parameters)
+  }
+
+  private init(composed: String, _ parameters: Parameters) {
     name = ""
     sql = ""
     self.composed = composed
@@ -69,6 +73,9 @@ package import EventLoop
     if let result { return result }
     throw failures?.last ?? DatabaseError(.connectionFailure, "a call ended without an outcome")
   }
+
+  /// Whether it should be tried again.
+  var metConflict: Bool { result == nil && failures?.last?.isConflict == true }
 
   func complete(_ result: ResultSet) {
     self.result = result

@@ -1,13 +1,39 @@
 import Dossier
 import EventLoop
+import HTTP
 
-/// What a call asks to be calculated counts against its program, or its network and there its user.
+/// What a call takes counts against its network and there its user.
+///
+/// What a program asks for counts against the program, and there against the user whom it is about:
+/// a user whose own requests are many does not keep its app's back end from acting.
 extension Call: @EventLoop JobOwner {
-  package var group: [UInt8] {
-    if let client { Array("client:\(client.id)".utf8) } else { request.origin.network }
+  package var group: Int {
+    var hasher = Hasher()
+    if let client {
+      hasher.combine(1)
+      hasher.combine(client.id)
+    } else {
+      hasher.combine(0)
+      hasher.combine(request.origin.network)
+    }
+    return hasher.finalize()
   }
 
-  package var member: [UInt8]? { user.map { Array("user:\($0.user)".utf8) } }
+  package var member: Int? {
+    var hasher = Hasher()
+    if let user {
+      hasher.combine(2)
+      hasher.combine(user.user)
+    } else if let client, let user = captures["user"] {
+      hasher.combine(3)
+      hasher.combine(client.id)
+      hasher.combine(user)
+    } else {
+      return nil
+    }
+    return hasher.finalize()
+  }
 
-  package var isGone: Bool { bodySource.isGone }
+  /// Whether nobody waits for the answer, and nothing has been written that something must follow.
+  package var isGone: Bool { bodySource.isGone && !store.hasWritten }
 }

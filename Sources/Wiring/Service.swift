@@ -55,12 +55,12 @@ package import HTTP
     case .badPath: return await refused(call, .badPath)
     }
     call.endpoint = endpoint
+    call.store.owner = call
     var response: Response
     do throws(Refusal) {
       // Each function that may wait costs as much as all that a known app and token take.
       if try !identifyAtOnce(call, endpoint) { try await identify(call, endpoint) }
       if endpoint.route.body != .none {
-        call.store.owner = call
         call.body = try await body(of: call, endpoint.route.body)
       }
       try readPreconditions(of: call, endpoint.route)

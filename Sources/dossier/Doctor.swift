@@ -139,8 +139,8 @@ extension OperatorConsole {
     var now = timespec()
     clock_gettime(CLOCK_REALTIME, &now)
     let ahead = abs(facts.time - (now.tv_sec * 1_000 + now.tv_nsec / 1_000_000))
-    // Each worker for reads, writes, searches and large values; and twice while it is replaced.
-    let connections = configuration.workers * (configuration.exclusiveConnections + 3) * 2
+    // Each worker for reads, writes, searches and large answers; and twice while it is replaced.
+    let connections = configuration.workers * (configuration.exclusiveConnections + 4) * 2
     return [
       Doctor.Finding("database"),
       Doctor.Finding("writes", await servingReadiness.writeFault()?.reason),

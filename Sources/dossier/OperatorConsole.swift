@@ -95,7 +95,8 @@ struct AppOptions: ParsableArguments {
     if isLarge {
       settings.writeTimeout = .seconds(60)
       settings.searchTimeout = .seconds(60)
-      settings.silence = .seconds(70)
+      settings.largeTimeout = .seconds(60)
+      settings.lockTimeout = .seconds(10)
     }
     database = Database(settings)
     database.start()
@@ -110,7 +111,7 @@ struct AppOptions: ParsableArguments {
     let store = Store(
       database: database,
       keys: keys,
-      passwords: PasswordHasher(pool: pool, cost: configuration.hashingCost),
+      passwords: PasswordHasher(pool: calculator, cost: configuration.hashingCost),
       apps: Apps(database: database, fallback: configuration.app),
       // The workers send it.
       mailer: Mailer(isConfigured: configuration.mail.isSomewhere) { say($0) },

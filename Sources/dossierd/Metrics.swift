@@ -87,7 +87,7 @@ import Wiring
           case .schema: .schema
           case nil:
             switch error.state.category {
-            case "57", "55": .timeout
+            case "57", "55", "40": .timeout
             case "XD": .laneFull
             default: .other
             }

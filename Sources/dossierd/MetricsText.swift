@@ -44,7 +44,7 @@ extension Metrics.Gauge {
     case .writesWaiting: "Requests that wait for such a connection."
     case .searches: "Searches under way."
     case .searchesWaiting: "Requests that wait to search."
-    case .largeValues: "Reads of large values, such as pictures, under way."
+    case .largeValues: "Reads with large answers, such as pictures and exports, under way."
     case .largeValuesWaiting: "Requests that wait for such a read."
     case .hashing: "Passwords that are hashed or wait for it."
     case .mailQueue: "Mails in the queue of the database, also those given up."

@@ -95,7 +95,13 @@ import Wiring
     let keys = Keyring(master: configuration.masterKey, database: database)
     readiness = ReadinessCheck(database, configuration.masterKey, app: configuration.app)
     let passwords = PasswordHasher(
-      pool: BlockingPool(name: "passwords", threads: configuration.hashingThreads, waiting: 32),
+      pool: FairPool(
+        name: "passwords",
+        threads: configuration.hashingThreads,
+        reserve: 0,
+        waiting: 128,
+        patience: .seconds(4)
+      ),
       cost: configuration.hashingCost
     )
     self.passwords = passwords
@@ -133,7 +139,7 @@ import Wiring
       ),
       shelf: PictureShelf(
         folder: configuration.pictureFolder,
-        pool: BlockingPool(name: "shelf", threads: 2, waiting: 64)
+        pool: BlockingPool(name: "shelf", threads: 2, waiting: configuration.connections)
       )
     )
     let store = Store(
@@ -166,7 +172,10 @@ import Wiring
   }
 
   private func start() throws {
-    var settings = FastCGISettings(pool: BlockingPool(name: "bodies", threads: 2, waiting: 64))
+    // Room for all: who sends much keeps nobody else's body or answer out.
+    var settings = FastCGISettings(
+      pool: BlockingPool(name: "bodies", threads: 2, waiting: configuration.connections)
+    )
     settings.connections = configuration.connections
     let listener = try Listener(0, settings, serve)
     self.listener = listener

@@ -1,27 +1,37 @@
 #!/usr/bin/env python3
-"""What one request can do to others: how long it holds the loop of a worker, and its memory.
+"""What one user can do to others: by one request, and by many at once.
 
-    Tests/Benchmarks/hostile.py [--rounds 3]
+    Tests/Benchmarks/hostile.py [--rounds 3] [--tries 30] [requests] [attacks]
 
-Needs a release build, as run.py does. The requests are those of Tests/EndToEnd/test_hostile.py. Each is
+Needs a release build, as run.py does.
+
+`requests` prints how long one request holds the loop of a worker, and its memory. The requests are those of Tests/EndToEnd/test_hostile.py. Each is
 made alone, for the time that the loop's thread has a processor, in all its turns: the loop cannot be held
 longer by what it does itself. And it is made while another client asks the same worker for `/healthz`,
 which touches no database, again and again: the longest that it waits has in it that the threads that
 calculate, PostgreSQL, nginx and this program want processors too.
+
+`attacks` runs each attack of Tests/EndToEnd/attacks.py, by one anonymous user. Meanwhile another user
+writes, reads and signs in, from another network, one request after another. Printed are how long that
+user waits and how often it is refused. No other user may be refused, and each small write must succeed
+within 250 ms. The clients of the attack take part of the machine's processors.
 """
 
 import argparse
 import multiprocessing
 import os
 import pathlib
+import statistics
 import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 os.environ.setdefault("DOSSIER_TEST_BUILD", str(HERE.parents[1] / ".build/release"))
 sys.path.insert(0, str(HERE.parent / "EndToEnd"))
-from asking import JSON  # noqa: E402
+from asking import ADDRESS, JSON, MERGE  # noqa: E402
+from attacks import ATTACKS  # noqa: E402
 from deployment import Deployment  # noqa: E402
+from machine import wait_until  # noqa: E402
 from test_hostile import Memory, array, hostile  # noqa: E402
 
 
@@ -88,15 +98,81 @@ def measure(site, token, document, request):
     return used, watch.slowest.value, took, grown, answer.status
 
 
+class Bystander:
+    """Another user, whose requests come one after another."""
+
+    def __init__(self, site):
+        self.site, self.address = site, {ADDRESS: "198.51.100.7"}
+        self.token = site.login()["access_token"]
+        site.request("POST", "/v1/register", self.account, {**JSON, **self.address})
+        self.times = {"small write": [], "read": [], "anonymous login": [], "password login": []}
+        self.refusals = dict.fromkeys(self.times, 0)
+
+    account = {"email": "bystander@example.com", "password": "correct horse"}
+
+    def ask(self, name, *request):
+        start = time.monotonic()
+        answer = self.site.request(*request)
+        self.times[name].append(time.monotonic() - start)
+        self.refusals[name] += answer.status != 200
+
+    def ask_all(self, turn):
+        headers = {"Authorization": f"Bearer {self.token}", **self.address}
+        self.ask("small write", "PATCH", "/v1/me/metadata", {"turn": turn}, {**MERGE, **headers})
+        self.ask("read", "GET", "/v1/me", None, headers)
+        self.ask("anonymous login", "POST", "/v1/login/anonymous", {}, {**JSON, **self.address})
+        self.ask("password login", "POST", "/v1/login/password", self.account,
+                 {**JSON, **self.address})
+
+
+def attacked(attack, tries):
+    site = Deployment()
+    try:
+        bystander = Bystander(site)
+        if attack is None:
+            for turn in range(tries):
+                bystander.ask_all(turn)
+            return bystander, 0, 0
+        with attack.against(site) as attacker:
+            wait_until(lambda: attacker.answered.value >= attack.connections, what="the attack")
+            for turn in range(tries):
+                bystander.ask_all(turn)
+            return bystander, attacker.answered.value, attacker.refused.value
+    finally:
+        site.stop()
+
+
+def print_attacks(tries):
+    print(f"| {'attack':35} | another's       | refused | p50, ms | most, ms | attacker's refused |")
+    print(f"|{'-' * 37}|-----------------|--------:|--------:|---------:|-------------------:|")
+    for attack in [None, *ATTACKS]:
+        bystander, answered, refused = attacked(attack, tries)
+        for name, times in bystander.times.items():
+            print(f"| {attack.name if attack else 'none':35} | {name:15} "
+                  f"| {bystander.refusals[name]:3}/{len(times):3} "
+                  f"| {statistics.median(times) * 1000:7.0f} | {max(times) * 1000:8.0f} "
+                  f"| {refused:9}/{answered:8} |", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--tries", type=int, default=30)
+    parser.add_argument("parts", nargs="*", choices=["requests", "attacks", []])
     options = parser.parse_args()
+    parts = options.parts or ["requests", "attacks"]
+    if "requests" in parts:
+        print_requests(options.rounds)
+    if "attacks" in parts:
+        print_attacks(options.tries)
+
+
+def print_requests(rounds):
     site = Deployment(workers=1)
     try:
         token = site.login()["access_token"]
         cases = hostile(f'{{"a":{array("0", 690_000)}}}')
-        results = {name: [measure(site, token, document, request) for _ in range(options.rounds)]
+        results = {name: [measure(site, token, document, request) for _ in range(rounds)]
                    for name, document, request, _ in cases}
     finally:
         site.stop()
@@ -104,8 +180,8 @@ def main():
           "| memory / bytes sent or stored |")
     print(f"|{'-' * 37}|-------:|---------------------:|------------------:|-----------:"
           "|------------------------------:|")
-    for name, rounds in results.items():
-        used, waited, took, grown, status = (max(values) for values in zip(*rounds))
+    for name, measured in results.items():
+        used, waited, took, grown, status = (max(values) for values in zip(*measured))
         print(f"| {name:35} | {status:6} | {used * 1000:20.1f} | {waited * 1000:17.1f} "
               f"| {took * 1000:10.1f} | {grown:29.1f} |")
 

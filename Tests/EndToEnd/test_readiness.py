@@ -203,7 +203,7 @@ class Reasons(Administration):
 
     def test_a_lock_that_is_not_given_up(self):
         with self.site.locked("documents"):
-            self.refused_write("database: 57014")
+            self.refused_write("database: 55P03")
         self.expect(self.site.request("PUT", "/v1/me/custom-data", {}, JSON, self.token), 201)
 
     @unittest.skipUnless(IS_ROOT, "a small disk takes a mount")

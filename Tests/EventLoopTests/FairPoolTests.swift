@@ -36,7 +36,7 @@ import Testing
   @Test @EventLoop func `groups take turns, and so do the members of one`() async throws {
     let place = Place(threads: 1, waiting: 31)
     let (many, few, other) = (Somebody("a", "1"), Somebody("a", "2"), Somebody("b", nil))
-    var tasks: [Task<FairPoolError?, Never>] = []
+    var tasks: [Task<FairQueueError?, Never>] = []
     for (name, owner) in [
       ("a1", many), ("a2", many), ("a3", many), ("a4", many), ("b1", few), ("b2", few),
       ("c1", other),
@@ -64,7 +64,7 @@ import Testing
     let place = Place(threads: 2, waiting: 14)
     let (first, second, third) = (Somebody("a", "1"), Somebody("a", "2"), Somebody("a", "3"))
     let (program, stranger) = (Somebody("p", nil), Somebody("s", "4"))
-    var tasks: [Task<FairPoolError?, Never>] = []
+    var tasks: [Task<FairQueueError?, Never>] = []
     for _ in 0..<4 { tasks.append(await place.send("x", first)) }
     #expect(await place.ask("y", first).value == .shareTaken)
     for _ in 0..<4 { tasks.append(await place.send("x", second)) }
@@ -125,11 +125,11 @@ import Testing
     _ name: String,
     _ owner: Somebody?,
     until latest: UInt64 = .max
-  ) -> Task<FairPoolError?, Never> {
+  ) -> Task<FairQueueError?, Never> {
     let gate = gates[name] ?? ThreadGate()
     gates[name] = gate
     return EventLoop.task { [pool, list] in
-      do throws(FairPoolError) {
+      do throws(FairQueueError) {
         try await pool.run(for: owner, until: latest) {
           list.names.withLock { $0.append(name) }
           gate.wait()
@@ -144,7 +144,7 @@ import Testing
   /// The same, when it is in the pool: begun, where it need not wait.
   ///
   /// Before the first gate is opened.
-  func send(_ name: String, _ owner: Somebody?) async -> Task<FairPoolError?, Never> {
+  func send(_ name: String, _ owner: Somebody?) async -> Task<FairQueueError?, Never> {
     let before = pool.load
     let task = ask(name, owner)
     while pool.load == before || begun.count < pool.running {
@@ -155,12 +155,12 @@ import Testing
 }
 
 @EventLoop private final class Somebody: JobOwner {
-  let group: [UInt8]
-  let member: [UInt8]?
+  let group: Int
+  let member: Int?
   var isGone = false
 
   init(_ group: String, _ member: String?) {
-    self.group = Array(group.utf8)
-    self.member = member.map { Array($0.utf8) }
+    self.group = group.hashValue
+    self.member = member.map(\.hashValue)
   }
 }

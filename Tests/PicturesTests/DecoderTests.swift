@@ -129,12 +129,12 @@ import Testing
 
 /// Each in a network of its own.
 @EventLoop private final class Uploader: JobOwner {
-  let group: [UInt8]
-  let member: [UInt8]?
+  let group: Int
+  let member: Int?
   let isGone = false
 
   init(_ name: String) {
-    group = Array("network of \(name)".utf8)
-    member = Array(name.utf8)
+    group = "network of \(name)".hashValue
+    member = name.hashValue
   }
 }

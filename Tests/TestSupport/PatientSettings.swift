@@ -10,10 +10,14 @@ extension DatabaseSettings {
     settings.readTimeout = .seconds(300)
     settings.writeTimeout = .seconds(300)
     settings.searchTimeout = .seconds(300)
-    settings.silence = .seconds(600)
+    settings.lockTimeout = .seconds(300)
+    settings.largeTimeout = .seconds(300)
+    settings.grace = .seconds(300)
+    settings.suspicion = .seconds(600)
     settings.transactionIdleTimeout = .seconds(600)
     settings.exclusivePatience = .seconds(600)
     settings.searchPatience = .seconds(600)
+    settings.largePatience = .seconds(600)
     return settings
   }
 }

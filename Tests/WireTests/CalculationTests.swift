@@ -11,12 +11,12 @@ import Testing
 
   /// Holds the threads of a world.
   @EventLoop private final class Holder: JobOwner {
-    let group = Array("holder".utf8)
-    let member: [UInt8]?
+    let group = "holder".hashValue
+    let member: Int?
     let gate = ThreadGate()
     let isGone = false
 
-    init(_ name: String) { member = Array(name.utf8) }
+    init(_ name: String) { member = name.hashValue }
 
     func hold(_ pool: FairPool) -> Task<Void, Never> {
       EventLoop.task { [self, gate] in

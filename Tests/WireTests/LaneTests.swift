@@ -8,8 +8,10 @@ import Testing
 @Suite(.fewAtOnce) struct LaneTests {
   init() { LoopThread.start() }
 
-  /// In a world of its own, whose searches wait.
-  @Test @EventLoop func `a picture is answered while exports fill the search lane`() async throws {
+  /// In a world of its own, whose exports wait.
+  @Test @EventLoop func `a picture is answered while a user's exports wait for one another`()
+    async throws
+  {
     let world = try await World()
     let cast = try await world.cast()
     var upload = cast.asUser(.put, "/v1/me/picture")
@@ -21,12 +23,12 @@ import Testing
     let exports = (0..<3).map { _ in
       EventLoop.task { await cast.ask(cast.asUser(.get, "/v1/me/export")) }
     }
-    while world.load.search < 1 || world.load.searchWaiting < 2 {
+    while world.load.large < 1 || world.load.largeWaiting < 2 {
       await EventLoop.sleep(for: .milliseconds(1))
     }
     try await cast.expect(200, cast.question(.get, path))
     // And the exports wait still.
-    #expect(world.load.search == 1 && world.load.searchWaiting == 2)
+    #expect(world.load.large == 1 && world.load.largeWaiting == 2)
     holder.close()
     for export in exports { #expect(await export.value.status == 200) }
   }

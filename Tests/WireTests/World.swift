@@ -62,7 +62,15 @@ import Wiring
       patience: .seconds(600)
     )
     self.calculator = calculator
-    let passwords = PasswordHasher(pool: pool)
+    let passwords = PasswordHasher(
+      pool: FairPool(
+        name: "hashes",
+        threads: 2,
+        reserve: 0,
+        waiting: 100_000,
+        patience: .seconds(600)
+      )
+    )
     // What a test changes in an app counts from the next request on.
     let apps = Apps(database: database, fallback: "default", age: .zero)
     let mailer = Mailer(isConfigured: true) { _ in }

@@ -26,7 +26,7 @@ extension Users {
     if let password = new.password, let email = row.email {
       let address = try await EmailAddress(email, store)
       let salt = store.keys.master.passwordSalt(app.id, address.key)
-      row.password = .hash(try await store.passwords.hash(password, salt))
+      row.password = .hash(try await store.passwords.hash(password, salt, for: store.owner))
     }
     let user: UserID
     do throws(Failure) {

@@ -21,7 +21,7 @@ extension Users {
       throw .invalid([fault])
     }
     let salt = context.store.keys.master.passwordSalt(app.id, address)
-    let hash = try await context.store.passwords.hash(password, salt)
+    let hash = try await context.store.passwords.hash(password, salt, for: context.store.owner)
     try await change(user, of: app.id, administrator) {
       (transaction, _) async throws(DatabaseError) in
       _ = try await transaction.run(PasswordQueries.set, user, hash)

@@ -47,7 +47,7 @@ package enum DocumentHistory {
     _ context: Context
   ) async throws(Failure) -> StoredDocument {
     try document.requireReadable(by: caller, in: context.app)
-    let rows = try await context.store.read(
+    let rows = try await context.store.fetch(
       DocumentHistoryQueries.read,
       caller.user,
       caller.authority,

@@ -7,6 +7,23 @@ extension StoredDocument: RowDecodable {
   }
 }
 
+/// A document that is read beside others' reads: its body, or that it is too large for that.
+enum ReadDocumentRow: RowDecodable {
+  case absent
+  case here(StoredDocument)
+  case large
+
+  init(from row: Row) throws(DatabaseError) {
+    if row.isNull(1) {
+      self = .absent
+    } else if row.isNull(0) {
+      self = .large
+    } else {
+      self = .here(try StoredDocument(from: row))
+    }
+  }
+}
+
 /// What became of a write; no document when its condition did not hold.
 struct WrittenDocumentRow: RowDecodable {
   let document: StoredDocument?
@@ -29,13 +46,34 @@ struct VersionList: Bindable, Sendable {
 }
 
 package enum DocumentsQueries {
-  /// One row when the session is live.
+  /// One row when the session is live; without the body of a large document, which would hold up
+  /// the reads behind it.
   ///
   /// Served by the primary keys of three tables.
-  static let read = Statement<Found<StoredDocument>, UserID, Authority, DocumentClass>(
+  static let read = Statement<ReadDocumentRow, UserID, Authority, DocumentClass>(
     "documents.read",
     """
+    select case when d.size <= 32768 then d.body::text end, d.version
+    from caller($1, $2) c
+    left join documents d on d.user_id = c.user_id and d.class = $3 and d.deleted_at is null
+    """
+  )
+
+  /// The same, whatever the size.
+  static let fetch = Statement<Found<StoredDocument>, UserID, Authority, DocumentClass>(
+    "documents.fetch",
+    """
     select d.body::text, d.version
+    from caller($1, $2) c
+    left join documents d on d.user_id = c.user_id and d.class = $3 and d.deleted_at is null
+    """
+  )
+
+  /// One row when the session is live; 0 when there is no document.
+  static let version = Statement<Int, UserID, Authority, DocumentClass>(
+    "documents.version",
+    """
+    select coalesce(d.version, 0)
     from caller($1, $2) c
     left join documents d on d.user_id = c.user_id and d.class = $3 and d.deleted_at is null
     """
@@ -113,5 +151,5 @@ package enum DocumentsQueries {
     """
   )
 
-  package static let all: [any PreparedStatement] = [read, write, delete]
+  package static let all: [any PreparedStatement] = [read, fetch, version, write, delete]
 }

@@ -102,17 +102,32 @@ package enum Documents {
     _ context: Context
   ) async throws(Failure) -> StoredDocument {
     try document.requireReadable(by: caller, in: context.app)
-    guard
-      let row = try await context.store.first(
-        DocumentsQueries.read,
-        caller.user,
-        caller.authority,
-        document
-      )
-    else { throw caller.gone }
-    if let stored = row.item { return stored }
+    if let stored = try await stored(document, of: caller, context) { return stored }
     guard document.isAlwaysThere else { throw .notFound }
     return .empty
+  }
+
+  /// The document as it is stored, nil when there is none.
+  ///
+  /// One that is large is read on the lane for large answers, where its user has a share.
+  @EventLoop private static func stored(
+    _ document: DocumentClass,
+    of caller: Caller,
+    _ context: Context
+  ) async throws(Failure) -> StoredDocument? {
+    let store = context.store
+    let (user, authority) = (caller.user, caller.authority)
+    guard let row = try await store.first(DocumentsQueries.read, user, authority, document) else {
+      throw caller.gone
+    }
+    switch row {
+    case .absent: return nil
+    case .here(let stored): return stored
+    case .large: break
+    }
+    let rows = try await store.fetch(DocumentsQueries.fetch, user, authority, document)
+    guard let row = rows.first else { throw caller.gone }
+    return row.item
   }
 
   /// Writes a document: atomically, whatever others write meanwhile.
@@ -174,12 +189,12 @@ package enum Documents {
     _ store: Store
   ) async throws(Failure) -> Int {
     let current = try await store.read(
-      DocumentsQueries.read,
+      DocumentsQueries.version,
       caller.user,
       caller.authority,
       document
     )
-    return current.first?.item?.version ?? 0
+    return current.first ?? 0
   }
 
   /// Makes the new document of the stored one, here, and tries again when that has moved.
@@ -233,19 +248,13 @@ package enum Documents {
     _ context: Context,
     _ change: @EventLoop (StoredDocument?) async throws(Failure) -> [UInt8]?
   ) async throws(Failure) -> Revision<(document: StoredDocument, isNew: Bool)?> {
-    let rows = try await context.store.read(
-      DocumentsQueries.read,
-      caller.user,
-      caller.authority,
-      document
-    )
-    guard let row = rows.first else { throw caller.gone }
-    let version = row.item?.version ?? 0
-    guard row.item == nil ? condition.allowsFirst(of: document) : condition.allows(version) else {
+    let stored = try await stored(document, of: caller, context)
+    let version = stored?.version ?? 0
+    guard stored == nil ? condition.allowsFirst(of: document) : condition.allows(version) else {
       throw .versionMoved(current: version)
     }
-    guard let body = try await change(row.item) else { return .done(nil) }
-    let isThere = row.item != nil || document.isAlwaysThere
+    guard let body = try await change(stored) else { return .done(nil) }
+    let isThere = stored != nil || document.isAlwaysThere
     let expected =
       isThere ? VersionCondition(oneOf: [version]) : VersionCondition(mustNotExist: true)
     do throws(Failure) {

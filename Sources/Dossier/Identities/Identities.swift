@@ -43,7 +43,8 @@ import Postgres
     }
     let hash = try await context.store.passwords.hash(
       credentials.password,
-      address.passwordSalt(context)
+      address.passwordSalt(context),
+      for: context.store.owner
     )
     let limit = ClaimLimit(address.key, context)
     let outcome = try await context.store.transaction { transaction async throws(DatabaseError) in

@@ -3,10 +3,10 @@ package import EventLoop
 
 /// Argon2id on threads of its own.
 ///
-/// Each hash takes tens of milliseconds and `memory` bytes; the queue is bounded, so that a flood of
-/// logins is refused rather than served late.
+/// Each hash takes tens of milliseconds and `memory` bytes. Networks and users take turns, so that a
+/// flood of logins from one holds up nobody else, and is refused rather than served late.
 @EventLoop package final class PasswordHasher {
-  package let pool: BlockingPool
+  package let pool: FairPool
   /// How many times a password was hashed: the same for whatever is asked of any address.
   package private(set) var hashes = 0
   private var times = VerificationTimes()
@@ -16,7 +16,7 @@ package import EventLoop
   /// - Parameters:
   ///   - pool: as many threads as cores may be spent on hashing.
   ///   - cost: of new hashes; one made at another cost is made anew when its user logs in.
-  package init(pool: BlockingPool, cost: HashingCost = .least) {
+  package init(pool: FairPool, cost: HashingCost = .least) {
     precondition(sodium_init() >= 0, "libsodium cannot be initialised")
     self.pool = pool
     self.cost = cost
@@ -24,10 +24,14 @@ package import EventLoop
 
   /// Hashes a new password, in the PHC string format.
   ///
-  /// - Throws: `.overloaded` when the queue is full.
-  func hash(_ password: String, _ salt: PasswordSalt) async throws(Failure) -> String {
+  /// - Throws: `.overloaded` when the queue is full, `.tooManyAtOnce` when its owner's share is.
+  func hash(
+    _ password: String,
+    _ salt: PasswordSalt,
+    for owner: (any JobOwner)?
+  ) async throws(Failure) -> String {
     hashes += 1
-    let hash = try await run { [cost] in cost.hash(password, salt) }
+    let hash = try await run(for: owner) { [cost] in cost.hash(password, salt) }
     guard let hash else { throw .unforeseen("no memory for Argon2id") }
     return hash
   }
@@ -35,11 +39,15 @@ package import EventLoop
   /// Whether `password` is the one that was hashed; nil for a user without one.
   ///
   /// For who is known already: the time tells whether there is a hash.
-  /// - Throws: `.overloaded` when the queue is full.
-  func verify(_ password: String, against hash: String?) async throws(Failure) -> Bool {
+  /// - Throws: as `hash`.
+  func verify(
+    _ password: String,
+    against hash: String?,
+    for owner: (any JobOwner)?
+  ) async throws(Failure) -> Bool {
     guard let stored = hash.flatMap({ try? PasswordHash($0) }) else { return false }
     hashes += 1
-    return try await run { stored.isRight(password) }
+    return try await run(for: owner) { stored.isRight(password) }
   }
 
   /// Finds the first of several hashes that is of `password`, which is hashed once whether there are
@@ -52,15 +60,17 @@ package import EventLoop
   ///   - password: as somebody typed it.
   ///   - salt: of new hashes.
   ///   - stored: what is no hash is nobody's.
+  ///   - owner: for whom; nil for the server itself.
   /// - Returns: which, and the hash by the recipe of new ones.
-  /// - Throws: `.overloaded` when the queue is full.
+  /// - Throws: as `hash`.
   func match(
     _ password: String,
     _ salt: PasswordSalt,
-    among stored: [String]
+    among stored: [String],
+    for owner: (any JobOwner)?
   ) async throws(Failure) -> PasswordMatch {
     let comparison = PasswordComparison(PasswordRecipe(cost, salt), stored)
-    guard let match = try await run({ comparison.run(password) }) else {
+    guard let match = try await run(for: owner, { comparison.run(password) }) else {
       throw .unforeseen("no memory for Argon2id")
     }
     hashes += 1 + match.foreign.count
@@ -73,12 +83,14 @@ package import EventLoop
   }
 
   private func run<Result: Sendable>(
+    for owner: (any JobOwner)?,
     _ work: @escaping @Sendable () -> Result
   ) async throws(Failure) -> Result {
-    do throws(BlockingPoolError) {
-      return try await pool.run(work)
+    do throws(FairQueueError) {
+      let latest = EventLoop.now() &+ pool.patience.nanoseconds
+      return try await pool.run(for: owner, until: latest, work)
     } catch {
-      throw .overloaded(retryAfter: .seconds(1))
+      throw Failure(error, retryAfter: .seconds(1))
     }
   }
 }

@@ -40,7 +40,7 @@ import PictureContract
     }
     let latest = EventLoop.now() &+ pool.patience.nanoseconds
     let run: Result<Subprocess.Completion, EventLoopError>
-    do throws(FairPoolError) {
+    do throws(FairQueueError) {
       run = try await pool.run(for: owner, until: latest) { [program, deadline] in
         Result { () throws(EventLoopError) in
           // The header line takes less than 64 bytes.

@@ -22,7 +22,7 @@ extension Store {
     guard bytes > Self.small else { return work() }
     let latest = calculatesUntil ?? EventLoop.now() &+ calculator.patience.nanoseconds
     calculatesUntil = latest
-    do throws(FairPoolError) {
+    do throws(FairQueueError) {
       return try await calculator.run(for: owner, until: latest, work)
     } catch {
       throw Failure(error, retryAfter: .seconds(1))
@@ -43,10 +43,10 @@ extension Store {
 
 extension Failure {
   /// Why something had no turn in a pool.
-  init(_ error: FairPoolError, retryAfter time: Duration) {
+  init(_ error: FairQueueError, retryAfter time: Duration) {
     switch error {
     case .shareTaken: self = .tooManyAtOnce(retryAfter: time)
-    case .full, .late, .abandoned: self = .overloaded(retryAfter: time)
+    case .full, .late, .abandoned, .withdrawn: self = .overloaded(retryAfter: time)
     }
   }
 }

@@ -11,8 +11,10 @@ package import Postgres
   private var noted: RateLimits?
   /// Whether a mail is queued by what is written now.
   var hasQueuedMail = false
-  /// For whom it calculates, while that is under way; nil for the server itself.
+  /// For whom it waits and calculates, while a request is under way; nil for the server itself.
   package var owner: (any JobOwner)?
+  /// Whether something of this request has been written.
+  package private(set) var hasWritten = false
   /// When it is too late to begin with more of it; nil before the first.
   var calculatesUntil: UInt64?
 
@@ -161,29 +163,32 @@ package import Postgres
   @discardableResult
   func write(_ call: StatementCall) async throws(Failure) -> ResultSet {
     let result = try await metered { () async throws(DatabaseError) in
-      try await database.answer(toWrite: call)
+      try await database.answer(toWrite: call, for: owner)
     }
+    hasWritten = true
     tellQueued()
     return result
   }
 
-  /// Runs a read that may take long, or has a large answer, on the search lane.
+  /// Runs a read that may take long, on the search lane.
   func search<Row, each Value>(
     _ statement: Statement<Row, repeat each Value>,
     _ values: repeat each Value
   ) async throws(Failure) -> [Row] {
-    try await metered { () async throws(DatabaseError) in
-      try await database.search(statement, repeat each values)
+    let call = StatementCall(statement, repeat each values)
+    return try await metered { () async throws(DatabaseError) in
+      try await database.answer(toSearch: call, for: owner).decode(Row.self)
     }
   }
 
-  /// Runs a read of one large value, on the lane for these.
+  /// Runs a read with a large answer, on the lane for these.
   func fetch<Row, each Value>(
     _ statement: Statement<Row, repeat each Value>,
     _ values: repeat each Value
   ) async throws(Failure) -> [Row] {
-    try await metered { () async throws(DatabaseError) in
-      try await database.fetch(statement, repeat each values)
+    let call = StatementCall(statement, repeat each values)
+    return try await metered { () async throws(DatabaseError) in
+      try await database.answer(toFetch: call, for: owner).decode(Row.self)
     }
   }
 
@@ -195,7 +200,8 @@ package import Postgres
     do throws(Failure) {
       return try await metered { () async throws(DatabaseError) in
         do throws(DatabaseError) {
-          return try await database.search(statement)
+          return try await database.answer(toSearch: StatementCall(statement), for: owner)
+            .decode(Row.self)
         } catch {
           isTooSlow = error.state == .queryCanceled
           throw error
@@ -211,9 +217,11 @@ package import Postgres
     _ body: @EventLoop (Transaction) async throws(DatabaseError) -> Value
   ) async throws(Failure) -> Value {
     defer { tellQueued() }
-    return try await metered { () async throws(DatabaseError) in
-      try await database.transaction(body)
+    let outcome = try await metered { () async throws(DatabaseError) in
+      try await database.transaction(for: owner, body)
     }
+    hasWritten = true
+    return outcome
   }
 
   /// The one place where the database's words become the domain's.

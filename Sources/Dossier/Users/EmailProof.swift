@@ -74,9 +74,11 @@ extension Emails {
       // the mail comes here.
       let attempts = FailureGuard(.password, on: token.user.text, context)
       try await attempts.attempt { () async throws(Failure) in
-        guard try await context.store.passwords.verify(password, against: token.claim.hash) else {
-          throw .claimantUnproved
-        }
+        guard try await context.store.passwords.verify(
+          password,
+          against: token.claim.hash,
+          for: context.store.owner
+        ) else { throw .claimantUnproved }
       }
       guarding = attempts
     } else if claimant.caller == nil, try await Devices.know([token.user], context) {
@@ -221,7 +223,7 @@ extension Emails {
     let token = try await ShownToken(text, for: purposes, within: lifetime, context)
     try check(password, of: token.claim.email, context)
     let salt = context.store.keys.master.passwordSalt(context.app.id, token.claim.key)
-    return (token, try await context.store.passwords.hash(password, salt))
+    return (token, try await context.store.passwords.hash(password, salt, for: context.store.owner))
   }
 
   @EventLoop private static func check(

@@ -39,7 +39,7 @@ extension Export {
       }
       try Audit.requireReadable(by: caller)
     }
-    let rows = try await context.store.search(
+    let rows = try await context.store.fetch(
       ExportQueries.everything,
       caller.user,
       caller.authority,

@@ -24,7 +24,7 @@ extension Users {
     let salt = context.store.keys.master.passwordSalt(context.app.id, own.address ?? "")
     let hash = try await guarding.attempt { () async throws(Failure) in
       try await verify(current, against: own, context)
-      return try await context.store.passwords.hash(new, salt)
+      return try await context.store.passwords.hash(new, salt, for: context.store.owner)
     }
     let outcome = try await context.store.transaction { transaction async throws(DatabaseError) in
       // While the hashes were made, a reset may have ended the session or set another password.
@@ -98,7 +98,11 @@ extension Users {
     _ context: Context
   ) async throws(Failure) {
     guard own.address != nil,
-      try await context.store.passwords.verify(password, against: own.hash)
+      try await context.store.passwords.verify(
+        password,
+        against: own.hash,
+        for: context.store.owner
+      )
     else { throw .wrongCredentials }
   }
 

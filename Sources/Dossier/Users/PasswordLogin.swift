@@ -152,7 +152,8 @@ extension Users {
     let match = try await context.store.passwords.match(
       password,
       address.passwordSalt(context),
-      among: isBlind ? [] : candidates.map(\.hash)
+      among: isBlind ? [] : candidates.map(\.hash),
+      for: context.store.owner
     )
     return Match(
       found: match.index.map { candidates[$0] },

@@ -1,0 +1,225 @@
+/// Lends things of one kind, such as threads or connections, of which nobody can take all.
+///
+/// Who finds none free waits here, on the loop. It leaves when its time is up, or when nobody waits
+/// for its result any more. Groups take turns, and so do the members of each group.
+@EventLoop package final class FairQueue {
+  private let limits: FairLimits
+  private var free: [AnyObject] = []
+  private var loans: [Loan] = []
+  private var groups: [Int: WaitingGroup] = [:]
+  /// How many of each member wait, in whatever group.
+  private var members: [Int: Int] = [:]
+  package private(set) var waiting = 0
+  /// Grows by two with each turn.
+  ///
+  /// Who comes anew is placed before who had the last turn, and behind who waits for longer.
+  private var turns = 0
+  private var arrivals = 0
+
+  package nonisolated init(_ limits: FairLimits) { self.limits = limits }
+
+  /// Things that are lent now.
+  package var lent: Int { loans.count }
+  package var hasFree: Bool { !free.isEmpty }
+
+  // MARK: Things
+
+  /// Takes a thing that may be lent, and lends it when somebody may have it.
+  package func add(_ thing: AnyObject) {
+    free.append(thing)
+    serve()
+  }
+
+  /// Forgets things that are not lent now.
+  package func removeFree(where isUseless: (AnyObject) -> Bool) { free.removeAll(where: isUseless) }
+
+  /// Lends a thing without waiting; nil when none is free, or when the owner has as many as it may.
+  ///
+  /// Whenever a thing is free, nobody waits who may have it.
+  package func takeAtOnce(for owner: (any JobOwner)?) -> Loan? {
+    guard !free.isEmpty else { return nil }
+    let loan = Loan(owner)
+    guard loans.isEmpty || isAllowed(loan) else { return nil }
+    start(loan)
+    return loan
+  }
+
+  /// Lends a thing when the owner's turn has come.
+  ///
+  /// - Parameters:
+  ///   - owner: for whom; nil for the server itself, which is limited by the room alone.
+  ///   - latest: until when it waits, by `EventLoop.now()`.
+  /// - Returns: what is lent, until `giveBack`.
+  /// - Throws: then nothing is lent.
+  package func take(
+    for owner: (any JobOwner)?,
+    until latest: UInt64
+  ) async throws(FairQueueError) -> Loan {
+    guard owner?.isGone != true else { throw .abandoned }
+    if let loan = takeAtOnce(for: owner) { return loan }
+    let loan = Loan(owner)
+    if refusal(of: loan) != nil { dropAbandoned() }
+    if let refusal = refusal(of: loan) { throw refusal }
+    let waiter = Waiter(loan)
+    append(waiter)
+    let now = EventLoop.now()
+    let timer = Timer(after: .nanoseconds(Int64(clamping: latest - min(now, latest)))) {
+      [weak self] in
+      guard let self, waiter.isWaiting else { return }
+      drop(waiter, .late)
+    }
+    defer { timer.cancel() }
+    try await waiter.turn()
+    return loan
+  }
+
+  /// Ends a loan.
+  ///
+  /// - Parameters:
+  ///   - loan: which.
+  ///   - isUsable: whether the thing may be lent again.
+  package func giveBack(_ loan: Loan, isUsable: Bool = true) {
+    if let index = loans.firstIndex(where: { $0 === loan }) { loans.remove(at: index) }
+    if isUsable { free.append(loan.thing) }
+    serve()
+  }
+
+  /// Refuses all who wait, because nothing will be lent soon.
+  package func dropAll() {
+    for waiter in allWaiting { drop(waiter, .withdrawn) }
+  }
+
+  // MARK: Limits
+
+  private func isAllowed(_ loan: Loan) -> Bool {
+    guard let keys = loan.keys else { return true }
+    // Of the member, wherever it comes from; or of the group, without its members.
+    var (ofGroup, ofMember) = (0, 0)
+    for other in loans {
+      guard let others = other.keys else { continue }
+      if others.group == keys.group { ofGroup += 1 }
+      if let member = keys.member {
+        if others.member == member { ofMember += 1 }
+      } else if others == keys {
+        ofMember += 1
+      }
+    }
+    return ofGroup < limits.group
+      && ofMember < (keys.member == nil ? limits.groupWithoutMembers : limits.member)
+  }
+
+  private func refusal(of loan: Loan) -> FairQueueError? {
+    if let keys = loan.keys {
+      let ofGroup = loans.count { $0.keys?.group == keys.group } + (groups[keys.group]?.count ?? 0)
+      guard ofGroup < limits.roomOfGroup else { return .shareTaken }
+      if let member = keys.member {
+        let ofMember = loans.count { $0.keys?.member == member } + (members[member] ?? 0)
+        guard ofMember < limits.roomOfMember else { return .shareTaken }
+      }
+    }
+    return waiting < limits.room ? nil : .full
+  }
+
+  // MARK: Turns
+
+  private func start(_ loan: Loan) {
+    turns += 2
+    loan.begin(free.removeLast(), turns)
+    loans.append(loan)
+  }
+
+  private func serve() {
+    while !free.isEmpty, let waiter = next() {
+      remove(waiter)
+      if waiter.isGone {
+        waiter.resume(.failure(.abandoned))
+      } else {
+        start(waiter.loan)
+        let group = groups[waiter.place.group]
+        group?.turn = turns
+        group?.lines[waiter.place.member]?.turn = turns
+        waiter.resume(.success(()))
+      }
+    }
+  }
+
+  /// Of those who may have a thing, whose last turn is the longest ago; of one member's, the first
+  /// that came.
+  private func next() -> Waiter? {
+    var (best, most): (Waiter?, WaitingGroup?) = (nil, nil)
+    for group in groups.values where most.map({ group.precedes($0) }) ?? true {
+      var line: WaitingLine?
+      for other in group.lines.values where line.map({ other.precedes($0) }) ?? true {
+        if let first = other.waiters.first, isAllowed(first.loan) { line = other }
+      }
+      if let line { (best, most) = (line.waiters.first, group) }
+    }
+    return best
+  }
+
+  // MARK: The room
+
+  private func append(_ waiter: Waiter) {
+    let place = waiter.place
+    arrivals += 1
+    waiting += 1
+    let keys = waiter.loan.keys
+    if let member = keys?.member { members[member, default: 0] += 1 }
+    let group =
+      groups[place.group]
+      ?? WaitingGroup(turn: lastTurn { $0.keys?.group == keys?.group }, arrival: arrivals)
+    groups[place.group] = group
+    group.count += 1
+    let line =
+      group.lines[place.member]
+      ?? WaitingLine(turn: lastTurn { $0.keys == keys }, arrival: arrivals)
+    group.lines[place.member] = line
+    line.waiters.append(waiter)
+  }
+
+  /// When somebody had the last turn whose loan goes on; else as who comes anew.
+  private func lastTurn(of isOne: (Loan) -> Bool) -> Int {
+    loans.lazy.filter(isOne).map(\.turn).max() ?? turns - 1
+  }
+
+  private func remove(_ waiter: Waiter) {
+    let place = waiter.place
+    guard let group = groups[place.group], let line = group.lines[place.member],
+      let index = line.waiters.firstIndex(where: { $0 === waiter })
+    else { return }
+    line.waiters.remove(at: index)
+    waiting -= 1
+    group.count -= 1
+    if let member = waiter.loan.keys?.member, let count = members[member] {
+      members[member] = count > 1 ? count - 1 : nil
+    }
+    if line.waiters.isEmpty { group.lines[place.member] = nil }
+    if group.lines.isEmpty { groups[place.group] = nil }
+  }
+
+  private func drop(_ waiter: Waiter, _ error: FairQueueError) {
+    remove(waiter)
+    waiter.resume(.failure(error))
+  }
+
+  private var allWaiting: [Waiter] {
+    groups.values.flatMap { $0.lines.values.flatMap { Array($0.waiters) } }
+  }
+
+  private func dropAbandoned() {
+    for waiter in allWaiting where waiter.isGone { drop(waiter, .abandoned) }
+  }
+}
+
+package enum FairQueueError: Error {
+  /// Too much waits.
+  case full
+  /// Too much of this group or member waits.
+  case shareTaken
+  /// Its turn did not come in time.
+  case late
+  /// Nobody waits for it any more.
+  case abandoned
+  /// Nothing will be lent soon.
+  case withdrawn
+}

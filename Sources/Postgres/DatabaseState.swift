@@ -1,0 +1,30 @@
+/// How far a database is connected; reasons are libpq's words, or the server's, for an operator.
+package enum DatabaseState: Equatable, Sendable {
+  /// Nothing has failed yet.
+  case connecting
+  case connected
+  /// Reads and writes have a connection each, and others are missing.
+  case incomplete(String)
+  case away(String)
+}
+
+extension DatabaseError {
+  /// What callers hear while there is no connection.
+  static func away(_ reason: DatabaseError?) -> DatabaseError {
+    DatabaseError(
+      .connectionFailure,
+      reason.map { "PostgreSQL is away: \($0.message)" } ?? "PostgreSQL is away"
+    )
+  }
+}
+
+/// What the lanes of a database hold at one moment.
+package struct DatabaseLoad: Sendable {
+  package let express: Int
+  package let exclusive: Int
+  package let exclusiveWaiting: Int
+  package let search: Int
+  package let searchWaiting: Int
+  package let large: Int
+  package let largeWaiting: Int
+}

@@ -1,0 +1,83 @@
+"""Transactions that are in one another's way, and a server that says nothing."""
+
+import os
+import pathlib
+import signal
+
+from asking import JSON, MERGE
+from cases import Case, in_parallel
+from machine import wait_until
+
+
+class Conflicts(Case):
+    def test_the_isolation_level_of_the_server_does_not_matter(self):
+        self.site.sql("alter role server set default_transaction_isolation = 'serializable'")
+        self.addCleanup(
+            self.site.sql, "alter role server reset default_transaction_isolation")
+        self.restart()
+        token = self.site.login()["access_token"]
+
+        def ask(number):
+            # All of one address, which has a row that counts its users.
+            if number % 2:
+                return self.post("/v1/login/anonymous", {})
+            return self.site.request(
+                "PATCH", "/v1/me/metadata", {f"k{number}": number}, MERGE, token)
+
+        answers = in_parallel(120, ask)
+        self.assertEqual({answer.status for answer in answers}, {200})
+        self.assertEqual(len(self.site.get("/v1/me/metadata", token=token).json), 60)
+
+    def test_what_remains_is_refused_for_a_while(self):
+        token = self.site.login()["access_token"]
+        with self.site.locked("documents"):
+            answer = self.site.request("PATCH", "/v1/me/metadata", {"a": 1}, MERGE, token)
+        self.expect(answer, 503, "overloaded")
+        self.assertEqual(answer.headers["Retry-After"], "1")
+        wait_until(lambda: any("55P03" in str(line) for line in self.site.logged()), what="the reason")
+
+
+class Silence(Case):
+    """PostgreSQL stopped as by a frozen machine: connections stay, and no answer comes."""
+
+    def server(self):
+        """The processes of PostgreSQL."""
+        main = int((self.site.folder / "postgres/postmaster.pid").read_text().split()[0])
+        children = pathlib.Path(f"/proc/{main}/task/{main}/children").read_text().split()
+        return [main, *map(int, children)]
+
+    def send(self, number):
+        for process in self.stopped:
+            try:
+                os.kill(process, number)
+            except ProcessLookupError:
+                pass
+
+    def test_requests_are_refused_until_it_speaks_again(self):
+        token = self.site.login()["access_token"]
+        workers = sorted(self.site.workers())
+        # Each worker has all kinds of connections.
+        in_parallel(16, lambda number: self.site.request(
+            "PATCH", "/v1/me/metadata", {"a": number}, MERGE, token))
+        self.stopped = self.server()
+        self.send(signal.SIGSTOP)
+        self.addCleanup(self.send, signal.SIGCONT)
+        asked = [
+            lambda: self.site.request("PATCH", "/v1/me/metadata", {"a": 0}, MERGE, token),
+            lambda: self.site.get("/v1/me", token=token),
+            lambda: self.site.get("/v1/me/export", token=token),
+            lambda: self.post("/v1/login/anonymous", {}),
+        ]
+        # First those that find out, then those that hear of it.
+        for _ in range(3):
+            for answer in in_parallel(16, lambda number: asked[number % len(asked)]()):
+                self.expect(answer, 503)
+                self.assertEqual(answer.headers["Retry-After"], "1")
+        self.assertEqual(self.site.get("/readyz").status, 503)
+        # The bound of the guide: a read ends after 1 s, and the server may be silent for 1 s more.
+        wait_until(lambda: any("no answer within 2.0 seconds" in line
+                               for line in self.site.messages()), what="the reason in the log")
+        self.send(signal.SIGCONT)
+        wait_until(lambda: self.site.get("/readyz").status == 200, what="readiness")
+        wait_until(lambda: all(ask().status == 200 for ask in asked * 4), what="answers to all")
+        self.assertEqual(sorted(self.site.workers()), workers)

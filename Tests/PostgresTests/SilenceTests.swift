@@ -1,0 +1,65 @@
+import EventLoop
+import Glibc
+import Postgres
+import TestSupport
+import Testing
+
+/// Servers that say nothing any more.
+@Suite struct SilenceTests {
+  init() { LoopThread.start() }
+
+  private enum Queries {
+    static let backend = Statement<Int>("test.silence_backend", "select pg_backend_pid()")
+    static let echo = Statement<String, String>("test.silence_echo", "select $1::text")
+  }
+
+  /// All but the connection for reads have minutes, and so have those who wait for one of them.
+  @Test @EventLoop func `what is under way on a silent server ends with the reads`() async throws {
+    var settings = DatabaseSettings.patient(try await TestCluster.shared.createDatabase())
+    settings.readTimeout = .milliseconds(100)
+    settings.grace = .milliseconds(100)
+    settings.suspicion = .milliseconds(100)
+    settings.exclusiveConnections = 1
+    let database = Database(settings)
+    database.start()
+    defer { database.stop() }
+    while !database.isReady { await EventLoop.sleep(for: .milliseconds(1)) }
+    // On a slow machine the first answer may take longer than this test allows a server.
+    let reader = await retrying { () async throws(DatabaseError) in
+      try await database.read(Queries.backend)[0]
+    }
+    let writer = await retrying { () async throws(DatabaseError) in
+      try await database.write(Queries.backend)[0]
+    }
+    let backends = [pid_t(reader), pid_t(writer)]
+    for backend in backends { kill(backend, SIGSTOP) }
+    defer { for backend in backends { kill(backend, SIGCONT) } }
+    let writes = (0..<2).map { _ in
+      EventLoop.task { () -> SQLState? in
+        do throws(DatabaseError) {
+          _ = try await database.write(Queries.echo, "x")
+          return nil
+        } catch {
+          return error.state
+        }
+      }
+    }
+    // One is under way, and the other waits for its connection. Nobody reads.
+    for write in writes { #expect(await write.value == .connectionFailure) }
+    // The server makes new connections.
+    let answer = await retrying { () async throws(DatabaseError) in
+      try await database.write(Queries.echo, "again")
+    }
+    #expect(answer == ["again"])
+  }
+
+  @EventLoop private func retrying<Value>(
+    _ body: @EventLoop () async throws(DatabaseError) -> Value
+  ) async -> Value {
+    while true {
+      do throws(DatabaseError) { return try await body() } catch {
+        await EventLoop.sleep(for: .milliseconds(5))
+      }
+    }
+  }
+}
