@@ -960,6 +960,8 @@ CREATE TABLE public.issuers (
     secret bytea,
     claims jsonb DEFAULT '{}'::jsonb NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
+    allows_missing_iss boolean DEFAULT false NOT NULL,
+    allows_missing_aud boolean DEFAULT false NOT NULL,
     CONSTRAINT issuers_claims_check CHECK ((jsonb_typeof(claims) = 'object'::text)),
     CONSTRAINT issuers_keys CHECK ((num_nonnulls(jwks_url, jwks, secret) = 1)),
     CONSTRAINT issuers_name_check CHECK ((name ~ '^[a-z0-9][a-z0-9-]{0,62}$'::text))
@@ -1427,6 +1429,20 @@ CREATE INDEX identity_subjects_by_user ON public.identity_subjects USING btree (
 --
 
 CREATE INDEX imports_by_time ON public.imports USING btree (changed_at);
+
+
+--
+-- Name: issuers_missing_aud; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE UNIQUE INDEX issuers_missing_aud ON public.issuers USING btree (app_id, issuer) WHERE allows_missing_aud;
+
+
+--
+-- Name: issuers_missing_iss; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE UNIQUE INDEX issuers_missing_iss ON public.issuers USING btree (app_id) WHERE allows_missing_iss;
 
 
 --

@@ -28,7 +28,7 @@ import Wiring
         (call) async throws(Failure) in
         let keys = try await APIKeys.list(of: call.caller, call.context)
         guard let key = keys.first(where: { $0.id.text == call.text("key") })
-        else { return ServiceError.noSuchKey.response }
+        else { return ServiceError.noSuchKey.response(to: call) }
         return Response(.ok, json: shown(key).serialized())
       },
       Route(.delete, keyPath, access: .refreshToken(proof: .session), summary: "Delete an API key")
@@ -67,14 +67,16 @@ import Wiring
 
   private static func make(_ call: Call) async throws(Failure) -> Response {
     guard let name = call.json["name"]?.string, !name.isEmpty else {
-      return ServiceError(.badRequest, "'name' is a required string").response
+      return ServiceError(.badRequest, "'name' is a required string", .missingParameter).response(
+        to: call
+      )
     }
     guard name.utf8.allSatisfy(isAllowed) else {
       return ServiceError(
         .badRequest,
         "API key name can only contain ASCII letters, numbers, underscores, and hyphens",
-        "InvalidParameter"
-      ).response
+        .invalidParameter
+      ).response(to: call)
     }
     // A key is a way in, after which nothing shows any more how an anonymous user began.
     try await Beginnings.note(anonymous: call.caller, call.context)
@@ -82,8 +84,8 @@ import Wiring
     do throws(Failure) {
       made = try await APIKeys.make(name, isSingle: true, for: call.caller, call.context)
     } catch .identityExists {
-      return ServiceError(.conflict, "API key with name already exists", "APIKeyAlreadyExists")
-        .response
+      return ServiceError(.conflict, "API key with name already exists", .keyExists)
+        .response(to: call)
     }
     let body: JSON = [
       "_id": .string(made.id.text), "key": .string(made.key), "name": .string(name),
@@ -99,7 +101,7 @@ import Wiring
     do throws(Failure) {
       try await body(call.captured("key"))
     } catch .notFound {
-      return ServiceError.noSuchKey.response
+      return ServiceError.noSuchKey.response(to: call)
     }
     return Response(.noContent)
   }

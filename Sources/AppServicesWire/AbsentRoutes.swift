@@ -9,15 +9,15 @@ enum AbsentRoutes {
 
   static let routes = [
     absent(.get, "\(app)\(FunctionRoutes.path)", "Refuse to watch a collection") { _ in
-      ServiceError(.notFound, "watch is not offered", "ServiceCommandNotFound")
+      ServiceError(.notFound, "watch is not offered", .noCommand)
     },
     absent(.get, "\(app)/realm-sync", "Refuse device sync") { _ in
-      ServiceError(.notFound, "device sync is not offered", "ServiceNotFound")
+      ServiceError(.notFound, "device sync is not offered", .noService)
     },
     absent(.put, push, "Refuse to register for push messages", noPush),
     absent(.delete, push, "Refuse to deregister from push messages", noPush),
     absent(.post, "\(app)/graphql", "Refuse GraphQL") { _ in
-      ServiceError(.notFound, "GraphQL is not offered", "ServiceNotFound")
+      ServiceError(.notFound, "GraphQL is not offered", .noService)
     },
     absent(
       .get,
@@ -34,7 +34,7 @@ enum AbsentRoutes {
   ]
 
   private static let noPush: @EventLoop @Sendable (Call) -> ServiceError = { call in
-    ServiceError(.notFound, "service not found: '\(call.text("service"))'", "ServiceNotFound")
+    ServiceError(.notFound, "service not found: '\(call.text("service"))'", .noService)
   }
 
   private static func absent(
@@ -43,6 +43,7 @@ enum AbsentRoutes {
     _ summary: String,
     _ error: @escaping @EventLoop @Sendable (Call) -> ServiceError
   ) -> Route {
-    Route(method, pattern, access: .open, summary: summary) { call in error(call).response }
+    Route(method, pattern, access: .open, summary: summary) { call in error(call).response(to: call)
+    }
   }
 }

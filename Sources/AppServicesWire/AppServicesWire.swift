@@ -30,7 +30,7 @@ package struct AppServicesWire: Wire {
   package var routes: [Route] {
     LocationRoutes.routes(origin) + LoginRoutes.routes + EmailPasswordRoutes.routes
       + SessionRoutes.routes(origin, picturePath) + APIKeyRoutes.routes + FunctionRoutes.routes
-      + AbsentRoutes.routes
+      + AbsentRoutes.routes + [ErrorPage.route]
   }
 
   package var prefixes: [String] { ["/api/client"] }
@@ -54,17 +54,20 @@ package struct AppServicesWire: Wire {
       let name = path.dropFirst(Self.appStart.utf8.count).prefix { $0 != UInt8(ascii: "/") }
       return .named(PercentCoding.decode(Substring(name)) ?? "")
     }
+    // It is the same for all apps.
+    if path.elementsEqual(ErrorPage.path.utf8) { return .host }
     guard let token = try? call.request.bearerToken, let app = AccessTokens.app(of: token)
     else { throw .unauthenticated(call.request.has(.authorization) ? .malformed : .missing) }
     return .id(app)
   }
 
   @EventLoop package func response(to refusal: Refusal, of call: Call) -> Response {
-    ServiceError(refusal, of: call).response
+    ServiceError(refusal, of: call).response(to: call)
   }
 
   package func page(for refusal: WebServerRefusal) -> WebServerPage {
-    WebServerPage(.json, ServiceError(refusal).json.text)
+    // Which request it was is in the log of nginx alone.
+    WebServerPage(.json, ServiceError(refusal).json(origin: "", request: "").text)
   }
 }
 

@@ -88,8 +88,7 @@ import Operators
     _ change: CollectionChange.Stored,
     over stored: StoredDocument?
   ) async throws(Failure) {
-    let condition =
-      stored.map { VersionCondition(oneOf: [$0.version]) } ?? VersionCondition(mustNotExist: true)
+    let condition = VersionCondition(oneOf: [stored?.version ?? 0])
     switch change {
     case .none: return
     case .put(let json):
@@ -101,20 +100,12 @@ import Operators
         context
       )
     case .remove:
-      do throws(Failure) {
-        try await Documents.delete(.customData, if: condition, of: caller, context)
-      } catch .notFound {
-        throw .versionMoved(current: 0)
-      }
+      try await Documents.delete(.customData, if: condition, of: caller, context)
     }
   }
 
   private func stored() async throws(Failure) -> StoredDocument? {
-    do throws(Failure) {
-      return try await Documents.read(.customData, of: caller, context)
-    } catch .notFound {
-      return nil
-    }
+    try await Documents.stored(.customData, of: caller, context)
   }
 
   private func outcome<Value: Sendable>(

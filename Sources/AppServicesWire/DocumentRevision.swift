@@ -37,7 +37,7 @@ struct DocumentRevision: Sendable {
     let json = try arguments.required("update")
     if kind == .replacement, let first = json.object?.keys.first, first.hasPrefix("$") {
       let rule = "the replace operation document must not contain atomic operators"
-      throw .service(ServiceError(.badRequest, rule))
+      throw .service(ServiceError(.badRequest, rule, .database))
     }
     let filters = try arguments.array("arrayFilters")
     isUpsert = try arguments.flag("upsert")

@@ -24,8 +24,9 @@ import Wiring
           ? "confirmation functions are not offered" : "automatic confirmation is enabled"
         return ServiceError(
           .badRequest,
-          "cannot run confirmation for \(values[0]): \(reason)"
-        ).response
+          "cannot run confirmation for \(values[0]): \(reason)",
+          .badRequest
+        ).response(to: call)
       }
     },
     route("reset", "Choose a new password by what was mailed", reset),
@@ -38,7 +39,11 @@ import Wiring
     },
     route("reset/call", "Refuse to run a reset function") { (call) async throws(Failure) in
       try await answering(call, "email") { (values) in
-        ServiceError(.badRequest, "failed to reset password for user \"\(values[0])\"").response
+        ServiceError(
+          .badRequest,
+          "failed to reset password for user \"\(values[0])\"",
+          .badRequest
+        ).response(to: call)
       }
     },
   ]
@@ -67,7 +72,9 @@ import Wiring
     var values: [String] = []
     for name in names {
       guard let value = call.json[name]?.string else {
-        return ServiceError(.badRequest, "'\(name)' is a required string", "BadRequest").response
+        return ServiceError(.badRequest, "'\(name)' is a required string", .badRequest).response(
+          to: call
+        )
       }
       values.append(value)
     }
@@ -80,7 +87,7 @@ import Wiring
       do throws(Failure) {
         try await Users.registerOnly(credentials, call.context)
       } catch .invalid(let faults) {
-        return refused(faults, try call.context.app)
+        return try refused(faults, call)
       }
       return Response(.created, json: Array("{}".utf8))
     }
@@ -89,7 +96,7 @@ import Wiring
   private static func confirm(_ call: Call) async throws(Failure) -> Response {
     try await answering(call, "token") { (values) async throws(Failure) in
       guard isMailed(values[0]) else {
-        return ServiceError.badRequest("invalid token data").response
+        return ServiceError.badRequest("invalid token data").response(to: call)
       }
       // The protocol shows nothing else: who reads the mail confirms.
       try await Emails.confirm(values[0], by: .reader, call.context)
@@ -100,20 +107,21 @@ import Wiring
   private static func reset(_ call: Call) async throws(Failure) -> Response {
     try await answering(call, "token", "password") { (values) async throws(Failure) in
       guard isMailed(values[0]) else {
-        return ServiceError.badRequest("invalid token data").response
+        return ServiceError.badRequest("invalid token data").response(to: call)
       }
       do throws(Failure) {
         try await Emails.reset(values[0], password: values[1], call.context)
       } catch .invalid(let faults) {
-        return refused(faults, try call.context.app)
+        return try refused(faults, call)
       }
       return Response(.noContent)
     }
   }
 
   /// What SDKs and their users know of a password or an address that is refused.
-  private static func refused(_ faults: [Fault], _ app: App) -> Response {
+  private static func refused(_ faults: [Fault], _ call: Call) throws(Failure) -> Response {
     let fault = faults.first
+    let app = try call.context.app
     let text =
       switch (fault?.place, fault?.code) {
       case ("/email", _): "email invalid"
@@ -122,7 +130,7 @@ import Wiring
           + "\(Credentials.longestPassword) characters"
       default: fault?.detail ?? "bad request"
       }
-    return ServiceError.badRequest(text).response
+    return ServiceError.badRequest(text).response(to: call)
   }
 
   /// Whether a token has the form of those that are mailed.

@@ -33,7 +33,7 @@ import Wiring
       return response
     } catch {
       switch error {
-      case .service(let error): return error.response
+      case .service(let error): return error.response(to: call)
       case .domain(let failure): throw failure
       }
     }
@@ -66,13 +66,13 @@ import Wiring
     _ namespace: Namespace?
   ) throws(ServiceError) -> (CollectionOperation, Arguments) {
     guard let service = body["service"]?.string else {
-      throw ServiceError(.notFound, "function not found: '\(name)'", "FunctionNotFound")
+      throw ServiceError(.notFound, "function not found: '\(name)'", .noFunction)
     }
     guard let namespace, namespace.service.utf8.elementsEqual(service.utf8) else {
-      throw ServiceError(.notFound, "service not found: '\(service)'", "ServiceNotFound")
+      throw ServiceError(.notFound, "service not found: '\(service)'", .noService)
     }
     guard let operation = CollectionOperation(rawValue: name) else {
-      throw ServiceError(.notFound, "\(name) is not offered", "ServiceCommandNotFound")
+      throw ServiceError(.notFound, "\(name) is not offered", .noCommand)
     }
     guard let all = body["arguments"]?.array, all.count == 1, let only = all.first?.object
     else { throw .invalidCall }
@@ -82,14 +82,14 @@ import Wiring
       throw ServiceError(
         .badRequest,
         "no rule exists for schema '\(schema)': name the database and the collection",
-        "NoMatchingRuleFound"
+        .noRule
       )
     }
     guard namespace.isOf(database, collection) else {
       throw ServiceError(
         .badRequest,
         "no rule exists for namespace '\(database).\(collection)'",
-        "NoMatchingRuleFound"
+        .noRule
       )
     }
     return (operation, Arguments(only))

@@ -34,8 +34,11 @@ struct ServiceOrigin: Sendable {
   /// For clients whose web server does not tell what they asked.
   let fallback: String
 
-  @EventLoop func asked(by call: Call) -> String {
-    call.request.field(.clientOrigin).flatMap(Self.origin) ?? fallback
+  @EventLoop func asked(by call: Call) -> String { Self.asked(by: call) ?? fallback }
+
+  /// Returns the origin that the web server saw; nil if it sent none.
+  @EventLoop static func asked(by call: Call) -> String? {
+    call.request.field(.clientOrigin).flatMap(Self.origin)
   }
 
   /// Reads what the web server says that a client asked; nil for what is no origin.

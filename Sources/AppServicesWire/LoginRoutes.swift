@@ -19,17 +19,17 @@ import Wiring
 
   private static func login(_ call: Call) async throws(Failure) -> Response {
     guard let provider = Provider(rawValue: call.text("provider")) else {
-      return ServiceError.noProvider(call.text("provider")).response
+      return ServiceError.noProvider(call.text("provider")).response(to: call)
     }
     let evidence: Provider.Evidence
     do throws(ServiceError) {
       evidence = try provider.evidence(in: call.json)
     } catch {
-      return error.response
+      return error.response(to: call)
     }
     // Other parameters of the query are for logins in a window, which are not offered.
     guard let query = FormValues(call.request.query) else {
-      return ServiceError.badRequest("the query cannot be read").response
+      return ServiceError.badRequest("the query cannot be read").response(to: call)
     }
     if query["link"] == "true" {
       return try await link(evidence, provider, call)
@@ -57,13 +57,14 @@ import Wiring
       let style: SessionStyle = provider == .anonymous ? .anonymousAppServices : .appServices
       grant = try await Sessions.open(for: proof, as: style, context)
     } catch .wrongCredentials where provider != .localUserpass {
-      return ServiceError.authError.response
-    } catch .invalidExternalToken {
+      return ServiceError.authError.response(to: call)
+    } catch .invalidExternalToken(let rule) {
+      call.note(.invalidExternalToken(rule))
       let issuers = try await TokenLogin.issuers(of: context)
       return
         (issuers.contains(where: provider.isOf)
         ? ServiceError.authError : .noProvider(provider.rawValue))
-        .response
+        .response(to: call)
     }
     let tokens = ServiceTokens(
       caller: grant.caller,
@@ -106,24 +107,27 @@ import Wiring
         return ServiceError.refusedLink(
           .badRequest,
           "anonymous credentials are nobody else's to link"
-        ).response
+        ).response(to: call)
       case .password(let credentials):
         try await Identities.linkRegistered(credentials, to: caller, context)
       case .token(let token):
         try await Identities.linkToken(token, accepting: provider.isOf, to: caller, context)
       case .apiKey(let key):
         guard try await APIKeys.shown(key, context).owner == caller.user else {
-          return ServiceError.refusedLink(.badRequest, "the key is another user's").response
+          return ServiceError.refusedLink(.badRequest, "the key is another user's").response(
+            to: call
+          )
         }
       }
     } catch .wrongCredentials {
-      let code = provider == .localUserpass ? "InvalidPassword" : "AuthError"
-      return ServiceError(.badRequest, "the credentials are wrong", code).response
+      let code: ServiceErrorCode = provider == .localUserpass ? .invalidPassword : .auth
+      return ServiceError(.badRequest, "the credentials are wrong", code).response(to: call)
     } catch .emailUnconfirmed {
-      return ServiceError(.badRequest, "the email address must be confirmed first", "AuthError")
-        .response
+      return ServiceError(.badRequest, "the email address must be confirmed first", .auth)
+        .response(to: call)
     } catch .invalidExternalToken(let rule) {
-      return ServiceError(.badRequest, "the token is refused: \(rule)", "AuthError").response
+      call.note(.invalidExternalToken(rule))
+      return ServiceError(.badRequest, "the token is refused: \(rule)", .auth).response(to: call)
     }
     let tokens = ServiceTokens(
       caller: caller,
@@ -155,7 +159,7 @@ enum Provider: String, Sendable {
   func evidence(in body: JSON) throws(ServiceError) -> Evidence {
     func text(_ name: String) throws(ServiceError) -> String {
       guard let text = body[name]?.string else {
-        throw ServiceError(.badRequest, "'\(name)' is a required string", "MissingParameter")
+        throw ServiceError(.badRequest, "'\(name)' is a required string", .missingParameter)
       }
       return text
     }

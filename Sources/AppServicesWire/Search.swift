@@ -13,7 +13,8 @@ struct Search: Sendable {
     let (condition, fields) = (try arguments.document(query), try arguments.document(projection))
     self.query = try mongo { () throws(OperatorError) in try Query(condition, order: .stored) }
     self.projection = try mongo { () throws(OperatorError) in try Projection(fields) }
-    try SortOrder.check(try arguments.document("sort"))
+    let order = try arguments.document("sort")
+    _ = try mongo { () throws(OperatorError) in try SortOrder(order) }
     // Any number of documents but none, which stands for no limit.
     _ = try arguments.integer("limit")
   }
@@ -50,23 +51,6 @@ extension BSONDocument {
       return json(.canonical)
     }
   }
-}
-
-/// An order of documents, of which there is one: it is looked at and not followed.
-enum SortOrder {
-  static func check(_ json: JSON) throws(CallFault) {
-    let order = try mongo { () throws(OperatorError) in try BSONDocument(json) }
-    for name in order.names {
-      guard let direction = order[name]?.integer, abs(direction.clamped) == 1, !name.isEmpty else {
-        throw .service(.database("(BadValue) a sort says 1 or -1 of '\(name)'"))
-      }
-    }
-  }
-}
-
-extension Int {
-  /// The absolute value of the least number is none.
-  fileprivate var clamped: Int { Swift.max(self, -2) }
 }
 
 /// The stages of an aggregation, on one document at most.
@@ -115,7 +99,7 @@ struct Pipeline: Sendable {
       }
       return .project(try mongo { () throws(OperatorError) in try Projection(operand) })
     case "$sort":
-      try SortOrder.check(operand)
+      _ = try mongo { () throws(OperatorError) in try SortOrder(operand) }
       return .sort
     case "$limit": return .limit(try number(operand, "$limit", from: 1))
     case "$skip": return .skip(try number(operand, "$skip", from: 0))

@@ -8,22 +8,24 @@ extension ServiceError {
   /// What went wrong, in the words of the service.
   @EventLoop init(_ refusal: Refusal, of call: Call) {
     switch refusal {
-    case .noSuchPath, .badPath: self.init(.notFound, "there is nothing at this path")
+    case .noSuchPath, .badPath: self.init(.notFound, "there is nothing at this path", .notFound)
     case .method(let allowed):
-      self = ServiceError(.methodNotAllowed, "this path has other methods")
+      self = ServiceError(.methodNotAllowed, "this path has other methods", .method)
         .with(.allow, (allowed + [.options]).map(\.rawValue).joined(separator: ", "))
-    case .mediaType: self.init(.unsupportedMediaType, "the body must be JSON", "BadRequest")
+    case .mediaType: self.init(.unsupportedMediaType, "the body must be JSON", .badRequest)
     case .bodyTooLong(let limit):
-      self.init(.contentTooLarge, "the body may have \(limit) bytes", "BadRequest")
+      self.init(.contentTooLarge, "the body may have \(limit) bytes", .badRequest)
     case .bodyTruncated: self = .badRequest("the body is shorter than stated")
     case .json(let error): self = Self.unreadable(error.detail, call)
-    case .repeated(.underWay): self.init(.conflict, "the same request is under way")
+    case .repeated(.underWay): self.init(.conflict, "the same request is under way", .conflict)
     case .patch, .form, .multipart, .condition, .conditionUnmet, .repeated:
       self = .badRequest("the request cannot be read")
-    case .notLoopback: self.init(.forbidden, "this path is for programs on the server itself")
+    case .notLoopback: self.init(.forbidden, Self.operatorsPath, .forbidden)
     case .failure(let failure): self.init(failure, of: call)
     }
   }
+
+  private static let operatorsPath = "this path is for programs on the server itself"
 
   @EventLoop private static func unreadable(_ detail: String, _ call: Call) -> ServiceError {
     call.request.path.hasSuffix(FunctionRoutes.path) ? invalidCall(detail) : badRequest(detail)
@@ -33,16 +35,16 @@ extension ServiceError {
   init(_ refusal: WebServerRefusal) {
     switch refusal {
     case .requestMalformed: self = .badRequest("the request is malformed")
-    case .notLoopback: self.init(.forbidden, "this path is for programs on the server itself")
-    case .notFound: self.init(.notFound, "there is nothing at this path")
-    case .methodNotAllowed: self.init(.methodNotAllowed, "this path has other methods")
+    case .notLoopback: self.init(.forbidden, Self.operatorsPath, .forbidden)
+    case .notFound: self.init(.notFound, "there is nothing at this path", .notFound)
+    case .methodNotAllowed: self.init(.methodNotAllowed, "this path has other methods", .method)
     case .bodyTooLarge:
-      self.init(.contentTooLarge, "the body is too large", "BadRequest")
-    case .uriTooLong: self.init(.uriTooLong, "the path is too long", "BadRequest")
-    case .tooManyRequests: self.init(.tooManyRequests, "too many requests")
+      self.init(.contentTooLarge, "the body is too large", .badRequest)
+    case .uriTooLong: self.init(.uriTooLong, "the path is too long", .badRequest)
+    case .tooManyRequests: self.init(.tooManyRequests, "too many requests", .tooMany)
     case .headerTooLarge:
-      self.init(.headerTooLarge, "the header fields are too large", "BadRequest")
-    case .serverUnavailable: self.init(.unavailable, "no worker can be reached")
+      self.init(.headerTooLarge, "the header fields are too large", .badRequest)
+    case .serverUnavailable: self.init(.unavailable, "no worker can be reached", .unavailable)
     }
   }
 
@@ -52,15 +54,16 @@ extension ServiceError {
     case .unknownApp: self = Self.unknownApp(call)
     case .invalidRefreshToken: self = .noRefreshToken
     case .wrongCredentials: self = .invalidPassword
-    case .emailUnconfirmed, .invalidExternalToken: self = .authError
-    case .reauthenticationRequired: self.init(.forbidden, "log in again first", "AuthError")
+    case .emailUnconfirmed: self = .unconfirmed
+    case .invalidExternalToken: self = .authError
+    case .reauthenticationRequired: self.init(.forbidden, "log in again first", .auth)
     case .forbidden, .unknownClient, .originForbidden, .switchingForbidden:
-      self.init(.forbidden, "not allowed", "AuthError")
+      self.init(.forbidden, "not allowed", .auth)
     case .wayInClosed(let way):
       self = .noProvider(call.captures["provider"] ?? Provider(way).rawValue)
     case .invalid(let faults): self = .badRequest(faults.first?.detail ?? "the input breaks a rule")
-    case .notFound: self.init(.notFound, "not found")
-    case .emailTaken: self.init(.conflict, "name already in use", "AccountNameInUse")
+    case .notFound: self.init(.notFound, "not found", .notFound)
+    case .emailTaken: self.init(.conflict, "name already in use", .accountNameInUse)
     case .identityTaken: self = .refusedLink(.conflict, "the identity belongs to another user")
     case .identityExists:
       self = .refusedLink(.badRequest, "the user has an identity of this provider already")
@@ -69,48 +72,51 @@ extension ServiceError {
         .conflict,
         "an address was taken away from the user, and can be given back until \(end.text)"
       )
-    case .lastIdentity: self.init(.forbidden, "there would be no way left to log in")
+    case .lastIdentity:
+      self.init(.forbidden, "there would be no way left to log in", .invalidParameter)
     case .tooManyAPIKeys(let limit):
-      self.init(.badRequest, "a user may have \(limit) API keys", "InvalidParameter")
+      self.init(.badRequest, "a user may have \(limit) API keys", .invalidParameter)
     case .invalidMailToken:
-      self.init(.badRequest, "userpass token is expired or invalid", "UserpassTokenInvalid")
+      self.init(.badRequest, "userpass token is expired or invalid", .userpassToken)
     case .claimantUnproved:
       self.init(
         .badRequest,
-        "the address was registered more than once: reset the password by mail"
+        "the address was registered more than once: reset the password by mail",
+        .badRequest
       )
-    case .mailNotConfigured: self.init(.unavailable, "this deployment sends no mail")
+    case .mailNotConfigured: self.init(.unavailable, "this deployment sends no mail", .unavailable)
     case .versionMoved, .propertyMoved:
-      self.init(.conflict, "another call has changed it meanwhile")
+      self.init(.conflict, "another call has changed it meanwhile", .conflict)
     case .schemaMismatch(let faults):
       let reason = faults.first.map { ": \($0.place) \($0.detail)" } ?? ""
-      self.init(.badRequest, "schema validation failed\(reason)", "SchemaValidationFailedWrite")
+      self.init(.badRequest, "schema validation failed\(reason)", .schema)
     case .documentTooLarge(let limit):
       self = .database("the document would have more than \(limit) bytes")
     case .update(let error, _): self.init(error)
     case .tooManyAttempts(let time), .tooManyAtOnce(let time):
-      self = Self.busy(.tooManyRequests, time)
+      self = Self.busy(.tooManyRequests, .tooMany, time)
     case .overloaded(let time, _), .unavailable(let time, _):
-      self = Self.busy(.unavailable, time, failure.explanation)
-    case .issuerUnavailable(_, _, let time): self = Self.busy(.unavailable, time)
+      self = Self.busy(.unavailable, .unavailable, time, failure.explanation)
+    case .issuerUnavailable(_, _, let time): self = Self.busy(.unavailable, .unavailable, time)
     case .deviceFull(let limit):
-      self.init(.conflict, "the device knows \(limit) users already", "InvalidParameter")
+      self.init(.conflict, "the device knows \(limit) users already", .invalidParameter)
     // The operator's own, or of what these clients cannot ask for.
     case .appExists, .hostTaken, .issuerExists, .userExists, .deviceUnknown, .notLoggedIn,
       .tooManyProperties, .patchTestFailed, .patchNotApplicable, .picture, .invalidFilter,
       .notIndexed, .searchTooSlow, .indexExists, .tooManyIndexes, .noEmail, .invalidCode,
       .formerEmailTaken,
       .unforeseen:
-      self.init(.internalError, "internal server error", "InternalServerError")
+      self.init(.internalError, "internal server error", .internalError)
     }
   }
 
   private static func busy(
     _ status: Status,
+    _ code: ServiceErrorCode,
     _ time: Duration,
     _ explanation: String? = nil
   ) -> ServiceError {
-    ServiceError(status, explanation ?? "try again in a moment")
+    ServiceError(status, explanation ?? "try again in a moment", code)
       .with(.retryAfter, String(time.wholeSeconds))
   }
 
@@ -122,11 +128,11 @@ extension ServiceError {
   {
     let token = try? call.request.bearerToken
     if case .missing = fault {
-      return ServiceError(.unauthorized, "must authenticate first", "MissingAuthReq")
+      return ServiceError(.unauthorized, "must authenticate first", .missingAuth)
     }
     guard let token else { return emptyBearer(call) }
     if let claimed = AccessTokens.app(of: token), let app = call.app, claimed != app.id {
-      return ServiceError(.forbidden, "the token is of another app", "UserAppDomainMismatch")
+      return ServiceError(.forbidden, "the token is of another app", .otherApp)
     }
     guard case .bearer = call.route?.access else { return .invalidSession }
     switch fault {
@@ -135,9 +141,9 @@ extension ServiceError {
       return ServiceError(
         .unauthorized,
         "invalid refresh token: incorrect token type",
-        "InvalidSession"
+        .invalidSession
       )
-    default: return ServiceError(.unauthorized, "signature is invalid", "InvalidSession")
+    default: return ServiceError(.unauthorized, "signature is invalid", .invalidSession)
     }
   }
 
@@ -145,7 +151,8 @@ extension ServiceError {
     guard case .bearer = call.route?.access else { return .invalidSession }
     return ServiceError(
       .unauthorized,
-      "expected Authorization header with JWT (Bearer schema)"
+      "expected Authorization header with JWT (Bearer schema)",
+      .missingAuth
     )
   }
 
@@ -154,6 +161,6 @@ extension ServiceError {
       return .noRefreshToken
     }
     let name = call.text("app")
-    return ServiceError(.notFound, "cannot find app using Client App ID '\(name)'")
+    return ServiceError(.notFound, "cannot find app using Client App ID '\(name)'", .noApp)
   }
 }

@@ -2,6 +2,7 @@ import EventLoop
 import HTTP
 import JSON
 import Notation
+import Wiring
 
 /// An error as the clients of App Services read it.
 ///
@@ -11,13 +12,13 @@ import Notation
 struct ServiceError: Error {
   let status: Status
   let text: String
-  let code: String?
+  let code: ServiceErrorCode
   private var fields: [(FieldName, String)] = []
 
   /// More than any name of a client's that is worth telling back.
   private static let longestText = 400
 
-  init(_ status: Status, _ text: String, _ code: String? = nil) {
+  init(_ status: Status, _ text: String, _ code: ServiceErrorCode) {
     self.status = status
     self.text = text.excerpt(Self.longestText)
     self.code = code
@@ -29,35 +30,49 @@ struct ServiceError: Error {
     return error
   }
 
-  var json: JSON {
+  /// The body, with a link to the code's explanation; a link without an origin is relative.
+  func json(origin: String, request: String) -> JSON {
     var body = JSONObject()
     body["error"] = .string(text)
-    if let code { body["error_code"] = .string(code) }
+    body["error_code"] = .string(code.rawValue)
+    body["link"] = .string(
+      "\(origin)\(ErrorPage.path)?co_id=\(request)#\(code.rawValue)"
+    )
     return .object(body)
   }
 
-  var response: Response {
-    var response = Response(status, json: json.serialized())
+  /// The response to a call; its link is to the host that the client asked.
+  @EventLoop func response(to call: Call) -> Response {
+    let origin = ServiceOrigin.asked(by: call) ?? ""
+    let body = json(origin: origin, request: call.request.id.description)
+    var response = Response(status, json: body.serialized())
     for (name, value) in fields { response.add(name, value) }
     return response
   }
 
   // MARK: What is told in several places
 
-  static let invalidSession = ServiceError(.unauthorized, "invalid session", "InvalidSession")
+  static let invalidSession = ServiceError(.unauthorized, "invalid session", .invalidSession)
   /// realm-web takes these words at a logout for one that was done already.
   static let noRefreshToken = ServiceError(
     .unauthorized,
     "invalid session: failed to find refresh token",
-    "InvalidSession"
+    .invalidSession
   )
-  static let invalidPassword = ServiceError(.unauthorized, "unauthorized", "InvalidPassword")
-  static let authError = ServiceError(.unauthorized, "unauthorized", "AuthError")
-  static let noSuchKey = ServiceError(.notFound, "API key not found", "APIKeyNotFound")
-  static let invalidCall = ServiceError(.badRequest, "invalid function call request")
+  static let invalidPassword = ServiceError(.unauthorized, "unauthorized", .invalidPassword)
+  /// The right password, before the address is confirmed: apps look for these words, and for the
+  /// code, to tell it from wrong credentials.
+  static let unconfirmed = ServiceError(.unauthorized, "confirmation required", .auth)
+  static let authError = ServiceError(.unauthorized, "unauthorized", .auth)
+  static let noSuchKey = ServiceError(.notFound, "API key not found", .noKey)
+  static let invalidCall = ServiceError(
+    .badRequest,
+    "invalid function call request",
+    .badRequest
+  )
 
   static func invalidCall(_ reason: String) -> ServiceError {
-    ServiceError(invalidCall.status, "\(invalidCall.text): \(reason)")
+    ServiceError(invalidCall.status, "\(invalidCall.text): \(reason)", invalidCall.code)
   }
 
   /// What only looks like Extended JSON would be somewhere in the document; `""` is its top.
@@ -67,23 +82,23 @@ struct ServiceError: Error {
   }
 
   static func badRequest(_ text: String) -> ServiceError {
-    ServiceError(.badRequest, text, "BadRequest")
+    ServiceError(.badRequest, text, .badRequest)
   }
 
   static func noProvider(_ name: String) -> ServiceError {
-    ServiceError(.notFound, "authentication provider not found: '\(name)'", "AuthProviderNotFound")
+    ServiceError(.notFound, "authentication provider not found: '\(name)'", .noAuthProvider)
   }
 
   /// A link that cannot be, which must not be answered 401.
   static func refusedLink(_ status: Status, _ reason: String) -> ServiceError {
-    ServiceError(status, "invalid user link request: \(reason)", "InvalidParameter")
+    ServiceError(status, "invalid user link request: \(reason)", .invalidParameter)
   }
 
   static func database(_ text: String) -> ServiceError {
-    ServiceError(.badRequest, text, "MongoDBError")
+    ServiceError(.badRequest, text, .database)
   }
 
   static func notPermitted(_ what: String) -> ServiceError {
-    ServiceError(.badRequest, "\(what) not permitted", "NoMatchingRuleFound")
+    ServiceError(.badRequest, "\(what) not permitted", .noRule)
   }
 }

@@ -16,16 +16,22 @@ package struct JSONSchema: Sendable {
 
   /// Compiles a schema.
   ///
+  /// - Parameters:
+  ///   - json: the schema.
+  ///   - plain: what stands for a value of `const` and `enum`, where the values that are validated
+  ///     are mapped in the same way.
   /// - Throws: the first thing that is wrong in it.
-  package init(_ json: JSON) throws(SchemaError) {
+  package init(_ json: JSON, plain: (JSON) -> JSON = { $0 }) throws(SchemaError) {
     guard json.serialized().count <= Self.sizeLimit else {
       throw SchemaError("", "size", "A schema has at most \(Self.sizeLimit) bytes.")
     }
-    var compiler = SchemaCompiler()
-    _ = try compiler.add(json, at: "", in: nil)
-    try compiler.resolveReferences()
-    subschemas = compiler.subschemas
-    hasLeftovers = compiler.hasLeftovers
+    let compiled = try withoutActuallyEscaping(plain) { (plain) throws(SchemaError) in
+      var compiler = SchemaCompiler(plain: plain)
+      _ = try compiler.add(json, at: "", in: nil)
+      try compiler.resolveReferences()
+      return (compiler.subschemas, compiler.hasLeftovers)
+    }
+    (subschemas, hasLeftovers) = compiled
   }
 
   /// What does not fit the schema; nothing when all does.

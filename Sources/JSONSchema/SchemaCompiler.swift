@@ -2,6 +2,8 @@ import JSON
 
 /// Reads a schema, part by part.
 struct SchemaCompiler {
+  /// What stands for a value of `const` and `enum`.
+  private let plain: (JSON) -> JSON
   var subschemas: [Subschema] = []
   /// By their pointers.
   private(set) var places: [ExactString: Int] = [:]
@@ -21,6 +23,8 @@ struct SchemaCompiler {
     let text: String
     let pointer: String
   }
+
+  init(plain: @escaping (JSON) -> JSON) { self.plain = plain }
 
   private static let countLimit = 2_048
   /// Of all pointers together: a long key above many subschemas is in each.
@@ -72,7 +76,8 @@ struct SchemaCompiler {
         }
         throw SchemaError(place, "unknown_keyword", "There is no such keyword in draft 2020-12.")
       }
-      let member = Member(keyword, value, place, object, pointer)
+      let isValue = keyword == .const || keyword == .values
+      let member = Member(keyword, isValue ? plain(value) : value, place, object, pointer)
       if let test = try test(member, of: index) { tests.append(test) }
     }
     return tests.filter { !$0.keyword.isUnevaluated } + tests.filter { $0.keyword.isUnevaluated }

@@ -71,7 +71,7 @@ extension BSON {
   private static let readableDates: Range<Int64> = 0..<253_402_300_800_000
 
   /// As `2012-12-24T12:15:30.501Z`, with three digits of a fraction or none.
-  private static func text(ofDate milliseconds: Int64) -> String {
+  static func text(ofDate milliseconds: Int64) -> String {
     let (seconds, rest) = Int(milliseconds).dividedDown(by: 1_000)
     let text = CalendarTime(seconds: seconds, nanoseconds: 0).text
     return rest == 0 ? text + "Z" : text + "." + String(1_000 + rest).dropFirst() + "Z"

@@ -39,18 +39,33 @@ struct FieldName: Hashable, Comparable, Sendable {
 
   var isDollarPrefixed: Bool { text.utf8.first == UInt8(ascii: "$") }
 
+  /// Whether it is a positional part of an update's path, `$`, `$[]` or `$[name]`.
+  var isPositional: Bool { text == "$" || text.utf8.starts(with: "$[".utf8) }
+
   /// More parts than a document can be deep are of no use to anybody.
   static let pathLimit = JSONLimits.standard.depth
 
-  /// The parts of a dotted path.
+  /// Returns the parts of a dotted path.
+  ///
+  /// Throws the error `code` if a part is empty, as in `a.`, `.a` and `a..b`: a client that builds
+  /// a path from an empty name must not change or find something else. Throws `.overflow` if the
+  /// path has too many parts.
   static func parts(
     of path: String,
-    pointer: @autoclosure () -> String
+    pointer: @autoclosure () -> String,
+    ifEmpty code: OperatorError.Code = .emptyFieldName
   ) throws(OperatorError) -> [FieldName] {
     // By bytes: a dot with an accent behind it is one of Swift's characters, and no dot.
     let parts = path.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     guard parts.count <= pathLimit else {
       throw OperatorError(.overflow, "A path may have \(pathLimit) parts.", pointer: pointer())
+    }
+    guard parts.allSatisfy({ !$0.isEmpty }) else {
+      throw OperatorError(
+        code,
+        "A part of a path must not be empty: write names with one dot between two.",
+        pointer: pointer()
+      )
     }
     return parts.map { FieldName(Substring($0)) }
   }

@@ -118,6 +118,8 @@ package enum OperatorLanguage {
       + "of $sort and $bit, keep their order.",
     "An object is a value of Extended JSON when it is a well-formed wrapper such as {\"$oid\": …}. One "
       + "that is not is data, and no error, whichever way it comes in.",
+    "A path has no empty part: a., .a and a..b are refused, in filters too. Filters, projections and "
+      + "sorts have no $ and no $[] in a path.",
     "A field whose name begins with a dollar may be changed below the top. At the top it can be "
       + "removed, and set when the document is made.",
     "A new document has no _id unless the filter or the update gives it one.",

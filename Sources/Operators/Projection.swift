@@ -109,10 +109,9 @@ private struct ProjectionParser {
           pointer: name
         )
       }
-      let full = path + (try FieldName.parts(of: field.name.text, pointer: name))
-      guard full.allSatisfy({ !$0.text.isEmpty && !$0.isDollarPrefixed }),
-        full.count <= FieldName.pathLimit
-      else {
+      let parts = try FieldName.parts(of: field.name.text, pointer: name, ifEmpty: .badValue)
+      let full = path + parts
+      guard !full.contains(where: \.isDollarPrefixed), full.count <= FieldName.pathLimit else {
         throw OperatorError(.badValue, "This is no path of a field.", pointer: name)
       }
       if case .document(let inner) = field.value, !inner.isEmpty {

@@ -11,18 +11,13 @@ struct Push: Sendable {
 
   /// Names that are looked up in each element, before it is sorted.
   var sortKeys: Int {
-    guard case .fields(let keys) = sort else { return 0 }
-    return keys.reduce(0) { $0 + $1.path.count }
+    guard case .fields(let order) = sort else { return 0 }
+    return order.keys.reduce(0) { $0 + $1.path.count }
   }
 
   enum Sort: Sendable {
     case values(isAscending: Bool)
-    case fields([Key])
-
-    struct Key: Sendable {
-      let path: [FieldName]
-      let isAscending: Bool
-    }
+    case fields(SortOrder)
   }
 
   /// Inserts, then sorts the whole, then cuts.
@@ -33,7 +28,7 @@ struct Push: Sendable {
     switch sort {
     case .values(let isAscending):
       array.sort { BSON.compare($0, $1) == (isAscending ? .ascending : .descending) }
-    case .fields(let keys): Self.sort(&array, by: keys)
+    case .fields(let order): Self.sort(&array, by: order.keys)
     case nil: break
     }
     guard let slice, slice.magnitude < UInt(array.count) else { return }
@@ -41,7 +36,7 @@ struct Push: Sendable {
   }
 
   /// What has no such field counts as null.
-  private static func sort(_ array: inout [BSON], by keys: [Sort.Key]) {
+  private static func sort(_ array: inout [BSON], by keys: [SortOrder.Key]) {
     // Side by side, those of one element after those of another.
     let values = array.flatMap { element in keys.lazy.map { element.keyValue(at: $0.path) } }
     let places = array.indices.sorted { first, second in

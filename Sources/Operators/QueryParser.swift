@@ -35,6 +35,9 @@ struct QueryParser {
             : error("The query has an unknown top level operator: \(name).")
         }
         let steps = try FieldName.parts(of: name, pointer: pointer)
+        guard !steps.contains(where: \.isPositional) else {
+          throw error("$ and $[] stand for elements in the paths of an update, not in a filter.")
+        }
         parts.append(try self.field(steps, field.value))
       }
       path.removeLast()

@@ -130,30 +130,10 @@ struct OperandParser {
 
   private func sort(_ operand: BSON) throws(OperatorError) -> Push.Sort {
     guard let document = operand.document else {
-      return .values(isAscending: try direction(operand))
+      return .values(isAscending: try SortOrder.isAscending(operand, pointer))
     }
-    guard (1...Self.sortLimit).contains(document.count) else {
-      throw error("$sort takes 1 to \(Self.sortLimit) fields.")
-    }
-    var keys: [Push.Sort.Key] = []
-    for field in document {
-      let names = try FieldName.parts(of: field.name.text, pointer: pointer)
-      guard names.allSatisfy({ !$0.text.isEmpty && !$0.isDollarPrefixed }) else {
-        throw error("$sort takes paths of names that are not empty.")
-      }
-      keys.append(Push.Sort.Key(path: names, isAscending: try direction(field.value)))
-    }
-    return .fields(keys)
-  }
-
-  /// MongoDB's own.
-  private static let sortLimit = 32
-
-  private func direction(_ operand: BSON) throws(OperatorError) -> Bool {
-    guard let direction = operand.integer, [1, -1].contains(direction) else {
-      throw error("The direction of $sort is 1 or -1.")
-    }
-    return direction == 1
+    guard !document.isEmpty else { throw error("$sort takes a field at least.") }
+    return .fields(try SortOrder(document, pointer: pointer))
   }
 
   private func addToSet(_ operand: BSON) throws(OperatorError) -> BSONArray {

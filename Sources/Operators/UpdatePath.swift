@@ -38,9 +38,6 @@ struct UpdatePath: Sendable {
     _ pointer: String
   ) throws(OperatorError) -> Part {
     let text = name.text
-    guard !text.isEmpty else {
-      throw OperatorError(.emptyFieldName, "A part of a path must not be empty.", pointer: pointer)
-    }
     guard name.isDollarPrefixed else { return .name(name) }
     if text == "$" {
       guard !isFirst else {

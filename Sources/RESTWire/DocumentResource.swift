@@ -23,9 +23,6 @@ struct DocumentResource: Sendable {
 
   private func operations(_ base: BasePath) -> [Operation] {
     let pattern = "\(base.prefix)/\(path)"
-    let written: [Answer] =
-      document.isAlwaysThere
-      ? [.ok(.document)] : [.ok(.document), .created(.document, "There was none before.")]
     let operations =
       reads(base) + [
         Operation(
@@ -35,7 +32,7 @@ struct DocumentResource: Sendable {
           body: .json(limit: document.limit),
           takes: shape,
           versions: .write,
-          gives: written,
+          gives: [.ok(.document)],
           refuses: [.documentTooLarge, .schemaMismatch],
           summary: "Replace the \(path)",
           write
@@ -47,7 +44,7 @@ struct DocumentResource: Sendable {
           body: .patch(limit: document.limit),
           takes: shape,
           versions: .write,
-          gives: written,
+          gives: [.ok(.document)],
           refuses: [
             .documentTooLarge, .schemaMismatch, .patchTestFailed, .patchNotApplicable,
           ],
@@ -55,7 +52,8 @@ struct DocumentResource: Sendable {
           write
         ),
       ]
-    guard !document.isAlwaysThere else { return operations }
+    // A client of App Services tells a document that was deleted from one that is empty.
+    guard document == .customData else { return operations }
     return operations + [
       Operation(
         .delete,
@@ -63,7 +61,7 @@ struct DocumentResource: Sendable {
         access: base.write,
         versions: .write,
         gives: [.noContent],
-        summary: "Delete the \(path)",
+        summary: "Delete the \(path): it is {} again",
         delete
       )
     ]
@@ -140,15 +138,14 @@ struct DocumentResource: Sendable {
     case .jsonPatch(let patch): change = .patch(patch)
     case .none, .form, .multipart, .bytes: throw .unforeseen("a write without a body")
     }
-    let (written, isNew) = try await Documents.write(
+    let written = try await Documents.write(
       document,
       change,
       if: condition,
       of: call.caller,
       call.context
     )
-    let status: Status = isNew && !document.isAlwaysThere ? .created : .ok
-    return Response(status, written)
+    return Response(.ok, written)
   }
 
   @EventLoop func delete(_ call: Call) async throws(Failure) -> Response {

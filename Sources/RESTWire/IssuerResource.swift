@@ -26,14 +26,18 @@ import Wiring
       gives: [.created(nil, "It is taken from now on.", fields: [.location])],
       refuses: [.issuerExists],
       summary: "Add an issuer: its keys at a URL, as a key set, or a shared secret"
-    ) { (call, name, issuer, audience, url, set, secret, claims) async throws(Failure) in
+    ) {
+      (call, name, issuer, audience, url, set, secret, claims, missingIssuer, missingAudience)
+        async throws(Failure) in
       guard let keys = keys(url, set, secret) else { throw .invalid([notOneOfThem]) }
       let description = IssuerDescription(
         name: name,
         issuer: issuer,
         audience: audience,
         keys: keys,
-        claims: claims ?? [:]
+        claims: claims ?? [:],
+        allowsMissingIssuer: missingIssuer == true,
+        allowsMissingAudience: missingAudience == true
       )
       try await Issuers.add(description, to: call.context.app.name, by: call.administrator)
       var response = Response(.created)
@@ -65,8 +69,10 @@ import Wiring
     .optional(.text("jwks_url")),
     .optional(.json("jwks", .object)),
     .optional(.text("secret")),
-    .optional(.claims("claims"))
-  ).telling { _, _, _, _, url, set, secret, _ in
+    .optional(.claims("claims")),
+    .optional(.flag("allow_missing_iss")),
+    .optional(.flag("allow_missing_aud"))
+  ).telling { _, _, _, _, url, set, secret, _, _, _ in
     keys(url, set, secret) == nil ? [notOneOfThem] : []
   }
 

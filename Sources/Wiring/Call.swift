@@ -43,6 +43,12 @@ extension Route {
   /// Why there is no better answer; nil when the handler gave it, or nothing leads there.
   package internal(set) var refusal: Refusal?
 
+  /// Notes for the log why a request was refused that its handler answers itself.
+  package func note(_ failure: Failure) { refusal = .failure(failure) }
+
+  /// Why the request was refused, where the client may hear less; for the operator only.
+  package var rule: String? { refusal?.rule }
+
   init(_ request: Request, _ bodySource: any BodySource, store: Store, tokens: AccessTokens) {
     self.request = request
     self.bodySource = bodySource

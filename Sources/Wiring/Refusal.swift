@@ -28,6 +28,29 @@ package enum Refusal: Error {
 }
 
 extension Refusal {
+  /// The rule that the request broke, for the log, where the response may say less.
+  ///
+  /// It holds no token, no claim and nothing else that a client chose.
+  var rule: String? {
+    guard case .failure(let failure) = self else { return nil }
+    return switch failure {
+    case .invalidExternalToken(let rule): "the token of another issuer: \(rule)"
+    case .unauthenticated(.missing): "no token"
+    case .unauthenticated(.malformed): "a token that no key of this app signed for this server"
+    case .unauthenticated(.expired): "a token that has expired"
+    case .unauthenticated(.sessionEnded): "a token whose session has ended"
+    case .unknownClient: "no key of a client of this app"
+    case .forbidden(let scope): "the scope \(scope) is missing"
+    case .wayInClosed(let setting): "the setting \(setting) is false"
+    case .originForbidden: "the origin is not in allowed_origins"
+    case .switchingForbidden: "the setting switching is reauthenticate"
+    case .reauthenticationRequired: "the login is older than reauthentication_minutes"
+    case .emailUnconfirmed: "the address is not confirmed"
+    case .deviceUnknown: "no secret of a device of this app"
+    default: nil
+    }
+  }
+
   /// What only the operator is told.
   var reason: String? {
     switch self {

@@ -16,7 +16,7 @@ struct IssuerCommand: ParsableCommand {
     )
     @OptionGroup var options: AppOptions
 
-    @Option(help: "The iss of its tokens.")
+    @Option(help: "The iss of its tokens; their users are known by it.")
     var issuer: String
 
     @Option(help: "What must be in the aud of its tokens.")
@@ -33,6 +33,18 @@ struct IssuerCommand: ParsableCommand {
 
     @Option(help: "A file with the secret shared with it, 32 bytes or more before the line end.")
     var secretFile: String?
+
+    @Flag(
+      name: .customLong("allow-missing-iss"),
+      help: "Takes its tokens without iss, too; of one issuer of an app."
+    )
+    var allowsMissingIssuer = false
+
+    @Flag(
+      name: .customLong("allow-missing-aud"),
+      help: "Takes its tokens without aud, too: also those that it made for other services."
+    )
+    var allowsMissingAudience = false
 
     @Option(
       name: .customLong("claim"),
@@ -62,7 +74,9 @@ struct IssuerCommand: ParsableCommand {
           issuer: issuer,
           audience: audience,
           keys: try keys(),
-          claims: mapping
+          claims: mapping,
+          allowsMissingIssuer: allowsMissingIssuer,
+          allowsMissingAudience: allowsMissingAudience
         )
         let app = options.app ?? console.usualApp
         try await console.doing { administrator async throws(Failure) in

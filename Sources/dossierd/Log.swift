@@ -32,6 +32,7 @@ enum Log {
     lines.append("bytes", bytes)
     if let user = call.user { lines.append("user", user.user.text) }
     if let client = call.client { lines.append("client", client.id.text) }
+    if let rule = call.rule { lines.append("refused", rule) }
     if let error = call.error { lines.append("error", error) }
     lines.end()
   }

@@ -1,4 +1,5 @@
 import EventLoop
+import JSON
 import Postgres
 import TestSupport
 import Testing
@@ -103,6 +104,29 @@ import Testing
     #expect(found.count == 1 && !found.contains(nil))
     let token = try await workers[0].token()
     for worker in workers { #expect(await worker.refusal(of: token) == nil) }
+  }
+
+  @Test @EventLoop func `a native token is for this server, or of a version that named none`()
+    async throws
+  {
+    let worker = try await workers(1)[0]
+    defer { worker.stop() }
+    var claims = SignedToken(try await worker.token())?.claims ?? JSONObject()
+    #expect(claims["aud"]?.string == "https://test.example")
+    for (audience, isGood) in [
+      (nil, true), ("https://test.example", true), ("https://other", false), ("", false),
+      (["https://test.example"], false), (.null, false),
+    ] as [(JSON?, Bool)] {
+      claims["aud"] = audience
+      let token = try await worker.tokens.signed(
+        claims,
+        for: .native,
+        by: "https://test.example",
+        of: worker.caller(),
+        lifetime: .seconds(60)
+      )
+      #expect((await worker.refusal(of: token) == nil) == isGood, "\(audience?.text ?? "none")")
+    }
   }
 
   @Test @EventLoop func `a rotation logs nobody out, whichever worker is asked`() async throws {

@@ -151,7 +151,7 @@ class App:
             headers["Content-Type"] = "application/json"
         if bearer is not None:
             headers["Authorization"] = f"Bearer {bearer}"
-        return checked(self.site.request(method, self.base + path, body, headers))
+        return checked(self.site, self.site.request(method, self.base + path, body, headers))
 
     def log_in(self, provider, **payload):
         body = {**payload, "options": self.options}
@@ -191,7 +191,25 @@ class App:
         return self.send("POST", path, body)
 
 
-def checked(answer):
+def check_link(site, answer, body):
+    """The link of an error leads to the explanation of its code, and names the request."""
+    base = f"http://127.0.0.1:{site.port}"
+    link = body["link"]
+    if link.startswith("/"):
+        # nginx made the error, without knowing what the client asked.
+        assert "X-Request-Id" not in answer.headers, body
+        link = base + link
+    else:
+        assert f"logs?co_id={answer.headers['X-Request-Id']}#" in link, (link, answer.headers)
+    assert link.startswith(base + "/"), link
+    path, _, code = link.removeprefix(base).partition("#")
+    assert code == body["error_code"], body
+    page = site.request("GET", path)
+    assert page.status == 200 and page.headers["Content-Type"] == "text/html; charset=utf-8", page
+    assert f'<dt id="{code}">'.encode() in page.body, body
+
+
+def checked(site, answer):
     """The body of an answer; what SDKs would stumble over fails."""
     kind = answer.headers["Content-Type"]
     if not answer.body:
@@ -207,8 +225,8 @@ def checked(answer):
         return body
     assert kind == "application/json", kind
     assert isinstance(body["error"], str) and body["error"], body
-    assert isinstance(body.get("error_code", ""), str), body
-    assert isinstance(body.get("link", ""), str), body
+    assert isinstance(body["error_code"], str) and body["error_code"], body
+    check_link(site, answer, body)
     raise ServiceError(answer, body)
 
 
@@ -252,7 +270,11 @@ class Recording(Services):
             self.assertEqual(answer.body, b"")
             self.assertIsNone(answer.headers["Content-Type"])
         else:
-            self.assertEqual(answer.json, body)
+            told = answer.json
+            if answer.status >= 400:
+                check_link(self.site, answer, told)
+                del told["link"]
+            self.assertEqual(told, body)
             self.assertEqual(answer.headers["Content-Type"], "application/json")
         self.assertEqual(answer.headers["X-Content-Type-Options"], "nosniff")
 

@@ -23,7 +23,7 @@ class Abandoned(Case):
 
     def test_nothing_is_begun_for_a_client_that_has_gone(self):
         token = self.site.login()["access_token"]
-        self.expect(self.site.request("PUT", "/v1/me/custom-data", {"n": 1}, JSON, token), 201)
+        self.expect(self.site.request("PUT", "/v1/me/custom-data", {"n": 1}, JSON, token), 200)
         body = b'{"update":{"$inc":{"n":1}}}'
         head = ("POST /v1/me/custom-data/update HTTP/1.1\r\nHost: x\r\n"
                 f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"

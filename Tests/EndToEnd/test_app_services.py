@@ -79,7 +79,8 @@ class Recorded(Recording):
             answer = self.ask(method, f"{PREFIX}/app/shop-nobody{rest}", {} if method == "POST"
                               else None, JSON if method == "POST" else None)
             self.assertAnswer(answer, 404, {
-                "error": "cannot find app using Client App ID 'shop-nobody'"})
+                "error": "cannot find app using Client App ID 'shop-nobody'",
+                "error_code": "AppNotFound"})
 
     def test_anonymous_login_with_every_body_that_clients_send(self):
         path = self.path("/auth/providers/anon-user/login")
@@ -247,9 +248,9 @@ class Recorded(Recording):
             answer = self.ask(method, self.path(path), token=token)
             self.assertAnswer(answer, status, {"error": error, "error_code": code})
         self.assertAnswer(self.ask("GET", f"{PREFIX}/nothing"), 404,
-                          {"error": "there is nothing at this path"})
+                          {"error": "there is nothing at this path", "error_code": "NotFound"})
         self.assertAnswer(self.ask("PATCH", self.path("/location")), 405,
-                          {"error": "this path has other methods"})
+                          {"error": "this path has other methods", "error_code": "MethodNotAllowed"})
 
     def test_what_the_web_server_refuses_is_told_in_these_words(self):
         answer = self.ask("POST", self.path("/functions/call"), b"x" * 1_048_577, JSON)
@@ -264,15 +265,15 @@ class Recorded(Recording):
         unusable = "invalid function call request"
         for body in [b"", b"[]", b"null", b'{"name":1,"arguments":[]}', b"{}"]:
             answer = self.ask("POST", call, body, JSON, grant["access_token"])
-            self.assertAnswer(answer, 400, {"error": unusable})
+            self.assertAnswer(answer, 400, {"error": unusable, "error_code": "BadRequest"})
         # What cannot be read at all is told with the reason.
         for body in [b"{", b"\xff", b'{"a":1,"a":2}', b"[" * 100 + b"]" * 100,
                      b'{"name":"\\u0000"}', b'{"name":"\\ud800"}']:
             # Of whatever type it says to be, and also of none.
             for headers in [JSON, {}]:
                 answer = self.ask("POST", call, body, headers, grant["access_token"])
-                self.assertAnswer(answer, 400, answer.json)
-                self.assertEqual(set(answer.json), {"error"})
+                self.assertAnswer(answer, 400, {"error": answer.json["error"],
+                                                "error_code": "BadRequest"})
                 self.assertTrue(answer.json["error"].startswith(f"{unusable}: "), answer.json)
         for path in ["local-userpass/login", "local-userpass/register", "custom-token/login"]:
             for body in [b"{", b"7", b"{}", b'{"username":7,"email":[],"token":{}}']:

@@ -8,6 +8,59 @@ from cases import in_parallel
 from extended_json import encoded, int32, int64
 
 
+class OwnID(Services):
+    """An app whose documents have the user's id as their _id, as in MongoDB's tutorial."""
+
+    def setUp(self):
+        super().setUp()
+        self.site.dossier("app", "set", self.name, "app_services_user_field=_id")
+        self.addCleanup(self.site.dossier, "app", "set", self.name, "app_services_user_field=null")
+        self.user = self.anonymous()
+
+    def call(self, name, **arguments):
+        return self.user.call(name, **arguments)
+
+    def test_inserting(self):
+        own = self.user.id
+        for document in [{"_id": "0" * 24, "a": 1}, {"a": 1}, {"_id": {"$oid": own}, "a": 1},
+                         {"_id": None}, {"userId": own}]:
+            self.refused(400, "insert not permitted", "NoMatchingRuleFound", self.call,
+                         "insertOne", document=document)
+        self.assertEqual(self.call("insertOne", document={"_id": own, "a": 1}), {"insertedId": own})
+        self.refused(400, "Duplicate key", "MongoDBError", self.call, "insertOne",
+                     document={"_id": own})
+        for query in [{"_id": own}, {}, {"_id": {"$in": [own]}}, {"a": 1}]:
+            self.assertEqual(self.call("findOne", query=query), {"_id": own, "a": int32(1)}, query)
+        for query in [{"_id": "0" * 24}, {"_id": {"$oid": own}}, {"_id": {"$ne": own}}]:
+            self.assertIsNone(self.call("findOne", query=query), query)
+        self.assertEqual(self.user.refresh_custom_data(), {"_id": own, "a": int32(1)})
+
+    def test_upserts(self):
+        own, one = self.user.id, {"$set": {"a": 1}}
+        for query in [{}, {"_id": "0" * 24}]:
+            self.refused(400, "insert not permitted", "NoMatchingRuleFound", self.call,
+                         "updateOne", query=query, update=one, upsert=True)
+        result = self.call("updateOne", query={"_id": own}, update=one, upsert=True)
+        self.assertEqual(result["upsertedId"], own)
+        again = self.call("updateOne", query={"_id": own}, update=one, upsert=True)
+        self.assertNotIn("upsertedId", again)
+        self.refused(400, "_id", "MongoDBError", self.call, "updateOne", query={"_id": own},
+                     update={"$set": {"_id": "0" * 24}})
+        self.refused(400, "_id", "MongoDBError", self.call, "findOneAndReplace",
+                     filter={"_id": own}, update={"_id": "0" * 24})
+        replaced = self.call("findOneAndReplace", filter={"_id": own}, update={"b": 2},
+                             returnNewDocument=True)
+        self.assertEqual(replaced, {"_id": own, "b": int32(2)})
+        self.assertEqual(self.call("deleteOne", query={"_id": "0" * 24})["deletedCount"], int32(0))
+        self.assertEqual(self.call("deleteOne", query={"_id": own})["deletedCount"], int32(1))
+
+    def test_what_other_doors_wrote(self):
+        self.site.sql(f"insert into documents (user_id, class, body, version) values "
+                      f"('{self.user.id}', 'custom_data', '{{\"_id\": 5, \"a\": 1}}', 1)")
+        self.assertEqual(self.call("findOne", query={"_id": self.user.id}),
+                         {"_id": self.user.id, "a": int32(1)})
+
+
 class Collection(Services):
     def setUp(self):
         super().setUp()
@@ -56,6 +109,32 @@ class Collection(Services):
         for limit in [0, 1, 2**40, {"$numberLong": "1"}, {"$numberDouble": "1.0"}]:
             self.assertEqual(len(self.call("find", limit=limit, sort={"a": -1})), 1)
 
+    def test_paths_have_no_empty_part(self):
+        self.insert(a={"b": 1})
+        for path in ["a.", ".a", "a..b", "."]:
+            for name, arguments in [
+                    ("find", {"query": {path: 1}}), ("count", {"query": {"$or": [{path: 1}]}}),
+                    ("find", {"query": {}, "project": {path: 1}}),
+                    ("find", {"query": {}, "sort": {path: 1}}),
+                    ("updateOne", {"query": {}, "update": {"$set": {path: 1}}}),
+                    ("updateOne", {"query": {path: 1}, "update": {"$set": {"c": 1}}, "upsert": True}),
+                    ("findOneAndUpdate", {"filter": {}, "sort": {path: 1}, "update": {"c": 1}}),
+                    ("deleteOne", {"query": {path: {"$exists": False}}}),
+                    ("aggregate", {"pipeline": [{"$match": {path: 1}}]}),
+                    ("aggregate", {"pipeline": [{"$sort": {path: 1}}]}),
+                    ("aggregate", {"pipeline": [{"$project": {path: 1}}]})]:
+                with self.subTest(name, **arguments):
+                    self.refused(400, "must not be empty", "MongoDBError", self.call, name,
+                                 **arguments)
+        for query in [{"a.$": 1}, {"a.$[]": 1}]:
+            self.refused(400, "not in a filter", "MongoDBError", self.call, "find", query=query)
+        self.assertEqual(self.stored(), {"a": {"b": int32(1)}})
+
+    def test_objects_are_equal_in_any_order_of_their_members(self):
+        self.insert(a={"x": 1, "yy": 2})
+        for value in [{"x": 1, "yy": 2}, {"yy": 2, "x": 1}]:
+            self.assertEqual(self.call("count", query={"a": value}), int64(1), value)
+
     def test_projections(self):
         key = self.insert(a=1, b={"x": 1, "y": 2}, c=[{"n": 1, "m": 2}])
         for project, expected in [
@@ -87,7 +166,7 @@ class Collection(Services):
                 ({"$group": {"_id": None}}, "Unrecognized pipeline stage name: '$group'"),
                 ({"$limit": 0}, "$limit takes"), ({"$skip": -1}, "$skip takes"),
                 ({"$count": ""}, "$count takes"), ({"$count": "$a"}, "$count takes"),
-                ({"$project": {}}, "$project takes"), ({"$sort": {"a": 2}}, "a sort says"),
+                ({"$project": {}}, "$project takes"), ({"$sort": {"a": 2}}, "direction of a sort"),
                 ({"$match": {"$who": 1}}, "unknown top level operator: $who"), ({}, "a stage"),
                 ({"$match": {}, "$limit": 1}, "a stage"), ("$match", "a stage")]:
             self.refused(400, words, "MongoDBError", self.call, "aggregate", pipeline=[stage])
@@ -204,7 +283,7 @@ class Collection(Services):
         self.assertEqual(after, {"_id": key, **own, "d": int32(1)})
         for name, query in [("replaceOne", "query"), ("findOneAndReplace", "filter")]:
             self.refused(400, "the replace operation document must not contain atomic operators",
-                         None, self.call, name, **{query: {}}, update={"$set": {"a": 1}})
+                         "MongoDBError", self.call, name, **{query: {}}, update={"$set": {"a": 1}})
         self.refused(400, "update not permitted", "NoMatchingRuleFound", self.call,
                      "findOneAndReplace", filter={}, update={})
         self.assertEqual(self.stored(), {"d": int32(1)})
@@ -294,8 +373,8 @@ class Collection(Services):
         self.refused(404, "function not found: 'sum'", "FunctionNotFound", self.user.function,
                      "sum", 1, service=None)
         self.refused(404, "watch is not offered", "ServiceCommandNotFound", self.call, "watch")
-        self.refused(400, "invalid function call request", None, self.user.function, "find")
-        self.refused(400, "invalid function call request", None, self.user.function, "find", {}, {})
+        self.refused(400, "invalid function call request", "BadRequest", self.user.function, "find")
+        self.refused(400, "invalid function call request", "BadRequest", self.user.function, "find", {}, {})
         self.site.add_app("shop-plain")
         self.app = self.app.__class__(self.site, "shop-plain")
         self.refused(404, "service not found: 'mongodb-atlas'", "ServiceNotFound",
@@ -304,7 +383,7 @@ class Collection(Services):
     def test_what_other_doors_wrote(self):
         path, headers = "/v1/me/custom-data", {**JSON, "Dossier-App": self.name}
         self.expect(self.site.request("PUT", path, {"a": 1, "userId": "mallory"}, headers,
-                                      self.user.access), 201)
+                                      self.user.access), 200)
         own = {"_id": {"$oid": self.user.id}, "userId": self.user.id, "a": int32(1)}
         self.assertEqual(self.call("findOne", query={"userId": self.user.id}), own)
         self.assertEqual(self.user.refresh_custom_data(), own)

@@ -19,6 +19,11 @@ class Import(Services):
             (line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines))
         return path
 
+    def secret(self):
+        path = self.site.folder / "shared-secret"
+        path.write_bytes(SECRET)
+        return path
+
     def load(self, path, *options, status=0, kind="app-services"):
         results = self.site.folder / f"{path.name}.results"
         run = self.site.dossier("user", "import", "--app", self.name, "--format", kind,
@@ -157,6 +162,29 @@ class Import(Services):
                                     check=False)
             self.assertEqual(run.returncode, 64, run.stdout + run.stderr)
 
+    def test_documents_by_their_own_id(self):
+        self.site.dossier("app", "set", self.name, "app_services_user_field=_id")
+        self.addCleanup(self.site.dossier, "app", "set", self.name, "app_services_user_field=null")
+        users = [f"64c5{number:020x}" for number in range(3)]
+        self.load(self.file("owners", [{"_id": user, "identities": [
+            {"id": f"x-{user}", "provider_type": "oauth2-google"}]} for user in users]))
+        lines = [{"_id": users[0], "a": 1}, {"_id": {"$oid": users[1]}, "a": 2},
+                 {"_id": "mine", "userId": users[2]}, {"_id": "64c6" + "0" * 20}]
+        results = self.load(self.file("own-ids", lines), kind=DOCUMENTS, status=17)
+        self.assertEqual([result["status"] for result in results],
+                         ["updated", "updated", "failed", "failed"])
+        self.assertEqual([result["errors"][0]["code"] for result in results[2:]],
+                         ["required", "no_such_user"])
+        self.site.dossier("issuer", "add", "google", "--app", self.name, "--issuer",
+                          "https://accounts.google.com", "--audience", "app", "--secret-file",
+                          self.secret())
+        for number, user in enumerate(users[:2]):
+            found = self.app.log_in("oauth2-google", id_token=secret_token(
+                issued(f"x-{user}", "https://accounts.google.com"), SECRET))
+            self.assertEqual(found.id, user)
+            self.assertEqual(found.call("findOne", query={"_id": user}),
+                             {"_id": user, "a": int32(number + 1)})
+
     def test_users_of_tokens_need_their_issuer(self):
         path = self.file("tokens", [{"_id": "64f" + "0" * 21, "identities": [
             {"id": "bob", "provider_type": "custom-token"}]}])
@@ -166,8 +194,7 @@ class Import(Services):
     def test_settings(self):
         for name, value in [("app_services_collection", "a/b"), ("app_services_collection", "a//b"),
                             ("app_services_collection", "a/b/c/d"), ("app_services_user_field", ""),
-                            ("app_services_user_field", "a.b"), ("app_services_user_field", "$a"),
-                            ("app_services_user_field", "_id")]:
+                            ("app_services_user_field", "a.b"), ("app_services_user_field", "$a")]:
             run = self.site.dossier("app", "set", self.name, f"{name}={value}", check=False)
             self.assertNotEqual(run.returncode, 0, (name, value))
         self.site.dossier("app", "create", "shop-set")

@@ -98,7 +98,8 @@ class Requests(Recording):
         kind = {"error": "invalid refresh token: incorrect token type",
                 "error_code": "InvalidSession"}
         signature = {"error": "signature is invalid", "error_code": "InvalidSession"}
-        empty = {"error": "expected Authorization header with JWT (Bearer schema)"}
+        empty = {"error": "expected Authorization header with JWT (Bearer schema)",
+                 "error_code": "MissingAuthReq"}
         ended = self.login()["refresh_token"]
         self.assertAnswer(self.ask("DELETE", f"{PREFIX}/auth/session", token=ended), 204, None)
         one = f"/auth/api_keys/{made.json['_id']}"
@@ -137,14 +138,15 @@ class Requests(Recording):
                 (self.path("/location"), {"GET", "OPTIONS"}),
                 (f"{PREFIX}/auth/session", {"POST", "DELETE", "OPTIONS"})]:
             answer = self.ask("PATCH", path)
-            self.assertAnswer(answer, 405, {"error": "this path has other methods"})
+            self.assertAnswer(answer, 405, {"error": "this path has other methods",
+                                                "error_code": "MethodNotAllowed"})
             self.assertEqual(set(answer.headers["Allow"].split(", ")) - {"HEAD"}, methods)
 
     def test_paths_that_are_none(self):
         for path in ["/api/client", "//api/client", "/api/client/", "/api/client/v1.0/x"]:
             for method in ["GET", "POST"]:
                 self.assertAnswer(self.ask(method, path), 404,
-                                  {"error": "there is nothing at this path"})
+                                  {"error": "there is nothing at this path", "error_code": "NotFound"})
 
     def test_queries_of_logins(self):
         path = self.path("/auth/providers/anon-user/login")
@@ -231,7 +233,7 @@ class Requests(Recording):
                                    {"email": email, "password": PASSWORD}, CORE), 201, {})
         self.assertAnswer(self.ask("POST", f"{base}/login",
                                    {"username": email, "password": PASSWORD}, CORE), 401,
-                          {"error": "unauthorized", "error_code": "AuthError"})
+                          {"error": "confirmation required", "error_code": "AuthError"})
         self.assertAnswer(self.ask("POST", f"{base}/confirm/send", {"email": email}, CORE), 204, None)
         self.assertAnswer(self.ask("POST", f"{base}/reset/send", {"email": email}, CORE), 204, None)
         other = "confirmed@example.test"

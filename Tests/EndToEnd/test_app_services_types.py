@@ -35,10 +35,7 @@ class Lookalikes(Services):
     def put(self, document):
         self.expect(self.site.request(
             "PUT", "/v1/me/custom-data", document, {**JSON, "Dossier-App": self.name},
-            self.user.access), self.status)
-        self.status = 200
-
-    status = 201
+            self.user.access), 200)
 
     def test_arguments(self):
         own = {"userId": self.user.id}

@@ -86,7 +86,7 @@ class History(Administration):
         # What was refused, or changes nothing, is no version.
         self.site.request("PUT", DATA, {}, {**JSON, "If-Match": '"1"'}, token)
         self.post(f"{DATA}/update", {"update": {"$set": {"a": 1}}}, token=token)
-        self.expect(self.site.request("DELETE", DATA, token=token), 404)
+        self.expect(self.site.request("DELETE", DATA, token=token), 204)
         self.assertEqual(self.numbers(token)[0], 9)
 
     def test_an_old_version_is_brought_back_by_a_put(self):

@@ -187,4 +187,42 @@ import Testing
     }
     #expect(BSON.date(157_053 * 86_400_000).json(.relaxed).text.contains("2399-12-31"))
   }
+
+  @Test(arguments: [
+    (#"{"$numberLong":"5"}"#, "5"), (#"{"$numberInt":"-6"}"#, "-6"),
+    (#"{"$numberLong":"9223372036854775807"}"#, "9223372036854775807"),
+    (#"{"$numberDouble":"1.5"}"#, "1.5"), (#"{"$numberDouble":"NaN"}"#, #""NaN""#),
+    (#"{"$numberDouble":"-Infinity"}"#, #""-Infinity""#),
+    (#"{"$numberDecimal":"1.10"}"#, "1.10"), (#"{"$numberDecimal":"1E+300"}"#, "1E+300"),
+    (#"{"$numberDecimal":"1E+301"}"#, #""1E+301""#), (#"{"$numberDecimal":"NaN"}"#, #""NaN""#),
+    (#"{"$numberDecimal":"-1E-6000"}"#, #""-1E-6000""#),
+    (#"{"$date":"2012-12-24T13:15:30.501+01:00"}"#, #""2012-12-24T12:15:30.501Z""#),
+    (#"{"$date":{"$numberLong":"-1000"}}"#, #""1969-12-31T23:59:59Z""#),
+    (#"{"$date":{"$numberLong":"-62135596800000"}}"#, #""0001-01-01T00:00:00Z""#),
+    (#"{"$date":{"$numberLong":"-62135596800001"}}"#, #""-62135596800001""#),
+    (#"{"$date":{"$numberLong":"9223372036854775807"}}"#, #""9223372036854775807""#),
+    (#"{"$oid":"57E193D7A9CC81B4027498B5"}"#, #""57e193d7a9cc81b4027498b5""#),
+    (
+      #"{"$dbPointer":{"$ref":"b","$id":{"$oid":"56e1fc72e0c917e9c4714161"}}}"#,
+      #""56e1fc72e0c917e9c4714161""#
+    ),
+    (
+      #"{"$uuid":"73ffd264-44b3-4c69-90e8-e7d1dfc035d4"}"#,
+      #""73ffd264-44b3-4c69-90e8-e7d1dfc035d4""#
+    ),
+    (#"{"$binary":{"base64":"AQI=","subType":"04"}}"#, #""AQI=""#),
+    (#"{"$symbol":"a"}"#, #""a""#), (#"{"$code":"b"}"#, #""b""#),
+    (#"{"$code":"b","$scope":{"x":1}}"#, #""b""#),
+    (#"{"$regularExpression":{"pattern":"^a","options":"i"}}"#, #""^a""#),
+    (#"{"$timestamp":{"t":42,"i":1}}"#, "42"), (#"{"$minKey":1}"#, #""MinKey""#),
+    (#"{"$maxKey":1}"#, #""MaxKey""#), (#"{"$undefined":true}"#, "null"),
+    // Data, whatever its names.
+    (#"{"$oid":"x"}"#, #"{"$oid":"x"}"#), (#"{"$numberLong":5}"#, #"{"$numberLong":5}"#),
+    (#"{"$numberLong":"5","a":1}"#, #"{"$numberLong":"5","a":1}"#), ("[1,null]", "[1,null]"),
+  ])
+  func `plain JSON stands for each type`(text: String, plain: String) throws {
+    #expect(BSON.plain(try json(text)).text == plain)
+    let document = try json(#"{"a":[0,\#(text)],"b":1}"#)
+    #expect(BSON.plain(document).text == #"{"a":[0,\#(plain)],"b":1}"#)
+  }
 }

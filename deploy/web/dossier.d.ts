@@ -121,7 +121,10 @@ export class Dossier {
   request(method: string, path: string, options?: RequestOptions): Promise<Answer>;
 }
 
-/** A JSON object of the user. A write with a `version` wants that to be the stored one. */
+/**
+ * A JSON object of the user: `{}` in version 0 before the first write. A write with a `version` is
+ * refused unless that version is stored.
+ */
 interface Metadata {
   read(): Promise<Answer>;
   replace(body: object, options?: { version?: number }): Promise<Answer>;
@@ -131,6 +134,7 @@ interface Metadata {
 
 /** As metadata, but not there until it is written. */
 interface CustomData extends Metadata {
+  /** From then on it is `{}` in version 0. */
   delete(options?: { version?: number }): Promise<void>;
   /** By MongoDB's update operators, such as { $inc: { level: 1 } }. */
   update(

@@ -11,6 +11,10 @@ package struct IssuerDescription: Sendable {
   /// What must be in the `aud` of its tokens.
   package let audience: String
   package let keys: Keys
+  /// Whether its tokens may leave out `iss`; one issuer of an app may.
+  package let allowsMissingIssuer: Bool
+  /// Whether its tokens may leave out `aud`: then a token that it made for another service logs in.
+  package let allowsMissingAudience: Bool
   /// Members of the profile, each with the claim it is taken from where that is not the usual one.
   package let claims: [String: String]
 
@@ -28,13 +32,17 @@ package struct IssuerDescription: Sendable {
     issuer: String,
     audience: String,
     keys: Keys,
-    claims: [String: String] = [:]
+    claims: [String: String] = [:],
+    allowsMissingIssuer: Bool = false,
+    allowsMissingAudience: Bool = false
   ) {
     self.name = name
     self.issuer = issuer
     self.audience = audience
     self.keys = keys
     self.claims = claims
+    self.allowsMissingIssuer = allowsMissingIssuer
+    self.allowsMissingAudience = allowsMissingAudience
   }
 }
 
@@ -48,6 +56,8 @@ package struct IssuerInfo: RowDecodable {
   /// Members of the profile with the claims they are taken from, where those are not the usual ones.
   package let claims: JSON
   package let createdAt: Timestamp
+  package let allowsMissingIssuer: Bool
+  package let allowsMissingAudience: Bool
 
   /// What its tokens are verified by.
   package enum Keys: String, Sendable {
@@ -64,6 +74,8 @@ package struct IssuerInfo: RowDecodable {
     jwksURL = row.text(ifAny: 4)
     claims = try row.json(5)
     createdAt = try row.time(6)
+    allowsMissingIssuer = try row.bool(7)
+    allowsMissingAudience = try row.bool(8)
   }
 }
 
@@ -75,7 +87,8 @@ package enum Issuers {
   ///   - issuer: at most 1,024 bytes for `issuer` and `audience`, 64 KiB for a key set.
   ///   - app: the name of the app.
   ///   - administrator: who adds it.
-  /// - Throws: `.invalid`, `.issuerExists`, `.unknownApp`, `.unavailable`.
+  /// - Throws: `.invalid`, also when another issuer may leave out the same claim, `.issuerExists`,
+  ///   `.unknownApp`, `.unavailable`.
   @EventLoop package static func add(
     _ issuer: IssuerDescription,
     to app: String,
@@ -108,7 +121,9 @@ package enum Issuers {
         url,
         set,
         sealed,
-        mapping
+        mapping,
+        issuer.allowsMissingIssuer,
+        issuer.allowsMissingAudience
       )
       try await administrator.record(
         "issuer_add",
@@ -204,14 +219,17 @@ extension IssuerDescription.Keys {
 }
 
 package enum IssuerAdministrationQueries {
-  /// Fails by `issuers_pkey` when the app has one of that name.
+  /// Fails by `issuers_pkey` when the app has one of that name, by `issuers_missing_iss` and
+  /// `issuers_missing_aud` when another one may leave out the same.
   static let add = Statement<
-    NoRow, AppID, String, String, String, String?, TextBytes?, BinaryBytes?, TextBytes
+    NoRow, AppID, String, String, String, String?, TextBytes?, BinaryBytes?, TextBytes, Bool, Bool
   >(
     "issuers.add",
     """
-    insert into issuers (app_id, name, issuer, audience, jwks_url, jwks, secret, claims)
-    values ($1, $2, $3, $4, $5, $6::jsonb, $7, $8::jsonb)
+    insert into issuers (
+      app_id, name, issuer, audience, jwks_url, jwks, secret, claims, allows_missing_iss,
+      allows_missing_aud)
+    values ($1, $2, $3, $4, $5, $6::jsonb, $7, $8::jsonb, $9, $10)
     """
   )
 
@@ -221,7 +239,8 @@ package enum IssuerAdministrationQueries {
     """
     select i.name, i.issuer, i.audience,
       case when i.jwks_url is not null then 'url' when i.jwks is not null then 'set'
-        else 'secret' end, i.jwks_url, i.claims, i.created_at
+        else 'secret' end, i.jwks_url, i.claims, i.created_at,
+      i.allows_missing_iss, i.allows_missing_aud
     from apps a left join issuers i on i.app_id = a.app_id
     where a.name = $1 order by i.name
     """

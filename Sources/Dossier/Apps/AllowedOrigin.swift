@@ -18,11 +18,6 @@ enum AllowedOrigin {
     return nil
   }
 
-  /// Reads one or several as somebody types them, with commas or spaces between.
-  static func list(typed text: String) -> JSON {
-    .array(text.split { $0 == "," || $0 == " " }.map { .string(String($0)) })
-  }
-
   private static let form =
     "each written as browsers do: scheme://host, and :port where it is not the usual one, such as "
     + "https://app.example.com or http://127.0.0.1:9000"

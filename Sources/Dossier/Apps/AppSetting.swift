@@ -25,6 +25,8 @@ package enum SettingRule: Sendable {
   case flag
   case number(ClosedRange<Int>)
   case choice([String])
+  /// Some of several words, in a list.
+  case choices([String])
   /// The name beside the address that mail comes from.
   case senderName
   case address
@@ -45,8 +47,10 @@ package enum SettingRule: Sendable {
   /// setting's type, any other text as it is; origins one beside the other.
   package func value(of text: String) -> JSON {
     guard let json = try? JSON.parse(Array(text.utf8)) else {
-      if case .origins = self { return AllowedOrigin.list(typed: text) }
-      return .string(text)
+      switch self {
+      case .origins, .choices: return Self.list(typed: text)
+      default: return .string(text)
+      }
     }
     let isFit =
       switch self {
@@ -54,10 +58,15 @@ package enum SettingRule: Sendable {
       case .number: json.number != nil
       case .choice, .senderName, .address, .collection, .field, .page, .subject, .body:
         json.string != nil
-      case .origins: json.array != nil
+      case .origins, .choices: json.array != nil
       case .translations: json.object != nil
       }
     return isFit || json == .null ? json : .string(text)
+  }
+
+  /// Reads the entries of a list as an operator types them, with commas or spaces between.
+  private static func list(typed text: String) -> JSON {
+    .array(text.split { $0 == "," || $0 == " " }.map { .string(String($0)) })
   }
 
   /// Code and detail of what is wrong with a value; nil when nothing is.
@@ -70,6 +79,9 @@ package enum SettingRule: Sendable {
     case .choice(let choices):
       value.string.map(choices.contains) == true
         ? nil : ("choice", "This setting is one of \(choices.joined(separator: ", ")).")
+    case .choices(let choices):
+      value.array?.allSatisfy { $0.string.map(choices.contains) == true } == true
+        ? nil : ("choice", "This setting is a list out of \(choices.joined(separator: ", ")).")
     case .senderName:
       Self.lengthFault(value, 100)
         ?? value.string.flatMap { MailAddress.fault(inName: $0) }.map { _ in
@@ -144,7 +156,7 @@ package enum SettingRule: Sendable {
   }
 
   private static func isField(_ text: String) -> Bool {
-    (1...100).contains(text.unicodeScalars.count) && text != "_id"
+    (1...100).contains(text.unicodeScalars.count)
       && text.unicodeScalars.allSatisfy {
         $0 != "." && $0 != "$" && $0.properties.generalCategory != .control
       }

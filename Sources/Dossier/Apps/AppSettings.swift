@@ -11,6 +11,7 @@ package final class AppSettings: Sendable {
   /// In characters.
   package let passwordMinLength: Int
   package let accessTokenLifetime: Duration
+  let accessTokenClaims: Set<AccountClaim>
   /// How long a session lasts after its last refresh, and one that is opened.
   package let sessionLifetime: Duration
   /// How long a session lasts, however often it is refreshed; nil for ever.
@@ -95,6 +96,11 @@ package final class AppSettings: Sendable {
       60...86_400,
       1_800,
       "seconds an access token is good for"
+    )
+    accessTokenClaims = read.choices(
+      "access_token_claims",
+      "claims about the account in access tokens: email, email_verified and anonymous, as they were "
+        + "when the token was signed"
     )
     let idle = read.duration(
       "session_days",
@@ -225,7 +231,7 @@ package final class AppSettings: Sendable {
       "app_services_user_field",
       .field,
       "userId",
-      "the field of its documents that holds the user's id"
+      "the field of its documents that holds the user's id, such as userId or _id"
     )
     read.ofDatabase(
       "audit_days",

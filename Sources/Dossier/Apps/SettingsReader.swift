@@ -87,6 +87,28 @@ struct SettingsReader {
     )
   }
 
+  /// Some of several words; none is the safest.
+  mutating func choices<Choice: CaseIterable & RawRepresentable<String> & Hashable>(
+    _ name: String,
+    _ meaning: String
+  ) -> Set<Choice> {
+    take(
+      name,
+      .choices(Choice.allCases.map(\.rawValue)),
+      [],
+      safe: [],
+      meaning,
+      { chosen in
+        let names = Choice.allCases.filter(chosen.contains).map { JSON.string($0.rawValue) }
+        return .array(JSONArray(names))
+      },
+      { list in
+        let choices = list.array?.compactMap { $0.string.flatMap(Choice.init) }
+        return choices?.count == list.array?.count ? choices.map { Set($0) } : nil
+      }
+    )
+  }
+
   mutating func text(
     _ name: String,
     _ rule: SettingRule,

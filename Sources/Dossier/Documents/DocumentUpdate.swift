@@ -86,7 +86,7 @@ package struct DocumentUpdate: Sendable {
       matched: outcome.matched,
       modified: outcome.modified,
       isUpserted: outcome.isUpserted,
-      version: written.document.version
+      version: written.version
     )
   }
 

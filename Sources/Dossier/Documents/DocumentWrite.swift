@@ -31,7 +31,7 @@ struct DocumentWrite {
   @EventLoop func run(
     by caller: Caller,
     _ context: Context
-  ) async throws(Failure) -> (document: StoredDocument, isNew: Bool) {
+  ) async throws(Failure) -> StoredDocument {
     try document.requireWritable(by: caller)
     let rows: [WrittenDocumentRow]
     do throws(Failure) {
@@ -43,7 +43,7 @@ struct DocumentWrite {
         TextBytes(body),
         isMerge,
         condition.allowed.map(VersionList.init),
-        condition.allowsFirst(of: document),
+        condition.allowsFirst,
         caller.actor,
         ProgramChange(of: document.pathName, by: caller, context.origin)
       )
@@ -55,6 +55,6 @@ struct DocumentWrite {
       let current = try await Documents.version(of: document, of: caller, context.store)
       throw .versionMoved(current: current)
     }
-    return (written, row.isNew)
+    return written
   }
 }

@@ -27,11 +27,9 @@ enum ReadDocumentRow: RowDecodable {
 /// What became of a write; no document when its condition did not hold.
 struct WrittenDocumentRow: RowDecodable {
   let document: StoredDocument?
-  let isNew: Bool
 
   init(from row: Row) throws(DatabaseError) {
     document = try Found<StoredDocument>(from: row).item
-    isNew = try row.bool(2)
   }
 }
 
@@ -113,7 +111,7 @@ package enum DocumentsQueries {
         else $6::bigint[] is null or d.version = any ($6::bigint[]) end
       returning d.user_id, d.body, d.version
     )
-    select w.body::text, w.version, c.is_absent,
+    select w.body::text, w.version,
       case when w.version is not null and exists (
         select from search_indexes i where i.app_id = c.app_id and i.class = $3)
         then index_document(c.app_id, c.user_id, $3, w.body) end,

@@ -3,24 +3,20 @@ package import JSON
 
 /// Documents that are read, changed here and written again.
 extension Documents {
-  /// Writes what `change` makes of the stored document, which must keep to the rule; where there is
-  /// none, `makes` says whether it makes one.
+  /// Writes what `change` makes of the stored document, which must keep to the rule.
   @EventLoop static func rewrite(
     by rule: DocumentRule,
-    makes: Bool,
     if condition: VersionCondition,
     of caller: Caller,
     _ context: Context,
     _ change: @escaping @Sendable (JSON) throws(Failure) -> JSON
-  ) async throws(Failure) -> (document: StoredDocument, isNew: Bool) {
+  ) async throws(Failure) -> StoredDocument {
     let document = rule.document
     let written = try await revise(document, if: condition, of: caller, context) {
       (stored) async throws(Failure) in
-      guard let stored = stored ?? (makes || document.isAlwaysThere ? .empty : nil) else {
-        throw .notFound
-      }
+      let before = (stored ?? .empty).body
       return try await context.store.calculate(on: .max) { () throws(Failure) in
-        try rule.text(of: try change(try parsed(stored.body)))
+        try rule.text(of: try change(try parsed(before)))
       }
     }
     guard let written else { throw .unforeseen("a patch that writes nothing") }

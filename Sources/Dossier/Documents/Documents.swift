@@ -3,13 +3,13 @@ package import JSON
 import Postgres
 
 /// The JSON documents of a user.
+///
+/// Every user has each of them from the start: before the first write, and after a deletion, it is
+/// `{}` in version 0.
 package enum DocumentClass: String, CaseIterable, Sendable, Bindable {
   case metadata
   case appMetadata = "app_metadata"
   case customData = "custom_data"
-
-  /// Whether a user has it from the start, as `{}` in version 0.
-  package var isAlwaysThere: Bool { self != .customData }
 
   /// In bytes, as the database writes it; the constraint `documents_size` says the same.
   package var limit: Int { self == .customData ? 1_048_576 : 65_536 }
@@ -37,7 +37,7 @@ package struct StoredDocument: Sendable {
   package let body: [UInt8]
   package let version: Int
 
-  /// What a document is that is always there, before its first write.
+  /// A document of which nothing is stored.
   static let empty = StoredDocument(body: Array("{}".utf8), version: 0)
 
   package init(body: [UInt8], version: Int) {
@@ -76,11 +76,8 @@ package struct VersionCondition: Sendable, Equatable {
 
   /// Whether a document of which nothing is stored may be written.
   ///
-  /// One that is there from the start has version 0 then, which counts as there, but for who asks
-  /// that there be none.
-  func allowsFirst(of document: DocumentClass) -> Bool {
-    document.isAlwaysThere ? oneOf?.contains(0) ?? true : !mustExist && oneOf == nil
-  }
+  /// It has version 0 and counts as there, and also as absent for `mustNotExist`.
+  var allowsFirst: Bool { oneOf?.contains(0) ?? true }
 }
 
 /// How a write makes the new document of the old; sizes are about how long the text is.
@@ -93,24 +90,33 @@ package enum DocumentChange: Sendable {
 }
 
 package enum Documents {
-  /// Reads a document.
+  /// Reads a document: `{}` in version 0 where nothing is stored.
   ///
-  /// - Throws: `.forbidden`, `.notFound`, `.unauthenticated`, `.unavailable`.
+  /// - Throws: `.forbidden`, `.notFound` for no such user, `.unauthenticated`, `.unavailable`.
   @EventLoop package static func read(
     _ document: DocumentClass,
     of caller: Caller,
     _ context: Context
   ) async throws(Failure) -> StoredDocument {
-    try document.requireReadable(by: caller, in: context.app)
-    if let stored = try await stored(document, of: caller, context) { return stored }
-    guard document.isAlwaysThere else { throw .notFound }
-    return .empty
+    try await stored(document, of: caller, context) ?? .empty
   }
 
-  /// The document as it is stored, nil when there is none.
+  /// Reads what is stored of a document; nil for nothing.
   ///
-  /// One that is large is read on the lane for large answers, where its user has a share.
-  @EventLoop private static func stored(
+  /// - Throws: as `read`.
+  @EventLoop package static func stored(
+    _ document: DocumentClass,
+    of caller: Caller,
+    _ context: Context
+  ) async throws(Failure) -> StoredDocument? {
+    try document.requireReadable(by: caller, in: context.app)
+    return try await load(document, of: caller, context)
+  }
+
+  /// Loads a document without looking at the caller's rights; nil if there is none.
+  ///
+  /// A large document is read on the lane for large answers, of which each user has a share.
+  @EventLoop private static func load(
     _ document: DocumentClass,
     of caller: Caller,
     _ context: Context
@@ -138,17 +144,16 @@ package enum Documents {
   ///   - condition: what must hold of the version stored.
   ///   - caller: whose.
   ///   - context: of the call; where its app has a schema for the class, the new document must fit.
-  /// - Returns: the new document, and whether there was none before.
-  /// - Throws: `.forbidden`, `.versionMoved`, `.notFound` for a patch of a custom document that is not there,
-  ///   `.invalid` for keys, `.schemaMismatch`, `.documentTooLarge`, `.patchTestFailed`,
-  ///   `.patchNotApplicable`, `.unauthenticated`.
+  /// - Returns: the new document.
+  /// - Throws: `.forbidden`, `.versionMoved`, `.invalid` for keys, `.schemaMismatch`,
+  ///   `.documentTooLarge`, `.patchTestFailed`, `.patchNotApplicable`, `.unauthenticated`.
   @EventLoop package static func write(
     _ document: DocumentClass,
     _ change: DocumentChange,
     if condition: VersionCondition,
     of caller: Caller,
     _ context: Context
-  ) async throws(Failure) -> (document: StoredDocument, isNew: Bool) {
+  ) async throws(Failure) -> StoredDocument {
     let rule = try DocumentRule(of: document, in: context.app)
     switch change {
     case .replace(let body, let size):
@@ -167,11 +172,11 @@ package enum Documents {
         return try await DocumentWrite(of: document, text, isMerge: true, if: condition)
           .run(by: caller, context)
       }
-      return try await rewrite(by: rule, makes: true, if: condition, of: caller, context) {
+      return try await rewrite(by: rule, if: condition, of: caller, context) {
         (before) throws(Failure) in before.merging(patch)
       }
     case .patch(let patch):
-      return try await rewrite(by: rule, makes: false, if: condition, of: caller, context) {
+      return try await rewrite(by: rule, if: condition, of: caller, context) {
         (before) throws(Failure) in
         try patched(before, by: patch, limit: document.limit)
       }
@@ -206,7 +211,7 @@ package enum Documents {
     of caller: Caller,
     _ context: Context,
     _ change: @EventLoop (StoredDocument?) async throws(Failure) -> [UInt8]?
-  ) async throws(Failure) -> (document: StoredDocument, isNew: Bool)? {
+  ) async throws(Failure) -> StoredDocument? {
     try await repeating(document, of: caller, context) { () async throws(Failure) in
       try await revised(document, if: condition, of: caller, context, change)
     }
@@ -247,16 +252,14 @@ package enum Documents {
     of caller: Caller,
     _ context: Context,
     _ change: @EventLoop (StoredDocument?) async throws(Failure) -> [UInt8]?
-  ) async throws(Failure) -> Revision<(document: StoredDocument, isNew: Bool)?> {
-    let stored = try await stored(document, of: caller, context)
+  ) async throws(Failure) -> Revision<StoredDocument?> {
+    let stored = try await load(document, of: caller, context)
     let version = stored?.version ?? 0
-    guard stored == nil ? condition.allowsFirst(of: document) : condition.allows(version) else {
+    guard stored == nil ? condition.allowsFirst : condition.allows(version) else {
       throw .versionMoved(current: version)
     }
     guard let body = try await change(stored) else { return .done(nil) }
-    let isThere = stored != nil || document.isAlwaysThere
-    let expected =
-      isThere ? VersionCondition(oneOf: [version]) : VersionCondition(mustNotExist: true)
+    let expected = VersionCondition(oneOf: [version])
     do throws(Failure) {
       return .done(
         try await DocumentWrite(of: document, body, isMerge: false, if: expected)
@@ -267,9 +270,10 @@ package enum Documents {
     }
   }
 
-  /// Deletes a document.
+  /// Deletes a document, which is `{}` in version 0 from then on.
   ///
-  /// - Throws: `.forbidden`, `.notFound`, `.versionMoved`, `.unauthenticated`, `.unavailable`.
+  /// - Throws: `.forbidden`, `.versionMoved`, `.notFound` for no such user, `.unauthenticated`,
+  ///   `.unavailable`.
   @EventLoop package static func delete(
     _ document: DocumentClass,
     if condition: VersionCondition,
@@ -287,9 +291,9 @@ package enum Documents {
       ProgramChange(of: document.pathName, by: caller, context.origin)
     )
     guard let isDeleted = rows.first else { throw caller.gone }
-    guard isDeleted else {
-      let current = try await version(of: document, of: caller, context.store)
-      throw current > 0 ? .versionMoved(current: current) : .notFound
-    }
+    // Where nothing is stored, nothing is to be done.
+    guard !isDeleted, condition.allowed != nil else { return }
+    let current = try await version(of: document, of: caller, context.store)
+    guard current == 0, condition.allowsFirst else { throw .versionMoved(current: current) }
   }
 }

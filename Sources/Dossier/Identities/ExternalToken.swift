@@ -3,10 +3,11 @@ import JSON
 /// A token of another issuer as it was read: nothing in it is verified.
 struct ExternalToken {
   let token: SignedToken
-  let issuer: String
+  /// Nil if the token has no `iss`.
+  let issuer: String?
   let subject: String
-  /// Whom the token is for: one, or a list, which may be empty.
-  let audiences: [String]
+  /// Whom the token is for: one, or a list, which may be empty; nil if the token has no `aud`.
+  let audiences: [String]?
   /// Seconds since 1970, perhaps with a fraction.
   let expires: Double
   /// Likewise; nil for always.
@@ -21,19 +22,28 @@ struct ExternalToken {
   /// - Source: RFC 7519 sections 2 and 4.1.
   init(_ text: String) throws(Failure) {
     guard text.utf8.count <= 16_384, let token = SignedToken(text),
-      let issuer = token.claims["iss"]?.string, let subject = token.claims["sub"]?.string,
+      let subject = token.claims["sub"]?.string,
       let expires = token.claims["exp"]?.number?.double
-    else { throw .invalidExternalToken("it is not a JWT with iss, sub, aud and exp") }
+    else { throw .invalidExternalToken("it is not a JWT with sub and exp") }
     if let fault = TokenHead.fault(in: token.head) { throw .invalidExternalToken(fault) }
-    (self.token, self.issuer, self.subject, self.expires) = (token, issuer, subject, expires)
+    (self.token, self.subject, self.expires) = (token, subject, expires)
+    // What is there and no string is not missing.
+    issuer = token.claims["iss"]?.string
+    guard issuer != nil || token.claims["iss"] == nil else {
+      throw .invalidExternalToken("its iss is not a string")
+    }
     begins = token.claims["nbf"]?.number?.double
     guard begins != nil || token.claims["nbf"] == nil else {
       throw .invalidExternalToken("its nbf is no number")
     }
-    let audience = token.claims["aud"] ?? .null
+    guard let audience = token.claims["aud"] else {
+      audiences = nil
+      return
+    }
     let listed = audience.array ?? [audience]
-    audiences = listed.compactMap(\.string)
-    guard audiences.count == listed.count else {
+    let texts = listed.compactMap(\.string)
+    audiences = texts
+    guard texts.count == listed.count else {
       throw .invalidExternalToken("its aud is neither a string nor a list of strings")
     }
   }

@@ -46,10 +46,7 @@ package import Postgres
     _ context: Context
   ) async throws(Failure) -> Identity {
     let read = try ExternalToken(token)
-    let issuers = try await context.store.read(IssuerQueries.named, context.app.id, read.issuer)
-    guard let issuer = issuers.first(where: { read.audiences.contains($0.audience) }) else {
-      throw .invalidExternalToken("its issuer or audience is not one of this app's")
-    }
+    let issuer = try await issuer(of: read, context)
     let isSecret = issuer.secret != nil
     guard read.token.algorithm?.hasPrefix("HS") == isSecret else {
       throw .invalidExternalToken("it is not signed by an algorithm of its issuer")
@@ -70,7 +67,7 @@ package import Postgres
     guard try await isSigned(read.token, by: issuer, context.app.id) else {
       throw .invalidExternalToken("its signature is not its issuer's")
     }
-    let provider = "jwt:\(read.issuer)"
+    let provider = "jwt:\(issuer.issuer)"
     guard isAccepted(provider) else {
       throw .invalidExternalToken("it is of an issuer that is asked for elsewhere")
     }
@@ -80,6 +77,32 @@ package import Postgres
       authenticatedAt: read.authenticatedAt(now),
       profile: issuer.profile(from: read.members, context.app.settings)
     )
+  }
+
+  /// Returns the issuer whose keys must have signed a token.
+  ///
+  /// A token without `iss` is of the one issuer of the app that allows that. The keys of any other
+  /// issuer are not tried: its holder could sign for the users of this one.
+  private func issuer(
+    of token: ExternalToken,
+    _ context: Context
+  ) async throws(Failure) -> Issuer {
+    let found = try await context.store.read(IssuerQueries.named, context.app.id, token.issuer)
+    guard !found.isEmpty else {
+      throw .invalidExternalToken(
+        token.issuer == nil
+          ? "it has no iss, which no issuer of this app allows"
+          : "its iss is not one of this app's issuers"
+      )
+    }
+    guard let issuer = found.first(where: { $0.isMeant(by: token.audiences) }) else {
+      throw .invalidExternalToken(
+        token.audiences == nil
+          ? "it has no aud, which its issuer does not allow"
+          : "its aud is not the one that this app expects of its issuer"
+      )
+    }
+    return issuer
   }
 
   private func isSigned(

@@ -4,7 +4,10 @@ package import Postgres
 /// One whose tokens an app takes.
 struct Issuer: RowDecodable {
   let name: String
-  let audience: String
+  /// The `iss` of its tokens, and of those without one: identities are named by it.
+  let issuer: String
+  private let audience: String
+  private let allowsMissingAudience: Bool
   let jwksURL: String?
   let jwks: [UInt8]?
   /// Sealed.
@@ -17,7 +20,14 @@ struct Issuer: RowDecodable {
     jwksURL = row.text(ifAny: 2)
     jwks = row.isNull(3) ? nil : try row.bytes(3)
     secret = try row.binary(ifAny: 4)
+    issuer = try row.text(6)
+    allowsMissingAudience = try row.bool(7)
     mapping = (try? JSON.parse(try row.bytes(5)))?.object ?? JSONObject()
+  }
+
+  /// Returns whether a token with these audiences is for the app; nil if the token names none.
+  func isMeant(by audiences: [String]?) -> Bool {
+    audiences?.contains { $0.hasSameBytes(as: audience) } ?? allowsMissingAudience
   }
 
   /// Which claim each member of the profile is taken from, unless the operator says otherwise.
@@ -45,12 +55,15 @@ struct Issuer: RowDecodable {
 }
 
 package enum IssuerQueries {
-  /// An issuer may be there several times, with several audiences.
-  static let named = Statement<Issuer, AppID, String>(
+  /// The issuers with an `iss`, several if they have several audiences; without one, the one issuer
+  /// that allows that.
+  static let named = Statement<Issuer, AppID, String?>(
     "issuers.named",
     """
-    select name, audience, jwks_url, jwks::text, secret, claims::text from issuers
-    where app_id = $1 and issuer = $2 order by name
+    select name, audience, jwks_url, jwks::text, secret, claims::text, issuer, allows_missing_aud
+    from issuers
+    where app_id = $1 and case when $2::text is null then allows_missing_iss else issuer = $2 end
+    order by name
     """
   )
 

@@ -1,5 +1,6 @@
 import JSON
 import JSONSchema
+import Operators
 import Postgres
 
 /// The schemas that one app has for its documents, compiled.
@@ -37,9 +38,15 @@ package struct DocumentSchemas: Sendable {
 }
 
 extension JSONSchema {
-  /// What of a document does not fit, as answers tell it.
+  /// Compiles a schema for documents.
+  ///
+  /// A value of Extended JSON, in a document as in `const` and `enum`, is validated as the plain JSON
+  /// that stands for it: `{"$numberLong": "5"}` as 5.
+  init(ofDocuments json: JSON) throws(SchemaError) { try self.init(json, plain: BSON.plain) }
+
+  /// Returns what of a document does not fit, as responses report it.
   func mismatches(in document: JSON) -> [Fault] {
-    faults(in: document).map { fault in
+    faults(in: BSON.plain(document)).map { fault in
       Fault(fault.pointer, fault.code, "\(fault.detail) (schema #\(fault.schemaPointer))")
     }
   }
@@ -66,7 +73,7 @@ struct SchemaRow: RowDecodable {
     // It was read before it was stored.
     let json = (try? JSON.parse(text)) ?? .null
     do throws(SchemaError) {
-      return .success(try JSONSchema(json))
+      return .success(try JSONSchema(ofDocuments: json))
     } catch {
       return .failure(error)
     }

@@ -62,7 +62,7 @@ import Postgres
       throw .invalid([Fault(error.pointer, error.reason.rawValue, detail)])
     }
     do throws(SchemaError) {
-      return try JSONSchema(json)
+      return try JSONSchema(ofDocuments: json)
     } catch {
       throw .invalid([error.fault()])
     }

@@ -26,7 +26,8 @@ package import JSON
   /// The longest token that is read; ours have about 500 bytes, and what wires add to them.
   nonisolated static let tokenLimit = 8_192
 
-  /// Makes the token of a session, with members that the wire adds.
+  /// Makes the token of a session, with members that the wire adds, for this server: its `aud` is the
+  /// deployment's URL.
   ///
   /// - Throws: `.overloaded`, `.unavailable`.
   package func issue(
@@ -39,7 +40,7 @@ package import JSON
       by: issuer,
       of: caller,
       lifetime: lifetime,
-      claimsOfWire
+      claimsOfWire + [("aud", .string(issuer))]
     )
   }
 
@@ -181,13 +182,18 @@ package import JSON
       // What clients of OpenID Connect call the issuer is their wire's affair; the key is the app's.
       key.purpose == .openID
         ? read.head["typ"]?.string == SigningKey.accessType && read.claims["aud"]?.array != nil
-        : read.claims["iss"]?.string == issuer,
+        : read.claims["iss"]?.string == issuer && isNative(read.claims["aud"]),
       key.hasSigned(read)
     else { throw .unauthenticated(.malformed) }
     return read.claims
   }
 
-  /// Whether a token is for an audience; native tokens say none, and are for this server only.
+  /// Whether the `aud` of a native token is this server; versions before gave out tokens without.
+  private func isNative(_ audience: JSON?) -> Bool {
+    audience == nil || audience?.string?.hasSameBytes(as: issuer) == true
+  }
+
+  /// Whether a token is for an audience; nil stands for a native token, which is for this server only.
   private func isMeant(_ audiences: [String]?, for audience: String?) -> Bool {
     guard let audiences else { return true }
     let wanted = audience ?? issuer

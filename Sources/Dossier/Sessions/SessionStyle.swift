@@ -22,7 +22,13 @@ package struct SessionStyle: Sendable {
   var client: String? { if case .openID(let tokens) = tokens { tokens.client } else { nil } }
 
   /// Of the user's own clients.
-  package static let native = SessionStyle("native", scopes: .user)
+  package static let native = SessionStyle(
+    "native",
+    scopes: .user,
+    tokens: .native { (caller, context) async throws(Failure) in
+      try await AccountClaim.chosen(of: caller, context)
+    }
+  )
 }
 
 /// What the tokens of a session are signed with, and what they say.

@@ -133,7 +133,7 @@ package enum AllQueries {
     EmailAddressQueries.all, ClaimQueries.all, EmailQueries.all,
     MailTokenQueries.all, EmailChangeQueries.all, EmailCodeQueries.all, KeptAnswerQueries.all,
     OutboxQueries.all,
-    IdentitiesQueries.all, BeginningQueries.all, SignedSessionQueries.all,
+    IdentitiesQueries.all, BeginningQueries.all, SignedSessionQueries.all, AccountClaimQueries.all,
     IssuerQueries.all, APIKeyQueries.all, WayInQueries.all,
     ProfileQueries.all,
     PropertyQueries.all, DocumentsQueries.all, DocumentHistoryQueries.all, PictureQueries.all,

@@ -56,6 +56,7 @@ extension Shape {
     case .body: .text(1...SettingRule.longestBody)
     case .translations: .map(of: .map(of: .text))
     case .field: .text(1...100)
+    case .choices(let choices): .list(of: .choice(choices), atMost: choices.count)
     case .origins: .list(of: .text, atMost: 100).like(["https://app.example.com"])
     }
   }
@@ -91,7 +92,8 @@ extension Shape {
   static let issuers = Shape.list(
     of: .object([
       "name": .text, "issuer": .text, "audience": .text, "keys": .choice(["url", "set", "secret"]),
-      "jwks_url": .text.orNull, "claims": .map(of: .text), "created_at": .time,
+      "jwks_url": .text.orNull, "claims": .map(of: .text), "allow_missing_iss": .flag,
+      "allow_missing_aud": .flag, "created_at": .time,
     ]).named("Issuer", "Whose tokens an app takes.")
   )
 

@@ -39,6 +39,8 @@ extension IssuerInfo {
     [
       "name": .string(name), "issuer": .string(issuer), "audience": .string(audience),
       "keys": .string(keys.rawValue), "jwks_url": JSON(jwksURL), "claims": claims,
+      "allow_missing_iss": .bool(allowsMissingIssuer),
+      "allow_missing_aud": .bool(allowsMissingAudience),
       "created_at": .string(createdAt.text),
     ]
   }

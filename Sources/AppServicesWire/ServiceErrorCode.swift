@@ -1,0 +1,66 @@
+/// The `error_code` of an error.
+///
+/// SDKs on realm-core have a case for each name of App Services and show the others as they are.
+enum ServiceErrorCode: String, CaseIterable, Sendable {
+  case missingAuth = "MissingAuthReq"
+  case invalidSession = "InvalidSession"
+  case otherApp = "UserAppDomainMismatch"
+  case auth = "AuthError"
+  case invalidPassword = "InvalidPassword"
+  case accountNameInUse = "AccountNameInUse"
+  case userpassToken = "UserpassTokenInvalid"
+  case noAuthProvider = "AuthProviderNotFound"
+  case noKey = "APIKeyNotFound"
+  case keyExists = "APIKeyAlreadyExists"
+  case badRequest = "BadRequest"
+  case missingParameter = "MissingParameter"
+  case invalidParameter = "InvalidParameter"
+  case noFunction = "FunctionNotFound"
+  case noService = "ServiceNotFound"
+  case noCommand = "ServiceCommandNotFound"
+  case noRule = "NoMatchingRuleFound"
+  case database = "MongoDBError"
+  case schema = "SchemaValidationFailedWrite"
+  case noApp = "AppNotFound"
+  case notFound = "NotFound"
+  case method = "MethodNotAllowed"
+  case forbidden = "Forbidden"
+  case conflict = "Conflict"
+  case tooMany = "TooManyRequests"
+  case unavailable = "ServiceUnavailable"
+  case internalError = "InternalServerError"
+
+  /// What it means and what to do, for the page that `link` leads to.
+  var meaning: String {
+    switch self {
+    case .missingAuth: "The request has no token: log in, then send it with the token."
+    case .invalidSession: "The token is no good any more: refresh it, or log in again."
+    case .otherApp: "The token is of another app: use the app's own."
+    case .auth: "The credentials are refused, or a fresh login is needed: log in again."
+    case .invalidPassword: "The email address or the password is wrong."
+    case .accountNameInUse: "The email address has an account: log in, or reset the password."
+    case .userpassToken: "The token of the mail is unknown, used or expired: ask for another mail."
+    case .noAuthProvider:
+      "The app does not offer this way to log in: the operator opens it by a setting."
+    case .noKey: "The user has no API key of this id."
+    case .keyExists: "The user has an API key of this name: choose another name."
+    case .badRequest: "The request breaks a rule, which its text names."
+    case .missingParameter: "The body lacks a member, which the text names."
+    case .invalidParameter: "A value breaks a rule, which the text names."
+    case .noFunction: "Functions are not offered."
+    case .noService: "The app has no service of this name: see its setting app_services_collection."
+    case .noCommand: "The service does not offer this operation."
+    case .noRule: "Users may read and write their own document, in the app's collection."
+    case .database: "The query, update or document is refused for the reason in the text."
+    case .schema: "The document does not fit the app's JSON Schema, at the place in the text."
+    case .noApp: "There is no app of this id: check the id in the SDK's configuration."
+    case .notFound: "There is nothing at this path."
+    case .method: "The path is called with another method: see the field Allow."
+    case .forbidden: "This caller may not do that."
+    case .conflict: "Another request changed the same thing at the same time: repeat this one."
+    case .tooMany: "There were too many requests or attempts: wait as Retry-After says."
+    case .unavailable: "The service cannot answer now: repeat the request as Retry-After says."
+    case .internalError: "The server failed: its operator finds the reason in the log."
+    }
+  }
+}

@@ -1,0 +1,54 @@
+package import JSON
+
+/// An order of documents, or of the elements of an array, by fields.
+///
+/// - Source: MongoDB manual, "sort()" and "$push".
+package struct SortOrder: Sendable {
+  struct Key: Sendable {
+    let path: [FieldName]
+    let isAscending: Bool
+  }
+
+  let keys: [Key]
+
+  /// How many fields MongoDB sorts by at most.
+  private static let limit = 32
+
+  /// Reads an order from Extended JSON: an object of paths, each with 1 or -1.
+  ///
+  /// Throws `.badValue` or `.failedToParse` if it is something else.
+  package init(_ json: JSON) throws(OperatorError) {
+    try self.init(try BSONDocument(json), pointer: "")
+  }
+
+  /// Reads an order; `pointer` leads to it, for errors.
+  init(_ document: BSONDocument, pointer: String) throws(OperatorError) {
+    guard document.count <= Self.limit else {
+      throw OperatorError(.badValue, "A sort has at most \(Self.limit) fields.", pointer: pointer)
+    }
+    var keys: [Key] = []
+    for field in document {
+      let name = field.name.text
+      let path = try FieldName.parts(of: name, pointer: pointer, ifEmpty: .badValue)
+      guard !path.contains(where: \.isDollarPrefixed) else {
+        throw OperatorError(
+          .badValue,
+          "A sort takes paths without a dollar, unlike \(name).",
+          pointer: pointer
+        )
+      }
+      keys.append(Key(path: path, isAscending: try Self.isAscending(field.value, pointer)))
+    }
+    self.keys = keys
+  }
+
+  /// Returns whether a direction is 1.
+  ///
+  /// Throws `.badValue` if it is neither 1 nor -1.
+  static func isAscending(_ direction: BSON, _ pointer: String) throws(OperatorError) -> Bool {
+    guard let direction = direction.integer, [1, -1].contains(direction) else {
+      throw OperatorError(.badValue, "The direction of a sort is 1 or -1.", pointer: pointer)
+    }
+    return direction == 1
+  }
+}

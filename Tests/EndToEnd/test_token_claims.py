@@ -1,0 +1,82 @@
+"""What native access tokens say of the account, and for whom they are."""
+
+import base64
+import json
+import unittest
+
+from app_services import COLLECTION, App
+from app_services import claims as claims_of_services
+from asking import JSON, MERGE
+from cases import Administration
+
+
+def claims(token):
+    payload = token.split(".")[1]
+    return json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
+
+
+class Claims(Administration):
+    def add(self, name, **settings):
+        self.site.add_app(name, **settings)
+        self.app = {**JSON, "Dossier-App": name}
+
+    def ask(self, path, body, token=None, status=200):
+        return self.expect(self.site.request("POST", path, body, self.app, token), status).json
+
+    def test_none_are_there_by_default_but_the_audience(self):
+        self.add("claims-default", app_services_collection=COLLECTION)
+        grant = self.ask("/v1/register", {"email": "ada@example.com", "password": "correct horse"},
+                         status=201)
+        native = claims(grant["access_token"])
+        self.assertEqual(native["aud"], native["iss"])
+        self.assertEqual(set(native), {
+            "aud", "iss", "sub", "sid", "did", "app", "scope", "iat", "exp"})
+        services = App(self.site, "claims-default").log_in("anon-user")
+        self.assertEqual(claims_of_services(services.access)["aud"], native["iss"])
+
+    def test_a_setting_chooses_them_and_a_refresh_renews_them(self):
+        chosen = ["email", "email_verified", "anonymous"]
+        self.add("claims-chosen", access_token_claims=chosen, app_services_collection=COLLECTION)
+
+        def seen(grant):
+            return {name: value for name, value in claims(grant["access_token"]).items()
+                    if name in chosen}
+
+        guest = self.ask("/v1/login/anonymous", {})
+        self.assertEqual(seen(guest), {"anonymous": True})
+        email = "chosen@example.com"
+        grant = self.ask("/v1/register", {"email": email, "password": "correct horse"}, status=201)
+        expected = {"email": email, "email_verified": False, "anonymous": False}
+        self.assertEqual(seen(grant), expected)
+        key = self.site.client("--app", "claims-chosen", *(
+            f"--scope={scope}" for scope in self.site.SCOPES))["key"]
+        changed = self.site.request(
+            "PATCH", f"/v1/users/{grant['user_id']}",
+            {"email": "other@example.com", "email_verified": True},
+            {**MERGE, "Dossier-App": "claims-chosen"}, key)
+        self.expect(changed, 200)
+        # The token that is out stays as it was, and good.
+        self.expect(self.site.get("/v1/me", token=grant["access_token"], headers=self.app), 200)
+        self.assertEqual(seen(grant), expected)
+        renewed = self.ask("/v1/token/refresh", {"refresh_token": grant["refresh_token"]})
+        self.assertEqual(seen(renewed), {"email": "other@example.com", "email_verified": True,
+                                         "anonymous": False})
+        services = App(self.site, "claims-chosen").log_in("anon-user")
+        self.assertFalse(set(chosen) & set(claims_of_services(services.access)))
+
+    def test_what_may_be_chosen(self):
+        self.add("claims-set")
+        for value in ["email,nickname", "phone", "true", '["email", 1]', '{"email": true}']:
+            run = self.site.dossier("app", "set", "claims-set", f"access_token_claims={value}",
+                                    check=False)
+            self.assertNotEqual(run.returncode, 0, value)
+        for value, stored in [("email,anonymous", ["email", "anonymous"]),
+                              ('["anonymous"]', ["anonymous"]), ("[]", [])]:
+            self.site.dossier("app", "set", "claims-set", f"access_token_claims={value}")
+            self.assertEqual(json.loads(self.site.sql(
+                "select settings -> 'access_token_claims' from apps where name = 'claims-set'")),
+                stored)
+
+
+if __name__ == "__main__":
+    unittest.main()
