@@ -18,7 +18,7 @@ import Wiring
       access: .operator,
       body: .json(limit: 1_024),
       reads: Fields("NewApp", "An app to make.", .text("name", .slug)),
-      gives: [.created(.app, "The app.", fields: [.location])],
+      gives: [.created(.newApp, "The app.", fields: [.location])],
       refuses: [.appExists],
       summary: "Make an app"
     ) { (call, name) async throws(Failure) in
@@ -48,7 +48,7 @@ import Wiring
         "What an operator changes of an app.",
         .optional(.object("settings", .settingsPatch)),
         .optional(.textsOrNull("hosts"))
-      ),
+      ).like(["settings": ["session_days": 30], "hosts": ["users.example.com"]]),
       versions: .write,
       gives: [.ok(.app)],
       refuses: [.hostTaken],

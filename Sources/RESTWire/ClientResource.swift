@@ -26,11 +26,11 @@ import Wiring
       reads: Fields(
         "ClientDescription",
         "A client to make.",
-        .text("name", .label),
+        .text("name", .nameOfClient),
         // Null, and not an omission, makes a client that may do everything.
         .textOrNull("app", .text.saying("null makes a client of the operator's")),
         .optional(.texts("scopes", of: .choice(Scopes.management)))
-      ),
+      ).like(["name": "nightly-report", "app": "adventure", "scopes": ["read:users"]]),
       gives: [.created(.newClient, "The client with its key.")],
       summary: "Make a client, whose key is shown this once",
       create
@@ -64,7 +64,7 @@ import Wiring
     "Disabling",
     "Whether it is disabled.",
     .flag("disabled")
-  )
+  ).like(["disabled": true])
 
   private static func create(
     _ call: Call,

@@ -1,6 +1,7 @@
 import Dossier
 import EventLoop
 import HTTP
+import JSON
 import Wiring
 
 /// `/v1/confirm`: an email address is its user's when that is proved by a mailed token.
@@ -12,7 +13,7 @@ import Wiring
       reads: Fields(
         "Confirmation",
         "The token of a mail that confirms an address.",
-        .text("token"),
+        .text("token", .text.like(.string(Example.confirmation))),
         .optional(
           .text(
             "password",
@@ -21,14 +22,14 @@ import Wiring
             )
           )
         )
-      ),
+      ).like(["token": .string(Example.confirmation), "password": .string(Example.password)]),
       gives: .ok(.grant, "The claimant is logged in on its device."),
       Answer(status: .noContent, says: "The address is confirmed.", shape: nil),
       refuses: [
         .mailTokenInvalid, .claimantUnproved, .emailTaken, .tooManyAttempts, .tokenInvalid,
         .tokenExpired, .sessionEnded, .insufficientScope,
       ],
-      "Confirm an email address by a mailed token, and a session, the password or a device "
+      "Confirm an email address by a token that was mailed, and a session, the password or a device "
         + "of the user"
     ) {
       (call, token, password) async throws(Failure) in

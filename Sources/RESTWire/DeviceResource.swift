@@ -21,7 +21,7 @@ import Wiring
       access: .device,
       body: .json(limit: 1_024),
       reads: Fields("Choice", "A user of the device.", .user("user_id")),
-      gives: [.ok(.grant)],
+      gives: [.ok(.grant.shown(as: Example.switched))],
       refuses: [.notFound, .notLoggedIn, .switchingForbidden],
       summary: "Switch to another user of the device"
     ) { (call, user) async throws(Failure) in
@@ -31,7 +31,7 @@ import Wiring
       .post,
       "/v1/device/users/{user}/logout",
       access: .device,
-      gives: [.ok(.devicePlaces)],
+      gives: [.ok(.devicePlaces.shown(as: Example.deviceAfterLogout))],
       summary: "Log a user out of the device"
     ) { (call) async throws(Failure) in
       try await Devices.logout(call.captured("user"), call.context)
@@ -41,7 +41,7 @@ import Wiring
       .delete,
       "/v1/device/users/{user}",
       access: .device,
-      gives: [.ok(.devicePlaces)],
+      gives: [.ok(.devicePlaces.shown(as: Example.deviceAfterRemoval))],
       summary: "Make the device forget a user"
     ) { (call) async throws(Failure) in
       try await Devices.remove(call.captured("user"), call.context)

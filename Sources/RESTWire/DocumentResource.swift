@@ -17,7 +17,17 @@ struct DocumentResource: Sendable {
   }
 
   private var path: String { document.pathName }
-  private var shape: Shape { document == .customData ? .document : .metadata }
+  /// What is sent, and what is answered.
+  private var shape: Shape { document == .customData ? .document : .metadata.shown(as: example) }
+  private var answered: Shape { .document.shown(as: example) }
+
+  private var example: JSON {
+    switch document {
+    case .metadata: Example.metadata
+    case .appMetadata: Example.appMetadata
+    case .customData: Example.customData
+    }
+  }
 
   init(_ document: DocumentClass) { self.document = document }
 
@@ -32,7 +42,7 @@ struct DocumentResource: Sendable {
           body: .json(limit: document.limit),
           takes: shape,
           versions: .write,
-          gives: [.ok(.document)],
+          gives: [.ok(answered)],
           refuses: [.documentTooLarge, .schemaMismatch],
           summary: "Replace the \(path)",
           write
@@ -42,9 +52,9 @@ struct DocumentResource: Sendable {
           pattern,
           access: base.write,
           body: .patch(limit: document.limit),
-          takes: shape,
+          takes: document == .customData ? shape.shown(as: ["level": 7]) : shape,
           versions: .write,
-          gives: [.ok(.document)],
+          gives: [.ok(answered)],
           refuses: [
             .documentTooLarge, .schemaMismatch, .patchTestFailed, .patchNotApplicable,
           ],
@@ -75,7 +85,7 @@ struct DocumentResource: Sendable {
         pattern,
         access: base.read,
         versions: .read,
-        gives: [.ok(.document)],
+        gives: [.ok(answered)],
         summary: "Read the \(path)",
         read
       ),
@@ -93,7 +103,7 @@ struct DocumentResource: Sendable {
         "\(pattern)/versions/{version}",
         access: base.read,
         versions: .read,
-        gives: [.ok(.document)],
+        gives: [.ok(answered)],
         summary: "Read the \(path) as it was in a version",
         readVersion
       ),

@@ -29,7 +29,11 @@ import Wiring
       reads: Fields(
         "Code",
         "A code that was mailed.",
-        .text("request", .text.saying("what was answered when the code was asked for")),
+        .text(
+          "request",
+          .text.saying("what was answered when the code was asked for")
+            .like(.string(Example.codeRequest))
+        ),
         .text("code", .text.saying("spaces and hyphens do not count").like(.string("1234 5678")))
       ),
       gives: .ok(.grant),
@@ -48,7 +52,7 @@ import Wiring
       "/v1/me/email",
       access: .user(scope: Scopes.updateIdentities),
       body: .json(limit: 1_024),
-      reads: ConfirmationResource.email,
+      reads: ConfirmationResource.email.shown(as: ["email": "ada@example.net"]),
       gives: [.accepted(nil, "A mail is sent to the address.")],
       refuses: [.noEmail, .emailTaken, .tooManyAttempts, .mailNotConfigured],
       summary: "Mail a token to another address that makes it the user's"
@@ -61,7 +65,11 @@ import Wiring
       "/v1/me/email/confirm",
       access: .user(scope: Scopes.updateIdentities, proof: .body),
       body: .json(limit: 1_024),
-      reads: Fields("MailToken", "The token of a mail.", .text("token")),
+      reads: Fields(
+        "MailToken",
+        "The token of a mail.",
+        .text("token", .text.like(.string(Example.newAddress)))
+      ),
       gives: [.noContent],
       refuses: [.mailTokenInvalid, .emailTaken],
       summary: "Make another address the user's by the token that was mailed there"
@@ -72,7 +80,9 @@ import Wiring
     LoginResource.open(
       "/v1/email/restore",
       4_096,
-      reads: PasswordResource.reset,
+      reads: PasswordResource.reset.shown(as: [
+        "token": .string(Example.oldAddress), "password": .string(Example.newPassword),
+      ]),
       gives: .ok(.grant),
       refuses: [.wayInClosed, .mailTokenInvalid, .emailTaken, .deviceFull],
       "Give an address back to its user by the token mailed there, with a new password, and log in"

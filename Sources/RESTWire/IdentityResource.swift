@@ -13,8 +13,17 @@ import Wiring
         "/v1/me/identities",
         access: .user(scope: Scopes.updateIdentities),
         body: .json(limit: 20_000),
-        reads: Variants(newPassword, newToken, newKey),
-        gives: [.ok(.identities, "The identities."), .created(.newAPIKey, "The API key.")],
+        reads: Variants(
+          "NewIdentity",
+          "An identity to link.",
+          newPassword,
+          newToken,
+          newKey
+        ),
+        gives: [
+          .ok(.linked.shown(as: Example.unconfirmed), "The identities."),
+          .created(.linked.shown(as: Example.newAPIKey), "The API key."),
+        ],
         refuses: [
           .wayInClosed, .emailTaken, .identityTaken, .identityExists, .wayBackOpen, .apiKeyLimit,
           .externalTokenInvalid, .issuerUnavailable, .tooManyAttempts,
@@ -36,7 +45,7 @@ import Wiring
         "/v1/me/api-keys",
         access: .user(scope: Scopes.updateIdentities),
         body: .json(limit: 1_024),
-        reads: Fields("Name", "What people read.", .text("name", .label)),
+        reads: Fields("KeyName", "What people read.", .text("name", .nameOfKey)),
         gives: [.created(.newAPIKey, "The API key.")],
         refuses: [.wayInClosed, .apiKeyLimit],
         summary: "Make an API key, which is shown this once"
@@ -109,21 +118,21 @@ import Wiring
       "An email address and a password to log in with.",
       provider: "password",
       .text("email", .address),
-      .text("password")
+      .text("password", .password)
     ).telling(LoginResource.faults)
   ) { NewIdentity.password(Credentials(email: $0, password: $1)) }
 
   private nonisolated static let newToken = Variant(tokenOfIssuer, NewIdentity.token)
 
   private nonisolated static let newKey = Variant(
-    Fields("NewKey", "An API key to make.", provider: "api-key", .text("name", .label))
+    Fields("NewKey", "An API key to make.", provider: "api-key", .text("name", .nameOfKey))
   ) { NewIdentity.apiKey(name: $0) }
 
   nonisolated static let tokenOfIssuer = Fields(
     "TokenEvidence",
     "A token of one of the app's issuers.",
     provider: "jwt",
-    .text("token")
+    .tokenOfIssuer
   )
 
   private static func link(

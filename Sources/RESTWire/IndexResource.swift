@@ -26,10 +26,10 @@ import Wiring
       reads: Fields(
         "NewIndex",
         "A path to search by.",
-        .text("path", Shape.text.like(.string("metadata.theme"))),
+        .text("path", .searchPath),
         .text("kind", .kind)
       ),
-      gives: [.accepted(.index, "It is built in the background.")],
+      gives: [.accepted(.index.shown(as: Example.newIndex), "It is built in the background.")],
       refuses: [.indexExists, .indexLimit],
       summary: "Declare a path that users can be searched by, when its state is ready",
       add

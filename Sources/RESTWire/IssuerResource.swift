@@ -63,16 +63,20 @@ import Wiring
   private nonisolated static let described = Fields(
     "IssuerDescription",
     "An issuer to add; one of jwks_url, jwks and secret must be there.",
-    .text("name", .slug),
-    .text("issuer", .text(1...1_024)),
-    .text("audience", .text(1...1_024)),
-    .optional(.text("jwks_url")),
+    .text("name", .nameOfIssuer),
+    .text("issuer", .issuer),
+    .text("audience", .audience),
+    .optional(.text("jwks_url", .urlOfKeys)),
     .optional(.json("jwks", .object)),
     .optional(.text("secret")),
     .optional(.claims("claims")),
     .optional(.flag("allow_missing_iss")),
     .optional(.flag("allow_missing_aud"))
-  ).telling { _, _, _, _, url, set, secret, _, _, _ in
+  ).like([
+    "name": "login-page", "issuer": "https://login.example.com", "audience": "adventure",
+    "jwks_url": "https://login.example.com/.well-known/jwks.json",
+    "claims": ["nickname": "preferred_username"],
+  ]).telling { _, _, _, _, url, set, secret, _, _, _ in
     keys(url, set, secret) == nil ? [notOneOfThem] : []
   }
 
@@ -99,8 +103,7 @@ import Wiring
 extension Field<[String: String]> {
   /// Which claim fills which member of the profile.
   fileprivate static func claims(_ name: String) -> Field {
-    let shape = Shape.map(of: .text(1...200))
-    return Field(name, shape.saying("which claim fills which member of the profile")) {
+    Field(name, Shape.claims.saying("which claim fills which member of the profile")) {
       members,
       name in
       var claims: [String: String] = [:]

@@ -37,7 +37,7 @@ import Wiring
       .post,
       "/v1/keys/rotate",
       access: .operator,
-      gives: [.ok(.signingKeys)],
+      gives: [.ok(.signingKeys.shown(as: Example.keys))],
       summary: "Make new signing keys; tokens of those before stay good"
     ) { (call) async throws(Failure) in
       try await SigningKeys.rotate(of: call.context.app.name, by: call.administrator)

@@ -49,7 +49,7 @@ import Wiring
     open(
       "/v1/login/jwt",
       20_000,
-      reads: Fields("IssuerToken", "A token of one of the app's issuers.", .text("token")),
+      reads: Fields("IssuerToken", "A token of one of the app's issuers.", .tokenOfIssuer),
       gives: .ok(.grant),
       refuses: [
         .wayInClosed, .wrongCredentials, .externalTokenInvalid, .issuerUnavailable, .deviceFull,
@@ -62,7 +62,7 @@ import Wiring
     open(
       "/v1/login/api-key",
       1_024,
-      reads: Fields("Key", "An API key.", .text("key")),
+      reads: Fields("Key", "An API key.", .text("key", .keyOfUser)),
       gives: .ok(.grant),
       refuses: [.wayInClosed, .wrongCredentials, .deviceFull],
       "Log in with an API key"
@@ -74,7 +74,7 @@ import Wiring
       "/v1/token/refresh",
       1_024,
       reads: exchange,
-      gives: .ok(.grant),
+      gives: .ok(.grant.shown(as: Example.refreshed)),
       refuses: [.refreshTokenInvalid, .sessionEnded],
       "Exchange a refresh token, or the cookie of a device, for new tokens",
       refresh
@@ -84,8 +84,14 @@ import Wiring
       reauthentication,
       access: .user(scope: Scopes.readUser, proof: .body),
       body: .json(limit: 20_000),
-      reads: Variants(byPassword, byToken, byKey),
-      gives: [.ok(.grant)],
+      reads: Variants(
+        "Reauthentication",
+        "What logs the user in.",
+        byPassword,
+        byToken,
+        byKey
+      ),
+      gives: [.ok(.grant.shown(as: Example.refreshed))],
       refuses: [
         .wayInClosed, .wrongCredentials, .externalTokenInvalid, .issuerUnavailable,
         .tooManyAttempts,
@@ -131,7 +137,7 @@ import Wiring
     .optional(.text("refresh_token", .text.saying("absent where a cookie is sent"))),
     .optional(.user("user_id"))
   )
-  .like(["refresh_token": "drt_…"])
+  .like(["refresh_token": .string(Example.refreshToken)])
 
   /// By a cookie also for a user that is named.
   ///
@@ -158,13 +164,13 @@ import Wiring
       "PasswordEvidence",
       "The password of the user.",
       provider: "password",
-      .text("password")
+      .text("password", .password)
     ),
     Evidence.password
   )
   private nonisolated static let byToken = Variant(IdentityResource.tokenOfIssuer, Evidence.token)
   private nonisolated static let byKey = Variant(
-    Fields("KeyEvidence", "An API key of the user.", provider: "api-key", .text("key")),
+    Fields("KeyEvidence", "An API key of the user.", provider: "api-key", .text("key", .keyOfUser)),
     Evidence.apiKey
   )
 

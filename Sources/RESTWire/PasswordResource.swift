@@ -1,6 +1,7 @@
 import Dossier
 import EventLoop
 import HTTP
+import JSON
 import Wiring
 
 /// `/v1/password`: a password is reset by a mailed token, or changed by who knows it.
@@ -38,11 +39,11 @@ import Wiring
       reads: Fields(
         "PasswordChange",
         "The password that was and the one that shall be.",
-        .text("current_password"),
-        .text("new_password"),
+        .text("current_password", .password),
+        .text("new_password", .newPassword),
         .optional(.flag("keep_api_keys"))
       ),
-      gives: [.ok(.grant)],
+      gives: [.ok(.grant.shown(as: Example.refreshed))],
       refuses: [.wrongCredentials, .tooManyAttempts],
       summary:
         "Change the password, end all sessions and, unless kept, API keys, and go on in a new one"
@@ -60,7 +61,7 @@ import Wiring
   nonisolated static let reset = Fields(
     "Reset",
     "The token of a mail and a new password.",
-    .text("token"),
-    .text("password")
+    .text("token", .text.like(.string(Example.reset))),
+    .text("password", .newPassword)
   )
 }

@@ -46,7 +46,7 @@ import Wiring
         .get,
         "\(base.prefix)/export",
         access: base.read,
-        gives: [.ok(.object, "All of it.")],
+        gives: [.ok(.object.shown(as: Example.export), "All of it; here are some of its members.")],
         summary: "Everything that is stored about the user, as one JSON document"
       ) { (call) async throws(Failure) in
         var response = Response(.ok, json: try await Export.all(of: call.caller, call.context).text)

@@ -37,7 +37,7 @@ import Wiring
         .delete,
         pattern,
         access: base.write,
-        gives: [.ok(.properties)],
+        gives: [.ok(.properties.shown(as: [:]))],
         summary: "Remove all properties"
       ) { (call) async throws(Failure) in
         response(try await apply(.removeAll, call))
@@ -77,7 +77,7 @@ import Wiring
         access: base.write,
         query: [.keep],
         versions: .conflict,
-        gives: [.ok(.properties)],
+        gives: [.ok(.properties.shown(as: ["sound": true]))],
         summary: "Remove a property"
       ) { (call) async throws(Failure) in
         let change = PropertyChange.remove(call.text("key"), try call.propertyCondition)
@@ -98,7 +98,7 @@ import Wiring
       access: base.write,
       body: method == .put ? .json(limit: limit) : .mergePatch(limit: limit),
       takes: method == .put ? .properties : .propertiesPatch,
-      gives: [.ok(.properties)],
+      gives: [.ok(method == .put ? .properties : .properties.shown(as: ["volume": 8]))],
       refuses: [.propertyLimit],
       summary: summary
     ) { (call) async throws(Failure) in

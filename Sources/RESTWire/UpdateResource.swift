@@ -27,7 +27,7 @@ import Wiring
     "An update by MongoDB's operators.",
     .object(
       "update",
-      .object.saying(
+      .members.saying(
         "operators (\(names(of: UpdateOperator.self))), or a document to put in the place of the "
           + "stored one"
       )
@@ -36,11 +36,13 @@ import Wiring
     .optional(
       .json(
         "filter",
-        .object.saying("a query, by the operators \(names(of: QueryOperator.self))")
+        .members.saying("a query, by the operators \(names(of: QueryOperator.self))")
       )
     ),
     .optional(.flag("upsert"))
-  )
+  ).like([
+    "update": ["$inc": ["level": 1], "$push": ["items": "rope"]], "filter": ["level": ["$lt": 10]],
+  ])
 
   private nonisolated static func names<Operator>(of _: Operator.Type) -> String
   where Operator: CaseIterable & RawRepresentable<String> {

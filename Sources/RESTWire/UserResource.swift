@@ -24,7 +24,9 @@ import Wiring
       body: .json(limit: 1_048_576).holdingDocuments,
       takes: .newUser,
       versions: .tagged,
-      gives: [.created(.profile, "The profile.", fields: [.location])],
+      gives: [
+        .created(.profile.shown(as: Example.charlesProfile), "The profile.", fields: [.location])
+      ],
       refuses: [.userExists, .identityTaken, .documentTooLarge],
       summary: "Make a user, with what an import can tell of it; no mail is sent",
       create
@@ -43,9 +45,9 @@ import Wiring
       "/v1/users/{user}",
       access: .client(scope: Scopes.updateUsers),
       body: .mergePatch(limit: 16_384),
-      takes: .either(.profilePatch, blocking.shape),
+      takes: userPatch,
       versions: .write,
-      gives: [.ok(.profile)],
+      gives: [.ok(.profile.shown(as: Example.blockedProfile))],
       summary: "Change a user's profile, or block or unblock it",
       patch
     ),
@@ -122,7 +124,11 @@ import Wiring
     "Blocking",
     "Whether it is blocked.",
     .flag("blocked")
-  )
+  ).like(["blocked": true])
+
+  private nonisolated static let userPatch = Shape.either(.profilePatch, blocking.shape)
+    .named("UserPatch", "A change of the profile, or whether the user is blocked.")
+    .like(["blocked": true])
 
   private static func patch(_ call: Call) async throws(Failure) -> Response {
     guard call.json["blocked"] != nil else { return try await ProfileResource.patch(call) }

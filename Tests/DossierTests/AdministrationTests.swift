@@ -88,6 +88,38 @@ import Testing
     }
   }
 
+  @Test func `any port of this machine may be allowed, and of no other`() throws {
+    let rule = try #require(AppSetting.named("allowed_origins")?.rule)
+    for origin in [
+      "http://localhost:*", "https://localhost:*", "http://127.0.0.1:*", "http://[::1]:*",
+    ] {
+      #expect(rule.fault([.string(origin)]) == nil)
+    }
+    for origin in [
+      "*", "http://*", "http://*:9000", "http://localhost:90*", "http://localhost:*/",
+      "http://localhost:*:9000", "http://localhost.example.com:*", "http://a.example:*",
+      "http://0.0.0.0:*", "http://127.0.0.2:*", "capacitor://localhost:*", "HTTP://localhost:*",
+    ] {
+      #expect(rule.fault([.string(origin)])?.0 == "origin", "\(origin)")
+    }
+    let stored = #"{"allowed_origins":["http://localhost:*","http://[::1]:*","https://a.example"]}"#
+    let settings = AppSettings(stored: Array(stored.utf8))
+    for origin in [
+      "http://localhost", "http://localhost:1", "http://localhost:65535", "http://[::1]:9000",
+      "https://a.example",
+    ] {
+      #expect(settings.allows(origin: origin), "\(origin)")
+    }
+    for origin in [
+      "http://localhost:*", "http://localhost:", "http://localhost:9000.example.com",
+      "http://localhost:123456", "http://localhost.example.com", "http://localhost@a.example",
+      "https://localhost:9000", "http://127.0.0.1:9000", "https://a.example:1", "null", "",
+    ] {
+      #expect(!settings.allows(origin: origin), "\(origin)")
+    }
+    #expect(!AppSettings(stored: Array("{}".utf8)).allows(origin: "http://localhost:9000"))
+  }
+
   @Test func `a sender's name that is taken can be sent`() throws {
     let rule = try #require(AppSetting.named("mail_from_name")?.rule)
     #expect(rule.fault("A\r\nB")?.0 == "control")

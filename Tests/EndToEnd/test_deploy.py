@@ -1,5 +1,7 @@
 """What deploy/up makes on the machine: whose folders, sockets and processes."""
 
+import contextlib
+import http.client
 import os
 import pathlib
 import pwd
@@ -16,7 +18,7 @@ def described(path):
     return stat.S_IMODE(found.st_mode), pwd.getpwuid(found.st_uid).pw_name
 
 
-class Deploy(unittest.TestCase):
+class Case(unittest.TestCase):
     def setUp(self):
         data = tempfile.TemporaryDirectory(dir="/tmp", prefix="dossier-deploy-")
         self.addCleanup(data.cleanup)
@@ -25,6 +27,8 @@ class Deploy(unittest.TestCase):
         self.sockets = pathlib.Path(functions('socket_folder "$1"', self.data).stdout.strip())
         self.addCleanup(functions, 'rm -rf "$1"', self.sockets)
 
+
+class Deploy(Case):
     def refused(self, words):
         made = functions('make_socket_folders "$1" 2>&1', self.data)
         self.assertEqual(made.returncode, 77, made.stdout)
@@ -158,6 +162,49 @@ class Deploy(unittest.TestCase):
         run = functions('here=$1; build_release', self.data, stderr=subprocess.PIPE, timeout=900)
         self.assertEqual(run.returncode, 70)
         self.assertIn("prind", run.stderr)
+
+
+class LocalPages(Case):
+    """Development servers choose their ports: pages of this machine may call from the start."""
+
+    LOCAL = "http://localhost:*, http://127.0.0.1:*"
+
+    def start(self, port):
+        started = functions(
+            """
+            start_postgres "$1"
+            make_database "$1" >/dev/null
+            start_workers "$1" "$2" 1
+            start_nginx "$1" "$2"
+            wait_ready "$1" "$2"
+            allowed_origins "$1"
+            """, self.data, port, stderr=subprocess.PIPE, timeout=120)
+        self.assertEqual(started.returncode, 0, started.stderr)
+        return started.stdout.splitlines()[-1:]
+
+    def stop(self):
+        functions('stop_all "$1" 2>/dev/null', self.data)
+
+    def origin_that_may_read(self, port, origin):
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port)) as connection:
+            connection.request("GET", "/v1/me", headers={"Origin": origin})
+            return connection.getresponse().headers["Access-Control-Allow-Origin"]
+
+    def test_they_may_call_until_the_operator_says_otherwise(self):
+        port = free_port()
+        self.addCleanup(self.stop)
+        self.assertEqual(self.start(port), [self.LOCAL])
+        for origin, may in [("http://localhost:5173", True), ("http://127.0.0.1:9000", True),
+                            ("https://app.example.com", False), ("http://192.168.0.2:9000", False)]:
+            self.assertEqual(self.origin_that_may_read(port, origin), origin if may else None)
+        self.stop()
+        self.assertEqual(self.start(port), [self.LOCAL])
+        # Back to the default, which is none: a second start does not undo it.
+        for origins, left in [("https://app.example.com", ["https://app.example.com"]), ("null", [])]:
+            subprocess.run([self.data / "dossier", "app", "set", "default",
+                            f"allowed_origins={origins}"], check=True, capture_output=True)
+            self.stop()
+            self.assertEqual([line for line in self.start(port) if line], left)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A client that a generator makes of /openapi.json makes calls."""
+"""The clients that generators make of /openapi.json make calls."""
 
 import json
 import pathlib
@@ -65,9 +65,9 @@ name = shown.picture.removeprefix("/v1/pictures/")
 assert get_pictures_picture.sync_detailed(name, client=anybody).content[:2] == b"\\xff\\xd8"
 
 # The rest of what an app does.
-created = put_me_custom_data.sync(client=user, body=models.Document.from_dict({"level": 1}))
+created = put_me_custom_data.sync(client=user, body=models.JSONDocument.from_dict({"level": 1}))
 assert created.to_dict() == {"level": 1}, created
-update = models.DocumentUpdate(update=models.Object.from_dict({"$inc": {"level": 1}}))
+update = models.DocumentUpdate.from_dict({"update": {"$inc": {"level": 1}}})
 assert post_me_custom_data_update.sync(client=user, body=update).modified_count == 1
 value = put_me_properties_key.sync("colour", client=user, body=models.NewValue(value="red"))
 assert (value.key, value.value, value.version) == ("colour", "red", 1), value

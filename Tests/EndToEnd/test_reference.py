@@ -69,12 +69,23 @@ class Described(Case):
 
     def test_it_is_small_and_an_app_can_have_the_part_of_its_users(self):
         whole = self.site.get("/openapi.json").body
-        self.assertLess(len(whole), 100 * 1024)
+        self.assertLess(len(whole), 250 * 1024)
         part = self.expect(self.site.get("/openapi.json?for=users"), 200).json
         security = {name for item in part["paths"].values() for operation in item.values()
                     for entry in operation["security"] for name in entry}
         self.assertEqual(security, {"user", "device", "deviceCookie"})
         self.expect(self.site.get("/openapi.json?for=all"), 422, "invalid")
+        # And so of the page.
+        page = Page(self.expect(self.site.get("/reference?for=users"), 200).body.decode())
+        self.assertEqual(page.links - page.ids, set())
+        for item in self.site.reference.document["paths"].values():
+            for operation in item.values():
+                name = operation["operationId"]
+                isThere = any(name == other["operationId"] for paths in part["paths"].values()
+                              for other in paths.values())
+                self.assertEqual(name in page.ids, isThere, name)
+        self.assertNotIn("$KEY", "".join(page.examples))
+        self.expect(self.site.get("/reference?for=all"), 422, "invalid")
 
     def test_the_page_has_every_route_and_its_links_lead_somewhere(self):
         answer = self.expect(self.site.get("/reference"), 200)
@@ -85,6 +96,17 @@ class Described(Case):
         for item in self.site.reference.document["paths"].values():
             for operation in item.values():
                 self.assertIn(operation["operationId"], page.ids)
+
+    def test_the_entrance_leads_browsers_to_the_page(self):
+        browser = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
+        for method in ["GET", "HEAD"]:
+            answer = self.site.request(method, "/", headers=browser)
+            self.assertEqual((answer.status, answer.headers["Location"]), (302, "/reference"))
+            self.assertIn("Accept", answer.headers.get_all("Vary"))
+        for accept in [{}, {"Accept": "*/*"}, {"Accept": "application/json"}]:
+            answer = self.expect(self.site.request("GET", "/", headers=accept), 404, "route_not_found")
+            self.assertIn("Accept", answer.headers.get_all("Vary"))
+        self.expect(self.site.request("POST", "/", {}, {**JSON, **browser}), 404, "route_not_found")
 
     def test_it_is_compressed_and_nothing_else_is(self):
         accepts = {"Accept-Encoding": "gzip"}
@@ -131,15 +153,38 @@ class Shown(Case):
         # By what they do, too.
         browser.type("nav input", "switch to")
         self.assertEqual(browser.script(shown), ["PUT /v1/device/active"])
-        self.assertFalse(browser.find("#nothing").is_displayed())
-        browser.type("nav input", "no such words")
+        self.assertEqual(browser.find("#found").text, "2 found")
+        browser.type("nav input", "zebra crossing")
         self.assertEqual(browser.script(shown), [])
-        self.assertTrue(browser.find("#nothing").is_displayed())
+        self.assertEqual(browser.find("#found").text, "Nothing here has these words.")
+        browser.type("nav input", " ")
+        self.assertEqual(len(browser.script(shown)), routes)
         # That script runs and no other.
         browser.script("const script = document.createElement('script');"
                        "script.textContent = 'window.ran = true'; document.body.append(script);")
         self.assertFalse(browser.script("return window.ran === true"))
         self.assertIn("Content Security Policy", " ".join(browser.complaints()))
+
+    def test_everyday_words_error_codes_and_text_are_found(self):
+        browser = self.show()
+        listed = "return [...document.querySelectorAll('nav ul ul > li')]" \
+            ".filter((item) => item.offsetParent).map((item) => item.textContent)"
+        for words, first in [
+                ("sign up", {"POST /v1/register", "POST /v1/login/code"}),
+                ("forgot password", {"POST /v1/password/reset-request", "POST /v1/password/reset"}),
+                ("avatar", {"PUT /v1/me/picture", "GET /v1/pictures/{picture}"}),
+                ("guest", {"POST /v1/login/anonymous", "POST /v1/me/identities"}),
+                ("delete account", {"DELETE /v1/me", "DELETE /v1/users/{user}"}),
+                # Codes, and the routes that answer them.
+                ("email_taken", {"email_taken", "POST /v1/me/email", "POST /v1/register"}),
+                ("json.duplicate_key", {"json.duplicate_key"}),
+                # Members, operators, and what only a text says.
+                ("device_secret", {"Tokens"}), ("$addToSet", {"$addToSet"}),
+                ("bcrypt", {"NewUser"})]:
+            browser.type("nav input", words)
+            found = set(browser.script(listed))
+            self.assertLessEqual(first, found, words)
+            self.assertLess(len(found), 25, (words, found))
 
     def test_nothing_is_wider_than_a_telephone(self):
         browser = self.show(width=500, height=844)

@@ -195,7 +195,8 @@ class Stories(WebCase):
             page.write_text(printed.replace("http://127.0.0.1:8080", self.server))
             pages = Pages(folder)
             self.addCleanup(pages.stop)
-            self.site.set_app(allowed_origins=[pages.origin])
+            # As deploy/up allows them.
+            self.site.set_app(allowed_origins=["http://localhost:*", "http://127.0.0.1:*"])
             self.addCleanup(self.site.set_app, allowed_origins=[self.pages.origin])
             self.browser.open(f"{pages.origin}/mine.html")
             self.browser.wait(lambda: self.browser.find("body").text == "ada@example.com",

@@ -1,7 +1,8 @@
 import JSON
 
-/// The origin of web pages that may call, as browsers write it.
+/// The origin of web pages that may call the API, as browsers write it.
 ///
+/// An origin of this machine may have `*` for its port, as development servers choose their ports.
 /// - Source: RFC 6454 section 7.
 enum AllowedOrigin {
   static let most = 100
@@ -18,13 +19,39 @@ enum AllowedOrigin {
     return nil
   }
 
+  /// Returns whether a browser's `Origin` is the one that the setting names.
+  static func matches(_ setting: String, _ origin: String) -> Bool {
+    guard isForAnyPort(setting) else { return setting.hasSameBytes(as: origin) }
+    let host = setting.utf8.dropLast(":*".utf8.count)
+    guard origin.utf8.starts(with: host) else { return false }
+    let port = origin.utf8.dropFirst(host.count)
+    // Browsers leave the usual port out.
+    guard let colon = port.first else { return true }
+    let digits = port.dropFirst()
+    return colon == UInt8(ascii: ":") && (1...5).contains(digits.count)
+      && digits.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+  }
+
+  /// Returns whether the setting allows every port of this machine.
+  ///
+  /// Only programs of the browser's own machine can serve pages of such an origin.
+  private static func isForAnyPort(_ setting: String) -> Bool {
+    forAnyPort.contains { setting.hasSameBytes(as: $0) }
+  }
+
+  private static let forAnyPort = ["http", "https"].flatMap { scheme in
+    ["localhost", "127.0.0.1", "[::1]"].map { "\(scheme)://\($0):*" }
+  }
+
   private static let form =
     "each written as browsers do: scheme://host, and :port where it is not the usual one, such as "
     + "https://app.example.com or http://127.0.0.1:9000"
 
   private static func reason(against text: String) -> String? {
     if text.utf8.contains(UInt8(ascii: "*")) {
-      return "* is refused, as the pages that may act for users are named one by one; \(form)."
+      if isForAnyPort(text) { return nil }
+      return "* is refused, as the pages that may act for users are named one by one; only this "
+        + "machine's origins may have it, for the port, as in http://localhost:*; \(form)."
     }
     guard let colon = text.firstRange(of: "://"),
       let port = usualPorts[String(text[..<colon.lowerBound])]

@@ -55,7 +55,7 @@ package final class AppSettings: Sendable {
   private let chosen: JSONObject?
 
   /// Reads what passed `faults` before it was stored.
-  convenience init(stored: [UInt8]) {
+  package convenience init(stored: [UInt8]) {
     var reader = SettingsReader((try? JSON.parse(stored))?.object)
     self.init(&reader)
   }
@@ -135,7 +135,8 @@ package final class AppSettings: Sendable {
     allowsSwitching = switching == .allow
     allowedOrigins = read.origins(
       "allowed_origins",
-      "origins of web pages that may call, such as https://app.example.com"
+      "origins of web pages that may call, such as https://app.example.com; for development "
+        + "http://localhost:* and http://127.0.0.1:* stand for any port of the browser's machine"
     )
     deviceCookieSameSite = read.choice(
       "device_cookie_same_site",
@@ -288,7 +289,7 @@ package final class AppSettings: Sendable {
   package func isOpen(_ way: WayIn) -> Bool { openWays.contains(way) }
 
   package func allows(origin: String) -> Bool {
-    allowedOrigins.contains { $0.hasSameBytes(as: origin) }
+    allowedOrigins.contains { AllowedOrigin.matches($0, origin) }
   }
 
   /// What is wrong with a change of settings; null puts one back to its default.

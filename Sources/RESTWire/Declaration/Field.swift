@@ -39,6 +39,10 @@ extension Field<String> {
   }
 }
 
+extension Field<String> {
+  static let tokenOfIssuer = Field.text("token", .text.like(.string(Example.issuerToken)))
+}
+
 extension Field<String?> {
   /// A text that must be there, or null.
   static func textOrNull(_ name: String, _ shape: Shape) -> Field {
@@ -74,7 +78,7 @@ extension Field<JSONArray> {
 }
 
 extension Field<UserID> {
-  static func user(_ name: String) -> Field { Field(name, .id) { $0.id($1) } }
+  static func user(_ name: String) -> Field { Field(name, .id(Example.charles)) { $0.id($1) } }
 }
 
 extension Field<JSON> {

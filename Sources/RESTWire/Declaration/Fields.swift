@@ -54,6 +54,13 @@ struct Fields<each Value: Sendable>: Sendable {
     return fields
   }
 
+  /// With a body that the reference shows at this route alone.
+  func shown(as sample: JSON) -> Fields {
+    var fields = self
+    fields.shape = shape.shown(as: sample)
+    return fields
+  }
+
   /// The same, where what the domain finds wrong is told beside what is wrong with the form.
   ///
   /// Where nothing is wrong with that, the domain says it itself.
@@ -77,9 +84,13 @@ struct Variants<Value: Sendable>: Sendable {
   private let variants: [Variant<Value>]
   let shape: Shape
 
-  init(_ variants: Variant<Value>...) {
+  /// - Parameters:
+  ///   - name: by which the reference explains it.
+  ///   - description: for people.
+  ///   - variants: the bodies.
+  init(_ name: String, _ description: String, _ variants: Variant<Value>...) {
     self.variants = variants
-    shape = .either(variants.map(\.shape))
+    shape = Shape.either(variants.map(\.shape)).named(name, description)
   }
 
   /// - Throws: `.invalid` with everything that is wrong.

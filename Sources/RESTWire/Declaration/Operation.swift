@@ -93,12 +93,12 @@ struct QueryParameter: Sendable {
   static let cursor = QueryParameter(
     name: "cursor",
     says: "where the page goes on, as the Link of the page before has it",
-    shape: .id
+    shape: .id(Example.event)
   )
   static let versionCursor = QueryParameter(
     name: "cursor",
     says: cursor.says,
-    shape: .integer
+    shape: .integer.like(7)
   )
   static let limit = QueryParameter(
     name: "limit",
@@ -133,14 +133,17 @@ struct Chapter: Sendable {
   let says: String
   /// Commands for a shell that has `B`, the address of the server, and those of the chapters before.
   var example: String?
+  /// The same for programs and the operator, with `KEY`.
+  var exampleOfPrograms: String?
   let operations: [Operation]
 
   /// What an app calls for its users.
-  var ofUsers: Chapter {
+  fileprivate var ofUsers: Chapter {
     Chapter(
       title: title,
       says: says,
       example: example,
+      exampleOfPrograms: nil,
       operations: operations.filter { operation in
         switch operation.route.access {
         case .open, .user, .device: operation.route.pattern.hasPrefix("/v1")
@@ -149,4 +152,9 @@ struct Chapter: Sendable {
       }
     )
   }
+}
+
+extension RESTWire {
+  /// The parts with what an app calls for its users.
+  static let chaptersOfUsers = chapters.map(\.ofUsers).filter { !$0.operations.isEmpty }
 }

@@ -9,6 +9,8 @@ struct Shape: Sendable {
   private(set) var schema: JSONObject
   /// Shapes with a name that are within this one.
   private var parts: [Shape] = []
+  /// What the reference shows where this shape is used, in place of the example of its schema.
+  private(set) var sample: JSON?
 
   private init(_ schema: JSONObject, parts: [Shape] = []) {
     self.schema = schema
@@ -39,15 +41,25 @@ struct Shape: Sendable {
   static let text = Shape("string")
   static let number = Shape("number")
   static let null = Shape("null")
-  static let id = Shape("string", ["pattern": "^[0-9a-f]{24}$"])
-    .named("ID", "24 hexadecimal digits.")
   static let time = Shape("string", ["format": "date-time"])
   static let count = Shape("integer", ["minimum": 0])
   static let integer = Shape("integer")
   /// Bytes of another media type than JSON.
   static let binary = Shape("string", ["format": "binary"])
   /// An object that nobody here looks into.
-  static let object = Shape("object").named("Object", "An object of any members.")
+  ///
+  /// No name here is one that languages or generators of clients have for something else.
+  static let object = Shape("object").named("AnyObject", "An object of any members.")
+
+  /// The same without a name, to be described where it is used.
+  static let members = Shape("object", ["additionalProperties": true])
+
+  /// 24 hexadecimal digits.
+  static func id(_ example: String) -> Shape {
+    Shape("string", ["pattern": "^[0-9a-f]{24}$"]).like(.string(example))
+  }
+
+  static func time(_ example: String) -> Shape { time.like(.string(example)) }
 
   static func text(_ length: ClosedRange<Int>) -> Shape {
     Shape(
@@ -94,11 +106,14 @@ struct Shape: Sendable {
     return map
   }
 
+  /// A value of one of these shapes, of which no two have a value in common.
+  ///
+  /// Generators of clients make a union of `oneOf`, and one object with the members of all of `anyOf`.
   static func either(_ shapes: Shape...) -> Shape { either(shapes) }
 
   static func either(_ shapes: [Shape]) -> Shape {
     var schema = JSONObject()
-    schema["anyOf"] = .array(shapes.map(\.reference))
+    schema["oneOf"] = .array(shapes.map(\.reference))
     return Shape(schema, parts: shapes.flatMap(\.asPart))
   }
 
@@ -140,7 +155,13 @@ struct Shape: Sendable {
 
   /// Also null.
   var orNull: Shape {
-    guard name == nil, let type = schema["type"]?.string else { return .either(self, .null) }
+    guard name == nil, let type = schema["type"]?.string else {
+      var either = Shape.either(self, .null)
+      // Of this, the generators make the type of the shape that may be missing.
+      either.schema["anyOf"] = either.schema["oneOf"]
+      either.schema["oneOf"] = nil
+      return either
+    }
     var shape = self
     shape.schema["type"] = [.string(type), "null"]
     if let values = schema["enum"]?.array { shape.schema["enum"] = .array(values + [.null]) }
@@ -159,10 +180,17 @@ struct Shape: Sendable {
     return shape
   }
 
-  /// With a value that the reference shows.
+  /// With a value that the reference shows wherever the shape is used.
   func like(_ example: JSON) -> Shape {
     var shape = self
     shape.schema["examples"] = [example]
+    return shape
+  }
+
+  /// With a value that the reference shows where this shape is used.
+  func shown(as sample: JSON) -> Shape {
+    var shape = self
+    shape.sample = sample
     return shape
   }
 

@@ -3,43 +3,40 @@ import JSON
 
 /// What operators read and write.
 extension Shape {
-  static let slug = Shape.text(pattern: "^[a-z0-9][a-z0-9-]{0,62}$").like("shop")
+  static let slug = Shape.text(pattern: "^[a-z0-9][a-z0-9-]{0,62}$").like("adventure")
   /// What people read; no control characters.
   static let label = Shape.text(1...100)
 
   static let apps = Shape.list(
     of: .object([
-      "id": .id, "name": .text, "hosts": .list(of: .text), "version": .count, "created_at": .time,
+      "id": .id(Example.app), "name": .slug, "hosts": .hosts, "version": .count.like(4),
+      "created_at": .time(Example.appMade),
     ]).named("ListedApp", "An app without its settings.")
   )
 
   static let app = Shape.object([
-    "id": .id, "name": .text, "hosts": .list(of: .text), "settings": .settings,
-    "chosen": .list(of: .text).saying("the settings that are not left to their defaults"),
-    "version": .count, "created_at": .time, "updated_at": .time,
+    "id": .id(Example.app), "name": .slug, "hosts": .hosts, "settings": .settings,
+    "chosen": .list(of: .text).saying("the settings that are not left to their defaults")
+      .like(["session_days"]),
+    "version": .count.like(4), "created_at": .time(Example.appMade),
+    "updated_at": .time(Example.played),
   ]).named("App", "An app with the settings in force.")
+
+  static let newApp = app.shown(
+    as: Example.newApp(AppSettings(stored: Array("{}".utf8)).listed.values)
+  )
+
+  private static let hosts = Shape.list(of: .text).like(["users.example.com"])
 
   /// Made of the settings themselves.
   static let settings = Shape.object(
     members: AppSetting.all.map { ($0.name, shape(of: $0)) }
   ).named("Settings", "What an operator chooses for an app.")
-
-  /// The same for programs, which need no words on each; those of mails are of one kind.
-  static let settingsInBrief: JSONObject = {
-    let others = AppSetting.all.filter { setting in
-      switch setting.rule {
-      case .subject, .body: false
-      default: true
-      }
-    }
-    var schema = Shape.object(optional: others.map { ($0.name, value(of: $0)) })
-      .saying("What an operator chooses for an app; /reference tells what each is.").schema
-    schema["patternProperties"] = ["_(subject|text)$": ["type": "string"]]
-    return schema
-  }()
+    .like(.object(AppSettings(stored: Array(#"{"session_days":30}"#.utf8)).listed.values))
 
   static let settingsPatch = Shape.map(of: .any)
     .named("SettingsPatch", "Members of Settings to change; null puts one back to its default.")
+    .like(["session_days": 30])
 
   private static func shape(of setting: AppSetting) -> Shape {
     value(of: setting).saying(setting.meaning)
@@ -63,56 +60,82 @@ extension Shape {
 
   static let clients = Shape.list(
     of: .object([
-      "id": .id, "app": .text.orNull, "name": .text, "scopes": .list(of: .text),
-      "disabled": .flag, "created_at": .time,
+      "id": .id(Example.client), "app": .slug.orNull, "name": .nameOfClient,
+      "scopes": .scopes, "disabled": .flag.like(false), "created_at": .time(Example.appMade),
     ]).named("Client", "A program that may call, without its key.")
   )
 
+  static let nameOfClient = Shape.label.like("nightly-report")
+  static let scopes = Shape.list(of: .choice(Scopes.management))
+    .like([.string(Scopes.readUsers)])
+
   static let newClient = Shape.object([
-    "id": .id, "app": .text.orNull, "name": .text,
-    "key": .text.saying("shown this once").like("dck_…"),
+    "id": .id(Example.client), "app": .slug.orNull, "name": .nameOfClient,
+    "key": .text.saying("shown this once").like(.string(Example.keyOfClient)),
   ]).named("NewClient", "A client with its key.")
 
   static let signingKeys = Shape.list(
     of: .object([
-      "id": .text, "purpose": .text, "algorithm": .text, "current": .flag, "created_at": .time,
-      // A JSON Web Key, of the kind that the algorithm wants.
-      "retires_at": .time.orNull, "public_key": .object,
+      "id": .text.like(.string(Example.signingKey)), "purpose": .text.like("access"),
+      "algorithm": .text.like("ES256"), "current": .flag.like(true),
+      "created_at": .time(Example.appMade),
+      "retires_at": .time.orNull.like(.null), "public_key": .jsonWebKey,
     ]).named("SigningKey", "A key that signs or verifies tokens, without its secret.")
   )
 
   static let publicKey = Shape.object([
     "kty": .only("EC"), "crv": .only("P-256"), "x": .text, "y": .text, "kid": .text,
     "alg": .only("ES256"), "use": .only("sig"),
-  ]).named("PublicKey", "A JSON Web Key that verifies access tokens.")
+  ]).named("PublicKey", "A JSON Web Key that verifies access tokens.").like(Example.jwk)
+
+  /// Of the kind that its algorithm wants.
+  private static let jsonWebKey = Shape.map(of: .any).like(Example.jwk)
 
   static let publicKeys = Shape.object(["keys": .list(of: .publicKey)])
     .named("PublicKeys", "A JSON Web Key Set.")
 
   static let issuers = Shape.list(
     of: .object([
-      "name": .text, "issuer": .text, "audience": .text, "keys": .choice(["url", "set", "secret"]),
-      "jwks_url": .text.orNull, "claims": .map(of: .text), "allow_missing_iss": .flag,
-      "allow_missing_aud": .flag, "created_at": .time,
+      "name": .nameOfIssuer, "issuer": .issuer, "audience": .audience,
+      "keys": .choice(["url", "set", "secret"]), "jwks_url": .urlOfKeys.orNull,
+      "claims": .claims, "allow_missing_iss": .flag, "allow_missing_aud": .flag,
+      "created_at": .time(Example.appMade),
     ]).named("Issuer", "Whose tokens an app takes.")
   )
 
+  static let nameOfIssuer = Shape.slug.like("login-page")
+  static let issuer = Shape.text(1...1_024).like("https://login.example.com")
+  static let audience = Shape.text(1...1_024).like("adventure")
+  static let urlOfKeys = Shape.text.like("https://login.example.com/.well-known/jwks.json")
+  static let claims = Shape.map(of: .text(1...200)).like(["nickname": "preferred_username"])
+
+  static let searchPath = Shape.text.like("metadata.theme")
+
   static let index = Shape.object([
-    "id": .id.orNull, "path": .text,
+    "id": .id(Example.index).orNull, "path": .searchPath,
     "kind": .choice(["text", "number", "boolean", "time"]),
-    "state": .choice(["building", "ready", "removing"]), "created_at": .time.orNull,
-  ]).named("Index", "A path that users can be searched by; those without an id are always there.")
+    "state": .choice(["building", "ready", "removing"]).like("ready"),
+    "created_at": .time(Example.appMade).orNull,
+  ]).named(
+    "SearchIndex",
+    "A path that users can be searched by; those without an id are always there."
+  )
 
   static let documentClass = Shape.choice(["metadata", "app-metadata", "custom-data"])
     .named("DocumentClass", "A document of every user.")
 
   static let documentSchemas = Shape.list(
-    of: .object(["class": .documentClass, "bytes": .count, "updated_at": .time])
-      .named("DocumentSchema", "What a schema is of, and its size.")
+    of: .object([
+      "class": .documentClass, "bytes": .count.like(50), "updated_at": .time(Example.appMade),
+    ])
+    .named("DocumentSchema", "What a schema is of, and its size.")
   )
 
-  static let jsonSchema = Shape.either(.object, .flag)
-    .named("JSONSchema", "A JSON Schema of draft 2020-12, or as much of it as is kept to here.")
+  /// An object or a boolean, for which generators of clients have no type but one for all values.
+  static let jsonSchema = Shape.any.named(
+    "JSONSchema",
+    "An object, true or false: a JSON Schema of draft 2020-12, or as much of it as is kept to here."
+  ).like(Example.schema)
 
   static let kind = Shape.choice(["text", "number", "boolean"])
     .named("Kind", "Of the values at a path.")

@@ -24,70 +24,82 @@ extension Shape {
   /// A part of a path that is no fixed word.
   static func parameter(_ name: String) -> Shape {
     switch name {
-    case "key": .text(1...PropertySet.keyLimit).like("theme")
-    case "app", "issuer": .slug
-    case "version": .count
+    case "key": .text(1...PropertySet.keyLimit).like("volume")
+    case "app": .slug
+    case "issuer": .nameOfIssuer
+    case "version": .count.like(7)
     case "class": .documentClass
-    case "picture", "code": .text(1...100)
-    default: .id
+    case "picture": .text(1...100).like(.string(String(Example.picture.dropFirst(13))))
+    case "code": .text(1...100).like("email_taken")
+    case "session": .id(Example.session)
+    case "identity": .id(Example.identity)
+    case "client": .id(Example.client)
+    case "index": .id(Example.index)
+    default: .id(Example.ada)
     }
   }
 
   // MARK: Logging in
 
   static let codeRequest = Shape.object([
-    "request": .text.saying("to be sent with the code"),
+    "request": .text.saying("to be sent with the code").like(.string(Example.codeRequest)),
     "expires_in": .count.saying("seconds the code is good for").like(600),
   ]).named("CodeRequest", "What a code is good with.")
-  static let address = Shape.text.like("ada@example.com")
-  static let password = Shape.text.like("correct horse battery")
+  static let address = Shape.text.like(.string(Example.email))
+  static let password = Shape.text.like(.string(Example.password))
+  static let newPassword = Shape.text.like(.string(Example.newPassword))
 
   static let grant = Shape.object(
     [
       "access_token": .text.saying("a JWT"), "token_type": .only("Bearer"),
       "expires_in": .count.saying("seconds the access token is good for"),
-      "user_id": .id, "device_id": .id,
+      "user_id": .id(Example.ada), "device_id": .id(Example.device),
     ],
     optional: [
       "refresh_token": .text.saying("exchanged once; absent where a cookie holds the device"),
       "device_secret": .text.saying("at every login, in place of the one before"),
     ]
-  ).named("Tokens", "What a login, a refresh or a switch of users answers.")
+  ).named("Tokens", "What a login, a refresh or a switch of users answers.").like(Example.tokens)
 
   // MARK: Users
 
   static let profile = Shape.object([
-    "id": .id, "created_at": .time, "updated_at": .time, "version": .count,
+    "id": .id(Example.ada), "created_at": .time, "updated_at": .time, "version": .count,
     "anonymous": .flag.saying("whether the user has no way to log in again"), "blocked": .flag,
     "email": .text.orNull, "email_verified": .flag,
     "name": .text.orNull, "given_name": .text.orNull, "family_name": .text.orNull,
     "nickname": .text.orNull, "phone": .text.orNull, "locale": .text.orNull, "zone": .text.orNull,
     "picture": .text.orNull.saying("the path of the picture on this server"),
-  ]).named("Profile", "What an app shows of a user.")
+  ]).named("Profile", "What an app shows of a user.").like(Example.profile)
 
   static let profilePatch = Shape.object(optional: Array(editable), isClosed: true)
     .named("ProfilePatch", "What a user may change of its profile; null removes a member.")
+    .like(["name": "Ada Lovelace", "zone": "Europe/London", "phone": .null])
 
   static let newUser = Shape.object(optional: Array(importable) + Array(editable), isClosed: true)
     .named("NewUser", "A user as the back end or an import describes it.")
+    .like([
+      "email": "charles@example.com", "email_verified": true, "name": "Charles Babbage",
+      "metadata": Example.metadata,
+    ])
 
   private static let editable: KeyValuePairs<String, Shape> = [
     "name": .member("name"), "given_name": .member("given_name"),
     "family_name": .member("family_name"), "nickname": .member("nickname"),
-    "phone": .text(pattern: #"^\+[0-9]{7,15}$"#).orNull.saying("E.164").like("+4930123456"),
-    "locale": .member("locale").like("de-DE"), "zone": .member("zone").like("Europe/Berlin"),
+    "phone": .text(pattern: #"^\+[0-9]{7,15}$"#).orNull.saying("E.164").like("+442079460123"),
+    "locale": .member("locale").like("en-GB"), "zone": .member("zone").like("Europe/London"),
   ]
 
   /// Of a new user, beside its profile.
   private static let importable: KeyValuePairs<String, Shape> = [
-    "id": .id, "email": .address, "email_verified": .flag,
-    "password": .text,
+    "id": .id(Example.charles), "email": .address, "email_verified": .flag,
+    "password": .password,
     "password_hash": .text.orNull.saying("bcrypt, SHA-crypt, scrypt, PBKDF2 or Argon2"),
-    "blocked": .flag, "created_at": .time,
+    "blocked": .flag, "created_at": .time(Example.registered),
     "identities": .list(
       of: .body([
-        "provider": .text(1...1_028).like("jwt:https://issuer.example.com"),
-        "subject": .text(1...1_024),
+        "provider": .text(1...1_028).like("jwt:https://login.example.com"),
+        "subject": .text(1...1_024).like("charles-babbage"),
       ]).named("ImportedIdentity", "By what an imported user is known."),
       atMost: 100
     ),
@@ -101,75 +113,97 @@ extension Shape {
 
   static let identities = Shape.list(
     of: .object([
-      "id": .id, "provider": .text, "subject": .text, "confirmed": .flag, "created_at": .time,
+      "id": .id(Example.identity), "provider": .text.like("password"), "subject": .address,
+      "confirmed": .flag.like(true), "created_at": .time(Example.registered),
     ]).named("Identity", "By what a user is known: an address, an issuer's subject, an API key.")
   )
 
   static let apiKeys = Shape.list(
     of: .object([
-      "id": .id, "name": .text, "disabled": .flag, "created_at": .time,
-      "last_used_at": .time.orNull,
+      "id": .id(Example.apiKey), "name": .nameOfKey, "disabled": .flag.like(false),
+      "created_at": .time(Example.keyMade), "last_used_at": .time(Example.played).orNull,
     ]).named("APIKey", "An API key of a user, without its secret.")
   )
 
+  static let nameOfKey = Shape.label.like("laptop")
+  static let keyOfUser = Shape.text.like(.string(Example.keyOfUser))
+
   static let newAPIKey = Shape.object([
-    "id": .id, "name": .text, "key": .text.saying("shown this once"),
+    "id": .id(Example.apiKey), "name": .nameOfKey, "key": .keyOfUser.saying("shown this once"),
   ]).named("NewAPIKey", "An API key with its secret.")
+
+  /// One shape for both answers of a route, as generators of clients have one type for it.
+  static let linked = Shape.either(.identities, .newAPIKey)
+    .named("LinkResult", "The identities of a user, or the API key that was made.")
 
   static let sessions = Shape.list(
     of: .object([
-      "id": .id, "device_id": .id, "provider": .text, "current": .flag, "address": .text.orNull,
-      "agent": .text.orNull, "created_at": .time, "refreshed_at": .time, "expires_at": .time,
+      "id": .id(Example.session), "device_id": .id(Example.device),
+      "provider": .text.like("password"), "current": .flag.like(true), "address": .caller.orNull,
+      "agent": .agent.orNull, "created_at": .time(Example.registered),
+      "refreshed_at": .time(Example.played), "expires_at": .time(Example.forgotten),
     ]).named("Session", "A live session."),
     atMost: Sessions.pageSize
   )
 
   static let events = Shape.list(
     of: .object([
-      "id": .id, "at": .time, "action": .text, "actor": .text, "session_id": .id.orNull,
-      "device_id": .id.orNull, "address": .text.orNull, "agent": .text.orNull, "detail": .any,
-    ]).named("Event", "A fact of the audit trail."),
+      "id": .id(Example.event), "at": .time(Example.registered), "action": .text.like("login"),
+      "actor": .text.like("user"), "session_id": .id(Example.session).orNull,
+      "device_id": .id(Example.device).orNull, "address": .caller.orNull, "agent": .agent.orNull,
+      "detail": .any.like(["provider": "password"]),
+    ]).named("AuditEvent", "A fact of the audit trail."),
     atMost: Audit.pageSize
   )
 
+  private static let caller = Shape.text.like(.string(Example.networkAddress))
+  private static let agent = Shape.text.like(.string(Example.agent))
+
   static let devicePlaces = Shape.object([
-    "device_id": .id,
+    "device_id": .id(Example.device),
     "users": .list(
       of: .object([
-        "user_id": .id, "chosen_at": .time, "state": .placeState,
-        "anonymous": .flag, "name": .text.orNull, "nickname": .text.orNull, "email": .text.orNull,
+        "user_id": .id(Example.ada), "chosen_at": .time, "state": .placeState, "anonymous": .flag,
+        "name": .text.orNull, "nickname": .text.orNull, "email": .text.orNull,
         "picture": .text.orNull,
-      ]).named("DeviceUser", "A user who is known on a device.")
+      ]).named("DeviceUser", "A user who is known on a device.").like(Example.adaOnDevice)
     ),
-  ]).named("Device", "Who is known on a device, the active user first.")
+  ]).named("Device", "Who is known on a device, the active user first.").like(Example.deviceUsers)
 
   private static let placeState = Shape.choice(["active", "inactive", "logged_out"])
     .named("State", "Whether a user of a device is logged in there, and is the one in front.")
 
   // MARK: Documents and properties
 
-  static let document = Shape.map(of: .any).named("Document", "An object of the app's own making.")
+  static let document = Shape.map(of: .any)
+    .named("JSONDocument", "An object of the app's own making.").like(Example.customData)
 
   static let metadata = Shape.map(of: .any, named: "^[^.$]{1,\(DocumentClass.keyLimit)}$")
     .named("Metadata", "An object of the app's own making; its keys keep to a rule at every depth.")
+    .like(Example.metadata)
 
   static let documentVersions = Shape.list(
     of: .object([
-      "version": .count, "changed_at": .time, "actor": .text, "deleted": .flag,
+      "version": .count.like(7), "changed_at": .time(Example.played), "actor": .text.like("user"),
+      "deleted": .flag.like(false),
     ]).named("DocumentVersion", "A version of a document that is kept, without its body."),
     atMost: Users.pageSize
   )
 
   static let jsonPatch = Shape.list(
     of: .either(
-      .object(["op": .choice(["add", "replace", "test"]), "path": .pointer, "value": .any])
-        .named("ValueOperation", "Puts a value somewhere, or expects it there."),
+      .object([
+        "op": .choice(["add", "replace", "test"]), "path": .pointer, "value": .any.like("rope"),
+      ])
+      .named("ValueOperation", "Puts a value somewhere, or expects it there."),
       .object(["op": .only("remove"), "path": .pointer])
         .named("RemoveOperation", "Takes a value away."),
       .object(["op": .choice(["move", "copy"]), "from": .pointer, "path": .pointer])
         .named("CopyOperation", "Puts a value of one place somewhere else.")
-    )
-  ).named("JSONPatch", "Operations by RFC 6902: all or nothing.")
+    ).named("PatchOperation", "An operation of a JSON Patch.")
+  ).named("JSONPatch", "Operations by RFC 6902: all or nothing.").like([
+    ["op": "add", "path": "/items/-", "value": "rope"]
+  ])
 
   private static let pointer = Shape.text(pattern: "^(/([^~/]|~[01])*)*$").like("/items/0")
 
@@ -177,30 +211,38 @@ extension Shape {
     .text(0...PropertySet.largestString),
     .flag,
     .number
-  ).named("PropertyValue", "A string, a boolean or a number, which keeps its spelling.")
+  ).named("PropertyValue", "A string, a boolean or a number, which keeps its spelling.").like(8)
 
   static let properties = Shape.map(of: .propertyValue, atMost: PropertySet.limit)
-    .named("Properties", "Properties by key.")
+    .named("Properties", "Properties by key.").like(Example.properties)
 
-  static let propertiesOrVersions = Shape.either(
-    .properties,
-    .map(of: .object(["value": .propertyValue, "version": .count]), atMost: PropertySet.limit)
-      .named("VersionedProperties", "Properties by key, each with its version.")
-  )
+  /// One shape for both answers of a route, as generators of clients have one type for it.
+  static let propertiesOrVersions = Shape.map(
+    of: .either(
+      .text(0...PropertySet.largestString),
+      .flag,
+      .number,
+      .object(["value": .propertyValue, "version": .count.like(2)])
+        .named("VersionedValue", "The value of a property, with its version.")
+    ).named("ValueOrVersionedValue", "The value of a property; with its version where asked for."),
+    atMost: PropertySet.limit
+  ).named("PropertiesOrVersions", "Properties by key; each with its version where asked for.")
+    .like(Example.properties)
 
   static let propertiesPatch = Shape.map(of: .propertyValue.orNull)
     .named("PropertiesPatch", "Properties to set by key; null removes one.")
+    .like(["volume": 8, "sound": .null])
 
   static let property = Shape.object([
-    "key": .text.like("theme"), "value": .propertyValue, "version": .count,
+    "key": .text.like("volume"), "value": .propertyValue, "version": .count.like(2),
   ]).named("Property", "A property with its version.")
 
   static let updateOutcome = Shape.object([
-    "outcome": .choice(UpdateWord.allCases.map(\.rawValue)).saying(
+    "outcome": .choice(UpdateWord.allCases.map(\.rawValue)).like("updated").saying(
       "no_document when the user has none and upsert is not true, no_match when it has one that the "
         + "filter does not fit"
     ),
-    "matched_count": .integer(0...1), "modified_count": .integer(0...1), "upserted": .flag,
-    "version": .count,
+    "matched_count": .integer(0...1).like(1), "modified_count": .integer(0...1).like(1),
+    "upserted": .flag.like(false), "version": .count.like(7),
   ]).named("UpdateOutcome", "What became of an update, as MongoDB counts.")
 }

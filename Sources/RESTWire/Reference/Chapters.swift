@@ -8,8 +8,7 @@ extension RESTWire {
       title: "Logging in",
       says: "Anybody may ask; failures are slowed down, by address and by network.",
       example: #"""
-        # B is the address of the server, such as http://127.0.0.1:8080. KEY, further down, is the key
-        # that this prints once: dossier client create NAME --operator
+        # B is the address of the server, such as http://127.0.0.1:8080.
         JSON='Content-Type: application/json'
         TOKEN=$(curl -s $B/v1/register -H "$JSON" \
           -d '{"email":"lovelace@example.com","password":"correct horse battery"}' \
@@ -38,6 +37,9 @@ extension RESTWire {
         curl -s $B/v1/me -H "$AUTH"
         curl -s -X PATCH $B/v1/me -H "$AUTH" -H 'Content-Type: application/merge-patch+json' \
           -d '{"name":"Ada Lovelace","zone":"Europe/London"}'
+        """#,
+      exampleOfPrograms: #"""
+        # KEY is what this prints once: dossier client create NAME --operator
         curl -s $B/v1/users -H "Authorization: Bearer $KEY" -H "$JSON" \
           -d '{"email":"charles@example.com","name":"Charles","metadata":{"theme":"dark"}}'
         curl -s -G $B/v1/users -H "Authorization: Bearer $KEY" \
@@ -66,8 +68,8 @@ extension RESTWire {
       title: "Properties",
       says: "Small values by key, each with a version.",
       example: #"""
-        curl -s -X PUT $B/v1/me/properties/volume -H "$AUTH" -H "$JSON" -d '{"value":0.5}'
-        curl -s -X PATCH $B/v1/me/properties -H "$AUTH" -H "$JSON" -d '{"volume":0.75,"sound":true}'
+        curl -s -X PUT $B/v1/me/properties/volume -H "$AUTH" -H "$JSON" -d '{"value":5}'
+        curl -s -X PATCH $B/v1/me/properties -H "$AUTH" -H "$JSON" -d '{"volume":8,"sound":true}'
         curl -s $B/v1/me/properties -H "$AUTH"
         """#,
       operations: PropertyResource.operations
@@ -88,14 +90,14 @@ extension RESTWire {
     Chapter(
       title: "Operation",
       says: "Apps, programs, keys, issuers, indexes and schemas, for the operator.",
-      example: #"""
-        curl -s $B/v1/apps -H "Authorization: Bearer $KEY" -H "$JSON" -d '{"name":"shop"}'
-        curl -s -X PATCH $B/v1/apps/shop -H "Authorization: Bearer $KEY" \
+      exampleOfPrograms: #"""
+        curl -s $B/v1/apps -H "Authorization: Bearer $KEY" -H "$JSON" -d '{"name":"adventure"}'
+        curl -s -X PATCH $B/v1/apps/adventure -H "Authorization: Bearer $KEY" \
           -H 'Content-Type: application/merge-patch+json' -d '{"settings":{"session_days":30}}'
-        curl -s $B/v1/indexes -H "Authorization: Bearer $KEY" -H "Dossier-App: shop" -H "$JSON" \
+        curl -s $B/v1/indexes -H "Authorization: Bearer $KEY" -H "Dossier-App: adventure" -H "$JSON" \
           -d '{"path":"metadata.theme","kind":"text"}'
         curl -s -X PUT $B/v1/schemas/metadata -H "Authorization: Bearer $KEY" \
-          -H "Dossier-App: shop" -H "$JSON" -d '{"properties":{"theme":{"enum":["dark","light"]}}}'
+          -H "Dossier-App: adventure" -H "$JSON" -d '{"properties":{"theme":{"enum":["dark","light"]}}}'
         """#,
       operations: AppResource.operations + ClientResource.operations + KeyResource.operations
         + IssuerResource.operations + IndexResource.operations + SchemaResource.operations

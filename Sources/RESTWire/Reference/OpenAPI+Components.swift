@@ -136,8 +136,7 @@ extension OpenAPI {
     var schemas = JSONObject()
     for shape in shapes(of: chapters) {
       guard let name = shape.name else { continue }
-      let isSettings = name == Shape.settings.name
-      schemas[name] = .object(isSettings ? Shape.settingsInBrief : shape.schema)
+      schemas[name] = .object(shape.schema)
     }
     return schemas
   }

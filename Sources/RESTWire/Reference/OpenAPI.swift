@@ -11,7 +11,6 @@ import Wiring
 /// - Source: OpenAPI 3.1.1.
 enum OpenAPI {
   static func document(of chapters: [Chapter]) -> JSON {
-    let chapters = chapters.filter { !$0.operations.isEmpty }
     var components = Components()
     // Once to see what is alike, and once to describe it.
     _ = paths(of: chapters, &components)
@@ -138,7 +137,9 @@ enum OpenAPI {
   private static func body(of operation: Operation) -> JSONObject? {
     guard operation.route.body != .none else { return nil }
     var content = JSONObject()
-    let types = operation.route.body.mediaTypes
+    // Generators of clients send the first of several types, whatever is in the file.
+    let all = operation.route.body.mediaTypes
+    let types = all.filter { $0 == .octets } + all.filter { $0 != .octets }
     let isMerge = types.contains(.mergePatch)
     // A merge patch may come as plain JSON; generators fail on two types of one body.
     for type in types where type != .json || !isMerge {

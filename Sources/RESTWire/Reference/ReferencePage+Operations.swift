@@ -42,11 +42,9 @@ extension ReferencePage {
     add("</dl><details><summary>Example</summary>")
     add("<pre>", text: curl(operation), "</pre>")
     if let script = script(operation) { add("<pre>", text: script, "</pre>") }
-    // What has any members has none that could be shown.
-    if let answer = operation.gives.first, let shape = answer.shape, shape.name != Shape.object.name
-    {
-      let value = values.value(of: shape.reference)
-      add("<pre>", text: "\(answer.status.code)\n\(value.text)", "</pre>")
+    if let answer = operation.gives.first, let shape = answer.shape {
+      let value = values.value(of: shape)
+      add("<pre>", text: "\(answer.status.code)\n\(value.lines())", "</pre>")
     }
     add("</details></section>")
   }
@@ -56,7 +54,9 @@ extension ReferencePage {
     operation.route.pattern.split(separator: "/", omittingEmptySubsequences: false).map { part in
       guard part.hasPrefix("{") else { return String(part) }
       let name = String(part.dropFirst().dropLast())
-      return values.value(of: Shape.parameter(name).reference).textInPath
+      let isKey = operation.route.pattern.contains("/api-keys/")
+      let shape = isKey ? Shape.id(Example.apiKey) : Shape.parameter(name)
+      return values.value(of: shape).textInPath
     }.joined(separator: "/")
   }
 
@@ -64,7 +64,7 @@ extension ReferencePage {
     guard operation.route.body.mediaTypes.contains(where: { $0.rawValue.hasSuffix("json") }) else {
       return nil
     }
-    return operation.takes.map { values.value(of: $0.reference) }
+    return operation.takes.map(values.value)
   }
 
   private func curl(_ operation: Operation) -> String {
@@ -73,7 +73,9 @@ extension ReferencePage {
     if let field = operation.route.access.field { lines.append("-H \"\(field)\"") }
     if let type = operation.route.body.mediaTypes.first {
       lines.append("-H 'Content-Type: \(type.rawValue)'")
-      lines.append(body(operation).map { "-d '\($0.text)'" } ?? "--data-binary @picture.jpg")
+      lines.append(
+        body(operation).map { "-d '\($0.lines(indentedBy: "  "))'" } ?? "--data-binary @picture.jpg"
+      )
     }
     return lines.joined(separator: " \\\n  ")
   }
@@ -85,7 +87,7 @@ extension ReferencePage {
     guard case .user = route.access else { return nil }
     var options: [String] = []
     if let type = route.body.mediaTypes.first {
-      options.append("body: \(body(operation)?.text ?? "file")")
+      options.append("body: \(body(operation)?.lines(indentedBy: "  ") ?? "file")")
       if body(operation) != nil, type != .json { options.append("type: \"\(type.rawValue)\"") }
     }
     let more = options.isEmpty ? "" : ", {\n  \(options.joined(separator: ",\n  ")),\n}"

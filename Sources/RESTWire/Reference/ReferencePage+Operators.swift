@@ -19,9 +19,9 @@ extension ReferencePage {
   }
 
   private mutating func add(_ operators: [(name: String, says: String)]) {
-    add("<table><tr><th>operator</th><th></th></tr>")
+    add("<table><tr><th>operator</th><th>meaning</th></tr>")
     for (name, says) in operators {
-      add("<tr><td><code>", text: name, "</code></td>")
+      add("<tr id=\"\(Self.anchor(ofOperator: name))\"><td><code>", text: name, "</code></td>")
       add("<td>", text: says, "</td></tr>")
     }
     add("</table>")

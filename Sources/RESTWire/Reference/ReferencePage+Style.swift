@@ -3,9 +3,9 @@ import Notation
 
 extension ReferencePage {
   static func head(_ title: String) -> String {
-    "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>\(escaped(title))</title>"
+    "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>\(escaped(title))</title>"
       + "<meta name=\"viewport\" content=\"width=device-width\">"
-      + "<meta name=\"color-scheme\" content=\"light dark\"><style>\(style)</style>\n"
+      + "<meta name=\"color-scheme\" content=\"light dark\"><style>\(style)</style></head><body>\n"
   }
 
   /// The page has a style, and this script alone may run.
@@ -15,25 +15,10 @@ extension ReferencePage {
 
   private static let digest = Array(SHA256.hash(data: Array(script.utf8))).paddedBase64
 
-  static let script = """
-    const field = document.querySelector("nav input");
-    field.hidden = false;
-    field.addEventListener("input", () => {
-      const words = field.value.toLowerCase().split(" ");
-      for (const item of document.querySelectorAll(".route")) {
-        const text = (item.textContent + " " + item.title).toLowerCase();
-        item.hidden = !words.every((word) => text.includes(word));
-      }
-      for (const chapter of document.querySelectorAll("nav > ul > li")) {
-        chapter.hidden = !chapter.querySelector(".route:not([hidden])");
-      }
-      const isFound = document.querySelector(".route:not([hidden])") !== null;
-      document.getElementById("nothing").hidden = isFound;
-    });
-    """
-
   private static let style = """
 
+    :root { background: Canvas; color: CanvasText; --quiet: #595959 }
+    @media (prefers-color-scheme: dark) { :root { --quiet: #b0b0b0 } }
     body { font: 16px/1.5 system-ui, sans-serif; margin: 0; display: flex; overflow-wrap: anywhere }
     nav { position: sticky; top: 0; box-sizing: border-box; height: 100vh; overflow-y: auto;
       padding: 1rem; flex: 0 0 20rem }
@@ -46,7 +31,7 @@ extension ReferencePage {
     code, pre { font: .9em ui-monospace, monospace }
     pre { background: #8882; padding: .8rem; white-space: pre-wrap; margin: .5rem 0 }
     dl { display: grid; grid-template-columns: 6rem minmax(0, 1fr); gap: .2rem 1rem; margin: 0 }
-    dt { color: #888 } dd { margin: 0 } summary { color: #888; cursor: pointer } i { color: #888 }
+    dt { color: var(--quiet) } dd { margin: 0 } summary { color: var(--quiet); cursor: pointer } i { color: var(--quiet) }
     table { border-collapse: collapse; width: 100% }
     td, th { text-align: left; padding: .2rem .5rem .2rem 0; vertical-align: top }
     th, .number { overflow-wrap: normal } td:first-child { min-width: 7rem }

@@ -10,18 +10,18 @@ struct ReferencePage {
   private(set) var html = ""
   let values: ExampleValues
 
-  static func text(of chapters: [Chapter]) -> String {
+  static func text(of chapters: [Chapter], isForUsers: Bool = false) -> String {
     let shapes = OpenAPI.shapes(of: chapters)
     var page = ReferencePage(values: ExampleValues(shapes))
     page.add(head("Dossier: reference"))
-    page.addContents(of: chapters)
+    page.addContents(of: chapters, shapes, isForUsers: isForUsers)
     page.add("<main>\(introduction)")
     for chapter in chapters { page.add(chapter) }
     page.add("<h2 id=\"shapes\">Shapes</h2>")
     for shape in shapes { page.add(shape) }
     page.addOperators()
     page.addProblems()
-    page.add("</main><script>\(script)</script></html>\n")
+    page.add("</main><script>\(script)</script></body></html>\n")
     return page.html
   }
 
@@ -43,33 +43,11 @@ struct ReferencePage {
       }
       page.add(links.joined(separator: "<br>"))
     }
-    page.add("</dd></dl></main></html>\n")
+    page.add("</dd></dl></main></body></html>\n")
     return page.html
   }
 
   private init(values: ExampleValues) { self.values = values }
-
-  private mutating func addContents(of chapters: [Chapter]) {
-    add("<nav><h1>Dossier</h1><p><a href=\"/openapi.json\">openapi.json</a> · ")
-    add("<a href=\"#shapes\">Shapes</a> · <a href=\"#operators\">Operators</a> · ")
-    add("<a href=\"#problems\">Problems</a></p>")
-    add("<input type=\"search\" placeholder=\"Find a route\" aria-label=\"Find a route\" hidden>")
-    add("<p id=\"nothing\" hidden>No route has these words in its path or summary.</p><ul>")
-    for chapter in chapters {
-      add("<li><a href=\"#\(Self.anchor(chapter.title))\">", text: chapter.title, "</a><ul>")
-      for operation in chapter.operations {
-        let words = Self.escaped(operation.route.summary)
-        add("<li class=\"route\" title=\"\(words)\"><a href=\"#\(operation.id)\">")
-        add(
-          "<b>\(operation.route.method.rawValue)</b> ",
-          text: operation.route.pattern,
-          "</a></li>"
-        )
-      }
-      add("</ul></li>")
-    }
-    add("</ul></nav>")
-  }
 
   mutating func add(_ markup: String) { html += markup }
 
@@ -83,14 +61,16 @@ struct ReferencePage {
     HTML.escaped(text.filter { $0 != "`" })
   }
 
-  private static func anchor(_ title: String) -> String {
+  static func anchor(_ title: String) -> String {
     title.lowercased().split(separator: " ").joined(separator: "-")
   }
 
   private mutating func add(_ chapter: Chapter) {
     add("<h2 id=\"\(Self.anchor(chapter.title))\">", text: chapter.title, "</h2>")
     add("<p>", text: chapter.says, "</p>")
-    if let example = chapter.example { add("<pre class=\"example\">", text: example, "</pre>") }
+    for example in [chapter.example, chapter.exampleOfPrograms].compactMap(\.self) {
+      add("<pre class=\"example\">", text: example, "</pre>")
+    }
     for operation in chapter.operations { add(operation) }
   }
 
@@ -102,7 +82,7 @@ struct ReferencePage {
     add("<p>", text: shape.schema["description"]?.string ?? "", "</p>")
     if let members = shape.schema["properties"]?.object {
       let required = shape.schema["required"]?.array ?? []
-      add("<table><tr><th>member</th><th>value</th><th></th></tr>")
+      add("<table><tr><th>member</th><th>value</th><th>meaning</th></tr>")
       for (member, schema) in members {
         let mark = required.contains(.string(member)) ? "" : " <i>optional</i>"
         add("<tr><td><code>", text: member, "</code></td><td>\(Self.link(schema))\(mark)</td>")
@@ -120,7 +100,7 @@ struct ReferencePage {
     if let name = schema["$ref"]?.string?.split(separator: "/").last {
       return "<a href=\"#\(name)\">\(name)</a>"
     }
-    if let choices = schema["anyOf"]?.array {
+    if let choices = schema["oneOf"]?.array ?? schema["anyOf"]?.array {
       return choices.map(link).joined(separator: " or ")
     }
     if let value = schema["const"] { return "<code>\(escaped(value.text))</code>" }
@@ -152,7 +132,9 @@ struct ReferencePage {
   }
 
   private mutating func addProblems() {
-    add("<h2 id=\"problems\">Problems</h2><table><tr><th>code</th><th>status</th><th></th></tr>")
+    add(
+      "<h2 id=\"problems\">Problems</h2><table><tr><th>code</th><th>status</th><th>meaning</th></tr>"
+    )
     for type in ProblemType.allCases {
       let name = type.rawValue
       add("<tr id=\"\(name)\"><td><a href=\"/problems/\(name)\"><code>\(name)</code></a></td>")

@@ -12,22 +12,21 @@ import Wiring
       "/openapi.json",
       access: .open,
       query: [.audience],
-      gives: [.ok(.object, "An OpenAPI 3.1 document.")],
+      gives: [.ok(.object.shown(as: Example.openAPI), "An OpenAPI 3.1 document.")],
       summary: "Describe this API for programs"
     ) { (call) throws(Failure) in
-      switch call.request.query {
-      case "": show("application/json", document)
-      case "for=users": show("application/json", usersDocument)
-      default: throw .invalid([Fault("", "query", "The query may only be for=users.")])
-      }
+      show("application/json", try isForUsers(call) ? usersDocument : document)
     },
     Operation(
       .get,
       "/reference",
       access: .open,
+      query: [.audience],
       gives: [Answer(status: .ok, says: "A page.", shape: nil, types: [.html])],
       summary: "Describe this API for people"
-    ) { _ in show("text/html; charset=utf-8", page) },
+    ) { (call) throws(Failure) in
+      show("text/html; charset=utf-8", try isForUsers(call) ? usersPage : page)
+    },
     Operation(
       .get,
       "/problems/{code}",
@@ -41,11 +40,22 @@ import Wiring
     },
   ]
 
-  // Made once a worker, when somebody asks.
+  // Each is made once in a worker, by the first request for it.
   private static let document = OpenAPI.document(of: RESTWire.chapters).serialized()
-  private static let usersDocument = OpenAPI.document(of: RESTWire.chapters.map(\.ofUsers))
-    .serialized()
+  private static let usersDocument = OpenAPI.document(of: RESTWire.chaptersOfUsers).serialized()
   private static let page = Array(ReferencePage.text(of: RESTWire.chapters).utf8)
+  private static let usersPage = Array(
+    ReferencePage.text(of: RESTWire.chaptersOfUsers, isForUsers: true).utf8
+  )
+
+  /// Returns whether the query asks for the part that an app calls for its users.
+  private static func isForUsers(_ call: Call) throws(Failure) -> Bool {
+    switch call.request.query {
+    case "": false
+    case "for=users": true
+    default: throw .invalid([Fault("", "query", "The query may only be for=users.")])
+    }
+  }
 
   private static func show(_ type: String, _ body: [UInt8]) -> Response {
     var response = Response(.ok)

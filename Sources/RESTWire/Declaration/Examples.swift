@@ -1,0 +1,164 @@
+import JSON
+
+/// What the examples of the reference tell: Ada plays a small game, whose app is `adventure`, on a
+/// browser that she shares with Charles.
+enum Example {
+  // Ids begin with the time at which they were made.
+  static let ada = "697deec0e5087f36371ad126"
+  static let charles = "697e0ae0e5087f36371ad13a"
+  static let device = "697deec0e5087f36371ad128"
+  static let session = "697deec0e5087f36371ad127"
+  static let identity = "697deec0e5087f36371ad129"
+  static let apiKey = "697df5c8e5087f36371ad12c"
+  static let signingKey = "697c9d40e5087f36371ad10b"
+  static let signingKeyAfter = "697f0f08e5087f36371ad151"
+  static let app = "697c9d409c01958f8337627f"
+  static let client = "697c9d7c451ae656f03a65f6"
+  static let index = "697c9db8e5087f36371ad12e"
+  static let event = "697deec0228148cf8e63b274"
+
+  static let registered = "2026-01-31T12:00:00.133488+00:00"
+  static let visited = "2026-01-31T14:00:00.480121+00:00"
+  static let played = "2026-02-01T08:30:00.340156+00:00"
+  static let forgotten = "2026-04-02T08:30:00.340156+00:00"
+  static let keyMade = "2026-01-31T12:30:00.340156+00:00"
+  static let appMade = "2026-01-30T12:00:00.634002+00:00"
+
+  static let accessToken = "eyJhbGciOiJFUzI1NiIsInR5cCI6IkpXVCJ9.…"
+  static let issuerToken = "eyJhbGciOiJSUzI1NiIsInR5cCI6IkpXVCJ9.…"
+  static let refreshToken = "drt_aX3uwOUIfzY3GtEm…"
+  static let deviceSecret = "ddv_aX3uwOUIfzY3GtEo…"
+  static let keyOfUser = "dak_aX31yOUIfzY3GtEs…"
+  static let keyOfClient = "dck_aXydfEUa5lbwOmX2…"
+  static let confirmation = "dct_aX3uwOUIfzY3GtEmK…"
+  static let reset = "dpr_aX3uwOUIfzY3GtEmR…"
+  static let newAddress = "dna_aX3uwOUIfzY3GtEmN…"
+  static let oldAddress = "doa_aX3uwOUIfzY3GtEmO…"
+  static let codeRequest = "dec_aX3uwOUIfzY3GtEmC…"
+
+  static let email = "ada@example.com"
+  static let password = "correct horse battery"
+  static let newPassword = "another horse battery"
+  static let picture = "/v1/pictures/\(ada)-WjWw66VXwseTZsAy.jpg"
+  static let networkAddress = "203.0.113.7"
+  static let agent = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"
+
+  static let profile: JSON = [
+    "id": .string(ada), "created_at": .string(registered), "updated_at": .string(played),
+    "version": 3, "anonymous": false, "blocked": false, "email": .string(email),
+    "email_verified": true, "name": "Ada Lovelace", "given_name": "Ada", "family_name": "Lovelace",
+    "nickname": "Countess", "phone": .null, "locale": "en-GB", "zone": "Europe/London",
+    "picture": .string(picture),
+  ]
+
+  static let tokens = refreshed.with(["device_secret": .string(deviceSecret)])
+  static let switched = refreshed.with(["user_id": .string(charles)])
+  /// A login gives the device a new secret; what goes on on a device leaves it its own.
+  static let refreshed: JSON = [
+    "access_token": .string(accessToken), "refresh_token": .string(refreshToken),
+    "token_type": "Bearer", "expires_in": 1_800, "user_id": .string(ada),
+    "device_id": .string(device),
+  ]
+
+  static let adaOnDevice: JSON = [
+    "user_id": .string(ada), "chosen_at": .string(played), "state": "active", "anonymous": false,
+    "name": "Ada Lovelace", "nickname": "Countess", "email": .string(email),
+    "picture": .string(picture),
+  ]
+  static let charlesOnDevice: JSON = [
+    "user_id": .string(charles), "chosen_at": .string(visited), "state": "inactive",
+    "anonymous": false, "name": "Charles Babbage", "nickname": .null,
+    "email": "charles@example.com", "picture": .null,
+  ]
+  static let deviceUsers: JSON = device(with: [adaOnDevice, charlesOnDevice])
+  static let deviceAfterLogout: JSON = device(with: [
+    charlesOnDevice, adaOnDevice.with(["state": "logged_out"]),
+  ])
+  static let deviceAfterRemoval: JSON = device(with: [charlesOnDevice])
+
+  private static func device(with users: [JSON]) -> JSON {
+    ["device_id": .string(device), "users": .array(users)]
+  }
+
+  static let charlesProfile: JSON = profile.with([
+    "id": .string(charles), "created_at": .string(visited), "updated_at": .string(visited),
+    "version": 1, "email": "charles@example.com", "name": "Charles Babbage", "given_name": .null,
+    "family_name": .null, "nickname": .null, "locale": .null, "zone": .null, "picture": .null,
+  ])
+  static let blockedProfile: JSON = profile.with(["version": 4, "blocked": true])
+
+  static let metadata: JSON = ["theme": "dark"]
+  static let appMetadata: JSON = ["plan": "premium"]
+  static let customData: JSON = ["level": 7, "items": ["axe", "lamp"]]
+  static let properties: JSON = ["volume": 8, "sound": true]
+  static let schema: JSON = ["properties": ["theme": ["enum": ["dark", "light"]]]]
+  static let newAPIKey: JSON = [
+    "id": .string(apiKey), "name": "laptop", "key": .string(keyOfUser),
+  ]
+  static let unconfirmed: JSON = [
+    [
+      "id": .string(identity), "provider": "password", "subject": .string(email),
+      "confirmed": false, "created_at": .string(registered),
+    ]
+  ]
+
+  /// An app as it is when it was made, with the settings in force.
+  static func newApp(_ settings: JSONObject) -> JSON {
+    [
+      "id": .string(app), "name": "adventure", "hosts": [], "settings": .object(settings),
+      "chosen": [], "version": 1, "created_at": .string(appMade), "updated_at": .string(appMade),
+    ]
+  }
+
+  static let newIndex: JSON = [
+    "id": .string(index), "path": "metadata.theme", "kind": "text", "state": "building",
+    "created_at": .string(appMade),
+  ]
+
+  /// The keys of an app after a rotation.
+  static let keys: JSON = [
+    key(signingKeyAfter, made: played, retires: nil),
+    key(signingKey, made: appMade, retires: "2026-03-03T08:30:00.340156+00:00"),
+  ]
+
+  private static func key(_ id: String, made: String, retires: String?) -> JSON {
+    [
+      "id": .string(id), "purpose": "access", "algorithm": "ES256",
+      "current": .bool(retires == nil),
+      "created_at": .string(made), "retires_at": retires.map(JSON.string) ?? .null,
+      "public_key": jwk.with(["kid": .string(id)]),
+    ]
+  }
+
+  static let jwk: JSON = [
+    "kty": "EC", "crv": "P-256", "x": "MDFxnu9dw3yU2s9NKaYSfBqvh8veBS6q_c0_OKiGJqo",
+    "y": "b3jkLX7dDS8-Og_Wn7QtMvttM3hPZeq0nzOpEKRMtqA", "kid": .string(signingKey), "alg": "ES256",
+    "use": "sig",
+  ]
+
+  static let openAPI: JSON = [
+    "openapi": "3.1.1", "info": ["title": "Dossier", "version": "1"],
+    "paths": ["/v1/me": ["get": ["operationId": "getMe"]]],
+  ]
+
+  /// Some of the members that an export has.
+  static let export: JSON = [
+    "profile": profile, "exported_at": .string(played), "login_count": 1,
+    "documents": [
+      "custom_data": ["body": customData, "version": 2, "updated_at": .string(played)]
+    ],
+    "properties": [
+      "volume": ["value": 8, "version": 2, "updated_at": .string(played)]
+    ],
+    "left_out": ["sessions": 0, "version_bodies": 0, "audit": 0],
+  ]
+}
+
+extension JSON {
+  /// This object, with other values of some members.
+  fileprivate func with(_ members: JSON) -> JSON {
+    var object = object ?? JSONObject()
+    for (name, value) in members.object ?? JSONObject() { object[name] = value }
+    return .object(object)
+  }
+}

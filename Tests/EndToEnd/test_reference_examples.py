@@ -1,0 +1,179 @@
+"""The examples that the reference shows: what they tell is so, and each tells of its own route."""
+
+import html
+import json
+import re
+import unittest
+
+import jsonschema
+
+from asking import JSON
+from cases import Case
+from reference import strict
+
+PASSWORD = "correct horse battery"
+ID = re.compile("[0-9a-f]{24}")
+# What is one thing under several names.
+SAME = {"JSONDocument": "Metadata", "PropertiesOrVersions": "Properties",
+        "PropertiesPatch": "Properties", "SigningKey.public_key": "PublicKey",
+        "IssuerDescription.claims": "Issuer.claims"}
+KINDS = {"Profile": "user", "NewUser": "user", "Session": "session", "Identity": "identity",
+         "APIKey": "key", "NewAPIKey": "key", "App": "app", "ListedApp": "app", "Client": "client",
+         "NewClient": "client", "SearchIndex": "index", "AuditEvent": "event",
+         "SigningKey": "signing key"}
+# What people call what is no person.
+NAMED = ["App", "ListedApp", "NewApp", "Client", "NewClient", "ClientDescription", "APIKey",
+         "NewAPIKey", "KeyName", "Issuer", "IssuerDescription"]
+
+
+class Shown:
+    """The examples of one route."""
+
+    def __init__(self, section):
+        parts = [html.unescape(text) for text in re.findall(r"<pre>(.*?)</pre>", section, re.S)]
+        self.curl = parts[0]
+        body = re.search(r"-d '(.*)'", self.curl, re.S)
+        self.body = json.loads(body[1]) if body else None
+        answer = parts[-1].split("\n", 1) if re.match(r"\d{3}\n", parts[-1]) else None
+        self.status = answer and answer[0]
+        self.answer = answer and json.loads(answer[1])
+
+
+class Examples(Case):
+    def setUp(self):
+        page = self.site.get("/reference").body.decode()
+        self.document = self.site.reference.document
+        self.schemas = self.document["components"]["schemas"]
+        self.components = {"schemas": strict(self.schemas)}
+        self.operations = {operation["operationId"]: operation
+                           for item in self.document["paths"].values()
+                           for operation in item.values()}
+        self.shown = {name: Shown(text) for name, text in re.findall(
+            r'<section id="([a-z]\w+)">(.*?)</section>', page, re.S)}
+
+    def examples(self):
+        """Where an example stands, its schema and the example."""
+        for name, operation in self.operations.items():
+            shown = self.shown[name]
+            content = self.json_of(self.site.reference.resolved(operation.get("requestBody", {})))
+            if content:
+                yield f"body of {name}", content["schema"], shown.body
+            status = next(iter(operation["responses"]))
+            content = self.json_of(self.site.reference.resolved(operation["responses"][status]))
+            if content:
+                self.assertEqual(shown.status, status, name)
+                yield f"answer of {name}", content["schema"], shown.answer
+
+    @staticmethod
+    def json_of(part):
+        return next((media for type_, media in part.get("content", {}).items()
+                     if type_.endswith("json") and "schema" in media), None)
+
+    def parts(self, schema, value, name, member=""):
+        """Each part of an example: the name of its shape, that of the member it is, and its value."""
+        if "$ref" in schema:
+            name = schema["$ref"].rsplit("/", 1)[1]
+            yield from self.parts(self.schemas[name], value, name, member)
+            return
+        for choice in schema.get("oneOf", []) + schema.get("anyOf", []):
+            if self.validator(choice).is_valid(value):
+                yield from self.parts(choice, value, name, member)
+                return
+        yield name, member, value
+        if isinstance(value, list):
+            for element in value:
+                yield from self.parts(schema.get("items", {}), element, name, member)
+        elif isinstance(value, dict):
+            for key, part in value.items():
+                inner = schema.get("properties", {}).get(key) or {}
+                place = f"{name}.{key}" if isinstance(part, dict) else name
+                yield from self.parts(inner, part, place, key)
+
+    def validator(self, schema):
+        return jsonschema.Draft202012Validator({**strict(schema), "components": self.components})
+
+    def test_each_fits_its_schema(self):
+        count = 0
+        for place, schema, value in self.examples():
+            errors = [f"{error.json_path}: {error.message}"
+                      for error in self.validator(schema).iter_errors(value)]
+            self.assertEqual(errors, [], place)
+            count += 1
+        self.assertGreater(count, 100)
+
+    def test_ids_are_ids_and_each_is_of_one_thing(self):
+        kinds = {}
+        for place, schema, value in self.examples():
+            for shape, member, part in self.parts(schema, value, place):
+                if not isinstance(part, str) or not ID.fullmatch(part):
+                    self.assertFalse(member.endswith("_id") and part is not None, (place, member))
+                    continue
+                kind = KINDS.get(shape) if member == "id" else member.removesuffix("_id")
+                if member == "kid":
+                    kind = "signing key"
+                if member == "subject" or kind is None:
+                    continue
+                kinds.setdefault(part, set()).add(kind)
+        self.assertGreater(len(kinds), 10)
+        self.assertEqual({part: kind for part, kind in kinds.items() if len(kind) > 1}, {})
+
+    def test_none_is_shown_for_things_of_several_kinds(self):
+        """All objects without an example of their own were {"theme": "dark"}."""
+        shapes = {}
+        for place, schema, value in self.examples():
+            for shape, _, part in self.parts(schema, value, place):
+                # An export has all of a user.
+                if isinstance(part, dict) and part and not place.endswith("Export"):
+                    shapes.setdefault(json.dumps(part), set()).add(SAME.get(shape, shape))
+        # Documents stand where an app's own data does, also within a new user.
+        dark = shapes.pop('{"theme": "dark"}')
+        self.assertEqual(dark, {"Metadata"})
+        self.assertEqual({text: found for text, found in shapes.items() if len(found) > 1}, {})
+
+    def test_nothing_but_a_person_is_named_like_one(self):
+        names = set()
+        for place, schema, value in self.examples():
+            for shape, member, part in self.parts(schema, value, place):
+                if shape in NAMED and member == "name" and isinstance(part, str):
+                    names.add(part)
+                self.assertNotEqual(part, "…", place)
+        self.assertEqual(names, {"adventure", "nightly-report", "laptop", "login-page"})
+
+    def test_times_go_forward(self):
+        for place, schema, value in self.examples():
+            for _, _, part in self.parts(schema, value, place):
+                if not isinstance(part, dict):
+                    continue
+                times = [part[name] for name in ["created_at", "refreshed_at", "updated_at",
+                                                 "last_used_at", "expires_at", "retires_at"]
+                         if part.get(name)]
+                self.assertEqual(times, sorted(times), place)
+
+    def test_logins_show_what_logins_answer(self):
+        credentials = {"email": "shown@example.com", "password": PASSWORD}
+        first = self.expect(self.post("/v1/register", credentials), 201).json
+        device = {"Dossier-Device": first["device_secret"]}
+        again = self.expect(self.post("/v1/login/password", credentials, headers=device), 200).json
+        guest = self.expect(self.post("/v1/login/anonymous", {}), 200).json
+        refreshed = self.expect(
+            self.post("/v1/token/refresh", {"refresh_token": again["refresh_token"]}), 200).json
+        switched = self.expect(self.site.request(
+            "PUT", "/v1/device/active", {"user_id": first["user_id"]},
+            {**JSON, "Dossier-Device": again["device_secret"]}), 200).json
+        fresh = self.expect(self.post(
+            "/v1/reauthenticate", {"provider": "password", "password": PASSWORD},
+            token=switched["access_token"]), 200).json
+        changed = self.expect(self.post(
+            "/v1/password/change", {"current_password": PASSWORD, "new_password": "another " + PASSWORD},
+            token=fresh["access_token"]), 200).json
+        for name, real in [
+                ("postRegister", first), ("postLoginPassword", again), ("postLoginAnonymous", guest),
+                ("postTokenRefresh", refreshed), ("putDeviceActive", switched),
+                ("postReauthenticate", fresh), ("postPasswordChange", changed)]:
+            self.assertEqual(set(self.shown[name].answer), set(real), name)
+        for name in ["postRegister", "postLoginPassword", "postLoginAnonymous"]:
+            self.assertLessEqual({"refresh_token", "device_secret"}, set(self.shown[name].answer))
+
+
+if __name__ == "__main__":
+    unittest.main()
