@@ -40,7 +40,8 @@ package struct Migration: Equatable, Sendable {
   ///
   /// - Throws: `.badFile`, with the line.
   package init(file: String, text: String) throws(MigrationError) {
-    try self.init(file: file, text: text, checksum: nil)
+    // The same file has the same checksum however it was checked out.
+    try self.init(file: file, unixText: text.unixLines, checksum: nil)
     guard !up.isEmpty else {
       throw .badFile(file: file, line: upLine, reason: "there is nothing to do up")
     }
@@ -54,7 +55,7 @@ package struct Migration: Equatable, Sendable {
     guard let down = entry.down else { return nil }
     return try Migration(
       file: fileName(version: entry.version, name: entry.name),
-      text: down,
+      unixText: down,
       checksum: entry.checksum
     )
   }
@@ -70,12 +71,11 @@ package struct Migration: Equatable, Sendable {
     return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
   }
 
-  private init(file: String, text: String, checksum: String?) throws(MigrationError) {
+  private init(file: String, unixText: String, checksum: String?) throws(MigrationError) {
     guard let (version, name) = Migration.parse(fileName: file) else {
       throw .badFile(file: file, line: nil, reason: "a migration is called like 0001_name.sql")
     }
-    // The same file has the same checksum however it was checked out.
-    let sections = try Sections(file: file, text: text.unixLines)
+    let sections = try Sections(file: file, text: unixText)
     self.version = version
     self.name = name
     self.file = file

@@ -123,7 +123,8 @@ import Postgres
         select pg_get_functiondef(oid) from pg_proc
         where pronamespace = current_schema()::regnamespace and prosqlbody is not null
         union all
-        select format('create or replace view %I as %s', relname, pg_get_viewdef(oid))
+        select format('create or replace view %I %s as %s', relname,
+          'with (' || array_to_string(reloptions, ', ') || ')', pg_get_viewdef(oid))
         from pg_class where relnamespace = current_schema()::regnamespace and relkind = 'v'
       loop
         execute definition;

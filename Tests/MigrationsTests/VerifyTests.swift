@@ -16,7 +16,7 @@ import Testing
     );
     create table b (id int references a, other int check (other > 0), unique (other));
     create index a_by_word on a (lower(word)) where id > 1;
-    create view seen as select id, word from a where id > 2;
+    create view seen with (security_barrier = true) as select id, word from a where id > 2;
     create function parsed(n int) returns int language sql immutable begin atomic
       select n + 1;
     end;

@@ -7,7 +7,7 @@ create table words (
 );
 create index words_by_start on words (left(word, 1)) where rank > 1;
 create table gone (word text, reason text);
-create view short_words as select w.word, w.size + 1 from words w where w.size < 5;
+create view short_words with (security_barrier = true) as select w.word, w.size + 1 from words w where w.size < 5;
 create function forget(a_word text) returns boolean language sql begin atomic
   update words as w set rank = 11 where w.word = a_word;
   with d as (delete from words w where w.word = a_word returning w.word)
