@@ -18,7 +18,7 @@ import Wiring
           .text(
             "password",
             .text.saying(
-              "of the user, unless a session that was opened by it, or a device of the user's, is shown"
+              "unless a session opened by it, or a device of the user, is shown"
             )
           )
         )

@@ -11,7 +11,7 @@ import Wiring
       "/v1/login/code/request",
       1_024,
       reads: ConfirmationResource.email,
-      gives: .accepted(.codeRequest, "A code is mailed, whether or not somebody has the address."),
+      gives: .accepted(.codeRequest, "A code is mailed."),
       refuses: [.wayInClosed, .tooManyAttempts, .mailNotConfigured],
       "Mail a code to log in by, or to sign up"
     ) {
@@ -38,7 +38,7 @@ import Wiring
       ),
       gives: .ok(.grant),
       refuses: [.wayInClosed, .codeInvalid, .wrongCredentials, .deviceFull],
-      "Log in with a code that was mailed; without a user of that address make one"
+      "Log in, or sign up, by a code that was mailed"
     ) {
       (call, request, code) async throws(Failure) in
       let proof = try await EmailCodes.prove(code, by: request, call.context)
@@ -85,7 +85,7 @@ import Wiring
       ]),
       gives: .ok(.grant),
       refuses: [.wayInClosed, .mailTokenInvalid, .emailTaken, .deviceFull],
-      "Give an address back to its user by the token mailed there, with a new password, and log in"
+      "Give an address back by the token mailed there, with a new password, and log in"
     ) {
       (call, token, password) async throws(Failure) in
       let proof = try await Emails.restore(token, password: password, call.context)

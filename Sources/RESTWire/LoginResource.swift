@@ -97,7 +97,7 @@ import Wiring
         .tooManyAttempts,
       ],
       summary:
-        "Show anew, by what logs in, that it is the user who calls, and go on in a new session"
+        "Prove anew who calls, by what logs in, and go on in a new session"
     ) { (call, evidence) async throws(Failure) in
       let grant = try await Sessions.reauthenticate(call.caller, by: evidence, call.context)
       return try response(.ok, grant, call)

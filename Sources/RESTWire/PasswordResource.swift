@@ -25,7 +25,7 @@ import Wiring
       reads: reset,
       gives: .ok(.grant),
       refuses: [.wayInClosed, .mailTokenInvalid, .emailTaken, .deviceFull],
-      "Set a new password by a mailed token, of a reset or a confirmation, and log in"
+      "Set a new password by a mailed token, and log in"
     ) {
       (call, token, password) async throws(Failure) in
       let proof = try await Emails.reset(token, password: password, call.context)

@@ -9,22 +9,18 @@ extension Attempts {
   /// What strangers' own networks have used up stays used up.
   /// - Parameters:
   ///   - key: of the address.
-  ///   - user: whose it is.
   ///   - context: from which network and device the proof came.
   ///   - transaction: of the proof; this comes last in it, as attempts are locked after users.
   /// - Returns: waits for what was sent.
   @EventLoop static func sendForget(
     of key: String,
-    _ user: UserID,
     _ context: Context,
     in transaction: Transaction
   ) -> Proof.Completion {
-    let places: [(AttemptPurpose, String)] = [(.login, key), (.password, user.text)]
-    let allowances = places.flatMap { purpose, identifier in
-      Allowance.fromNetwork(purpose, identifier, context)
-        + [Allowance.anywhereHourly(purpose, identifier, context)]
-        + [Allowance.onDevice(purpose, identifier, context)].compactMap(\.self)
-    }
+    let allowances =
+      Allowance.fromNetwork(.login, key, context)
+      + [Allowance.anywhereHourly(.login, key, context)]
+      + [Allowance.onDevice(.login, key, context)].compactMap(\.self)
     let subjects = allowances.map { String(hexadecimal: $0.subject.bytes) }.joined(separator: " ")
     let sent = transaction.send(AttemptProofQueries.forget, context.app.id, subjects)
     return { () async throws(DatabaseError) in _ = try await sent.rows() }

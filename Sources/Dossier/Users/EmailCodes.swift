@@ -122,7 +122,7 @@ import Postgres
     }
     proof.conclusion = { transaction in
       let used = transaction.send(EmailCodeQueries.use, context.app.id, asked.key)
-      let forgotten = Attempts.sendForget(of: asked.key, user, context, in: transaction)
+      let forgotten = Attempts.sendForget(of: asked.key, context, in: transaction)
       return { () async throws(DatabaseError) in
         guard try await used.rows().contains(where: { $0.hasSameBytes(as: id.text) }) else {
           throw DatabaseError(.undone, "the code was used", constraint: "code_used")

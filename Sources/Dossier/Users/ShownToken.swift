@@ -112,7 +112,7 @@ struct ShownToken {
           left
         )
         guard let email = taken.first, try await body(email, transaction) else { return false }
-        try await Attempts.sendForget(of: claim.key, user, context, in: transaction)()
+        try await Attempts.sendForget(of: claim.key, context, in: transaction)()
         return true
       }
     } catch .identityTaken {
