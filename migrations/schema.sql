@@ -154,11 +154,12 @@ CREATE FUNCTION public.device_places(of_device text, switching boolean) RETURNS 
      s.session_id,
      (s.session_id IS NOT NULL),
      ((s.session_id IS NOT NULL) AND (row_number() OVER (ORDER BY (device_places.switching AND (s.session_id IS NULL)), p.chosen_at DESC, p.user_id) = 1))
-    FROM ((public.device_users p
-      JOIN public.users u ON (((u.user_id)::text = (p.user_id)::text)))
+    FROM (public.device_users p
       LEFT JOIN LATERAL ( SELECT s_1.session_id
             FROM public.sessions s_1
-           WHERE (((s_1.device_id)::text = (p.device_id)::text) AND ((s_1.user_id)::text = (p.user_id)::text) AND (s_1.ended_at IS NULL) AND (s_1.expires_at > now()) AND (u.blocked_at IS NULL))
+           WHERE (((s_1.device_id)::text = (p.device_id)::text) AND ((s_1.user_id)::text = (p.user_id)::text) AND (s_1.ended_at IS NULL) AND (s_1.expires_at > now()) AND ( SELECT (u.blocked_at IS NULL)
+                    FROM public.users u
+                   WHERE ((u.user_id)::text = (p.user_id)::text)))
            ORDER BY s_1.created_at DESC, s_1.session_id DESC
           LIMIT 1) s ON (true))
    WHERE ((p.device_id)::text = device_places.of_device);
@@ -225,7 +226,7 @@ CREATE FUNCTION public.email_key(address text) RETURNS text
 
 CREATE FUNCTION public.new_object_id() RETURNS text
     LANGUAGE sql PARALLEL SAFE
-    RETURN (SELECT ((lpad(to_hex((now."time" / 1000000)), 8, '0'::text) || lpad(to_hex((now."time" % (1000000)::bigint)), 5, '0'::text)) || "left"(replace((gen_random_uuid())::text, '-'::text, ''::text), 11)) FROM (SELECT ((EXTRACT(epoch FROM clock_timestamp()) * (1000000)::numeric))::bigint AS int8) now("time"));
+    RETURN (to_hex(((date_part('epoch'::text, clock_timestamp()) * (1048576)::double precision))::bigint) || "left"(replace((gen_random_uuid())::text, '-'::text, ''::text), 11));
 
 
 --
@@ -344,7 +345,7 @@ CREATE FUNCTION public.end_sessions(of_user text, reason text, by_actor text, fr
                      end_sessions.from_address AS from_address,
                      end_sessions.from_agent AS from_agent
                     FROM (places p
-                      JOIN public.users u ON (((u.user_id)::text = (p.user_id)::text)))
+                      JOIN public.users u ON (((u.user_id)::text = end_sessions.of_user)))
          )
   INSERT INTO public.audit (user_id, event_id, app_id, action, actor, session_id, device_id, address, agent, detail)  SELECT e.user_id,
              public.new_object_id() AS new_object_id,

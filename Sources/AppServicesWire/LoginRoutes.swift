@@ -71,7 +71,7 @@ import Wiring
       access: grant.accessToken,
       refresh: grant.refreshToken
     )
-    return Response(.ok, json: tokens.login.serialized())
+    return Response(.ok, json: tokens.login)
   }
 
   /// The id that a login gave to the client before.
@@ -134,7 +134,7 @@ import Wiring
       access: try await Sessions.accessToken(of: caller, as: .appServices, context),
       refresh: Sessions.signedRefreshToken(of: caller, as: .appServices, context) ?? ""
     )
-    return Response(.ok, json: tokens.login.serialized())
+    return Response(.ok, json: tokens.login)
   }
 }
 

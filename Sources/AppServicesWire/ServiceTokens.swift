@@ -12,12 +12,16 @@ import JSON
   /// that web servers have for a header field.
   private static let userDataLimit = 4_096
 
-  /// The answer to a login, and to a link.
-  var login: JSON {
-    [
-      "access_token": .string(access), "refresh_token": .string(refresh),
-      "user_id": .string(caller.user.text), "device_id": .string(caller.device?.text ?? ""),
-    ]
+  /// The JSON of the response to a login, and to a link.
+  var login: [UInt8] {
+    var body = JSONWriter()
+    body.beginObject()
+    body.member("access_token", access)
+    body.member("refresh_token", refresh)
+    body.member("user_id", caller.user.text)
+    body.member("device_id", caller.device?.text ?? "")
+    body.endObject()
+    return body.bytes
   }
 
   fileprivate static func accessClaims(

@@ -1,3 +1,5 @@
+import Glibc
+
 /// A string of a client where it is a key, an id or looked up: equal to another when the bytes are,
 /// as PostgreSQL compares.
 ///
@@ -32,6 +34,19 @@ package struct ExactString: Hashable, Comparable, Sendable {
 
 extension String {
   package func hasSameBytes(as other: String) -> Bool {
-    utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8)
+    guard utf8.count == other.utf8.count else { return false }
+    return utf8.withContiguousStorageIfAvailable { other.utf8.hasSameBytes(as: $0) }
+      ?? utf8.elementsEqual(other.utf8)
+  }
+}
+
+extension String.UTF8View {
+  /// Returns whether the text has these bytes.
+  func hasSameBytes(as bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+    withContiguousStorageIfAvailable { own in
+      guard own.count == bytes.count else { return false }
+      guard let first = own.baseAddress, let second = bytes.baseAddress else { return true }
+      return memcmp(first, second, own.count) == 0
+    } ?? elementsEqual(bytes)
   }
 }

@@ -68,8 +68,6 @@ extension JSON: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
   package init(arrayLiteral elements: JSON...) { self = .array(elements) }
 
   package init(dictionaryLiteral elements: (String, JSON)...) {
-    var object = JSONObject()
-    for (key, value) in elements { object[key] = value }
-    self = .object(object)
+    self = .object(JSONObject(elements))
   }
 }

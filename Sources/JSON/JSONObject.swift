@@ -14,6 +14,15 @@ package struct JSONObject: Sendable, Sequence {
 
   package init() {}
 
+  /// Of a key that occurs twice, the last value counts.
+  package init(_ members: [(String, JSON)]) {
+    guard !members.isEmpty else { return }
+    var list = JSONMembers()
+    list.reserveCapacity(members.count)
+    for (key, value) in members { list.set(key, value) }
+    storage = .list([list])
+  }
+
   init(_ text: JSONText, _ node: JSONNode) { storage = .text(text, node) }
 
   /// Where it is, if it was read and not changed.
@@ -99,7 +108,13 @@ extension JSONObject: Equatable {
 
 /// The members of an object that was made or changed.
 private struct JSONMembers: Sendable {
-  private var members: [(key: String, value: JSON)?] = []
+  private struct Member: Sendable {
+    let key: String
+    /// Nil when the member was removed.
+    var value: JSON?
+  }
+
+  private var members: [Member] = []
   private var index: [ExactString: Int] = [:]
   private(set) var count = 0
   /// So many are looked through faster than a table of them is made: answers and claims of tokens
@@ -113,13 +128,15 @@ private struct JSONMembers: Sendable {
     for (key, value) in object { append(key, value) }
   }
 
-  func value(of key: String) -> JSON? { position(of: key).flatMap { members[$0]?.value } }
+  mutating func reserveCapacity(_ count: Int) { members.reserveCapacity(count) }
+
+  func value(of key: String) -> JSON? { position(of: key).flatMap { members[$0].value } }
 
   mutating func set(_ key: String, _ value: JSON?) {
     switch (position(of: key), value) {
-    case (let position?, let value?): members[position] = (key, value)
+    case (let position?, let value?): members[position].value = value
     case (let position?, nil):
-      members[position] = nil
+      members[position].value = nil
       index[ExactString(key)] = nil
       count -= 1
     case (nil, let value?): append(key, value)
@@ -128,8 +145,8 @@ private struct JSONMembers: Sendable {
   }
 
   mutating func take(_ key: String) -> JSON? {
-    guard let position = position(of: key), let value = members[position]?.value else { return nil }
-    members[position]?.value = .null
+    guard let position = position(of: key), let value = members[position].value else { return nil }
+    members[position].value = .null
     return value
   }
 
@@ -137,26 +154,26 @@ private struct JSONMembers: Sendable {
   func next(from position: inout Int) -> (key: String, value: JSON)? {
     while position < members.count {
       defer { position += 1 }
-      if let member = members[position] { return member }
+      if let value = members[position].value { return (members[position].key, value) }
     }
     return nil
   }
 
   private func position(of key: String) -> Int? {
     if index.isEmpty {
-      return members.firstIndex { $0.map { $0.key.hasSameBytes(as: key) } ?? false }
+      return members.firstIndex { $0.value != nil && $0.key.hasSameBytes(as: key) }
     }
     return index[ExactString(key)]
   }
 
   private mutating func append(_ key: String, _ value: JSON) {
-    members.append((key, value))
+    members.append(Member(key: key, value: value))
     count += 1
     if !index.isEmpty {
       index[ExactString(key)] = members.count - 1
     } else if members.count > Self.linearLimit {
-      for (position, member) in members.enumerated() {
-        if let member { index[ExactString(member.key)] = position }
+      for (position, member) in members.enumerated() where member.value != nil {
+        index[ExactString(member.key)] = position
       }
     }
   }

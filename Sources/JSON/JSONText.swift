@@ -37,6 +37,10 @@ final class JSONText: Sendable {
 
   func string(_ node: JSONNode) -> String { String(decoding: slice(node), as: UTF8.self) }
 
+  private func isText(of node: JSONNode, _ text: String) -> Bool {
+    slice(node).withUnsafeBufferPointer { text.utf8.hasSameBytes(as: $0) }
+  }
+
   // MARK: Members
 
   /// Up to here a look through all is faster than a search.
@@ -48,7 +52,7 @@ final class JSONText: Sendable {
     if object.count <= Self.linearLimit {
       for member in 0..<object.count {
         let node = nodes[object.start + 2 * member]
-        if node.count == count, slice(node).elementsEqual(key.utf8) {
+        if node.count == count, isText(of: node, key) {
           return nodes[object.start + 2 * member + 1]
         }
       }
@@ -59,7 +63,7 @@ final class JSONText: Sendable {
       let middle = (candidates.lowerBound + candidates.upperBound) / 2
       let member = ranked(middle, in: object)
       let node = nodes[object.start + 2 * member]
-      if node.count == count, slice(node).elementsEqual(key.utf8) {
+      if node.count == count, isText(of: node, key) {
         return nodes[object.start + 2 * member + 1]
       }
       let isBefore =

@@ -18,9 +18,16 @@ package struct JSONWriter {
     isBehindPart = false
   }
 
+  /// A member that is a string.
+  package mutating func member(_ name: String, _ value: String) {
+    key(name)
+    string(value)
+  }
+
   package mutating func string(_ value: String) {
-    var value = value
-    value.withUTF8 { quote($0) }
+    if value.utf8.withContiguousStorageIfAvailable({ quote($0) }) == nil {
+      Array(value.utf8).withUnsafeBufferPointer { quote($0) }
+    }
   }
 
   /// A number, or another word of JSON.
@@ -55,7 +62,7 @@ package struct JSONWriter {
     case .false: word("false")
     case .true: word("true")
     case .number: word(text.slice(node))
-    case .string: quote(text.slice(node))
+    case .string: text.slice(node).withUnsafeBufferPointer { quote($0) }
     case .array:
       beginArray()
       for element in text.nodes[node.start..<node.start + node.count] { value(element, of: text) }
@@ -63,7 +70,8 @@ package struct JSONWriter {
     case .object:
       beginObject()
       for member in 0..<node.count {
-        quote(text.slice(text.nodes[node.start + 2 * member]))
+        let name = text.slice(text.nodes[node.start + 2 * member])
+        name.withUnsafeBufferPointer { quote($0) }
         bytes.append(UInt8(ascii: ":"))
         isBehindPart = false
         value(text.nodes[node.start + 2 * member + 1], of: text)
@@ -95,19 +103,43 @@ package struct JSONWriter {
     bytes.append(contentsOf: text)
   }
 
-  private mutating func quote<Text: RandomAccessCollection<UInt8>>(_ text: Text)
-  where Text.Index == Int {
+  private mutating func quote(_ text: UnsafeBufferPointer<UInt8>) {
     separate()
     bytes.append(UInt8(ascii: "\""))
     // What stands for itself, which most is, goes out as a whole.
-    var start = text.startIndex
-    for index in text.indices where Self.isEscaped(text[index]) {
-      bytes.append(contentsOf: text[start..<index])
-      escape(text[index])
-      start = index + 1
+    var start = 0
+    while true {
+      let end = Self.plainEnd(of: text, from: start)
+      bytes.append(contentsOf: UnsafeBufferPointer(rebasing: text[start..<end]))
+      guard end < text.count else { break }
+      escape(text[end])
+      start = end + 1
     }
-    bytes.append(contentsOf: text[start...])
     bytes.append(UInt8(ascii: "\""))
+  }
+
+  /// Returns the first place from `start` on whose byte is escaped, or the end.
+  private static func plainEnd(of text: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
+    let raw = UnsafeRawBufferPointer(text)
+    var index = start
+    while index + 8 <= text.count,
+      !hasEscaped(raw.loadUnaligned(fromByteOffset: index, as: UInt64.self))
+    { index += 8 }
+    while index < text.count, !isEscaped(text[index]) { index += 1 }
+    return index
+  }
+
+  /// Returns whether one of eight bytes is escaped: `isEscaped` of all at once.
+  ///
+  /// For each byte, a subtraction borrows from its high bit if the byte is too small, or if it is
+  /// zero after the exclusive or. A borrow from a lower byte happens only where that one is found.
+  private static func hasEscaped(_ word: UInt64) -> Bool {
+    let ones: UInt64 = 0x0101_0101_0101_0101
+    func zeros(_ word: UInt64) -> UInt64 { (word &- ones) & ~word }
+    let found =
+      (word &- ones &* 0x20) & ~word | zeros(word ^ ones &* UInt64(UInt8(ascii: "\"")))
+      | zeros(word ^ ones &* UInt64(UInt8(ascii: "\\"))) | zeros(word ^ ones &* 0x7f)
+    return found & (ones &* 0x80) != 0
   }
 
   /// What must be, and U+007F, which terminals obey.

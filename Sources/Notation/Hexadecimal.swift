@@ -1,4 +1,14 @@
-// Inlinable, as what is generic takes four times as long where it is not made for its types.
+// Inlinable, because generic code is several times slower where it is not specialized.
+
+/// The digits of numbers below 16, and their values.
+@usableFromInline enum HexadecimalDigits {
+  @usableFromInline static let lower: StaticString = "0123456789abcdef"
+  @usableFromInline static let upper: StaticString = "0123456789ABCDEF"
+  /// The value of each byte as a digit of either case; 255 for other bytes.
+  @usableFromInline static let values: [UInt8] = (UInt8.min ... .max).map {
+    $0.hexadecimalValue ?? 255
+  }
+}
 
 extension UInt8 {
   /// The value of an ASCII hexadecimal digit of either case; nil of anything else.
@@ -17,42 +27,61 @@ extension UInt8 {
 extension [UInt8] {
   /// Reads pairs of digits, in either case; nil for anything else.
   @inlinable package init?(hexadecimal digits: some Collection<UInt8>) {
-    self = []
-    reserveCapacity(digits.count / 2)
-    var high: UInt8?
-    for digit in digits {
-      guard let value = digit.hexadecimalValue else { return nil }
-      if let first = high {
-        append(first << 4 | value)
-        high = nil
-      } else {
-        high = value
+    let parsed = digits.withContiguousStorageIfAvailable { [UInt8](hexadecimalDigits: $0) }
+    guard let bytes = parsed ?? Array(digits).withUnsafeBufferPointer(Self.init(hexadecimalDigits:))
+    else { return nil }
+    self = bytes
+  }
+
+  @usableFromInline init?(hexadecimalDigits digits: UnsafeBufferPointer<UInt8>) {
+    guard digits.count.isMultiple(of: 2) else { return nil }
+    var isDigits = true
+    self.init(unsafeUninitializedCapacity: digits.count / 2) { bytes, count in
+      HexadecimalDigits.values.withUnsafeBufferPointer { values in
+        for index in 0..<digits.count / 2 {
+          let high = values[Int(digits[2 * index])]
+          let low = values[Int(digits[2 * index + 1])]
+          // The value of no digit has all high bits.
+          if (high | low) & 0xf0 != 0 { isDigits = false }
+          bytes[index] = high << 4 | low & 15
+        }
       }
+      count = digits.count / 2
     }
-    if high != nil { return nil }
+    guard isDigits else { return nil }
   }
 }
 
 extension [UInt8] {
   /// Appends the two digits of a byte.
   @inlinable package mutating func append(hexadecimal byte: UInt8, inUpperCase: Bool = false) {
-    append((byte >> 4).hexadecimalDigit(inUpperCase))
-    append((byte & 15).hexadecimalDigit(inUpperCase))
+    let digits = inUpperCase ? HexadecimalDigits.upper : HexadecimalDigits.lower
+    append(digits.utf8Start[Int(byte >> 4)])
+    append(digits.utf8Start[Int(byte & 15)])
   }
-}
 
-extension UInt8 {
-  @inlinable func hexadecimalDigit(_ isUpperCase: Bool) -> UInt8 {
-    self < 10
-      ? UInt8(ascii: "0") + self : UInt8(ascii: isUpperCase ? "A" : "a") + self - 10
+  /// Appends the two digits of each byte, in lower case.
+  package mutating func append(hexadecimal bytes: [UInt8]) {
+    reserveCapacity(count + 2 * bytes.count)
+    for byte in bytes { append(hexadecimal: byte) }
   }
 }
 
 extension String {
   /// Two digits a byte, in lower case.
   @inlinable package init(hexadecimal bytes: some Sequence<UInt8>) {
-    var text: [UInt8] = []
-    for byte in bytes { text.append(hexadecimal: byte) }
-    self = String(decoding: text, as: UTF8.self)
+    let text = bytes.withContiguousStorageIfAvailable { String(hexadecimalOf: $0) }
+    self = text ?? Array(bytes).withUnsafeBufferPointer(Self.init(hexadecimalOf:))
+  }
+
+  @usableFromInline init(hexadecimalOf bytes: UnsafeBufferPointer<UInt8>) {
+    let digits = HexadecimalDigits.lower.utf8Start
+    self.init(unsafeUninitializedCapacity: 2 * bytes.count) { text in
+      for index in 0..<bytes.count {
+        text[2 * index] = digits[Int(bytes[index] >> 4)]
+        text[2 * index + 1] = digits[Int(bytes[index] & 15)]
+      }
+      return 2 * bytes.count
+    }
   }
 }

@@ -71,7 +71,7 @@ package struct BinaryBytes: Bindable, Hashable, Sendable {
 
   package func appendText(to text: inout [UInt8]) -> Bool {
     text.append(contentsOf: "\\x".utf8)
-    for byte in bytes { text.append(hexadecimal: byte) }
+    text.append(hexadecimal: bytes)
     return true
   }
 }

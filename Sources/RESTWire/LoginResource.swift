@@ -212,16 +212,19 @@ import Wiring
     _ grant: Sessions.Grant,
     _ call: Call
   ) throws(Failure) -> Response {
-    var body = JSONObject()
-    body["access_token"] = .string(grant.accessToken)
+    var body = JSONWriter()
+    body.beginObject()
+    body.member("access_token", grant.accessToken)
     let isBrowser = call.isOfBrowser
-    if !isBrowser { body["refresh_token"] = .string(grant.refreshToken) }
-    body["token_type"] = "Bearer"
-    body["expires_in"] = .number(JSONNumber(grant.lifetime.wholeSeconds))
-    body["user_id"] = .string(grant.user.text)
-    body["device_id"] = .string(grant.device.text)
-    if !isBrowser { body["device_secret"] = grant.deviceSecret.map(JSON.string) }
-    var response = Response(status, json: JSON.object(body).serialized())
+    if !isBrowser { body.member("refresh_token", grant.refreshToken) }
+    body.member("token_type", "Bearer")
+    body.key("expires_in")
+    body.word(String(grant.lifetime.wholeSeconds))
+    body.member("user_id", grant.user.text)
+    body.member("device_id", grant.device.text)
+    if !isBrowser, let secret = grant.deviceSecret { body.member("device_secret", secret) }
+    body.endObject()
+    var response = Response(status, json: body.bytes)
     if isBrowser, let secret = grant.deviceSecret {
       try call.set(deviceCookie: secret, in: &response)
     }

@@ -1,8 +1,9 @@
--- What an anonymous login writes, without the product: the guard of its address, then user, identity,
--- device, place on it, session and trail in one transaction.
+-- What an anonymous login writes, without the product: the attempt of one of many addresses, then user,
+-- identity, device, place on it, session and audit entry in one transaction.
+\set address random(0, 16777215)
 select app_id as app, new_object_id() as "user", new_object_id() as identity, new_object_id() as device,
   new_object_id() as session from apps limit 1 \gset
-insert into attempts as a (app_id, subject, clear_at) values (:app, 'bench', now())
+insert into attempts as a (app_id, subject, clear_at) values (:app, int4send(:address), now())
   on conflict (app_id, subject) do update set clear_at = greatest(a.clear_at, now());
 begin;
 insert into users (user_id, app_id, anonymous, last_login_at, login_count)

@@ -6,10 +6,12 @@ function setup(t)
 end
 
 local path, mode = os.getenv("TARGET"), os.getenv("MODE")
+local address_field = os.getenv("ADDRESS_FIELD")
 local headers = { ["Content-Type"] = "application/json" }
 local bodies, next_body = {}, 0
 
 function init()
+  math.randomseed(os.time() + number)
   -- Each thread has bodies of its own.
   local index = 0
   for line in io.lines(os.getenv("BODIES")) do
@@ -22,6 +24,11 @@ function request()
   if mode == "refresh" then
     -- One that is not under way; its successor comes with the answer.
     return wrk.format("POST", path, headers, table.remove(bodies, 1))
+  end
+  if address_field then
+    -- Each from another address: those of one wait for one another at the row that counts them.
+    headers[address_field] = string.format(
+      "10.%d.%d.%d", math.random(0, 255), math.random(0, 255), math.random(0, 255))
   end
   next_body = next_body % #bodies + 1
   return wrk.format("POST", path, headers, bodies[next_body])

@@ -43,7 +43,8 @@ struct FuzzTarget: Sendable {
   }
 
   static let all = [
-    jsonGate, jsonPatch, operators, extendedJSON, jsonSchema, patterns, filters, records, heads,
+    digits, jsonGate, jsonPatch, operators, extendedJSON, jsonSchema, patterns, filters, records,
+    heads,
     forms,
     tokens, imports, migrations,
   ]

@@ -28,8 +28,31 @@ import Testing
       let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 * 7 + count) }
       #expect([UInt8](base64URL: bytes.base64URL) == bytes)
       #expect([UInt8](base64: Array(bytes.base64.utf8)) == bytes)
+      var text = Array("a.".utf8)
+      text.append(base64URL: bytes)
+      #expect(String(decoding: text, as: UTF8.self) == "a." + bytes.base64URL)
       #expect([UInt8](hexadecimal: String(hexadecimal: bytes).utf8) == bytes)
     }
+  }
+
+  /// For each byte where a digit stands, in each place of a group of four and of its rest.
+  @Test func `a byte that is no digit is refused wherever it stands`() {
+    let url = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+    let hexadecimal = Set("0123456789abcdefABCDEF".utf8)
+    for byte in UInt8.min ... .max {
+      for place in 0..<8 {
+        var text = Array("AAAAAAAA".utf8)
+        text[place] = byte
+        let read = String(validating: text, as: UTF8.self).flatMap { [UInt8](base64URL: $0) }
+        #expect((read != nil) == url.contains(byte))
+        #expect(([UInt8](hexadecimal: text) != nil) == hexadecimal.contains(byte))
+      }
+    }
+    // Of two digits the last four bits must be zero, of three the last two.
+    let valid = url.filter { [UInt8](base64URL: "A" + String(UnicodeScalar($0))) != nil }
+    #expect(valid == Set("AQgw".utf8))
+    let longer = url.filter { [UInt8](base64URL: "AA" + String(UnicodeScalar($0))) != nil }
+    #expect(longer == Set("AEIMQUYcgkosw048".utf8))
   }
 
   @Test func `hexadecimal digits are pairs, of either case`() {

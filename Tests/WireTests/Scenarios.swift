@@ -9,6 +9,9 @@ extension Scenario {
     entrance + devices + own + access + sides("/v1/me") + sides("/v1/users/{user}") + programs
     + operation + server
 
+  /// Those of users and their devices.
+  static let ofUsers = entrance + devices + own + access + sides("/v1/me")
+
   static let password = "lantern gravel 41 orchid"
 
   private static let entrance = [

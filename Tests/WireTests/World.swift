@@ -28,8 +28,8 @@ import Wiring
   private var texts: [String] = []
   let calculator: FairPool
   private let operatorKey: String
-  private let administration: Database
-  private let conninfo: String
+  let administration: Database
+  let conninfo: String
   private var casts = 0
   private var known: Cast?
 

@@ -84,7 +84,8 @@ package enum SessionsAdministrationQueries {
     """
     select 'jwt:' || issuer from issuers where app_id = $1 and (name = $2 or issuer = $2)
     union all
-    select provider from identity_subjects where app_id = $1 and provider = 'jwt:' || $2::text
+    (select provider from identity_subjects where app_id = $1 and provider = 'jwt:' || $2::text
+      order by subject limit 1)
     limit 1
     """
   )
@@ -100,7 +101,7 @@ package enum SessionsAdministrationQueries {
     """
     with batch as (
       select user_id from users
-      where app_id = $1 and ($2::text is null or user_id > $2) order by user_id limit 1000
+      where app_id = $1 and user_id > coalesce($2, '') order by user_id limit 1000
     ), ended as (
       update sessions s set ended_at = now(), end_reason = 'sessions_end'
       from batch b

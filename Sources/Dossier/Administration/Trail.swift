@@ -64,7 +64,7 @@ package enum TrailQueries {
       select e.id, e.at, e.action, e.actor, e.user_id, e.session_id, e.device_id, e.address,
         e.agent, e.detail, e.app
       from audit_entries e
-      where e.subject_id = $1 and e.app_id = $2 and ($3::text is null or e.id < $3)
+      where e.subject_id = $1 and e.app_id = $2 and e.id < coalesce($3, 'g')
       order by e.id desc limit $4::bigint
     ) e on true
     order by e.id desc
@@ -82,7 +82,7 @@ package enum TrailQueries {
       select e.id, e.at, e.action, e.actor, e.user_id, e.session_id, e.device_id, e.address,
         e.agent, e.detail, e.app
       from audit_entries e
-      where e.app_id = p.app_id and ($2::text is null or e.id < $2)
+      where e.app_id = p.app_id and e.id < coalesce($2, 'g')
       order by e.id desc limit $3::bigint
     ) e
     where $1::text is null or p.app_id = $1

@@ -43,12 +43,9 @@ package enum UsersAdministrationQueries {
     select p.id, p.created_at, p.updated_at, p.version, p.anonymous, p.blocked, p.email,
       p.email_verified, p.name, p.given_name, p.family_name, p.nickname, p.phone, p.locale,
       p.zone, p.picture
-    from (
-      select user_id from users
-      where app_id = $1 and ($2::text is null or user_id > $2)
-      order by user_id limit $3::bigint
-    ) f join users u on u.user_id = f.user_id cross join lateral profile_of(u) p
-    order by p.id
+    from users u cross join lateral profile_of(u) p
+    where u.app_id = $1 and u.user_id > coalesce($2, '')
+    order by u.user_id limit $3::bigint
     """
   )
 

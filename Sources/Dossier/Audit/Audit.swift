@@ -50,6 +50,7 @@ struct AuditEvent {
     _ = try await transaction.run(
       AuditQueries.record,
       user?.text ?? app.text,
+      EventID(),
       app,
       action,
       actor,
@@ -128,13 +129,14 @@ struct ProgramChange: Bindable {
 package enum AuditQueries {
   /// Adds one fact.
   static let record = Statement<
-    NoRow, String, AppID, String, String, SessionID?, DeviceID?, String?, String?, TextBytes
+    NoRow, String, EventID, AppID, String, String, SessionID?, DeviceID?, String?, String?,
+    TextBytes
   >(
     "audit.record",
     """
     insert into audit (
       user_id, event_id, app_id, action, actor, session_id, device_id, address, agent, detail)
-    values ($1, new_object_id(), $2, $3, $4, $5, $6, $7::inet, $8, $9::jsonb)
+    values ($1, $2, $3, $4, $5, $6, $7, $8::inet, $9, $10::jsonb)
     """
   )
 
@@ -157,7 +159,7 @@ package enum AuditQueries {
       select e.id, e.at, e.action, e.actor, e.user_id, e.session_id, e.device_id, e.address,
         e.agent, e.detail, e.app
       from audit_entries e
-      where e.subject_id = c.user_id and ($3::text is null or e.id < $3)
+      where e.subject_id = c.user_id and e.id < coalesce($3, 'g')
       order by e.id desc limit $4::bigint
     ) e on true
     order by e.id desc

@@ -91,7 +91,7 @@ package enum DocumentHistoryQueries {
     from caller($1, $2) c
     left join lateral (
       select version, changed_at, actor, body is null as deleted from document_versions v
-      where v.user_id = c.user_id and v.class = $3 and ($4::bigint is null or v.version < $4)
+      where v.user_id = c.user_id and v.class = $3 and v.version < coalesce($4, 9223372036854775807)
       order by version desc limit $5::bigint
     ) v on true
     order by v.version desc

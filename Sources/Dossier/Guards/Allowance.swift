@@ -239,6 +239,7 @@ struct Allowances {
   /// Records each allowance that is used up, and reports them to the client.
   ///
   /// - Parameter used: with the microseconds in which all attempts of each come back.
+  /// - Throws: `.tooManyAttempts`, `.unavailable`.
   @EventLoop private func refuse(_ used: [(Allowance, Int)]) async throws(Failure) -> Never {
     for (allowance, ahead) in used { context.store.limits.note(allowance.left(ahead)) }
     for (allowance, _) in used { try await allowance.recordOnce(context) }

@@ -105,7 +105,7 @@ package enum UserExportQueries {
         from properties p where p.user_id = u.user_id), '')
       || '}'
     from users u
-    where u.app_id = $1 and ($2::text is null or u.user_id > $2)
+    where u.app_id = $1 and u.user_id > coalesce($2, '')
     order by u.user_id limit $3::bigint
     """
   )

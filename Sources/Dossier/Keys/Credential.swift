@@ -78,7 +78,18 @@ struct Credential {
     BinaryBytes(key.hash(of: tagged + Array(text.utf8), by: marker))
   }
 
-  static func salt() -> [UInt8] { (0..<16).map { _ in UInt8.random(in: .min ... .max) } }
+  /// Returns 16 random bytes; each `UInt64.random` is one call of the system.
+  static func salt() -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(16)
+    for _ in 0..<2 {
+      let random = UInt64.random(in: .min ... .max)
+      for shift: UInt64 in [56, 48, 40, 32, 24, 16, 8, 0] {
+        bytes.append(UInt8(truncatingIfNeeded: random >> shift))
+      }
+    }
+    return bytes
+  }
 
   private func mark(_ key: MasterKey) -> [UInt8] {
     Array(key.mark(of: tagged, by: marker).prefix(Self.markLength))

@@ -84,7 +84,7 @@ package struct MasterKey: Sendable {
   private static func mac(_ bytes: [UInt8], _ begun: HMAC<SHA256>) -> [UInt8] {
     var code = begun
     code.update(data: bytes)
-    return Array(code.finalize())
+    return code.finalize().withUnsafeBytes { Array($0) }
   }
 
   /// Encrypts what rests in the database, bound to the name it rests under.

@@ -9,10 +9,10 @@ import Postgres
 struct SigningKey: Sendable {
   let id: String
   let purpose: KeyPurpose
-  /// The first part of its tokens.
-  private let head: String
+  /// The first part of its tokens, with the dot behind it.
+  private let head: [UInt8]
   /// That of access tokens which must not be taken for ID tokens, nor these for them.
-  private let accessHead: String
+  private let accessHead: [UInt8]
   private let pair: Pair
 
   private enum Pair: Sendable {
@@ -37,8 +37,10 @@ struct SigningKey: Sendable {
       pair = .rsa(key, key.publicKey)
     }
     let alike = #""alg":"\#(purpose.algorithm)","kid":"\#(id)""#
-    head = Array(#"{\#(alike),"typ":"JWT"}"#.utf8).base64URL
-    accessHead = Array(#"{\#(alike),"typ":"\#(Self.accessType)"}"#.utf8).base64URL
+    head = Array((Array(#"{\#(alike),"typ":"JWT"}"#.utf8).base64URL + ".").utf8)
+    accessHead = Array(
+      (Array(#"{\#(alike),"typ":"\#(Self.accessType)"}"#.utf8).base64URL + ".").utf8
+    )
   }
 
   /// The `typ` of access tokens of OpenID Connect.
@@ -50,16 +52,18 @@ struct SigningKey: Sendable {
   ///
   /// - Source: RFC 7515 section 7.1; RFC 7518 sections 3.3 and 3.4.
   func token(_ claims: JSONObject, isTyped: Bool) throws -> String {
-    let signed = (isTyped ? accessHead : head) + "." + JSON.object(claims).serialized().base64URL
-    let bytes = Array(signed.utf8)
+    var token = isTyped ? accessHead : head
+    token.append(base64URL: JSON.object(claims).serialized())
     let signature =
       switch pair {
-      case .p256(let key, _): try key.signature(for: bytes).rawRepresentation
+      case .p256(let key, _): try key.signature(for: token).rawRepresentation
       case .rsa(let key, _):
-        try key.signature(for: SHA256.hash(data: bytes), padding: .insecurePKCS1v1_5)
+        try key.signature(for: SHA256.hash(data: token), padding: .insecurePKCS1v1_5)
           .rawRepresentation
       }
-    return signed + "." + Array(signature).base64URL
+    token.append(UInt8(ascii: "."))
+    token.append(base64URL: Array(signature))
+    return String(decoding: token, as: UTF8.self)
   }
 
   /// Whether it signed a token.

@@ -16,16 +16,14 @@ package enum OutboxQueries {
   static let claim = Statement<DueMail, Int>(
     "outbox.claim",
     """
-    with due as (
-      select mail_id from mails where next_attempt_at <= now() and expires_at > now()
-      order by next_attempt_at limit $1 for update skip locked
-    )
     update mails m set attempts = m.attempts + 1, next_attempt_at = now() + interval '3 minutes'
-    from due where m.mail_id = due.mail_id
+    where m.mail_id = any (array(
+      select mail_id::text from mails where next_attempt_at <= now() and expires_at > now()
+      order by next_attempt_at limit $1 for update skip locked))
     returning m.mail_id, m.sealed, m.attempts::bigint,
-      m.token_hash is not null and not exists (
-        select from mail_tokens t where t.user_id = m.user_id and t.purpose = m.kind
-          and t.token_hash = m.token_hash and t.expires_at > now())
+      m.token_hash is not null and (
+        select t.expires_at > now() from mail_tokens t where t.user_id = m.user_id
+          and t.purpose = m.kind and t.token_hash = m.token_hash) is not true
     """
   )
 
@@ -68,8 +66,8 @@ package enum OutboxQueries {
     "outbox.expire",
     """
     with gone as (
-      delete from mails where mail_id in (
-        select mail_id from mails where expires_at < now() limit 1000 for update skip locked)
+      delete from mails where mail_id = any (array(
+        select mail_id::text from mails where expires_at < now() limit 1000 for update skip locked))
       returning mail_id, kind, attempts
     )
     select kind || ' ' || mail_id || ', after ' || attempts || ' attempts' from gone

@@ -76,8 +76,11 @@ package enum SchemaQueries {
     """
     select u.user_id, d.body::text
     from users u
-    left join documents d on d.user_id = u.user_id and d.class = $2 and d.deleted_at is null
-    where u.app_id = $1 and ($3::text is null or u.user_id > $3)
+    left join lateral (
+      select body from documents d
+      where d.user_id = u.user_id and d.class = $2 and d.deleted_at is null limit 1
+    ) d on true
+    where u.app_id = $1 and u.user_id > coalesce($3, '')
     order by u.user_id limit $4::bigint
     """
   )

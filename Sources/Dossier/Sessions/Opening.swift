@@ -64,7 +64,8 @@ import Postgres
       Sessions.key(of: proof.provider, proof.evidence),
       proof.authenticatedAt,
       style.name,
-      style.client
+      style.client,
+      EventID()
     )
     return { () async throws(DatabaseError) in
       if try await entered.rows().isEmpty {

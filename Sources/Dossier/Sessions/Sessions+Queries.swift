@@ -87,10 +87,11 @@ package enum SessionsQueries {
   /// - Parameter 13: the API key that logs in; null for none.
   /// - Parameter 14: when the user proved who it is, in seconds since 1970; null for now.
   /// - Parameters 15 and 16: whose tokens it has, and which client of theirs; null for none.
+  /// - Parameter 17: the id of the audit entry.
   static let open = Statement<
     String, UserID, SessionID, DeviceID, AppID, String, String, BinaryBytes, Duration, String?,
     String?,
-    Int, Int, APIKeyID?, Int?, String, String?
+    Int, Int, APIKeyID?, Int?, String, String?, EventID
   >(
     "sessions.open",
     """
@@ -116,7 +117,7 @@ package enum SessionsQueries {
     ), login as (
       insert into audit (
         user_id, event_id, app_id, action, actor, session_id, device_id, address, agent, detail)
-      select $1, new_object_id(), $4, 'login', 'user', $2, $3, $9::inet, $10,
+      select $1, $17, $4, 'login', 'user', $2, $3, $9::inet, $10,
         jsonb_build_object('provider', $5::text)
       from room
     ), place as (
@@ -245,7 +246,7 @@ package enum SessionsQueries {
       select s.id, s.device_id, s.provider, s.address, s.agent, s.created_at,
         s.refreshed_at, s.expires_at
       from live_sessions s
-      where s.user_id = c.user_id and ($3::text is null or s.id < $3)
+      where s.user_id = c.user_id and s.id < coalesce($3, 'g')
       order by s.id desc limit $4::bigint
     ) s on true
     order by s.id desc

@@ -37,7 +37,10 @@ extension Sessions {
 }
 
 extension AccessTokens {
-  private static let head = Array(#"{"alg":"HS256","typ":"JWT"}"#.utf8).base64URL
+  /// The first part of a token, with the dot behind it.
+  private static let head = Array(
+    (Array(#"{"alg":"HS256","typ":"JWT"}"#.utf8).base64URL + ".").utf8
+  )
   private static let tag = Array("refresh token ".utf8)
 
   /// Makes a JWT with claims beside those that are looked at; the store has the master key.
@@ -54,9 +57,12 @@ extension AccessTokens {
     claims["app"] = .string(caller.app.text)
     claims["iat"] = .number(JSONNumber(time(nil)))
     claims["exp"] = .number(JSONNumber(time(nil) + lifetime.wholeSeconds))
-    let signed = Self.head + "." + JSON.object(claims).serialized().base64URL
-    let mark = store.keys.master.mark(of: Self.tag + Array(signed.utf8), by: 0)
-    return signed + "." + mark.base64URL
+    var token = Self.head
+    token.append(base64URL: JSON.object(claims).serialized())
+    let mark = store.keys.master.mark(of: Self.tag + token, by: 0)
+    token.append(UInt8(ascii: "."))
+    token.append(base64URL: mark)
+    return String(decoding: token, as: UTF8.self)
   }
 
   /// Reads such a token; whether its session is live is for the statement that comes next.
@@ -67,7 +73,7 @@ extension AccessTokens {
     _ context: Context
   ) throws(Failure) -> Caller {
     guard token.utf8.count <= 4_096, let dot = token.utf8.lastIndex(of: UInt8(ascii: ".")),
-      token.hasPrefix(Self.head + "."),
+      token.utf8.starts(with: Self.head),
       let shown = [UInt8](base64URL: token[token.utf8.index(after: dot)...]),
       context.store.keys.master.number(
         marking: Self.tag + Array(token.utf8[..<dot]),

@@ -1,8 +1,8 @@
 import Notation
 import Postgres
 
-/// The id of a thing of one kind: 24 hexadecimal characters in lower case, which are 4 bytes of time
-/// in seconds, 5 random ones of this process, and a counter of 3.
+/// The id of a thing of one kind: 24 hexadecimal characters in lower case, of which the first 8 are
+/// the time in seconds.
 ///
 /// `Of` only keeps the ids of one kind from being taken for those of another.
 /// - Source: the ObjectId of BSON, which clients of App Services expect.

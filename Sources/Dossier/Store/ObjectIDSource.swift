@@ -2,19 +2,45 @@ import Glibc
 import Notation
 import Synchronization
 
-/// Where new ids come from.
+/// Makes ids that sort by time.
+///
+/// The first 52 bits are the time in units of 2^-20 seconds, so that the first 4 bytes are the seconds,
+/// as in BSON. They grow with each id of a process; the other 44 bits are random, and those of the
+/// process. `new_object_id()` of the database makes ids of the same form.
 enum ObjectIDSource {
-  private static let process = (0..<5).map { _ in UInt8.random(in: .min ... .max) }
-  private static let counter = Atomic<UInt32>(UInt32.random(in: .min ... .max))
+  private static let process = UInt64.random(in: 0..<1 << 44)
+  private static let latest = Atomic<UInt64>(0)
 
   static func next() -> String {
-    let seconds = UInt32(truncatingIfNeeded: time(nil))
-    let count = counter.wrappingAdd(1, ordering: .relaxed).newValue
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    let now =
+      UInt64(UInt32(truncatingIfNeeded: time.tv_sec)) << 20
+      | (UInt64(truncatingIfNeeded: time.tv_nsec) << 20) / 1_000_000_000
+    var last = latest.load(ordering: .relaxed)
+    while true {
+      let next = max(now, last &+ 1)
+      let (isDone, found) = latest.compareExchange(
+        expected: last,
+        desired: next,
+        ordering: .relaxed
+      )
+      if isDone { return text(next) }
+      last = found
+    }
+  }
+
+  /// Returns the digits of 52 bits of time and those of the process.
+  private static func text(_ ticks: UInt64) -> String {
+    let high = ticks << 12 | process >> 32
     var bytes: [UInt8] = []
     bytes.reserveCapacity(12)
-    for shift in [24, 16, 8, 0] { bytes.append(UInt8(truncatingIfNeeded: seconds >> shift)) }
-    bytes.append(contentsOf: process)
-    for shift in [16, 8, 0] { bytes.append(UInt8(truncatingIfNeeded: count >> shift)) }
+    for shift: UInt64 in [56, 48, 40, 32, 24, 16, 8, 0] {
+      bytes.append(UInt8(truncatingIfNeeded: high >> shift))
+    }
+    for shift: UInt64 in [24, 16, 8, 0] {
+      bytes.append(UInt8(truncatingIfNeeded: process >> shift))
+    }
     return String(hexadecimal: bytes)
   }
 }

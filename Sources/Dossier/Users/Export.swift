@@ -102,7 +102,9 @@ package enum ExportQueries {
       'devices', (select coalesce(json_agg(json_build_object(
           'device_id', t.device_id, 'chosen_at', t.chosen_at, 'created_at', d.created_at,
           'last_seen_at', d.last_seen_at) order by t.chosen_at), '[]')
-        from device_users t left join devices d on d.device_id = t.device_id
+        from device_users t left join lateral (
+          select created_at, last_seen_at from devices d where d.device_id = t.device_id limit 1
+        ) d on true
         where t.user_id = c.user_id),
       'sessions', (select coalesce(json_agg(json_build_object(
           'id', session_id, 'device_id', device_id, 'provider', provider, 'scope', scope,

@@ -1,0 +1,52 @@
+import Dossier
+import EventLoop
+import Postgres
+import TestSupport
+import Testing
+
+/// That statements find their rows by keys, whatever PostgreSQL knows of the tables.
+@Suite struct PlanTests {
+  init() { LoopThread.start() }
+
+  /// Statements that no request of a user runs: they work on batches of rows, on all users of an app,
+  /// or on all mails that are queued.
+  private static let exceptions = [
+    "apps.delete_", "housekeeping.", "imports.", "outbox.drop", "outbox.expire", "outbox.retry",
+    "outbox.state", "readiness.facts", "resealing.", "sessions.end_all", "unused.",
+  ]
+
+  @Test(arguments: [false, true])
+  func `no statement scans a table that grows`(isAnalyzed: Bool) async throws {
+    let database = try await TestCluster.shared.createMigratedDatabase()
+    #expect(try await scans(database, isAnalyzed: isAnalyzed) == [])
+  }
+
+  /// Explains the plan that each prepared statement keeps for all values.
+  @EventLoop private func scans(_ database: String, isAnalyzed: Bool) async throws -> [String] {
+    let connection = try await Connection.open(.patient(database))
+    defer { connection.close() }
+    try await connection.script("begin; \(FullTables.fill); commit")
+    if isAnalyzed { try await connection.script("analyze") }
+    try await connection.script("set plan_cache_mode = force_generic_plan")
+    var found: [String] = []
+    for statement in allStatements {
+      let name = "\(statement.name)"
+      if Self.exceptions.contains(where: name.hasPrefix) { continue }
+      try await connection.script("prepare \"\(name)\" as \(statement.sql)")
+      let count = try await connection.query(
+        "select cardinality(parameter_types)::text from pg_prepared_statements where name = $1",
+        [name]
+      ).rows[0][0].flatMap { Int($0) }
+      let values = Array(repeating: "null", count: try #require(count)).joined(separator: ", ")
+      let call = "\"\(name)\"" + (values.isEmpty ? "" : "(\(values))")
+      let plan = try await connection.query("explain (costs off) execute \(call)", []).rows
+      for line in plan.compactMap({ $0[0] }) where line.contains("Seq Scan on ") {
+        let words = line.split(separator: " ")
+        guard let place = words.firstIndex(of: "on"), place + 1 < words.count else { continue }
+        let table = String(words[place + 1])
+        if FullTables.names.contains(table) { found.append("\(name): \(table)") }
+      }
+    }
+    return found
+  }
+}

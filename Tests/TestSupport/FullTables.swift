@@ -1,0 +1,59 @@
+/// Rows for every table that grows with the users.
+package enum FullTables {
+  /// How many rows each of them gets.
+  package static let rows = 4_000
+
+  /// Tables whose size follows from the number of users, or of requests.
+  package static let names = [
+    "api_keys", "attempts", "audit", "beginnings", "device_users", "devices", "document_versions",
+    "documents", "email_codes", "identities", "identity_subjects", "kept_answers", "mail_tokens",
+    "mails", "passwords", "pictures", "properties", "search_values", "sessions",
+    "unconfirmed_emails", "users",
+  ]
+
+  /// Fills them with the users of twenty apps; nothing of it is due.
+  package static let fill = """
+    insert into apps (app_id, name) select lpad(g::text, 24, 'f'), 'full-' || g
+    from generate_series(0, 19) g;
+    create temporary table made on commit drop as
+    select g, lpad(to_hex(g), 24, '0') as id, lpad((g % 20)::text, 24, 'f') as app,
+      int4send(g) as bytes
+    from generate_series(1, \(rows)) g;
+    insert into users (user_id, app_id, anonymous, email, name)
+    select id, app, true, 'full' || g || '@example.com', 'Full ' || g from made;
+    insert into identities (user_id, identity_id, app_id, provider, subject)
+    select id, id, app, 'anonymous', id from made;
+    insert into identity_subjects (app_id, provider, subject, user_id, identity_id)
+    select app, 'anonymous', id, id, id from made;
+    insert into beginnings (user_id, kind) select id, 'anonymous' from made;
+    insert into passwords (user_id, hash) select id, 'x' from made;
+    insert into api_keys (user_id, key_id, name, key_hash) select id, id, 'x', bytes from made;
+    insert into devices (device_id, app_id, secret_hash) select id, app, bytes from made;
+    insert into device_users (user_id, device_id) select id, id from made;
+    insert into sessions (user_id, session_id, app_id, device_id, provider, scope, refresh_salt,
+      expires_at)
+    select id, id, app, id, 'anonymous', '', bytes, now() + interval '10 days' from made;
+    insert into documents (user_id, class, body, version)
+    select id, 'metadata', '{"a": 1}', 1 from made;
+    insert into document_versions (user_id, class, version, app_id, body, actor, kept)
+    select id, 'metadata', 1, app, '{"a": 1}', 'user', 10 from made;
+    insert into properties (user_id, key, value, version) select id, 'volume', '1', 1 from made;
+    insert into pictures (user_id, name, body) select id, id, bytes from made;
+    insert into search_values (user_id, index_id, text_value) select id, id, 'x' from made;
+    insert into unconfirmed_emails (app_id, email_key, user_id)
+    select app, 'full' || g || '@example.com', id from made;
+    insert into mail_tokens (user_id, purpose, token_hash, email, expires_at)
+    select id, 'confirm', bytes, 'x@example.com', now() + interval '1 day' from made;
+    insert into email_codes (app_id, code_id, email_key, email, code_hash, tries, expires_at)
+    select app, id, 'full' || g || '@example.com', 'x@example.com', bytes, 5,
+      now() + interval '1 day' from made;
+    insert into mails (mail_id, app_id, kind, sealed, next_attempt_at, expires_at)
+    select id, app, 'confirm', bytes, now() + interval '1 day', now() + interval '2 days' from made;
+    insert into kept_answers (app_id, owner, key_hash, request_hash, expires_at)
+    select app, id, bytes, bytes, now() + interval '1 day' from made;
+    insert into attempts (app_id, subject, clear_at)
+    select app, bytes, now() + interval '1 day' from made;
+    insert into audit (user_id, event_id, app_id, action, actor)
+    select id, id, app, 'login', 'user' from made;
+    """
+}
