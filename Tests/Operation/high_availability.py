@@ -13,23 +13,18 @@ import signal
 import socket
 import subprocess
 import sys
+import urllib.error
 import urllib.request
+
+from guide import HIGH_AVAILABILITY, commands
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "Tests/EndToEnd"))
 from machine import AS_POSTGRES, IS_ROOT, TOOLS, wait_until
 
 FILES = ROOT / "deploy/ha"
-CHAPTER = (FILES / "README.md").read_text()
 PORTS = [2379, 2380, 5432, 8008]
 PASSWORDS = {f"{name}_PASSWORD": f"{name.lower()}-secret" for name in ["OWNER", "SERVER"]}
-
-
-def scripts(heading):
-    """Returns the shell commands below a heading of the chapter."""
-    text = CHAPTER[CHAPTER.index(f"## {heading}\n"):]
-    end = text.find("\n## ", 1)
-    return re.findall(r"(?ms)^```sh\n(.*?)^```$", text[:end])
 
 
 def free_network():
@@ -79,7 +74,7 @@ class Host:
 
     def substituted(self, name, heading):
         """Returns a file of deploy/ha, as the commands of the chapter write it on this host."""
-        command = re.search(rf"(?s)sed .*?{name}", scripts(heading)[0])[0]
+        command = re.search(rf"(?s)sed .*?{name}", commands(heading, HIGH_AVAILABILITY)[0])[0]
         command = command.replace("db1", self.name).replace("10.0.0.11", self.address)
         text = subprocess.run(["bash", "-c", command], cwd=FILES, check=True,
                               capture_output=True, text=True).stdout
@@ -178,7 +173,7 @@ class DatabaseHosts:
         self.folder, self.network = folder, free_network()
         self.folder.chmod(0o755)
         self.hosts = [Host(self, index) for index in [1, 2, 3]]
-        authority, *_ = scripts("Make certificates")
+        authority, *_ = commands("Make certificates", HIGH_AVAILABILITY)
         subprocess.run(["bash", "-ec", authority.replace("10.0.0.", self.network)],
                        cwd=folder, check=True, stderr=subprocess.DEVNULL)
         for host in self.hosts:
@@ -226,7 +221,7 @@ class DatabaseHosts:
 
     def connection(self, name):
         """Returns a connection string of the chapter."""
-        direct, through_haproxy = re.findall(r"(?ms)^```ini\n(.*?)^```$", CHAPTER)
+        direct, through_haproxy = re.findall(r"(?ms)^```ini\n(.*?)^```$", HIGH_AVAILABILITY)
         text = through_haproxy if name == "database through HAProxy" else direct
         setting = re.search(rf"(?m)^{name.split()[0]} = (.*)$", text)[1]
         return self.with_passwords(setting).replace("10.0.0.", self.network).replace(

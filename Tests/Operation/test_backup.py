@@ -8,6 +8,7 @@ import unittest
 
 import writing
 from cases import Case
+from guide import commands
 from machine import AS_POSTGRES, IS_ROOT, wait_until
 
 BACKUP = writing.ROOT / "deploy/backup"
@@ -93,8 +94,8 @@ class Backup(Case):
         self.assertEqual(self.back_up().returncode, 0)
 
         # As the guide has it.
-        guide = (writing.ROOT / "deploy/README.md").read_text()
-        restore, = re.findall(r"(?m)^.* (pgbackrest .*--type=time.*)$", guide)
+        script, = commands("Restore the database as it was at a moment")
+        restore = re.search(r"(?m)^.* (pgbackrest .*--type=time.*)$", script)[1]
         self.site.stop_postgres()
         words = re.sub(r'"--target=.*?"', "", restore).split()[1:]
         restored = self.pgbackrest(*[word for word in words if "stanza" not in word],

@@ -16,7 +16,8 @@ import unittest
 
 import writing
 from deployment import Deployment
-from high_availability import CHAPTER, FILES, DatabaseHosts, scripts
+from guide import HIGH_AVAILABILITY, commands
+from high_availability import FILES, DatabaseHosts
 from machine import AS_POSTGRES, BUILD, IS_ROOT, free_port, is_listening, wait_until
 
 
@@ -36,7 +37,7 @@ class HighAvailability(unittest.TestCase):
 
     @classmethod
     def make_database(cls):
-        _, statements = scripts("Connect Dossier")[0].split("\n", 1)
+        _, statements = commands("Connect Dossier", HIGH_AVAILABILITY)[0].split("\n", 1)
         statements = cls.hosts.with_passwords(statements.rsplit("SQL\n", 1)[0])
         for statement in statements.split(";\n"):
             cls.hosts.leader().sql(statement, "postgres")
@@ -116,10 +117,10 @@ class HighAvailability(unittest.TestCase):
             (host.folder / "pgbackrest.conf").write_text(text)
             (host.folder / "pgbackrest.conf").chmod(0o644)
         # The commands of the chapter.
-        text = CHAPTER[CHAPTER.index("## Back up\n"):]
-        commands = re.search(r"(?ms)^  ```sh\n(.*?)^  ```$", text)[1].replace(
+        archive, = commands("Back up", HIGH_AVAILABILITY)
+        archive = archive.replace(
             "/etc/patroni/config.yml", str(self.hosts.hosts[0].folder / "config.yml"))
-        subprocess.run(["bash", "-ec", commands], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(["bash", "-ec", archive], check=True, stdout=subprocess.DEVNULL)
         self.hosts.wait_for_synchronous_replica()
         leader = self.hosts.leader()
         subprocess.run([*AS_POSTGRES, "pgbackrest", "--stanza=dossier", "stanza-create"],

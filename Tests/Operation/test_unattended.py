@@ -5,7 +5,7 @@ import subprocess
 import unittest
 
 from debian import Debian
-from test_guide import CONFIGURATION, commands
+from guide import CONFIGURATION, commands
 
 # A repository in a folder, which unattended-upgrade takes packages from.
 REPOSITORY = """
