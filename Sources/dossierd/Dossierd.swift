@@ -213,7 +213,7 @@ struct Routes: ParsableCommand {
 
 struct Upstream: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Print the upstream block for nginx."
+    abstract: "Print the upstream block for nginx, and where it retries a request."
   )
   @OptionGroup var options: ConfigurationOptions
 
