@@ -122,8 +122,18 @@ class Routes(Administration):
                        {"claims": {"id": "x"}}, {"claims": {"name": 1}}, {"name": "A b"}]:
             body = {"name": "wrong", "audience": "x", **common, "secret": secret, **change}
             self.expect(self.ask("POST", "/v1/issuers", body), 422, "invalid")
-        for name in ["set", "shared", "url"]:
+        loose = {"name": "loose", "audience": "loose", "issuer": "https://loose.example.com",
+                 "secret": secret, "allow_missing_iss": True, "allow_missing_aud": True}
+        self.expect(self.ask("POST", "/v1/issuers", loose), 201)
+        refused = self.expect(self.ask("POST", "/v1/issuers", {**loose, "name": "looser"}), 422)
+        self.assertEqual(refused.json["errors"][0]["code"], "ambiguous")
+        [row] = [row for row in self.ask("GET", "/v1/issuers").json if row["name"] == "loose"]
+        self.assertEqual((row["allow_missing_iss"], row["allow_missing_aud"]), (True, True))
+        bare = secret_token({"sub": "s", "exp": 4070908800}, secret.encode())
+        self.expect(self.post("/v1/login/jwt", {"token": bare}), 200)
+        for name in ["set", "shared", "url", "loose"]:
             self.expect(self.ask("DELETE", f"/v1/issuers/{name}"), 204)
+        self.expect(self.post("/v1/login/jwt", {"token": bare}), 401, "external_token_invalid")
         self.expect(self.ask("DELETE", "/v1/issuers/set"), 404, "not_found")
 
     def test_users(self):

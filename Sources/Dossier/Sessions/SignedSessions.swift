@@ -1,4 +1,4 @@
-package import EventLoop
+import EventLoop
 import Glibc
 import JSON
 import Notation
@@ -12,7 +12,7 @@ extension Sessions {
   /// An access token for a session as it is, which no refresh token is exchanged for.
   ///
   /// - Throws: `.overloaded`, `.unavailable`.
-  @EventLoop package static func accessToken(
+  package static func accessToken(
     of caller: Caller,
     as style: SessionStyle,
     _ context: Context
@@ -21,7 +21,7 @@ extension Sessions {
   }
 
   /// The refresh token of a session; nil where those of its style are rotated.
-  @EventLoop package static func signedRefreshToken(
+  package static func signedRefreshToken(
     of caller: Caller,
     as style: SessionStyle,
     _ context: Context
@@ -107,7 +107,7 @@ extension Sessions {
   /// Uses a session whose refresh token stays: it goes on for the app's lifetime of sessions.
   ///
   /// - Throws: `.unauthenticated`, `.unavailable`.
-  @EventLoop package static func renew(_ caller: Caller, _ context: Context) async throws(Failure) {
+  package static func renew(_ caller: Caller, _ context: Context) async throws(Failure) {
     let renewed = try await context.store.write(
       SignedSessionQueries.renew,
       caller.user,
