@@ -25,7 +25,7 @@ package import EventLoop
     let guardian = SilenceGuard(suspicion: settings.suspicion, grace: settings.grace)
     self.guardian = guardian
     express = PersistentConnection(
-      settings.connection(settings.readTimeout),
+      settings.connection(settings.readTimeout, mayScan: false),
       timeout: settings.readTimeout,
       guardian,
       decides: true

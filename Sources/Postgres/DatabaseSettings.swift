@@ -43,10 +43,17 @@ package struct DatabaseSettings: Sendable {
     self.applicationName = applicationName
   }
 
-  /// The settings of a connection, whatever those of the server, the database and the role are.
+  /// Returns the settings of a connection, whatever those of the server, the database and the role are.
+  ///
+  /// - Parameters:
+  ///   - statementTimeout: the time after which the server ends a statement.
+  ///   - lockTimeout: the time after which a statement stops waiting for a lock; zero for none.
+  ///   - mayScan: false if statements find all rows by keys. PostgreSQL keeps a plan while a table
+  ///     grows, and a plan that was made for an empty table would scan it.
   func connection(
     _ statementTimeout: Duration,
-    lockTimeout: Duration = .zero
+    lockTimeout: Duration = .zero,
+    mayScan: Bool = true
   ) -> ConnectionSettings {
     func milliseconds(_ time: Duration) -> String { "\(time.nanoseconds / 1_000_000)" }
     return ConnectionSettings(
@@ -61,6 +68,7 @@ package struct DatabaseSettings: Sendable {
         ("default_transaction_isolation", "read committed"),
         ("default_transaction_deferrable", "off"),
         ("jit", "off"),
+        ("enable_seqscan", mayScan ? "on" : "off"),
         // Values are read in one form.
         ("timezone", "UTC"),
         ("datestyle", "ISO"),

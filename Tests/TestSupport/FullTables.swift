@@ -11,12 +11,13 @@ package enum FullTables {
     "unconfirmed_emails", "users",
   ]
 
-  /// Fills them with the users of twenty apps; nothing of it is due.
-  package static let fill = """
+  /// Returns the SQL that fills them with the users of so many apps; nothing of it is due.
+  package static func fill(apps: Int) -> String {
+    """
     insert into apps (app_id, name) select lpad(g::text, 24, 'f'), 'full-' || g
-    from generate_series(0, 19) g;
+    from generate_series(1, \(apps)) g;
     create temporary table made on commit drop as
-    select g, lpad(to_hex(g), 24, '0') as id, lpad((g % 20)::text, 24, 'f') as app,
+    select g, lpad(to_hex(g), 24, '0') as id, lpad((g % \(apps) + 1)::text, 24, 'f') as app,
       int4send(g) as bytes
     from generate_series(1, \(rows)) g;
     insert into users (user_id, app_id, anonymous, email, name)
@@ -56,4 +57,5 @@ package enum FullTables {
     insert into audit (user_id, event_id, app_id, action, actor)
     select id, id, app, 'login', 'user' from made;
     """
+  }
 }

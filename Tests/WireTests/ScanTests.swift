@@ -15,7 +15,7 @@ import Wiring
     let database = try #require(
       try await watcher.query("select quote_ident(current_database())", []).rows[0][0]
     )
-    try await watcher.script("begin; \(FullTables.fill); commit")
+    try await watcher.script("begin; \(FullTables.fill(apps: 20)); commit")
     for statistics in ["none", "those of full tables"] {
       for plans in ["auto", "force_generic_plan"] {
         try await watcher.script("alter database \(database) set plan_cache_mode = \(plans)")
