@@ -54,7 +54,7 @@ class Scripts(Case):
         section = page[page.index('<section id="postTokenRefresh">'):].split("</section>")[0]
         body = html.unescape(re.search(r"-d (?:&#39;|')(\{.*?\})(?:&#39;|')", section)[1])
         token = self.site.login()["refresh_token"]
-        self.expect(self.post("/v1/token/refresh", json.loads(body.replace("drt_…", token))), 200)
+        self.expect(self.post("/v1/token/refresh", {name: token for name in json.loads(body)}), 200)
 
 
 if __name__ == "__main__":

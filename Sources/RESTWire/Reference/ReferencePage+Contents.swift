@@ -1,4 +1,5 @@
 import HTTP
+import JSON
 import Operators
 import Wiring
 
@@ -26,7 +27,10 @@ extension ReferencePage {
     }
     addEntries(
       "Shapes",
-      shapes.compactMap(\.name).map { (anchor: $0, text: $0, title: "") }
+      shapes.compactMap { shape in
+        let members = shape.schema["properties"]?.object?.keys ?? []
+        return shape.name.map { (anchor: $0, text: $0, words: members.joined(separator: " ")) }
+      }
     )
     let operators = UpdateOperator.allCases.map(\.rawValue) + QueryOperator.allCases.map(\.rawValue)
     // Some are of both languages.
@@ -57,11 +61,11 @@ extension ReferencePage {
 
   private mutating func addEntries(
     _ title: String,
-    _ entries: [(anchor: String, text: String, title: String)]
+    _ entries: [(anchor: String, text: String, words: String)]
   ) {
     add("<li class=\"more\" hidden><a href=\"#\(title.lowercased())\">\(title)</a><ul>")
     for entry in entries {
-      add("<li title=\"\(Self.escaped(entry.title))\"><a href=\"#\(entry.anchor)\">")
+      add("<li data-words=\"\(Self.escaped(entry.words))\"><a href=\"#\(entry.anchor)\">")
       add("", text: entry.text, "</a></li>")
     }
     add("</ul></li>")
@@ -86,7 +90,7 @@ extension ReferencePage {
       let hits = entries.filter((entry) => has(entry.words));
       if (hits.length === 0) {
         hits = entries.filter((entry) =>
-          has(entry.text ??= plain(document.getElementById(entry.target).textContent)));
+          has(entry.text ??= plain(document.getElementById(entry.target).innerHTML.replace(/<[^>]*>/g, " "))));
       }
       hits = new Set(hits.map((entry) => entry.item));
       for (const { item } of entries) item.hidden = !hits.has(item);

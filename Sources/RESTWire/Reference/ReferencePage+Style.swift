@@ -25,6 +25,7 @@ extension ReferencePage {
     nav ul { list-style: none; padding: 0 } nav ul ul { font-size: .8rem }
     nav ul ul a { color: inherit; text-decoration: none }
     nav input { font: inherit; width: 100%; box-sizing: border-box }
+    ::placeholder { color: var(--quiet); opacity: 1 }
     main { max-width: 52rem; padding: 1rem 2rem; min-width: 0; flex: 1 }
     section { border-top: 1px solid #8884; padding: .5rem 0 }
     h1 { font-size: 1.4rem } h3 { font-size: 1rem; margin: .5rem 0 }
