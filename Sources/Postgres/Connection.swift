@@ -47,7 +47,7 @@ package import EventLoop
     if call.composed == nil, prepared.insert(call.name.address).inserted {
       guard unsafe PQsendPrepare(pointer, call.name.cString, call.sql.cString, 0, nil) == 1 else {
         prepared.remove(call.name.address)
-        return call.fail(lastError)
+        return fail(call, lastError)
       }
       expected.append(.prepared(call))
     }
@@ -60,9 +60,16 @@ package import EventLoop
       }
     }
     // What was prepared stays expected; the server will answer it whatever becomes of this.
-    guard sent == 1 else { return call.fail(lastError) }
+    guard sent == 1 else { return fail(call, lastError) }
     expected.append(.result(call))
     scheduleSync()
+  }
+
+  /// Fails a call that could not be sent, and with it a connection that libpq has closed: its
+  /// descriptor is another's soon.
+  private func fail(_ call: StatementCall, _ error: DatabaseError) {
+    call.fail(error)
+    if unsafe PQstatus(pointer) == CONNECTION_BAD || PQsocket(pointer) < 0 { fail(error) }
   }
 
   private func scheduleSync() {

@@ -13,11 +13,11 @@ package import EventLoop
   private let exclusive: Lane
   private let search: Lane
   private let large: Lane
-  private let settings: DatabaseSettings
+  let settings: DatabaseSettings
   /// The last error of a write that the operator of PostgreSQL must end; nil after an attempt that
   /// succeeded.
-  package private(set) var writeFault: DatabaseError?
-  private let guardian: SilenceGuard
+  package internal(set) var writeFault: DatabaseError?
+  let guardian: SilenceGuard
   private static let sign = Statement<Int>("database.sign_of_life", "select 1")
 
   package init(_ settings: DatabaseSettings) {
@@ -261,36 +261,7 @@ package import EventLoop
     }
   }
 
-  /// Runs a write and rolls it back, on a connection of its own.
-  ///
-  /// An old connection may go on with files that PostgreSQL cannot open for a new one.
-  /// - Returns: why writes fail, or nil.
-  package func attempt<Row, each Value>(
-    _ statement: Statement<Row, repeat each Value>,
-    _ values: repeat each Value
-  ) async -> DatabaseError? {
-    do throws(DatabaseError) {
-      let connection = try await Connection.open(
-        settings.connection(settings.writeTimeout, lockTimeout: settings.lockTimeout),
-        watch: ConnectionWatch(
-          suspicion: guardian.suspicion,
-          limit: guardian.limit(for: settings.writeTimeout),
-          onSuspicion: {},
-          onSilence: { _ in }
-        )
-      )
-      defer { connection.close() }
-      try await Transaction.run(on: connection) { (transaction) async throws(DatabaseError) in
-        _ = try await transaction.run(statement, repeat each values)
-        throw DatabaseError(.undone, "an attempt")
-      }
-    } catch {
-      writeFault = error.state == .undone ? nil : error
-    }
-    return writeFault
-  }
-
-  /// Tries up to four times what met another's version, and twice what waited for a lock.
+  /// Tries up to four times what met another's version, or waited too long for a lock.
   private func retryingConflicts<Value>(
     _ body: @EventLoop () async throws(DatabaseError) -> Value
   ) async throws(DatabaseError) -> Value {
@@ -300,8 +271,7 @@ package import EventLoop
         return try await body()
       } catch {
         if error.serverFault != nil { writeFault = error }
-        let most = error.state == .lockNotAvailable ? 2 : 4
-        guard error.isConflict, attempt < most else { throw error }
+        guard error.isConflict, attempt < 4 else { throw error }
         await EventLoop.sleep(for: .milliseconds(Int.random(in: 0...(attempt * 10))))
         attempt += 1
       }

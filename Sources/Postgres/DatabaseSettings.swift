@@ -43,13 +43,14 @@ package struct DatabaseSettings: Sendable {
     self.applicationName = applicationName
   }
 
-  /// Returns the settings of a connection, whatever those of the server, the database and the role are.
+  /// The settings of a connection, whatever those of the server, the database and the role are.
   ///
   /// - Parameters:
   ///   - statementTimeout: the time after which the server ends a statement.
   ///   - lockTimeout: the time after which a statement stops waiting for a lock; zero for none.
   ///   - mayScan: false if statements find all rows by keys. PostgreSQL keeps a plan while a table
   ///     grows, and a plan that was made for an empty table would scan it.
+  /// - Returns: the settings for `Connection.open`.
   func connection(
     _ statementTimeout: Duration,
     lockTimeout: Duration = .zero,

@@ -74,11 +74,13 @@ extension Emails {
       // the mail comes here.
       let attempts = FailureGuard(.password, on: token.user.text, context)
       try await attempts.attempt { () async throws(Failure) in
-        guard try await context.store.passwords.verify(
-          password,
-          against: token.claim.hash,
-          for: context.store.owner
-        ) else { throw .claimantUnproved }
+        guard
+          try await context.store.passwords.verify(
+            password,
+            against: token.claim.hash,
+            for: context.store.owner
+          )
+        else { throw .claimantUnproved }
       }
       guarding = attempts
     } else if claimant.caller == nil, try await Devices.know([token.user], context) {

@@ -1,0 +1,30 @@
+extension Database {
+  /// Runs a write and rolls it back, on a connection of its own.
+  ///
+  /// An old connection may go on with files that PostgreSQL cannot open for a new one.
+  /// - Returns: why writes fail, or nil.
+  package func attempt<Row, each Value>(
+    _ statement: Statement<Row, repeat each Value>,
+    _ values: repeat each Value
+  ) async -> DatabaseError? {
+    do throws(DatabaseError) {
+      let connection = try await Connection.open(
+        settings.connection(settings.writeTimeout, lockTimeout: settings.lockTimeout),
+        watch: ConnectionWatch(
+          suspicion: guardian.suspicion,
+          limit: guardian.limit(for: settings.writeTimeout),
+          onSuspicion: {},
+          onSilence: { _ in }
+        )
+      )
+      defer { connection.close() }
+      try await Transaction.run(on: connection) { (transaction) async throws(DatabaseError) in
+        _ = try await transaction.run(statement, repeat each values)
+        throw DatabaseError(.undone, "an attempt")
+      }
+    } catch {
+      writeFault = error.state == .undone ? nil : error
+    }
+    return writeFault
+  }
+}
