@@ -16,12 +16,10 @@ extension Connection {
     watch: ConnectionWatch?
   ) async throws(DatabaseError) -> Connection {
     let hosts = ConnectionHosts(settings.conninfo).overrides
-    let deadline = EventLoop.now() + settings.timeout.nanoseconds
+    // A timer that fires late for one host takes nothing from the next.
+    let share = settings.timeout / max(1, hosts.count)
     var failures: [DatabaseError] = []
-    for (index, host) in hosts.enumerated() {
-      let now = EventLoop.now()
-      let left = deadline > now ? deadline - now : 0
-      let share = Duration.nanoseconds(Int64(clamping: left / UInt64(hosts.count - index)))
+    for host in hosts {
       do throws(DatabaseError) {
         return try await open(settings, host: host, within: share, watch: watch)
       } catch {

@@ -45,7 +45,7 @@ import Testing
 
   @EventLoop private func answer(of conninfo: String) async throws -> String? {
     let connection = try await Connection.open(
-      ConnectionSettings(conninfo, applicationName: "hosts", timeout: .seconds(10))
+      ConnectionSettings(conninfo, applicationName: "hosts", timeout: .seconds(40))
     )
     defer { connection.close() }
     return try await connection.query("select 1").rows[0][0]
