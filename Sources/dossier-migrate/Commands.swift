@@ -105,7 +105,7 @@ struct Verify: ParsableCommand {
     discussion: """
       It applies the files again, in a schema of its own and in a transaction that it rolls back, \
       and compares what the server says of both. For that its role needs the right to create a \
-      schema. No lock is taken on a table in use.
+      schema. It waits at most 1 s for the lock of a read on each table.
       """
   )
 

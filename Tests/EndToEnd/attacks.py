@@ -55,7 +55,7 @@ class Attacker:
         if self.attack.document:
             answer = self.site.request(
                 "PUT", "/v1/me/custom-data", self.attack.document.encode(), {**JSON, **self.token})
-            assert answer.status == 201, answer.body
+            assert answer.status == 200, answer.body
         self.process.start()
         return self
 

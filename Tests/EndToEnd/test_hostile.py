@@ -97,7 +97,7 @@ class Hostile(Case):
                        "1.7976931348623157e308", "4.9406564584124654e-324", "7" * 350):
             with self.subTest(number):
                 answer = self.ask("PUT", "custom-data", f'{{"a":[{number}]}}')
-                self.assertIn(answer.status, (200, 201), answer.body)
+                self.assertEqual(answer.status, 200, answer.body)
                 read = self.site.get("/v1/me/custom-data", token=self.token).body
                 self.assertEqual(self.ask("PUT", "custom-data", read.decode()).body, read)
                 merged = self.ask("PATCH", "custom-data", f'{{"b":{number}}}', MERGE_PATCH)

@@ -66,7 +66,7 @@ class Identities(Case):
         grant = self.site.login()
         path = "/v1/me/custom-data"
         token = grant["access_token"]
-        self.expect(self.site.request("PUT", path, {"level": 7}, JSON, token), 201)
+        self.expect(self.site.request("PUT", path, {"level": 7}, JSON, token), 200)
         self.assertEqual([i["provider"] for i in self.identities(grant)], ["anonymous"])
         linked = self.link(
             grant, provider="password", email="grown@example.com", password="correct horse")

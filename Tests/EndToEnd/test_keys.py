@@ -88,7 +88,8 @@ class PublicKeys(Administration):
     def verified(self, token, app="default"):
         url = f"http://127.0.0.1:{self.site.port}/v1/apps/{app}/jwks.json"
         key = jwt.PyJWKClient(url).get_signing_key_from_jwt(token)
-        return jwt.decode(token, key.key, algorithms=["ES256"], issuer="http://127.0.0.1:8080")
+        url = "http://127.0.0.1:8080"
+        return jwt.decode(token, key.key, algorithms=["ES256"], issuer=url, audience=url)
 
     def test_a_back_end_verifies_tokens_by_itself(self):
         grant = self.site.login()

@@ -80,7 +80,7 @@ class Repeats(Case):
         self.expect(self.make("laptop", "k"), 201)
         update = {"update": {"$inc": {"n": 1}}}
         self.expect(self.site.request("PUT", "/v1/me/custom-data", {"n": 1}, JSON,
-                                      self.grant["access_token"]), 201)
+                                      self.grant["access_token"]), 200)
         stale = {"If_Match": '"7"'}
         self.expect(self.send("/v1/me/custom-data/update", update, "u", **stale), 412)
         right = {"If_Match": '"1"'}

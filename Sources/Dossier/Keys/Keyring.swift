@@ -91,8 +91,9 @@ package import Postgres
   /// Loads the keys of an app; callers that come meanwhile wait for the same load.
   private func begin(_ keys: AppKeys) -> SharedTask<Void, Failure>.Outcome {
     keys.load.begin { [self] () async throws(Failure) in
-      defer { keys.lastLoad = clock() }
       try await fetch(keys)
+      // After a failure the next caller tries again: an unknown key is not yet an invalid token.
+      keys.lastLoad = clock()
     }
   }
 

@@ -98,7 +98,8 @@ extension Shape {
     of: .object([
       "name": .nameOfIssuer, "issuer": .issuer, "audience": .audience,
       "keys": .choice(["url", "set", "secret"]), "jwks_url": .urlOfKeys.orNull,
-      "claims": .claims, "allow_missing_iss": .flag, "allow_missing_aud": .flag,
+      "claims": .claims, "allow_missing_iss": .flag.like(false),
+      "allow_missing_aud": .flag.like(false),
       "created_at": .time(Example.appMade),
     ]).named("Issuer", "Whose tokens an app takes.")
   )
