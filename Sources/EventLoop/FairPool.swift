@@ -1,19 +1,19 @@
-/// Threads for what clients ask for, of which nobody can take all.
+/// Threads for work that clients cause, which no client can take all of.
 ///
-/// Work waits on the loop, by the rules of `FairQueue`, and goes to a thread when one is free.
+/// Work waits on the loop, by the rules of `FairQueue`, and runs on a thread when one is free.
 @EventLoop package final class FairPool {
   private let pool: BlockingPool
   private let queue: FairQueue
-  /// How long the work of one request may wait, from the first that has to.
+  /// The time that all work of one request may wait, counted from its first wait.
   package let patience: Duration
 
   /// - Parameters:
-  ///   - name: as for `BlockingPool`.
-  ///   - threads: as many as may run at once.
-  ///   - reserve: threads on which no member runs, and no group without members, so that one comes
-  ///     free as soon as somebody else's work ends.
-  ///   - waiting: jobs that may wait for a thread.
-  ///   - patience: for whoever calls `run`.
+  ///   - name: the name for `BlockingPool`.
+  ///   - threads: the number of threads.
+  ///   - reserve: threads that a member, or a group without members, leaves to others. Other
+  ///     owners then do not wait for its work.
+  ///   - waiting: the number of jobs that may wait for a thread.
+  ///   - patience: the time that callers of `run` should allow.
   package init(
     name: String,
     threads: Int,
@@ -21,7 +21,7 @@
     waiting: Int,
     patience: Duration
   ) {
-    // A thread may be told free here before it asks for more itself.
+    // The queue may lend a thread's place again just before the thread itself is free.
     pool = BlockingPool(name: name, threads: threads, waiting: threads, niceness: Self.niceness)
     let most = threads - reserve
     queue = FairQueue(
@@ -37,24 +37,24 @@
     for _ in 0..<threads { queue.add(Place()) }
   }
 
-  /// What is long gives way to what is short: a worker's loop, and PostgreSQL beside it.
+  /// The niceness of the threads, whose long work gives way to the loop and to PostgreSQL.
   private static let niceness: Int32 = 10
 
-  /// Stands for a thread.
+  /// A place for one job, which stands for a thread.
   private final class Place {}
 
-  /// Jobs that run or wait.
+  /// The number of jobs that run or wait.
   package var load: Int { queue.lent + queue.waiting }
   package var running: Int { queue.lent }
 
   /// Runs `work` on a thread when its turn has come.
   ///
   /// - Parameters:
-  ///   - owner: for whom; nil for the server itself, which is limited by the room alone.
-  ///   - latest: when it is too late to begin, by `EventLoop.now()`.
-  ///   - work: touches nothing of the loop.
-  /// - Returns: what `work` does.
-  /// - Throws: then `work` has not run.
+  ///   - owner: the owner of the work; nil for the server itself, which only the room limits.
+  ///   - latest: the latest time to begin, by `EventLoop.now()`.
+  ///   - work: the work, which uses nothing of the loop.
+  /// - Returns: the result of `work`.
+  /// - Throws: the reason why `work` has not run.
   package func run<Result: Sendable>(
     for owner: (any JobOwner)?,
     until latest: UInt64,

@@ -1,23 +1,25 @@
 internal import DequeModule
 
-/// How much of what a `FairQueue` lends one owner may have.
+/// Limits for the owners of a `FairQueue`: things that they may have, and waiters.
 package struct FairLimits: Sendable {
-  /// How many may wait.
+  /// The number of callers that may wait.
+  
   let room: Int
   /// Things that a group may have at once.
   let group: Int
-  /// Things that a group may have at once for what is no member's.
+  /// Things that a group may have at once for loans without a member.
+  
   let groupWithoutMembers: Int
   /// Things that a member may have at once.
   let member: Int
   private let things: Int
 
   /// - Parameters:
-  ///   - things: as many as are lent at most.
-  ///   - room: how many may wait. Of these and of the things a group has half at most, and a member
-  ///     a quarter.
+  ///   - things: the most that are lent at once.
+  ///   - room: the number of callers that may wait. Of the things and the room together, a group
+  ///     takes half at most, and a member a quarter.
   ///   - group: things that a group may have at once.
-  ///   - groupWithoutMembers: things that a group may have at once for what is no member's.
+  ///   - groupWithoutMembers: things that a group may have at once for loans without a member.
   ///   - member: things that a member may have at once.
   package init(things: Int, room: Int, group: Int, groupWithoutMembers: Int, member: Int) {
     self.things = things
@@ -27,37 +29,38 @@ package struct FairLimits: Sendable {
     self.member = max(1, member)
   }
 
-  /// How many a group may have and wait for.
+  /// The number of things that a group may have or wait for.
   var roomOfGroup: Int { max(1, (room + things) / 2) }
-  /// How many a member may have and wait for.
+  /// The number of things that a member may have or wait for.
   var roomOfMember: Int { max(1, (room + things) / 4) }
 }
 
-/// For whom something is lent.
+/// The owner of a loan, such as a request.
 ///
-/// The numbers are hashes by `Hasher`, whose key nobody outside knows.
+/// Its numbers are hashes by `Hasher`. The key is secret, so no client can choose a collision.
 @EventLoop package protocol JobOwner: AnyObject {
-  /// Who counts together: a network, or a program.
+  /// The number of the group that shares limits: a network, or an API client.
   var group: Int { get }
-  /// One of the group, under a number that no group has; nil where the group is all that is known.
+  /// The number of the member, which no group has; nil if only the group is known.
   var member: Int? { get }
-  /// Whether nobody waits for the result any more.
+  /// Whether the client has gone, so that the result is of no use.
   var isGone: Bool { get }
 }
 
-/// A thing that is lent, or will be.
+/// A loan of a thing, or a request for one.
 @EventLoop package final class Loan {
   private let owner: (any JobOwner)?
   private var lent: AnyObject?
   private(set) var turn = 0
-  /// For whom; nil for the server itself.
+  /// The numbers of the owner; nil for the server itself.
   ///
-  /// Computed only where several meet.
+  /// They are only computed when other loans or waiters exist.
   private(set) lazy var keys = owner.map { OwnerKeys(group: $0.group, member: $0.member) }
 
   init(_ owner: (any JobOwner)?) { self.owner = owner }
 
-  /// What is lent.
+  /// The thing that is lent; the loan must have begun.
+  
   package var thing: AnyObject {
     guard let lent else { preconditionFailure("a loan that has not begun") }
     return lent
@@ -76,7 +79,7 @@ struct OwnerKeys: Equatable {
   let member: Int?
 }
 
-/// Who of one group waits.
+/// The waiters of one group.
 @EventLoop final class WaitingGroup {
   var turn: Int
   private let arrival: Int
@@ -91,7 +94,7 @@ struct OwnerKeys: Equatable {
   func precedes(_ other: WaitingGroup) -> Bool { (turn, arrival) < (other.turn, other.arrival) }
 }
 
-/// What of one member waits, in the order in which it came.
+/// The waiters of one member, in the order in which they came.
 @EventLoop final class WaitingLine {
   var turn: Int
   private let arrival: Int
@@ -115,9 +118,9 @@ struct OwnerKeys: Equatable {
 
   var isGone: Bool { loan.isGone }
 
-  /// Where it waits.
+  /// The group and the line in which it waits.
   ///
-  /// The server itself is a group, and what is no member's is a line.
+  /// The server itself is group 0. Waiters without a member are line 0 of their group.
   var place: (group: Int, member: Int) { (loan.keys?.group ?? 0, loan.keys?.member ?? 0) }
 
   func turn() async throws(FairQueueError) {

@@ -1,41 +1,42 @@
-/// Lends things of one kind, such as threads or connections, of which nobody can take all.
+/// Lends things of one kind, such as threads or connections, and gives no owner all of them.
 ///
-/// Who finds none free waits here, on the loop. It leaves when its time is up, or when nobody waits
-/// for its result any more. Groups take turns, and so do the members of each group.
+/// A caller that finds none free waits here, on the loop. It stops waiting when its time is up, or
+/// when its client has gone. Groups take turns, and so do the members of each group.
 @EventLoop package final class FairQueue {
   private let limits: FairLimits
   private var free: [AnyObject] = []
   private var loans: [Loan] = []
   private var groups: [Int: WaitingGroup] = [:]
-  /// How many of each member wait, in whatever group.
+  /// The number of waiters of each member, over all groups.
   private var members: [Int: Int] = [:]
   package private(set) var waiting = 0
-  /// Grows by two with each turn.
+  /// The number of the last turn, which grows by two with each turn.
   ///
-  /// Who comes anew is placed before who had the last turn, and behind who waits for longer.
+  /// The odd numbers are for new waiters. A new waiter comes before the owner of the last turn, and
+  /// after all owners that have waited longer.
   private var turns = 0
   private var arrivals = 0
 
   package nonisolated init(_ limits: FairLimits) { self.limits = limits }
 
-  /// Things that are lent now.
+  /// The number of things that are lent now.
   package var lent: Int { loans.count }
   package var hasFree: Bool { !free.isEmpty }
 
   // MARK: Things
 
-  /// Takes a thing that may be lent, and lends it when somebody may have it.
+  /// Adds a thing to lend, and lends it at once if a waiter may have it.
   package func add(_ thing: AnyObject) {
     free.append(thing)
     serve()
   }
 
-  /// Forgets things that are not lent now.
+  /// Removes useless things among those that are not lent now.
   package func removeFree(where isUseless: (AnyObject) -> Bool) { free.removeAll(where: isUseless) }
 
-  /// Lends a thing without waiting; nil when none is free, or when the owner has as many as it may.
+  /// Lends a thing without waiting; nil if none is free, or if the owner has as many as it may.
   ///
-  /// Whenever a thing is free, nobody waits who may have it.
+  /// This overtakes no waiter: while a thing is free, no waiter may have it.
   package func takeAtOnce(for owner: (any JobOwner)?) -> Loan? {
     guard !free.isEmpty else { return nil }
     let loan = Loan(owner)
@@ -47,10 +48,10 @@
   /// Lends a thing when the owner's turn has come.
   ///
   /// - Parameters:
-  ///   - owner: for whom; nil for the server itself, which is limited by the room alone.
-  ///   - latest: until when it waits, by `EventLoop.now()`.
-  /// - Returns: what is lent, until `giveBack`.
-  /// - Throws: then nothing is lent.
+  ///   - owner: the owner of the loan; nil for the server itself, which only the room limits.
+  ///   - latest: the time at which the caller stops waiting, by `EventLoop.now()`.
+  /// - Returns: the loan, which the caller ends by `giveBack`.
+  /// - Throws: the reason why nothing is lent.
   package func take(
     for owner: (any JobOwner)?,
     until latest: UInt64
@@ -76,7 +77,7 @@
   /// Ends a loan.
   ///
   /// - Parameters:
-  ///   - loan: which.
+  ///   - loan: the loan to end.
   ///   - isUsable: whether the thing may be lent again.
   package func giveBack(_ loan: Loan, isUsable: Bool = true) {
     if let index = loans.firstIndex(where: { $0 === loan }) { loans.remove(at: index) }
@@ -84,7 +85,7 @@
     serve()
   }
 
-  /// Refuses all who wait, because nothing will be lent soon.
+  /// Refuses all waiters with `.withdrawn`, because nothing will be lent soon.
   package func dropAll() {
     for waiter in allWaiting { drop(waiter, .withdrawn) }
   }
@@ -93,7 +94,7 @@
 
   private func isAllowed(_ loan: Loan) -> Bool {
     guard let keys = loan.keys else { return true }
-    // Of the member, wherever it comes from; or of the group, without its members.
+    // Counts the member's loans in all groups; without a member, the group's loans without one.
     var (ofGroup, ofMember) = (0, 0)
     for other in loans {
       guard let others = other.keys else { continue }
@@ -143,8 +144,10 @@
     }
   }
 
-  /// Of those who may have a thing, whose last turn is the longest ago; of one member's, the first
-  /// that came.
+  /// Returns the waiter that gets the next thing; nil if no waiter may have one.
+  ///
+  /// It chooses the group whose last turn is the longest ago, and likewise a member of that group.
+  /// Of one member's waiters, it chooses the first that came.
   private func next() -> Waiter? {
     var (best, most): (Waiter?, WaitingGroup?) = (nil, nil)
     for group in groups.values where most.map({ group.precedes($0) }) ?? true {
@@ -177,7 +180,7 @@
     line.waiters.append(waiter)
   }
 
-  /// When somebody had the last turn whose loan goes on; else as who comes anew.
+  /// Returns the last turn among current loans that match; without any, that of a new waiter.
   private func lastTurn(of isOne: (Loan) -> Bool) -> Int {
     loans.lazy.filter(isOne).map(\.turn).max() ?? turns - 1
   }
@@ -212,13 +215,13 @@
 }
 
 package enum FairQueueError: Error {
-  /// Too much waits.
+  /// The room is full.
   case full
-  /// Too much of this group or member waits.
+  /// The group or member has and waits for as many things as it may.
   case shareTaken
-  /// Its turn did not come in time.
+  /// The owner's turn did not come in time.
   case late
-  /// Nobody waits for it any more.
+  /// The client has gone.
   case abandoned
   /// Nothing will be lent soon.
   case withdrawn

@@ -1,10 +1,10 @@
 package import EventLoop
 
-/// PostgreSQL by four lanes, so that no kind of work waits behind another.
+/// The connections to PostgreSQL, in four lanes, so that no kind of work waits behind another.
 ///
 /// - Express: reads of bounded cost, all on one pipelined connection.
 /// - Exclusive: writes and transactions, each alone on a connection of a small pool.
-/// - Search: reads that may take long, few at a time.
+/// - Search: reads that may take long, a few at a time.
 /// - Large: reads with large answers, which wait for no search.
 ///
 /// The last three lend their connections fairly, by owner.
@@ -14,8 +14,9 @@ package import EventLoop
   private let search: Lane
   private let large: Lane
   let settings: DatabaseSettings
-  /// The last error of a write that the operator of PostgreSQL must end; nil after an attempt that
-  /// succeeded.
+  /// The last error of a write that an operator of PostgreSQL must fix.
+  ///
+  /// It is nil again after a probe has succeeded.
   package internal(set) var writeFault: DatabaseError?
   let guardian: SilenceGuard
   private static let sign = Statement<Int>("database.sign_of_life", "select 1")
@@ -64,9 +65,9 @@ package import EventLoop
     }
   }
 
-  /// Starts to connect; calls made before it has come to that wait a moment.
+  /// Starts to connect; earlier calls wait a moment for the connection.
   ///
-  /// - Parameter onChange: hears whenever the state is another.
+  /// - Parameter onChange: called whenever the state changes.
   package func start(onChange: (@EventLoop (DatabaseState) -> Void)? = nil) {
     if let onChange {
       var last = state
@@ -84,7 +85,7 @@ package import EventLoop
     exclusive.start()
   }
 
-  /// Waits until reads and writes have a connection, or one could not be made.
+  /// Waits until reads and writes have a connection each, or one could not be opened.
   package func settle() async {
     while !isReady, express.failure == nil, exclusive.failure == nil {
       await EventLoop.sleep(for: .milliseconds(2))
@@ -101,14 +102,14 @@ package import EventLoop
   /// Whether reads and writes have a connection now.
   package var isReady: Bool { express.connection != nil && exclusive.isConnected }
 
-  /// How far it is connected.
+  /// The state of the connections.
   package var state: DatabaseState {
     let failure = express.failure ?? exclusive.failure ?? search.failure ?? large.failure
     guard isReady else { return failure.map { .away($0.message) } ?? .connecting }
     return failure.map { .incomplete($0.message) } ?? .connected
   }
 
-  /// What the lanes hold now.
+  /// The statements, loans and waiters of the lanes now.
   package var load: DatabaseLoad {
     DatabaseLoad(
       express: express.connection?.load ?? 0,
@@ -126,11 +127,11 @@ package import EventLoop
   /// Runs one read on the shared connection.
   ///
   /// - Parameters:
-  ///   - statement: a read of bounded cost. It is sent again when another's failure aborted it.
+  ///   - statement: a read of bounded cost. It is sent again if another read's failure aborted it.
   ///   - values: its parameters.
   /// - Returns: the rows, in the server's order.
   /// - Throws: `.connectionFailure` while the server is away, within `expressPatience`;
-  ///   `.laneFull` when too much is under way.
+  ///   `.laneFull` if too many reads are under way.
   package func read<Row, each Value>(
     _ statement: Statement<Row, repeat each Value>,
     _ values: repeat each Value
@@ -145,13 +146,13 @@ package import EventLoop
     guard connection.load < settings.expressDepth else {
       throw DatabaseError(.laneFull, "\(settings.expressDepth) reads are under way")
     }
-    // As `run`, which would be one more function to enter and to leave for every read.
+    // This repeats the body of `run`, to save every read one function call.
     await unsafe withUnsafeContinuation { unsafe call.start(on: connection, $0) }
     if call.metConflict { return try await answerAgain(to: call) }
     return try call.outcome()
   }
 
-  /// Runs reads on the shared connection that leave together.
+  /// Runs several reads on the shared connection, and sends them together.
   ///
   /// - Returns: the outcome of each, in the order of the calls.
   package func answers(
@@ -186,7 +187,7 @@ package import EventLoop
   }
 
   private func expressConnection() async throws(DatabaseError) -> Connection {
-    // A worker that has just started is asked before it is connected: wait, once.
+    // A worker that has just started gets requests before it has connected: they wait once.
     let deadline = EventLoop.now() &+ settings.expressPatience.nanoseconds
     while !express.hasFailed, EventLoop.now() < deadline {
       await EventLoop.sleep(for: .milliseconds(2))
@@ -199,7 +200,7 @@ package import EventLoop
 
   /// Runs one statement that writes, in a transaction of its own.
   ///
-  /// Tried again a few times when it met another's lock or version.
+  /// It is retried a few times after a conflict with another transaction's lock or version.
   package func write<Row, each Value>(
     _ statement: Statement<Row, repeat each Value>,
     _ values: repeat each Value
@@ -248,8 +249,9 @@ package import EventLoop
 
   /// Runs `body` in a transaction: committed when it returns, rolled back when it throws.
   ///
-  /// It may run a few times, when it met another's lock or version: it must do nothing that a
-  /// roll-back does not undo, and ask for no other connection. Give it the rows of one user.
+  /// After a conflict with another transaction's lock or version, `body` runs again. So a roll-back
+  /// must undo all that it does, and it must ask for no other connection. It should use the rows of
+  /// one user.
   package func transaction<Value>(
     for owner: (any JobOwner)? = nil,
     _ body: @EventLoop (Transaction) async throws(DatabaseError) -> Value
@@ -261,7 +263,7 @@ package import EventLoop
     }
   }
 
-  /// Tries up to four times what met another's version, or waited too long for a lock.
+  /// Runs `body` up to four times, while it meets version conflicts or waits too long for a lock.
   private func retryingConflicts<Value>(
     _ body: @EventLoop () async throws(DatabaseError) -> Value
   ) async throws(DatabaseError) -> Value {

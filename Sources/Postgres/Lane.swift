@@ -2,7 +2,7 @@ import EventLoop
 
 /// Connections that are lent to one caller at a time, by the rules of `FairQueue`.
 ///
-/// A user has one of them at most, and what is no user's of a network leaves one to others.
+/// A user has one of them at most. Requests of a network without a user leave one to others.
 @EventLoop final class Lane {
   private let patience: Duration
   private let connections: [PersistentConnection]
@@ -10,13 +10,13 @@ import EventLoop
   private let guardian: SilenceGuard
 
   /// - Parameters:
-  ///   - settings: for each connection.
-  ///   - timeout: after which the server ends a statement.
-  ///   - size: connections; one is made at once, the others when they are first needed.
-  ///   - reserve: connections that a network, or a program, leaves to others.
-  ///   - waitingRoom: callers that may wait; one more is refused.
-  ///   - patience: how long a caller waits for a connection.
-  ///   - guardian: hears when the server is silent.
+  ///   - settings: the settings of each connection.
+  ///   - timeout: the time after which the server ends a statement.
+  ///   - size: the number of connections. One opens at once, the others when first needed.
+  ///   - reserve: connections that a network, or an API client, leaves to others.
+  ///   - waitingRoom: the number of callers that may wait; one more is refused.
+  ///   - patience: the time that a caller waits for a connection.
+  ///   - guardian: the guard that detects a silent server.
   init(
     _ settings: ConnectionSettings,
     timeout: Duration,
@@ -56,22 +56,22 @@ import EventLoop
   var waiters: Int { queue.waiting }
   var isConnected: Bool { connections.contains { $0.connection != nil } }
   private var isHopeless: Bool { !isConnected && connections.contains { $0.hasFailed } }
-  /// Why the last connection that is missing could not be made.
+  /// The error of a connection that could not be opened; nil if there is none.
   var failure: DatabaseError? { connections.lazy.compactMap(\.failure).first }
-  /// Called when a connection has come or gone.
+  /// Called when a connection has opened or closed.
   var onChange: (@EventLoop () -> Void)? {
     didSet { for connection in connections { connection.onChange = onChange } }
   }
 
-  /// Runs `body` with a connection that is nobody else's meanwhile.
+  /// Runs `body` with a connection that no other caller uses meanwhile.
   ///
-  /// Nobody asks for another connection of the lane meanwhile: of one user there is one.
+  /// `body` must not ask for another connection of the lane, as a user has one at most.
   /// - Parameters:
-  ///   - owner: for whom; nil for the server itself.
-  ///   - body: what to do with it.
-  /// - Returns: what `body` does.
-  /// - Throws: `.laneFull` when none came free in time; `.shareTaken` when too many of the owner wait;
-  ///   `.connectionFailure` at once while the server is away.
+  ///   - owner: the owner of the connection; nil for the server itself.
+  ///   - body: the work that needs the connection.
+  /// - Returns: the result of `body`.
+  /// - Throws: `.laneFull` if no connection came free in time; `.shareTaken` if too many callers of
+  ///   the owner wait; `.connectionFailure` at once while the server is away.
   func withConnection<Result>(
     for owner: (any JobOwner)?,
     _ body: @EventLoop (Connection) async throws(DatabaseError) -> Result
@@ -82,7 +82,7 @@ import EventLoop
     return try await body(loan.connection)
   }
 
-  /// Runs one statement with a connection that is nobody else's meanwhile.
+  /// Runs one statement with a connection that no other caller uses meanwhile.
   func answer(
     to call: StatementCall,
     for owner: (any JobOwner)?
@@ -97,7 +97,7 @@ import EventLoop
     queue.giveBack(loan, isUsable: loan.connection.failure == nil)
   }
 
-  /// Waits for a connection.
+  /// Waits for a connection to be lent.
   private func borrow(for owner: (any JobOwner)?) async throws(DatabaseError) -> Loan {
     if let failure = guardian.failure ?? (isHopeless ? failure : nil) { throw .away(failure) }
     if !queue.hasFree { connections.first { $0.isIdle }?.start() }
@@ -116,7 +116,7 @@ import EventLoop
     }
   }
 
-  /// Lends lost connections no more, and lets nobody wait when there are no others.
+  /// Removes lost connections, and refuses all waiters if none is left and none can be opened.
   private func clear() {
     queue.removeFree { unsafe unsafeDowncast($0, to: Connection.self).failure != nil }
     if isHopeless { queue.dropAll() }

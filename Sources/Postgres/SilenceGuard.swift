@@ -1,22 +1,23 @@
 import EventLoop
 
-/// Finds out soon, and once, that the server is silent.
+/// Detects a silent server early, for all connections at once.
 ///
-/// A frozen server, or one behind a cut network, closes no connection and ends no statement. A
-/// connection that hears nothing for a while has the guard ask for a sign of life on the connection
-/// for reads, whose watchdog is the fastest. When no sign comes, the guard gives up all connections
-/// on which the server is silent. New calls then fail at once, until a connection is made anew.
+/// A frozen server, or one behind a cut network, closes no connection and ends no statement. When a
+/// connection receives nothing for a while, the guard probes the server. It does so on the
+/// connection for reads, whose watchdog is the fastest. If no reply comes, the guard gives up all
+/// connections on which the server is silent. New calls then fail at once, until a new connection
+/// opens.
 @EventLoop final class SilenceGuard {
-  /// After how long without a word a connection suspects the server.
+  /// The time without data after which a connection suspects the server.
   let suspicion: Duration
-  /// How long the server may be silent after the time-out of a statement.
+  /// The time that the server may be silent after the time-out of a statement.
   private let grace: Duration
   private var watched: [WatchedConnection] = []
-  /// Why the server counts as silent; nil while it does not.
+  /// The error that made the server count as silent; nil while it does not.
   private(set) var failure: DatabaseError?
-  /// Asks the server for a sign of life.
+  /// Sends a probe to the server.
   var probe: (@EventLoop () -> Void)?
-  /// Called when the server is found silent.
+  /// Callbacks for a server that was found silent.
   var onSilence: [@EventLoop () -> Void] = []
 
   private struct WatchedConnection { weak var connection: PersistentConnection? }
@@ -30,17 +31,19 @@ import EventLoop
     watched.append(WatchedConnection(connection: connection))
   }
 
-  /// How long a connection may hear nothing while an answer is owed, where the server ends a
-  /// statement after `timeout`.
+  /// Returns how long a connection may receive nothing while an answer is due.
+  ///
+  /// - Parameter timeout: the time after which the server ends a statement.
+  /// - Returns: the limit.
   func limit(for timeout: Duration) -> Duration { timeout + grace }
 
-  /// Hears that the server said nothing for as long as it may, on the connection for reads.
+  /// Gives up all silent connections, after the connection for reads has reached its limit.
   func serverIsSilent(_ error: DatabaseError) {
     failure = error
     for watched in watched { watched.connection?.connection?.giveUp(ifSilentFor: suspicion, error) }
     for body in onSilence { body() }
   }
 
-  /// Hears that there is a connection for reads.
+  /// Clears the failure, as a connection for reads has opened.
   func serverIsThere() { failure = nil }
 }

@@ -2,10 +2,10 @@ import Dossier
 import EventLoop
 import HTTP
 
-/// What a call takes counts against its network and there its user.
+/// Counts the loans of a call against its network, and there against its user.
 ///
-/// What a program asks for counts against the program, and there against the user whom it is about:
-/// a user whose own requests are many does not keep its app's back end from acting.
+/// The loans of an API client count against the client, and there against the user in the path.
+/// So a user who sends many requests does not block the app's back end.
 extension Call: @EventLoop JobOwner {
   package var group: Int {
     var hasher = Hasher()
@@ -34,6 +34,6 @@ extension Call: @EventLoop JobOwner {
     return hasher.finalize()
   }
 
-  /// Whether nobody waits for the answer, and nothing has been written that something must follow.
+  /// Whether the client has gone, and the call has written nothing that later steps must follow.
   package var isGone: Bool { bodySource.isGone && !store.hasWritten }
 }

@@ -1,16 +1,17 @@
 import EventLoop
 import Notation
 
-/// What may be attempted: by a purpose, from a place, and of an identifier that counts also when it is
-/// nobody's.
+/// The allowances of a purpose, a place and an identifier.
+///
+/// An identifier counts also if it belongs to no user.
 extension Allowance {
-  /// How many times the allowance of one network a whole site has, which is a /48 of IPv6.
+  /// The allowance of a site, as a multiple of that of one network; a site is a /48 of IPv6.
   ///
-  /// Whoever rents a server has a site with 65,536 networks in it; so have the customers of a phone
-  /// company in one town.
+  /// A client that rents one server has a site with 65,536 networks. So have all customers of a
+  /// phone company in one town.
   static let networksOfSite = 4
 
-  /// Returns the allowance of one identifier on the caller's device; nil where it shows none.
+  /// Returns the allowance of one identifier on the caller's device; nil without a device.
   @EventLoop static func onDevice(
     _ purpose: AttemptPurpose,
     _ identifier: String,
@@ -58,8 +59,9 @@ extension Allowance {
     )
   }
 
-  /// Returns what is left of one identifier to the caller's network, and to its site, when others have
-  /// used up what all may: one a window.
+  /// Returns the reserves of one identifier for the caller's network and its site.
+  ///
+  /// They hold one attempt a window, for when other networks have used up the shared allowance.
   @EventLoop static func slowlyFromNetwork(
     _ purpose: AttemptPurpose,
     _ identifier: String,
@@ -75,7 +77,7 @@ extension Allowance {
     )
   }
 
-  /// Returns the allowances of the caller's network and its site, whatever they attempt.
+  /// Returns the allowances of the caller's network and its site, over all identifiers.
   @EventLoop static func ofNetwork(
     _ purpose: AttemptPurpose,
     _ context: Context
@@ -90,7 +92,7 @@ extension Allowance {
     )
   }
 
-  /// Returns the allowance of one identifier from all networks in an hour.
+  /// Returns the allowance of one identifier from all networks together, in an hour.
   @EventLoop static func anywhereHourly(
     _ purpose: AttemptPurpose,
     _ identifier: String,
@@ -105,7 +107,7 @@ extension Allowance {
     )
   }
 
-  /// Returns an allowance of one identifier from all networks.
+  /// Returns an allowance of one identifier from all networks together.
   @EventLoop static func anywhere(
     _ name: String,
     _ identifier: String,

@@ -3,29 +3,30 @@ import JSON
 import Notation
 import Postgres
 
-/// How often something may be attempted: so many times at once, and then once in each share of its window.
+/// A rate limit: `burst` attempts at once, and then one in each equal share of the window.
 ///
-/// Nobody is locked out: who has used an allowance up is slowed down, and it comes back by itself.
+/// It locks no user out. A caller who has used it up is slowed down, and attempts come back with
+/// time.
 struct Allowance {
-  /// What `RateLimit` calls it.
+  /// The name that `RateLimit` reports.
   let name: String
   let subject: BinaryBytes
-  /// How many attempts there are when none was made for long.
+  /// The number of attempts when none was made for a whole window.
   let burst: Int
-  /// In which all of them come back; whole seconds.
+  /// The time in which all of them come back; whole seconds.
   let window: Duration
-  /// Whether an attempt that is let through is told how much is left.
+  /// Whether the response to an allowed attempt reports how much is left.
   ///
-  /// Not of what others use up too: it would tell of them.
+  /// It is false for an allowance that others use too: the number would reveal their attempts.
   let isReported: Bool
 
   /// - Parameters:
-  ///   - name: one of its kind among those of a request.
-  ///   - subject: who or what attempts; the database sees a keyed hash of it.
-  ///   - burst: at least 1.
-  ///   - window: at least a second.
-  ///   - isReported: false for what strangers share.
-  ///   - master: makes the hash.
+  ///   - name: the name, unique among the allowances of a request.
+  ///   - subject: the parts that identify the subject; the database stores a keyed hash of them.
+  ///   - burst: the number of attempts at once; at least 1.
+  ///   - window: the time in which all of them come back; at least a second.
+  ///   - isReported: false for an allowance that strangers share.
+  ///   - master: the key of the hash.
   init(
     _ name: String,
     of subject: [String],
@@ -41,22 +42,24 @@ struct Allowance {
     self.isReported = isReported
   }
 
-  /// What the database knows who or what attempts by.
+  /// Returns the keyed hash under which the database counts attempts of the subject.
   static func subject(_ name: String, _ parts: [String], _ master: MasterKey) -> [UInt8] {
-    // With its length before each part, no two lists of parts are one text.
+    // The length before each part keeps two different lists from making one text.
     master.attemptSubject(([name] + parts).map { "\($0.utf8.count):\($0)" }.joined())
   }
 
-  /// In microseconds.
+  /// The window, in microseconds.
+  
   fileprivate var whole: Int { window.wholeSeconds * 1_000_000 }
-  /// What one attempt costs, in microseconds.
+  /// The cost of one attempt, in microseconds.
   private var share: Int { whole / burst }
-  /// What one attempt costs.
+  /// The cost of one attempt.
+  
   fileprivate var cost: Duration { .microseconds(share) }
 
   fileprivate func isUsedUp(_ ahead: Int) -> Bool { ahead + share > whole }
 
-  /// How long to wait for the next attempt.
+  /// Returns how long to wait for the next attempt.
   fileprivate func wait(_ ahead: Int) -> Duration {
     max(.seconds(1), .microseconds(ahead + share - whole))
   }
@@ -74,11 +77,11 @@ struct Allowance {
 
 /// The allowances that one attempt uses: one attempt of each, or nothing.
 ///
-/// Attempts are counted before they are made, in the database: all workers count together, and many
-/// attempts at once are many. A refused attempt writes nothing, and takes no connection from writers.
+/// The database counts attempts before they are made. So all workers count together, and parallel
+/// attempts all count. A refused attempt writes nothing, and takes no connection from writers.
 struct Allowances {
   private let all: [Allowance]
-  /// Indexes of `all`, ordered by subject: all transactions lock the rows in this order.
+  /// The indexes of `all` by subject, which is the order in which all transactions lock rows.
   private let order: [Int]
   private let context: Context
 
@@ -90,35 +93,35 @@ struct Allowances {
     self.context = context
   }
 
-  /// Uses one attempt of each, and notes what is left for the answer.
+  /// Uses one attempt of each, and notes what is left for the response.
   ///
-  /// - Throws: `.tooManyAttempts` when one of them is used up, `.unavailable`.
+  /// - Throws: `.tooManyAttempts` if one of them is used up, `.unavailable`.
   @EventLoop func spend() async throws(Failure) {
     try await requireLeft()
     let aheads = try await spent()
     let missed = zip(all, aheads).filter { $1 == nil }.map { ($0.0, $0.0.whole) }
-    // Other attempts have taken the last since it was read.
+    // Since the read, another request may have taken the last attempt.
     guard missed.isEmpty else { try await refuse(missed) }
     note(aheads.compactMap(\.self))
   }
 
-  /// Uses nothing yet; `sendSpending` will.
+  /// Checks that an attempt of each is left, and uses none; `sendSpending` does that later.
   ///
-  /// - Throws: `.tooManyAttempts` when one of them is used up, `.unavailable`.
+  /// - Throws: `.tooManyAttempts` if one of them is used up, `.unavailable`.
   @EventLoop func requireLeft() async throws(Failure) {
     let used = zip(all, try await aheads()).filter { $0.isUsedUp($1) }
     guard used.isEmpty else { try await refuse(used) }
   }
 
-  /// Returns whether one is left of each.
+  /// Returns whether an attempt of each is left.
   @EventLoop func areLeft() async throws(Failure) -> Bool {
     try await !zip(all, aheads()).contains { $0.isUsedUp($1) }
   }
 
-  /// Uses one attempt of each in the transaction of what is attempted, which is undone when one of
-  /// them is used up.
+  /// Uses one attempt of each in the transaction that makes the attempt.
   ///
-  /// For what is no guess: there is nothing to be learned from an attempt that is undone.
+  /// If one of them is used up, the transaction is rolled back. Use it only for attempts that are no
+  /// guesses: the caller learns nothing from one that is rolled back.
   @EventLoop func sendSpending(in transaction: Transaction) -> Proof.Completion {
     let sent = sendSpends(in: transaction)
     return { () async throws(DatabaseError) in
@@ -128,9 +131,9 @@ struct Allowances {
     }
   }
 
-  /// Uses one attempt of each if one is left of each, and reports to the client what is left.
+  /// Uses one attempt of each, if each has one left, and reports to the client what is left.
   ///
-  /// - Returns: whether it was used.
+  /// - Returns: whether the attempts were used.
   /// - Throws: `.unavailable`.
   @EventLoop func spendIfLeft() async throws(Failure) -> Bool {
     guard try await areLeft() else { return false }
@@ -140,13 +143,13 @@ struct Allowances {
     return true
   }
 
-  /// As `spendIfLeft`, but reports nothing to the client.
+  /// Does as `spendIfLeft`, but reports nothing to the client.
   @EventLoop func spendUnseen() async throws(Failure) -> Bool {
     guard try await areLeft() else { return false }
     return try await !spent().contains(nil)
   }
 
-  /// Returns the attempts in a transaction of their own, because what they guard did not happen.
+  /// Gives the attempts back in a transaction of their own, if the guarded action did not happen.
   ///
   /// - Throws: `.unavailable`.
   @EventLoop func giveBack() async throws(Failure) {
@@ -155,7 +158,7 @@ struct Allowances {
     }
   }
 
-  /// Gives the attempt back: it was none of those that are to be few.
+  /// Gives the attempts back, because the allowances need not limit what happened.
   @EventLoop func sendBack(in transaction: Transaction) -> Proof.Completion {
     let app = context.app.id
     let sent = order.map { index in
@@ -169,7 +172,7 @@ struct Allowances {
     }
   }
 
-  /// Returns of each in how many microseconds all its attempts come back.
+  /// Returns for each in how many microseconds all its attempts come back.
   @EventLoop private func aheads() async throws(Failure) -> [Int] {
     try await context.store.read(
       AttemptQueries.ahead,
@@ -179,7 +182,7 @@ struct Allowances {
 
   /// Uses one attempt of each, or nothing.
   ///
-  /// - Returns: of each in how many microseconds all its attempts come back, nil if it is used up.
+  /// - Returns: for each in how many microseconds all its attempts come back; nil if it is used up.
   @EventLoop private func spent() async throws(Failure) -> [Int?] {
     if all.count == 1 {
       return [
@@ -200,7 +203,7 @@ struct Allowances {
         if aheads.contains(nil) { throw Self.usedUp }
       }
     } catch .tooManyAttempts {
-      // Undone; `aheads` tells of which there was none.
+      // The transaction is rolled back; `aheads` has nil for each allowance that is used up.
     }
     return aheads
   }
@@ -238,7 +241,7 @@ struct Allowances {
 
   /// Records each allowance that is used up, and reports them to the client.
   ///
-  /// - Parameter used: with the microseconds in which all attempts of each come back.
+  /// - Parameter used: each with the microseconds in which all its attempts come back.
   /// - Throws: `.tooManyAttempts`, `.unavailable`.
   @EventLoop private func refuse(_ used: [(Allowance, Int)]) async throws(Failure) -> Never {
     for (allowance, ahead) in used { context.store.limits.note(allowance.left(ahead)) }
@@ -254,10 +257,10 @@ struct Allowances {
 }
 
 extension Allowance {
-  /// What counts that one of that name was recorded.
+  /// Returns the name of the allowance that limits audit events for an allowance.
   static func recorded(_ name: String) -> String { "told-\(name)" }
 
-  /// Records that it was used up: once while it comes back, however often somebody tries.
+  /// Records that the allowance is used up, once in a window for any number of attempts.
   @EventLoop fileprivate func recordOnce(_ context: Context) async throws(Failure) {
     let once = Allowance(
       Self.recorded(name),

@@ -4,20 +4,20 @@ import Notation
 package import Outbound
 package import Postgres
 
-/// Gives back attempts that were used up (429), for those who have a reason to.
+/// Resets rate limits that callers have used up (429), for an administrator.
 package enum Attempts {
-  /// Lets a user log in, show its password and ask for mail again, from wherever it was refused.
+  /// Lets a user log in, show its password and ask for mail again, from all places that were refused.
   ///
-  /// Attempts are counted under keyed hashes: what is lifted are those of the address and the user, from
-  /// the networks and devices that the database knows. The networks are those of the app's trail from
-  /// which somebody was refused in the past two days.
+  /// Attempts are counted under keyed hashes, which only known subjects lead to. So this resets the
+  /// allowances of the address and the users, for each network and device that the database knows.
+  /// The networks are those that the app's audit events name as refused in the past two days.
   /// - Parameters:
-  ///   - email: as somebody typed it, also one that is nobody's; nil where the user has none.
-  ///   - users: whose it is.
-  ///   - network: all that is counted by the network of this address, and by its site, is lifted, too.
-  ///   - administrator: who does it.
-  ///   - context: the app.
-  /// - Returns: how many allowances were less than whole.
+  ///   - email: the address as typed, also one of no user; nil if the user has none.
+  ///   - users: the users of the address.
+  ///   - network: an IP address whose network and site have all their allowances reset too.
+  ///   - administrator: the administrator who resets them.
+  ///   - context: the context of the app.
+  /// - Returns: how many allowances were not full.
   /// - Throws: `.unavailable`.
   @EventLoop package static func lift(
     of email: String?,
@@ -71,7 +71,7 @@ package enum Attempts {
     return try await forget(lifted.map(\.1), recorded, of: users, by: administrator, app)
   }
 
-  /// Gives everybody's attempts in an app back.
+  /// Resets all allowances in an app.
   ///
   /// - Throws: `.unavailable`.
   @EventLoop package static func liftAll(
@@ -86,7 +86,7 @@ package enum Attempts {
     }
   }
 
-  // `recorded` are the counts of what was recorded: without them the next refusal is recorded again.
+  // `recorded` counts audit events: once it is reset too, the next refusal is recorded again.
   @EventLoop private static func forget(
     _ subjects: [[UInt8]],
     _ recorded: [[UInt8]],
@@ -126,9 +126,9 @@ package enum Attempts {
   }
 }
 
-/// What a user's attempts may be counted by.
+/// An address or a device by which a user's attempts may be counted.
 struct AttemptIdentity: RowDecodable {
-  /// The key of the address that it logs in by.
+  /// The key of the address by which the user logs in.
   let address: String?
   let device: DeviceID?
 
@@ -150,7 +150,7 @@ package enum AttemptLiftQueries {
     """
   )
 
-  /// Addresses from which somebody was refused in the past two days.
+  /// Returns the IP addresses from which callers were refused in the past two days.
   ///
   /// Served by the primary key.
   static let refused = Statement<String, AppID>(

@@ -3,15 +3,16 @@ import Notation
 package import Postgres
 
 extension Attempts {
-  /// Forgets the failures of an address whose mail somebody has read, so that a password that is right
-  /// logs in from there at once, whatever strangers have tried before.
+  /// Forgets the failed logins of an address, after its owner has verified it by mail.
   ///
-  /// What strangers' own networks have used up stays used up.
+  /// The owner can then log in at once from the same network, despite strangers' failed logins. The
+  /// allowances that strangers' own networks have used up stay used up.
   /// - Parameters:
-  ///   - key: of the address.
-  ///   - context: from which network and device the proof came.
-  ///   - transaction: of the proof; this comes last in it, as attempts are locked after users.
-  /// - Returns: waits for what was sent.
+  ///   - key: the key of the address.
+  ///   - context: the request that verifies the address, with its network and device.
+  ///   - transaction: the transaction of that request. Call this last in it, as attempts are locked
+  ///     after users.
+  /// - Returns: a function that waits for the statement.
   @EventLoop static func sendForget(
     of key: String,
     _ context: Context,
@@ -28,7 +29,7 @@ extension Attempts {
 }
 
 package enum AttemptProofQueries {
-  /// Removes counts, in the order in which `attempts.spend` locks them.
+  /// Deletes counts, in the order in which `attempts.spend` locks them.
   ///
   /// - Parameter 2: subjects in hexadecimal, with spaces between them.
   static let forget = Statement<NoRow, AppID, String>(

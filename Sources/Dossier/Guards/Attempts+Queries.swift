@@ -3,11 +3,11 @@ package import Postgres
 package enum AttemptQueries {
   /// Counts an attempt against one allowance; returns no row if the allowance is used up.
   ///
-  /// Attempts at the same moment wait for one another at the row of the subject, and each reads what
-  /// the one before it has left there.
+  /// Parallel attempts wait for one another at the row of the subject. Each reads the count that the
+  /// attempt before it has written.
   /// - Parameter 3: the time.
-  /// - Parameter 4: what one attempt costs.
-  /// - Parameter 5: in which all attempts come back.
+  /// - Parameter 4: the cost of one attempt.
+  /// - Parameter 5: the time in which all attempts come back.
   static let spend = Statement<Int, AppID, BinaryBytes, ServerTime, Duration, Duration>(
     "attempts.spend",
     """
@@ -20,7 +20,7 @@ package enum AttemptQueries {
     """
   )
 
-  /// In how many microseconds all attempts of one allowance come back; no row if none was counted.
+  /// Returns in how many microseconds all attempts come back; no row if none was counted.
   static let ahead = Statement<Int, AppID, BinaryBytes>(
     "attempts.ahead",
     """
@@ -29,10 +29,10 @@ package enum AttemptQueries {
     """
   )
 
-  /// Takes an attempt away again, and returns as `ahead` does.
+  /// Gives an attempt back, and returns the same as `ahead`.
   ///
   /// - Parameter 3: the time.
-  /// - Parameter 4: what one attempt costs.
+  /// - Parameter 4: the cost of one attempt.
   static let giveBack = Statement<Int, AppID, BinaryBytes, ServerTime, Duration>(
     "attempts.give_back",
     """

@@ -2,50 +2,54 @@ import EventLoop
 import Notation
 import Postgres
 
-/// What attempts are counted for, each for itself.
+/// The purpose of an attempt; each purpose is counted separately.
 enum AttemptPurpose: String, CaseIterable {
-  /// Logins by an address, by its key.
+  /// Logins by an email address, counted by its key.
   case login
-  /// Passwords shown in a session, or beside a mailed token, by the user.
+  /// Passwords sent in a session, or with a mailed token, counted by the user.
   case password
-  /// Registrations of an address, by its key.
+  /// Registrations of an email address, counted by its key.
   case registration
-  /// Mail to an address, by its key.
+  /// Mail to an email address, counted by its key.
   case mail
-  /// Tokens and keys that were refused, which are counted by network alone.
+  /// Tokens and keys that were refused, counted by network alone.
   case refused
-  /// Users without credentials, which are counted by network alone.
+  /// New users without credentials, counted by network alone.
   case anonymous
 
-  /// Names of the allowances: by who is guessed at and from where there is no more to it.
+  /// The name of the allowance from all networks; the plain value is that of one network.
   var anywhere: String { "\(rawValue)-anywhere" }
   var onDevice: String { "\(rawValue)-device" }
   var inSession: String { "\(rawValue)-session" }
   var fromSite: String { "\(rawValue)-site" }
-  /// What each network has left where all together have used up what they may.
+  /// The name of a network's reserve, for when all networks have used up their allowance.
   var slowly: String { "\(rawValue)-slowly" }
   var slowlyFromSite: String { "\(rawValue)-slowly-site" }
   var ofNetwork: String { self == .anonymous ? rawValue : "\(rawValue)-network" }
   var ofSite: String { "\(rawValue)-network-site" }
-  /// In a day, from everywhere.
+  /// The name of the allowance of a day, from all networks.
   var daily: String { "\(rawValue)-daily" }
 }
 
 /// Limits how often a secret may be guessed.
 ///
-/// Failures are counted by who is guessed at and from where, so that nobody can lock out another;
-/// more slowly by who is guessed at, from wherever; and by where they come from, whoever is guessed
-/// at. A device on which the user has logged in before is counted for itself alone: what others do
-/// does not concern it. A success takes its own attempt away again.
+/// Each failure counts against three kinds of allowances:
+///
+/// - the identifier from the caller's network, so that no stranger can lock the user out;
+/// - the identifier from all networks together, which come back more slowly;
+/// - the caller's network, over all identifiers.
+///
+/// A device on which the user has logged in before has an allowance of its own. So other callers'
+/// failures do not slow it down. A success gives its own attempt back.
 struct FailureGuard {
   private let allowances: Allowances
 
   /// - Parameters:
-  ///   - purpose: each is counted for itself.
-  ///   - identifier: counts also when it is nobody's.
-  ///   - isFamiliar: whether everyone whom the attempt can let in has logged in before on the
-  ///     caller's device, which only they can have brought about.
-  ///   - context: the app, with its limits, and where the call comes from.
+  ///   - purpose: the purpose, each of which is counted separately.
+  ///   - identifier: the identifier, which counts also if it belongs to no user.
+  ///   - isFamiliar: whether all users whom the attempt can log in have logged in before on the
+  ///     caller's device. Only those users can have caused that.
+  ///   - context: the app, with its limits, and the origin of the call.
   @EventLoop init(
     _ purpose: AttemptPurpose,
     on identifier: String,
@@ -64,10 +68,12 @@ struct FailureGuard {
     )
   }
 
-  /// Counts an attempt, makes it, and takes it away again where no guess was made: when the body
-  /// throws because something else refuses it.
+  /// Counts an attempt and makes it.
   ///
-  /// - Throws: `.tooManyAttempts` when there were too many, `.unavailable`, what the body throws.
+  /// Gives the attempt back if no guess was made: if the body throws for another reason.
+  /// - Parameter body: the attempt.
+  /// - Returns: the result of the body.
+  /// - Throws: `.tooManyAttempts` after too many attempts, `.unavailable`, errors of the body.
   @EventLoop func attempt<Outcome>(
     _ body: @EventLoop () async throws(Failure) -> Outcome
   ) async throws(Failure) -> Outcome {
@@ -84,17 +90,17 @@ struct FailureGuard {
     }
   }
 
-  /// Takes the attempt away at once: it was no failure, whatever becomes of the request.
+  /// Gives the attempt back at once: it was no failure, even if the request fails later.
   ///
   /// - Throws: `.unavailable`.
   @EventLoop func takeBack() async throws(Failure) { try await allowances.giveBack() }
 
-  /// Takes the attempt away: it was no failure.
+  /// Gives the attempt back, because it was no failure.
   @EventLoop func succeed(in transaction: Transaction) async throws(DatabaseError) {
     try await sendSuccess(in: transaction)()
   }
 
-  /// As `succeed`, to be waited for later.
+  /// Sends the statement of `succeed`, and returns a function that waits for it.
   @EventLoop func sendSuccess(in transaction: Transaction) -> Proof.Completion {
     allowances.sendBack(in: transaction)
   }

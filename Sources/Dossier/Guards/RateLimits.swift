@@ -1,26 +1,26 @@
 package import EventLoop
 
-/// What is left of an allowance, for whoever used it.
+/// The rest of an allowance, for the client that used it.
 package struct RateLimit: Sendable {
   package let name: String
-  /// How many there are when none was used for long.
+  /// The number of attempts when none was used for a whole window.
   package let quota: Int
-  /// In which all of them come back.
+  /// The time in which all of them come back.
   package let window: Duration
   package let remaining: Int
-  /// How long until none is missing.
+  /// The time until all attempts are back.
   package let reset: Duration
 }
 
-/// What the guards of one request have said, for its answer.
+/// The rate limits that one request has used, for its response.
 ///
-/// A guard notes it here, and every answer tells it: no handler can forget to.
+/// Guards note them here, and every response reports them, so no handler can forget it.
 @EventLoop package final class RateLimits {
   package private(set) var all: [RateLimit] = []
 
   init() {}
 
-  /// Of one name, the last counts.
+  /// Stores a limit, in place of an earlier one with the same name.
   func note(_ limit: RateLimit) {
     if let index = all.firstIndex(where: { $0.name == limit.name }) {
       all[index] = limit

@@ -3,15 +3,15 @@ import JSON
 
 /// Logins that were refused though no password was guessed.
 ///
-/// Nobody guesses a token or a key, so none is slowed down; but what strangers write into the trail is
-/// bounded by what failures one network may have.
+/// An attacker cannot guess a token or a key, so these logins are not slowed down. But the limit on
+/// a network's failures also limits the audit events that strangers cause.
 package enum RefusedLogin {
-  /// Records one, unless as many came from the network as it may fail.
+  /// Records a refused login, unless the network has reached its limit of failures.
   ///
   /// - Parameters:
-  ///   - provider: what was shown: `jwt`, `api-key`, `client-key`.
-  ///   - user: whose it was; nil when that is not known.
-  ///   - context: the app that was asked.
+  ///   - provider: the kind of credential: `jwt`, `api-key`, `client-key`.
+  ///   - user: the owner of the credential; nil if unknown.
+  ///   - context: the context of the request.
   /// - Throws: `.unavailable`.
   @EventLoop package static func record(
     _ provider: String,

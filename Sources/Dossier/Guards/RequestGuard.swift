@@ -1,19 +1,19 @@
 import EventLoop
 import Postgres
 
-/// Limits how often mail may be asked for, and how many users may come without credentials.
+/// Limits requests for mail, registrations, and new users without credentials.
 enum RequestGuard {
   /// Counts a mail to an address, by its key.
   ///
-  /// One network may use half of what the address is sent at once. Where several have used up all of it,
-  /// each has one mail more in a window, until the address has been sent what it may in a day. The owner
-  /// of the address is counted alone, in a session or on a device of its own: strangers keep no mail
-  /// from it.
+  /// One network may use half of the mails that an address may get at once. After several networks
+  /// have used up all of them, each has one more mail in a window. All of them end at the limit of
+  /// the address for a day. The owner of the address has a separate allowance, in a session or on a
+  /// known device. So strangers cannot keep mail from the owner.
   /// - Parameters:
-  ///   - key: of the address.
-  ///   - reader: to whom the mail of the address goes, as `Emails.reader` finds it.
-  ///   - caller: who asks by an access token; nil without one.
-  ///   - context: of the request.
+  ///   - key: the key of the address.
+  ///   - reader: the user who gets the mail of the address, as `Emails.reader` finds it.
+  ///   - caller: the caller by its access token; nil without one.
+  ///   - context: the context of the request.
   /// - Throws: `.tooManyAttempts`, `.unavailable`.
   @EventLoop static func mail(
     to key: String,
@@ -28,9 +28,9 @@ enum RequestGuard {
     if ways.more == nil { try await ways.first.spend() }
   }
 
-  /// As `mail`, for a mail that follows from something else, which happens without it too.
+  /// Counts a mail as `mail` does, for an action that also succeeds without its mail.
   ///
-  /// - Returns: whether the mail may be sent; the client is not told.
+  /// - Returns: whether the mail may be sent; the response does not report it.
   /// - Throws: `.unavailable`.
   @EventLoop static func mayMail(
     to key: String,
@@ -42,7 +42,7 @@ enum RequestGuard {
     return try await ways.more?.spendUnseen() ?? false
   }
 
-  /// Checks that `mail` would count one now, and counts nothing.
+  /// Checks that `mail` would allow a mail now, and counts none.
   ///
   /// - Throws: `.tooManyAttempts`, `.unavailable`.
   @EventLoop static func requireMailLeft(
@@ -57,7 +57,7 @@ enum RequestGuard {
     if ways.more == nil { try await ways.first.requireLeft() }
   }
 
-  /// The allowances that a mail uses, and those that it uses where the first are used up.
+  /// Returns the allowances that a mail uses, and those that it uses once these are used up.
   @EventLoop private static func waysOfMail(
     to key: String,
     for reader: MailReader?,
@@ -97,7 +97,7 @@ enum RequestGuard {
 
   /// Counts a registration of an address, or a link of it, by its key.
   ///
-  /// By network alone: nothing that strangers do elsewhere refuses it.
+  /// It counts by network alone, so strangers in other networks cannot block the registration.
   /// - Throws: `.tooManyAttempts`, `.unavailable`.
   @EventLoop static func registration(
     of key: String,
@@ -110,10 +110,10 @@ enum RequestGuard {
     ).spend()
   }
 
-  /// Counts a registration that compares its password with those of users who are there.
+  /// Counts a registration that compares its password with those of existing users.
   ///
-  /// - Returns: whether it may. Where the address is registered all the time it may not: from many
-  ///   networks, registrations would be as many guesses.
+  /// - Returns: whether it may compare; false after too many registrations of the address. Else
+  ///   registrations from many networks would be as many guesses.
   /// - Throws: `.unavailable`.
   @EventLoop static func mayCompare(
     registering key: String,
@@ -129,9 +129,9 @@ enum RequestGuard {
     return try await Allowances([all], context).spendUnseen()
   }
 
-  /// What a user without credentials uses up, to be spent when it is made.
+  /// Returns the allowances that a new user without credentials uses, for the caller to spend.
   ///
-  /// - Throws: `.tooManyAttempts` where nothing is left, `.unavailable`.
+  /// - Throws: `.tooManyAttempts` if nothing is left, `.unavailable`.
   @EventLoop static func anonymous(_ context: Context) async throws(Failure) -> Allowances {
     let allowances = Allowances(Allowance.ofNetwork(.anonymous, context), context)
     try await allowances.requireLeft()
