@@ -1,10 +1,10 @@
--- How large a document is, so that whoever reads it can tell before it is unpacked and written out.
--- Writing out one of 700 KB takes tens of milliseconds, for which small reads would wait.
+-- The size of a document, so that a statement knows it before it unpacks and prints the document.
+-- Printing one of 700 KB takes tens of milliseconds, for which small reads would wait.
 
 -- migrate: up
 
--- One command, so that the table is written anew once. The check reads the size, which is computed
--- anyway: a write costs as much as before.
+-- This is one command, so that the table is rewritten only once. The check reads the computed size,
+-- so a write costs as much as before.
 alter table documents
   drop constraint documents_size,
   add column size integer not null generated always as (octet_length(body::text)) stored,

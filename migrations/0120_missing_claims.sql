@@ -6,10 +6,10 @@ alter table issuers
   add column allows_missing_iss boolean not null default false,
   add column allows_missing_aud boolean not null default false;
 
--- A token without iss is of this one issuer: of two, either could speak for the other's users.
+-- A token without iss belongs to this one issuer. Of two, either could log in the other's users.
 create unique index issuers_missing_iss on issuers (app_id) where allows_missing_iss;
 
--- Likewise of those with one iss and several audiences.
+-- Likewise for issuers with the same iss and different audiences.
 create unique index issuers_missing_aud on issuers (app_id, issuer) where allows_missing_aud;
 
 -- migrate: down

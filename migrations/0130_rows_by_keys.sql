@@ -11,8 +11,8 @@ create or replace function new_object_id() returns text
     || left(replace(gen_random_uuid()::text, '-', ''), 11);
 
 -- Returns the users of a device, with the session of each that counts, and which user is active.
--- Without switching, no user follows the active one who leaves. The planner inlines it. The subquery
--- reads each user by its key, whatever the statistics; a join could scan all users.
+-- Without switching, no other user becomes active when the active one logs out. The planner inlines
+-- it. The subquery reads each user by its key, for any statistics; a join could scan all users.
 create or replace function device_places(of_device text, switching boolean)
   returns table (
     user_id text, chosen_at timestamptz, session_id text, is_live boolean, is_active boolean)
@@ -32,10 +32,10 @@ begin atomic
   where p.device_id = of_device;
 end;
 
--- Ends sessions: one, or those of an API key, or all but one that may be spared. Ending all also
--- removes the places on devices, except that of the session that is spared: a device lists the names
--- and addresses of its users, and limits their logins less. A blocked user keeps the places, because
--- a block can be undone.
+-- Ends sessions: one, or those of an API key, or all but an optional spared one. Ending all also
+-- removes the user's places on devices, except that of the spared session. A device lists the names
+-- and addresses of its users, and limits their logins less. A blocked user keeps the places, as an
+-- administrator can undo a block.
 create or replace function end_sessions(
   of_user text, reason text, by_actor text, from_address inet, from_agent text,
   one text default null, spared text default null, by_key text default null

@@ -30,7 +30,7 @@ enum ServiceErrorCode: String, CaseIterable, Sendable {
   case unavailable = "ServiceUnavailable"
   case internalError = "InternalServerError"
 
-  /// What it means and what to do, for the page that `link` leads to.
+  /// The meaning of the code and the remedy, for the page that `link` leads to.
   var meaning: String {
     switch self {
     case .missingAuth: "The request has no token: log in, then send it with the token."

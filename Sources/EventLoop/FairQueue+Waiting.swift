@@ -3,12 +3,10 @@ internal import DequeModule
 /// Limits for the owners of a `FairQueue`: things that they may have, and waiters.
 package struct FairLimits: Sendable {
   /// The number of callers that may wait.
-  
   let room: Int
   /// Things that a group may have at once.
   let group: Int
   /// Things that a group may have at once for loans without a member.
-  
   let groupWithoutMembers: Int
   /// Things that a member may have at once.
   let member: Int
@@ -43,7 +41,7 @@ package struct FairLimits: Sendable {
   var group: Int { get }
   /// The number of the member, which no group has; nil if only the group is known.
   var member: Int? { get }
-  /// Whether the client has gone, so that the result is of no use.
+  /// Whether the owner needs the result no longer.
   var isGone: Bool { get }
 }
 
@@ -54,13 +52,12 @@ package struct FairLimits: Sendable {
   private(set) var turn = 0
   /// The numbers of the owner; nil for the server itself.
   ///
-  /// They are only computed when other loans or waiters exist.
+  /// They are computed only when owners compete.
   private(set) lazy var keys = owner.map { OwnerKeys(group: $0.group, member: $0.member) }
 
   init(_ owner: (any JobOwner)?) { self.owner = owner }
 
   /// The thing that is lent; the loan must have begun.
-  
   package var thing: AnyObject {
     guard let lent else { preconditionFailure("a loan that has not begun") }
     return lent

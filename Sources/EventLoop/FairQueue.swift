@@ -1,7 +1,7 @@
 /// Lends things of one kind, such as threads or connections, and gives no owner all of them.
 ///
 /// A caller that finds none free waits here, on the loop. It stops waiting when its time is up, or
-/// when its client has gone. Groups take turns, and so do the members of each group.
+/// when it needs the result no longer. Groups take turns, and so do the members of each group.
 @EventLoop package final class FairQueue {
   private let limits: FairLimits
   private var free: [AnyObject] = []
@@ -221,7 +221,7 @@ package enum FairQueueError: Error {
   case shareTaken
   /// The owner's turn did not come in time.
   case late
-  /// The client has gone.
+  /// The owner needs the result no longer.
   case abandoned
   /// Nothing will be lent soon.
   case withdrawn

@@ -2,7 +2,7 @@ import JSON
 
 /// Reads a schema, part by part.
 struct SchemaCompiler {
-  /// What stands for a value of `const` and `enum`.
+  /// Returns the plain JSON that stands for a value of `const` or `enum`.
   private let plain: (JSON) -> JSON
   var subschemas: [Subschema] = []
   /// By their pointers.

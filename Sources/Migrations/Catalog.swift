@@ -1,7 +1,7 @@
 package import EventLoop
 import Postgres
 
-/// What a schema consists of, as the server's catalogs describe it.
+/// The definitions of a schema, as the server's catalogs describe them.
 ///
 /// The server prints expressions, views and functions from the form in which it stores them, and one
 /// release prints them differently than the next. So two catalogs are only compared if one server has
@@ -14,10 +14,10 @@ package struct Catalog: Equatable, Sendable {
 
   /// Reads the catalog of the schema that comes first in the search path.
   ///
-  /// The ledger is left out, and so is what an extension has made.
+  /// It leaves out the ledger, and objects of extensions.
   /// - Parameters:
   ///   - session: a session whose search path has this one schema.
-  ///   - role: the server's role, whose privileges are read besides the owner's and everybody's.
+  ///   - role: the server's role. Its privileges are read, and those of the owner and `public`.
   /// - Throws: `.statementFailed`, `.connectionLost`.
   @EventLoop package init(
     _ session: MigratorSession,

@@ -64,7 +64,7 @@ extension Connection {
     _ settings: ConnectionSettings,
     _ host: [(String, String)]
   ) -> OpaquePointer? {
-    // What precedes the connection string gives way to it, and what follows overrides it.
+    // The connection string overrides the words before it, and the words after it override it.
     var words = [
       // Of a host that has gone, so that no connection to it stays for hours.
       ("tcp_user_timeout", "3000"), ("keepalives_idle", "5"), ("keepalives_interval", "2"),

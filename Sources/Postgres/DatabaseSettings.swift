@@ -43,7 +43,7 @@ package struct DatabaseSettings: Sendable {
     self.applicationName = applicationName
   }
 
-  /// The settings of a connection, whatever those of the server, the database and the role are.
+  /// Returns a connection's settings, which override those of the server, database and role.
   ///
   /// - Parameters:
   ///   - statementTimeout: the time after which the server ends a statement.
@@ -65,7 +65,7 @@ package struct DatabaseSettings: Sendable {
         ("statement_timeout", milliseconds(statementTimeout)),
         ("lock_timeout", milliseconds(lockTimeout)),
         ("idle_in_transaction_session_timeout", milliseconds(transactionIdleTimeout)),
-        // What statements rely on: each sees what others have committed before it.
+        // Statements rely on this: each sees all that was committed before it.
         ("default_transaction_isolation", "read committed"),
         ("default_transaction_deferrable", "off"),
         ("jit", "off"),

@@ -9,7 +9,7 @@ package enum DatabaseState: Equatable, Sendable {
 }
 
 extension DatabaseError {
-  /// What callers hear while there is no connection.
+  /// Returns the error for callers while there is no connection.
   static func away(_ reason: DatabaseError?) -> DatabaseError {
     DatabaseError(
       .connectionFailure,
@@ -18,7 +18,7 @@ extension DatabaseError {
   }
 }
 
-/// What the lanes of a database hold at one moment.
+/// The statements, loans and waiters of a database's lanes at one moment.
 package struct DatabaseLoad: Sendable {
   package let express: Int
   package let exclusive: Int

@@ -56,7 +56,7 @@ import EventLoop
   var waiters: Int { queue.waiting }
   var isConnected: Bool { connections.contains { $0.connection != nil } }
   private var isHopeless: Bool { !isConnected && connections.contains { $0.hasFailed } }
-  /// The error of a connection that could not be opened; nil if there is none.
+  /// The error of a connection that could not be opened; nil without one.
   var failure: DatabaseError? { connections.lazy.compactMap(\.failure).first }
   /// Called when a connection has opened or closed.
   var onChange: (@EventLoop () -> Void)? {

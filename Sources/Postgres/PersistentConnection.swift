@@ -1,6 +1,6 @@
 import EventLoop
 
-/// One connection that is made anew whenever it is lost.
+/// A connection that is opened again whenever it is lost.
 @EventLoop final class PersistentConnection {
   private let settings: ConnectionSettings
   private let watch: ConnectionWatch
@@ -18,9 +18,9 @@ import EventLoop
   var onChange: (@EventLoop () -> Void)?
 
   /// - Parameters:
-  ///   - settings: for each connection.
-  ///   - timeout: after which the server ends a statement.
-  ///   - guardian: hears of a silent server.
+  ///   - settings: the settings of each connection.
+  ///   - timeout: the time after which the server ends a statement.
+  ///   - guardian: the guard that detects a silent server.
   ///   - decides: whether the server counts as silent when it is silent here.
   init(
     _ settings: ConnectionSettings,

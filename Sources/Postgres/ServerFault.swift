@@ -27,7 +27,7 @@ package enum ServerFault: String, CaseIterable, Sendable {
     }
   }
 
-  /// What an operator does about it.
+  /// The remedy for an operator.
   package var remedy: String {
     switch self {
     case .diskFull: "the disk of PostgreSQL is full: free space on it; nothing needs a restart"

@@ -60,7 +60,7 @@ import Wiring
 }
 
 extension Call {
-  /// Whose access token came with a request that anybody may send; one of no use is as good as none.
+  /// The caller by its access token, on a public route; nil without a valid token.
   var anyCaller: Caller? {
     get async { try? await callerIfAny(scope: Scopes.readUser, proof: .body) }
   }

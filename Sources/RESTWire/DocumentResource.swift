@@ -17,7 +17,7 @@ struct DocumentResource: Sendable {
   }
 
   private var path: String { document.pathName }
-  /// What is sent, and what is answered.
+  /// The shape in requests; `answered` is the shape in responses.
   private var shape: Shape { document == .customData ? .document : .metadata.shown(as: example) }
   private var answered: Shape { .document.shown(as: example) }
 

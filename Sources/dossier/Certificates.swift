@@ -4,7 +4,7 @@ import Glibc
 /// The certificates of nginx: those in its files, and those that it serves.
 struct Certificates {
   private static let openssl = "/usr/bin/openssl"
-  /// What a renewal that fails leaves for a person to notice it.
+  /// The days before expiry in which a certificate is reported, as its renewal must have failed.
   private static let days = 14
 
   /// Paths of the files that the directives name.

@@ -172,7 +172,7 @@ import Wiring
   }
 
   private func start() throws {
-    // Room for all: who sends much keeps nobody else's body or answer out.
+    // It has room for all connections, so no client's large bodies keep out another client's.
     var settings = FastCGISettings(
       pool: BlockingPool(name: "bodies", threads: 2, waiting: configuration.connections)
     )

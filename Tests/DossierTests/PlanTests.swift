@@ -4,7 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// That statements find their rows by keys, whatever PostgreSQL knows of the tables.
+/// Tests that statements find their rows by keys, for any statistics of the tables.
 @Suite struct PlanTests {
   init() { LoopThread.start() }
 

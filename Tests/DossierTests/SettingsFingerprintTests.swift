@@ -3,7 +3,7 @@ import Testing
 
 @testable import Dossier
 
-/// What two hosts learn of the settings of each other.
+/// Tests what two hosts learn of each other's settings.
 @Suite struct SettingsFingerprintTests {
   private let key = MasterKey([UInt8](repeating: 1, count: 32))
   private let settings = ["issuer": "https://a.example", "mail_password": "secret"]

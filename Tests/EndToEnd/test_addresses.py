@@ -36,7 +36,7 @@ class Addresses(Administration):
         self.assertEqual(self.site.sql(
             "select email from users join apps using (app_id) where apps.name = 'default' "
             "and email is not null"), "taken@example.com")
-        # Whoever has such an address logs in by it, and is not told anything else than others.
+        # A request with such an address gets the same answers as with any other.
         for email in REFUSED:
             self.expect(self.login(email), 401, "wrong_credentials")
             self.expect(self.post("/v1/password/reset-request", {"email": email}), 202)

@@ -199,7 +199,7 @@ class LocalPages(Case):
             self.assertEqual(self.origin_that_may_read(port, origin), origin if may else None)
         self.stop()
         self.assertEqual(self.start(port), [self.LOCAL])
-        # Back to the default, which is none: a second start does not undo it.
+        # A second start keeps the setting, also after a reset to the default (no origins).
         for origins, left in [("https://app.example.com", ["https://app.example.com"]), ("null", [])]:
             subprocess.run([self.data / "dossier", "app", "set", "default",
                             f"allowed_origins={origins}"], check=True, capture_output=True)

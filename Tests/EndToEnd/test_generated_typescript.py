@@ -137,8 +137,8 @@ class TypeScript(Case):
 
     def compile(self, program):
         (self.folder / "main.ts").write_text(program)
-        # What the generator writes narrows types by `in`, which TypeScript knows from 4.9 on; Debian's
-        # is 4.8, to which those members are of any type.
+        # The generated code narrows types by `in`, which TypeScript supports since 4.9. Debian has
+        # 4.8, which gives those members the type any.
         run = subprocess.run(
             ["tsc", "--strict", "--noImplicitAny", "false", "--target", "es2022", "--module", "commonjs",
              "--lib", "es2022,dom,dom.iterable", "--outDir", "out", "main.ts", "node.d.ts"],

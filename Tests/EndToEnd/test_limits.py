@@ -219,7 +219,7 @@ class Limits(Case):
         refused = ask("203.0.113.3")
         self.assertEqual(limits(refused).keys(), {"mail-slowly"})
         self.assertGreater(int(refused.headers["Retry-After"]), SHARE)
-        # So it is with whatever is mailed; a registration does not need its mail.
+        # The limit holds for all mail; a registration succeeds without its mail.
         place = "198.51.100.1"
         self.expect(ask(place, "/v1/confirm/request"), 202)
         self.expect(ask(place, "/v1/confirm/request"), 429, "too_many_attempts")

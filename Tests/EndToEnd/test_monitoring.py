@@ -84,7 +84,7 @@ class Hosts(Case):
     """The rules about PostgreSQL, disks and backups, with Debian's exporters."""
 
     RULES = MONITORING / "alerts-hosts.yml"
-    # Names of labels and functions besides: what the rules ask of each exporter.
+    # The metrics of the exporters in the rules, without names of labels and functions.
     METRICS = r"\b(?:pg|node)_\w+"
 
     def exported(self, program, metric, **environment):

@@ -217,7 +217,7 @@ class Reasons(Administration):
             for table in ["documents", "hosts"]:
                 self.site.sql(f"alter table {table} set tablespace small")
             self.refused_write("database: 53100")
-            # What PostgreSQL frees meanwhile is used up too.
+            # The filler also takes the space that PostgreSQL frees meanwhile.
             subprocess.run(["dd", "if=/dev/zero", f"of={small}/filler"], stderr=subprocess.DEVNULL)
             self.expect(self.site.get("/v1/me", token=self.token), 200)
             self.told("the disk of PostgreSQL is full", "53100", "disk_full")

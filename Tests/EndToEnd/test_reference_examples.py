@@ -13,7 +13,7 @@ from reference import strict
 
 PASSWORD = "correct horse battery"
 ID = re.compile("[0-9a-f]{24}")
-# What is one thing under several names.
+# Shapes that show the same thing under several names.
 SAME = {"JSONDocument": "Metadata", "PropertiesOrVersions": "Properties",
         "PropertiesPatch": "Properties", "SigningKey.public_key": "PublicKey",
         "IssuerDescription.claims": "Issuer.claims"}
@@ -21,7 +21,7 @@ KINDS = {"Profile": "user", "NewUser": "user", "Session": "session", "Identity":
          "APIKey": "key", "NewAPIKey": "key", "App": "app", "ListedApp": "app", "Client": "client",
          "NewClient": "client", "SearchIndex": "index", "AuditEvent": "event",
          "SigningKey": "signing key"}
-# What people call what is no person.
+# Shapes whose names people choose, and that are no persons.
 NAMED = ["App", "ListedApp", "NewApp", "Client", "NewClient", "ClientDescription", "APIKey",
          "NewAPIKey", "KeyName", "Issuer", "IssuerDescription"]
 

@@ -172,7 +172,7 @@ class Schemas(Administration):
                         for error in answer.json["errors"] if status == 422 else []:
                             self.assertTrue(error["pointer"].startswith(f"/a/{name}"), error)
                     if status == 200 and isinstance(value, dict):
-                        # What is stored keeps its type.
+                        # A stored value keeps its type.
                         stored = self.ask("GET", path, key=token).json["a"][name]
                         self.assertEqual(set(stored), set(value), stored)
 

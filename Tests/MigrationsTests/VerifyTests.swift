@@ -3,7 +3,7 @@ import Migrations
 import TestSupport
 import Testing
 
-/// What `verify` compares.
+/// Tests what `verify` compares.
 @Suite struct VerifyTests {
   /// One of each kind of thing that a schema may have.
   static let kinds = """

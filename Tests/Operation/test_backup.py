@@ -32,7 +32,7 @@ class Backup(Case):
             text = text.replace(before, after)
         (self.work / "conf").write_text(text)
         self.metrics = self.work / "backup.prom"
-        # What Debian's packages have as defaults.
+        # The defaults of Debian's packages.
         self.environment = {
             **os.environ, "HOME": "/nonexistent", "PGHOST": str(folder), "PGUSER": "owner",
             "PGBACKREST_CONFIG": str(self.work / "conf"),

@@ -34,7 +34,7 @@ class Restore(Case):
         self.tool("createdb", "restored")
         self.tool("pg_restore", "-d", "restored", saved)
         owner = self.site.conninfo("owner").replace("dbname=dossier", "dbname=restored")
-        # The schema that was restored is that of the migrations, though the server prints it anew.
+        # The restored schema equals that of the migrations, though the server prints it again.
         for command in ["up", "verify"]:
             subprocess.run(
                 [BUILD / "dossier-migrate", command, "--quiet", "--grant-to", "server",

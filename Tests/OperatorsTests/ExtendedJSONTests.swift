@@ -216,7 +216,7 @@ import Testing
     (#"{"$regularExpression":{"pattern":"^a","options":"i"}}"#, #""^a""#),
     (#"{"$timestamp":{"t":42,"i":1}}"#, "42"), (#"{"$minKey":1}"#, #""MinKey""#),
     (#"{"$maxKey":1}"#, #""MaxKey""#), (#"{"$undefined":true}"#, "null"),
-    // Data, whatever its names.
+    // These are data, though their names look like those of types.
     (#"{"$oid":"x"}"#, #"{"$oid":"x"}"#), (#"{"$numberLong":5}"#, #"{"$numberLong":5}"#),
     (#"{"$numberLong":"5","a":1}"#, #"{"$numberLong":"5","a":1}"#), ("[1,null]", "[1,null]"),
   ])

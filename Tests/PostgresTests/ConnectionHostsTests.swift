@@ -51,7 +51,7 @@ import Testing
     return try await connection.query("select 1").rows[0][0]
   }
 
-  /// Returns a socket on which nobody answers, at the path of PostgreSQL's in the folder.
+  /// Returns a socket that never answers, at the path of PostgreSQL's in the folder.
   private func listen(in folder: String) -> Int32? {
     guard mkdir(folder, 0o700) == 0 else { return nil }
     let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)

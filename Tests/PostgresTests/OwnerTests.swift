@@ -3,7 +3,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Who of several owners gets a connection of a lane.
+/// Tests which of several owners gets a connection of a lane.
 @Suite struct OwnerTests {
   init() { LoopThread.start() }
 
@@ -25,7 +25,7 @@ import Testing
     return database
   }
 
-  /// What becomes of a write: `done`, or the state of the error.
+  /// Starts a write, whose value is `done`, or the state of the error.
   @EventLoop private func write(_ database: Database, _ owner: Owner?) -> Task<String, Never> {
     EventLoop.task {
       do throws(DatabaseError) {
@@ -110,7 +110,7 @@ import Testing
     while database.load.exclusiveWaiting < 3 { await EventLoop.sleep(for: .milliseconds(1)) }
     #expect(await write(database, greedy).value == SQLState.shareTaken.rawValue)
     #expect(await write(database, Owner("other", "2")).value == "done")
-    // Who has gone makes room.
+    // A client that has gone makes room.
     greedy.isGone = true
     let back = Owner("network", "greedy")
     waiting.append(write(database, back))

@@ -3,7 +3,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What connections ask of the server, and what is done when they meet others.
+/// Tests the settings of connections, and what happens when the server has others.
 @Suite struct SettingsTests {
   init() { LoopThread.start() }
 

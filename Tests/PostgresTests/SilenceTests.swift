@@ -44,7 +44,7 @@ import Testing
         }
       }
     }
-    // One is under way, and the other waits for its connection. Nobody reads.
+    // One write is under way, and the other waits for its connection. No read is under way.
     for write in writes { #expect(await write.value == .connectionFailure) }
     // One of them may hold a lock that the server needs.
     for backend in backends { kill(backend, SIGCONT) }

@@ -11,7 +11,7 @@ package enum FullTables {
     "unconfirmed_emails", "users",
   ]
 
-  /// Returns the SQL that fills them with the users of so many apps; nothing of it is due.
+  /// Returns the SQL that fills them with the users of so many apps; no row is due for removal.
   package static func fill(apps: Int) -> String {
     """
     insert into apps (app_id, name) select lpad(g::text, 24, 'f'), 'full-' || g

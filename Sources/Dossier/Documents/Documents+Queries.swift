@@ -44,8 +44,9 @@ struct VersionList: Bindable, Sendable {
 }
 
 package enum DocumentsQueries {
-  /// One row when the session is live; without the body of a large document, which would hold up
-  /// the reads behind it.
+  /// Returns one row if the session is live, without the body of a large document.
+  ///
+  /// A large body would delay the reads behind it on the same connection.
   ///
   /// Served by the primary keys of three tables.
   static let read = Statement<ReadDocumentRow, UserID, Authority, DocumentClass>(
@@ -57,7 +58,7 @@ package enum DocumentsQueries {
     """
   )
 
-  /// The same, whatever the size.
+  /// Returns the same row, with the body of a document of any size.
   static let fetch = Statement<Found<StoredDocument>, UserID, Authority, DocumentClass>(
     "documents.fetch",
     """

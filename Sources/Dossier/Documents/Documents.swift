@@ -113,7 +113,7 @@ package enum Documents {
     return try await load(document, of: caller, context)
   }
 
-  /// Loads a document without looking at the caller's rights; nil if there is none.
+  /// Loads a document without checking the caller's rights; nil if it does not exist.
   ///
   /// A large document is read on the lane for large answers, of which each user has a share.
   @EventLoop private static func load(

@@ -49,12 +49,10 @@ struct Allowance {
   }
 
   /// The window, in microseconds.
-  
   fileprivate var whole: Int { window.wholeSeconds * 1_000_000 }
   /// The cost of one attempt, in microseconds.
   private var share: Int { whole / burst }
   /// The cost of one attempt.
-  
   fileprivate var cost: Duration { .microseconds(share) }
 
   fileprivate func isUsedUp(_ ahead: Int) -> Bool { ahead + share > whole }
@@ -120,8 +118,8 @@ struct Allowances {
 
   /// Uses one attempt of each in the transaction that makes the attempt.
   ///
-  /// If one of them is used up, the transaction is rolled back. Use it only for attempts that are no
-  /// guesses: the caller learns nothing from one that is rolled back.
+  /// If one of them is used up, the transaction is rolled back. Use this only for attempts that are
+  /// no guesses: a caller learns nothing from one that is rolled back.
   @EventLoop func sendSpending(in transaction: Transaction) -> Proof.Completion {
     let sent = sendSpends(in: transaction)
     return { () async throws(DatabaseError) in

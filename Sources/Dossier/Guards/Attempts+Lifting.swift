@@ -6,7 +6,7 @@ package import Postgres
 
 /// Resets rate limits that callers have used up (429), for an administrator.
 package enum Attempts {
-  /// Lets a user log in, show its password and ask for mail again, from all places that were refused.
+  /// Lets a user log in, show its password and ask for mail again, where that was refused.
   ///
   /// Attempts are counted under keyed hashes, which only known subjects lead to. So this resets the
   /// allowances of the address and the users, for each network and device that the database knows.

@@ -3,10 +3,10 @@ import Notation
 package import Postgres
 
 extension Attempts {
-  /// Forgets the failed logins of an address, after its owner has verified it by mail.
+  /// Forgets the failed logins of an address, after a caller has used a token from its mail.
   ///
-  /// The owner can then log in at once from the same network, despite strangers' failed logins. The
-  /// allowances that strangers' own networks have used up stay used up.
+  /// The right password then logs in at once from the caller's network and device, despite all
+  /// attempts of strangers. The allowances of strangers' own networks stay used up.
   /// - Parameters:
   ///   - key: the key of the address.
   ///   - context: the request that verifies the address, with its network and device.

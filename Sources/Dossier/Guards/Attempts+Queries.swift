@@ -3,8 +3,8 @@ package import Postgres
 package enum AttemptQueries {
   /// Counts an attempt against one allowance; returns no row if the allowance is used up.
   ///
-  /// Parallel attempts wait for one another at the row of the subject. Each reads the count that the
-  /// attempt before it has written.
+  /// Parallel attempts wait for one another at the row of the subject. Each reads the count that
+  /// the attempt before it has written.
   /// - Parameter 3: the time.
   /// - Parameter 4: the cost of one attempt.
   /// - Parameter 5: the time in which all attempts come back.

@@ -6,7 +6,7 @@ struct ExternalToken {
   /// Nil if the token has no `iss`.
   let issuer: String?
   let subject: String
-  /// Whom the token is for: one, or a list, which may be empty; nil if the token has no `aud`.
+  /// The audiences of the token: one, or a list that may be empty; nil if it has no `aud`.
   let audiences: [String]?
   /// Seconds since 1970, perhaps with a fraction.
   let expires: Double
@@ -27,7 +27,7 @@ struct ExternalToken {
     else { throw .invalidExternalToken("it is not a JWT with sub and exp") }
     if let fault = TokenHead.fault(in: token.head) { throw .invalidExternalToken(fault) }
     (self.token, self.subject, self.expires) = (token, subject, expires)
-    // What is there and no string is not missing.
+    // A claim that is present but not a string is wrong, not missing.
     issuer = token.claims["iss"]?.string
     guard issuer != nil || token.claims["iss"] == nil else {
       throw .invalidExternalToken("its iss is not a string")
@@ -48,10 +48,10 @@ struct ExternalToken {
     }
   }
 
-  /// The claim that dates what has happened already, `iat` or `auth_time`, and is later than a time;
-  /// nil when none is.
+  /// Returns which of `iat` and `auth_time` is later than a time; nil if neither is.
   ///
-  /// Whoever makes such a token, or an issuer whose clock is wrong, could show it as fresh for long.
+  /// Both claims date past events. A token from the future would count as fresh for long. An
+  /// attacker may make one, or an issuer whose clock is wrong.
   func timeInFuture(from latest: Int) -> String? {
     ["iat", "auth_time"].first { (members[$0]?.number?.double ?? 0) > Double(latest) }
   }

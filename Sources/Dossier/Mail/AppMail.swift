@@ -29,10 +29,11 @@ struct AppMail: Sendable {
     return try template.message(from: sender, to: MailAddress(email), values: values)
   }
 
-  /// An address as people say it, such as `ada at example dot com`.
+  /// Returns an address as people say it, such as `ada at example dot com`.
   ///
-  /// Mail programs make links of whatever looks like an address or a name of a host. Whoever asks for
-  /// mail chooses the address: `you+evil.example.net@example.com` would put a link into our words.
+  /// Mail programs make links of text that looks like an address or the name of a host. The caller
+  /// who asks for mail chooses the address. So an attacker could put a link into our text by
+  /// `you+evil.example.net@example.com`.
   static func inWords(_ email: String) -> String {
     email.unicodeScalars.map { scalar in
       switch scalar {

@@ -17,9 +17,9 @@ package enum MailKind: String, CaseIterable, Sendable {
   /// With a code to log in by.
   case code
 
-  /// What is filled in.
+  /// The placeholders that a text may have.
   ///
-  /// No usual text has the address in it: its reader knows it, and somebody else may have chosen it.
+  /// No default text contains the address: its reader knows it, and an attacker may have chosen it.
   var places: Set<String> {
     let own: Set<String> =
       switch self {

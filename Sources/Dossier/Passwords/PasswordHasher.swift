@@ -3,11 +3,12 @@ package import EventLoop
 
 /// Argon2id on threads of its own.
 ///
-/// Each hash takes tens of milliseconds and `memory` bytes. Networks and users take turns, so that a
-/// flood of logins from one holds up nobody else, and is refused rather than served late.
+/// Each hash takes tens of milliseconds and `memory` bytes. Networks and users take turns, so a
+/// flood of logins from one of them does not delay the others. The server refuses the excess logins
+/// rather than serve them late.
 @EventLoop package final class PasswordHasher {
   package let pool: FairPool
-  /// How many times a password was hashed: the same for whatever is asked of any address.
+  /// The number of hashes so far; a request adds the same number for any address.
   package private(set) var hashes = 0
   private var times = VerificationTimes()
 

@@ -115,7 +115,7 @@ package import Postgres
     if let app, try await database.read(ReadinessQueries.app, app).isEmpty {
       return Fault(check: .app, reason: "there is no app \(app), which the setting app names")
     }
-    // Only while writes of requests fail: whoever asks often is not to write each time.
+    // This probes only while writes of requests fail, so that most checks write nothing.
     return database.writeFault == nil ? nil : await writeFault()
   }
 }

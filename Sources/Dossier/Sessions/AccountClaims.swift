@@ -32,7 +32,7 @@ extension AccountClaim {
   }
 }
 
-/// What the claims are made of.
+/// The columns from which the claims are made.
 struct AccountClaimRow: RowDecodable {
   private let email: String?
   private let isVerified: Bool

@@ -112,13 +112,13 @@ package struct Origin: Sendable {
   }
   private var ip: IPAddress? { text.flatMap(IPAddress.init) }
 
-  /// In one spelling, an address of IPv4 as such however it came; nil when it is none.
+  /// The IP address in one spelling, with mapped IPv4 as IPv4; nil if the text is no IP address.
   package var address: String? { ip?.description }
 
-  /// What counts as one place, as `IPAddress.network` has it; empty when there is no address.
+  /// The network of the address, as `IPAddress.network` has it; empty without an address.
   package var network: [UInt8] { ip?.network ?? [] }
 
-  /// The larger place that the network is in, as `IPAddress.site` has it; nil when there is none.
+  /// The site that the network belongs to, as `IPAddress.site` has it; nil without one.
   package var site: [UInt8]? { ip?.site }
 
   /// Whether the caller is on this machine.

@@ -16,11 +16,12 @@ struct ClaimLimit {
     self.context = context
   }
 
-  /// Whether one more may claim the address, in a transaction that has locked it.
+  /// Returns whether one more user may claim the address, in a transaction that has locked it.
   ///
-  /// Where there are too many, one that nobody has ever used makes room: who has registered, has not
-  /// come back, not even for new tokens, and has left nothing. So nobody keeps the owner of an address
-  /// from registering by registering it many times, and nothing that was used is taken from anybody.
+  /// At the limit, this deletes the oldest user that was never used after its registration. Such a
+  /// user has not logged in again, has not refreshed a token, and has stored nothing. So an
+  /// attacker cannot keep the owner from registering by claiming the address many times. No user
+  /// loses an account that was used.
   @EventLoop func makeRoom(in transaction: Transaction) async throws(DatabaseError) -> Bool {
     let count = try await transaction.run(ClaimQueries.count, context.app.id, key).first ?? 0
     guard count >= Self.most else { return true }
@@ -59,7 +60,7 @@ package enum ClaimQueries {
   /// Deletes the oldest user that claims the address and was never used.
   ///
   /// Registering may count as one login. Any identity, key, name or picture has grown the version.
-  /// What was imported has no `disposable_from`, and stays.
+  /// Imported users have no `disposable_from`, so they stay.
   static let dispose = Statement<String, AppID, String>(
     "claims.dispose",
     """

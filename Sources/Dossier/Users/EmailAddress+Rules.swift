@@ -5,14 +5,14 @@ extension EmailAddress {
   /// 254: the longest path of SMTP (RFC 5321 section 4.5.3.1.3) without its brackets.
   private static let limit = 254
 
-  /// Looks whether a user may have an address.
+  /// Checks whether a user may have an address.
   ///
-  /// What is shown as another address is refused too: who reads it could not tell them apart.
+  /// It also refuses text that looks like another address: readers could not tell the two apart.
   /// - Parameters:
   ///   - text: the address.
-  ///   - pointer: of the member that it is.
-  ///   - isMixed: whether the app takes addresses that mix scripts.
-  /// - Returns: what is wrong with it; nil for one that mail may reach.
+  ///   - pointer: the pointer of the member with the address.
+  ///   - isMixed: whether the app allows addresses that mix scripts.
+  /// - Returns: the fault of the address; nil if mail may reach it.
   static func fault(in text: String, at pointer: String, mixed isMixed: Bool) -> Fault? {
     let parts = text.unicodeScalars.split(separator: "@", omittingEmptySubsequences: false)
     guard parts.count == 2, text.utf8.count <= limit, !parts[0].isEmpty,

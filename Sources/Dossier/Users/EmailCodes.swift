@@ -2,12 +2,12 @@ package import EventLoop
 import JSON
 import Postgres
 
-/// Short codes that are mailed to log in by, or to sign up.
+/// Short codes, sent by mail, to log in or to sign up.
 ///
-/// A code is of use to the client that asked for it alone, which shows what it was given then: nobody
-/// can use up the tries of another, and a code that is read aloud to a stranger lets nobody in. Tries
-/// are counted by code and in no other way. Each code is a mail, so the limits of mail bound how many
-/// codes somebody can guess at.
+/// A code works only for the client that asked for it, which shows the value that it got then. So
+/// an attacker cannot use up the tries of another client. A user who reads a code aloud to a
+/// stranger does not let the stranger in. Tries are counted by code alone. Each code needs a mail,
+/// so the limits of mail bound how many codes an attacker can guess at.
 @EventLoop package enum EmailCodes {
   /// As people type it: digits.
   static let length = 8

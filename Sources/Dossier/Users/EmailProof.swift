@@ -165,13 +165,14 @@ extension Emails {
 
   /// Sets a new password by a token that was mailed to reset it, or to confirm the address.
   ///
-  /// That proves the address, and ends all sessions of the user, its places on devices and its API keys.
-  /// The failures of the address are forgotten, and the user is to be logged in on the device that
-  /// resets, which is known from then on: strangers' guesses are in nobody's way.
+  /// This proves the address, and ends the user's sessions, places on devices and API keys. It
+  /// forgets the failed logins of the address. The caller logs the user in on the device that sent
+  /// the request, which is known from then on. So strangers' guesses do not hold the user up.
   ///
-  /// Where the address was not proved before, whoever made the user may be another than who reads
-  /// the mail: then everything ends that could log in. So it does where a reader alone has proved it.
-  /// - Returns: who is to be logged in, by the new password.
+  /// If the address was not proved before, an attacker may have made the user. Then this ends all
+  /// credentials that could log in. It does the same if only a reader of the mail has proved the
+  /// address.
+  /// - Returns: the user to log in, by the new password.
   /// - Throws: `.invalid`, `.invalidMailToken`, `.emailTaken` when another has proved the address
   ///   meanwhile, `.deviceUnknown`, `.deviceFull` (the token stays good), `.wayInClosed`,
   ///   `.overloaded`, `.unavailable`.

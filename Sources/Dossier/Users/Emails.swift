@@ -1,13 +1,13 @@
 import EventLoop
 import Outbound
 
-/// Addresses of mail: what is sent to them, and whose they are.
+/// Email addresses: their mail and their users.
 package enum Emails {
-  /// Mails what confirms the address to one user that claims it.
+  /// Mails a confirmation of the address to one user that claims it.
   ///
-  /// It is one known on the device that asks, else the first to claim it. Where somebody has proved
-  /// the address, the mail says that there is an account. Answers alike, and at once, whether or not
-  /// somebody has the address. A caller who is the owner of the address has a limit of its own.
+  /// It chooses a user known on the caller's device, else the first to claim the address. If a user
+  /// has proved the address, the mail reports that an account exists. The response is the same, and
+  /// as fast, for an address of no user. The owner of the address, as caller, has a separate limit.
   /// - Throws: `.mailNotConfigured`, `.tooManyAttempts`, `.wayInClosed`, `.unavailable`.
   @EventLoop package static func requestConfirmation(
     of email: String,
@@ -17,10 +17,11 @@ package enum Emails {
     try await request(.confirm, of: email, by: caller, context)
   }
 
-  /// Mails what lets its reader choose a new password.
+  /// Mails a token that lets its reader choose a new password.
   ///
-  /// It is that of who has proved the address, else of one user that claims it, as
-  /// `requestConfirmation` finds it. Answers alike, and at once, whether or not the address is anybody's.
+  /// The password is that of the user who has proved the address, else of one user that claims it,
+  /// as `requestConfirmation` chooses. The response is the same, and as fast, for an address of no
+  /// user.
   /// - Throws: as `requestConfirmation`.
   @EventLoop package static func requestReset(
     of email: String,
@@ -40,22 +41,22 @@ package enum Emails {
     guard context.store.mailer.isConfigured else { throw .mailNotConfigured }
     let address = try await EmailAddress(email, context)
     let reader = try await reader(of: address.key, context)
-    // An address that is nobody's is counted too, though nothing is sent: the limits that the answer
-    // tells are the same.
+    // An address of no user is counted too, though no mail is sent. So the response reports the
+    // same limits.
     try await RequestGuard.mail(to: address.key, for: reader, by: caller, context)
     guard let reader else { return }
     EventLoop.task { await mail(purpose, to: reader, context) }
   }
 
-  /// Mails in the background what the reader of an address has to know, unless the address has been
-  /// sent as much as it may.
+  /// Mails the reader of an address in the background, unless the address has reached its limit.
   ///
-  /// What depends on whose the address is goes on after the answer, which tells nothing of it.
+  /// The work that depends on the user of the address runs after the response. So the response does
+  /// not reveal the user.
   /// - Parameters:
-  ///   - purpose: why.
-  ///   - address: that somebody named; the mail goes to the form that is stored.
-  ///   - user: the claimant whom it is about.
-  ///   - context: of the request.
+  ///   - purpose: the purpose of the mail.
+  ///   - address: the address as the caller sent it; the mail goes to the stored form.
+  ///   - user: the claimant whom the mail is about.
+  ///   - context: the context of the request.
   @EventLoop static func mail(
     _ purpose: MailedToken.Purpose,
     to address: EmailAddress,

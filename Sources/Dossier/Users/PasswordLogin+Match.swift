@@ -3,11 +3,11 @@ import JSON
 import Postgres
 
 extension Users {
-  /// Whose password it is that somebody has typed, as the database had it at that moment.
+  /// The user whom a typed password belongs to, as the database had it at that moment.
   struct Match {
-    /// Whose password it is.
+    /// The stored password that matches; nil without one.
     let found: StoredPassword?
-    /// Takes the place of the stored hash, which was made otherwise.
+    /// The hash that replaces the stored one, if that was made differently.
     let renewed: String?
     /// The hash of the password, for a new user.
     let hash: String
@@ -15,13 +15,13 @@ extension Users {
     /// claims it would see from its trail that nobody came before, and from where others come.
     let holder: UserID?
     let address: EmailAddress
-    /// What counted the attempt; nil for a registration.
+    /// The guard that counted the attempt; nil for a registration.
     let guarding: FailureGuard?
-    /// As it was typed.
+    /// The password as the user typed it.
     let password: String
     /// The hashes that it was compared with.
     let seen: Set<ExactString>
-    /// Whether the password is compared with none, and so is nobody's.
+    /// Whether the password is compared with no hash, and so matches no user.
     let isBlind: Bool
     /// Whether one has come since then of which only the password itself can tell whether it is the
     /// same: that of another program, from an import.
@@ -47,7 +47,7 @@ extension Users {
       return try await Users.compare(password, with: candidates, at: address, guarding, context)
     }
 
-    /// As the other, for a transaction that has locked the address.
+    /// Does the same in a transaction that has locked the address.
     func anew(_ context: Context, in transaction: Transaction) async throws(DatabaseError) -> Match
     {
       anew(among: try await transaction.run(UsersQueries.passwords, context.app.id, address.key))

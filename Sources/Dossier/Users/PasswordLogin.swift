@@ -113,9 +113,9 @@ extension Users {
     }
   }
 
-  /// As `match` for a registration, which is counted by itself and is no guess.
+  /// Does as `match` for a registration, which is counted separately and is no guess.
   ///
-  /// Without a comparison with the passwords that are there it is nobody's, and as much is hashed.
+  /// Without a comparison, the password matches no user, and the work of hashing is the same.
   @EventLoop static func matchOfRegistration(
     _ password: String,
     _ address: EmailAddress,

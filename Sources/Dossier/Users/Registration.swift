@@ -2,12 +2,13 @@ import EventLoop
 import Postgres
 
 extension Users {
-  /// Proves whose address and password they are; without such a user makes one, and mails the
-  /// address what confirms it, or that there is an account already.
+  /// Authenticates the user of an address and password, or makes a new user.
   ///
-  /// It is counted by itself, and not as a guess at the passwords that come with the address: nobody
-  /// keeps the owner of an address from registering by registering or guessing.
-  /// - Returns: nil where addresses must be confirmed first: then all is done.
+  /// For a new user, it mails a confirmation to the address, or reports there that an account
+  /// exists. A registration is counted separately, and not as a guess at the passwords of the
+  /// address. So strangers who register or guess cannot keep the owner from registering.
+  /// - Returns: the user to log in; nil if addresses must be confirmed first, with nothing left to
+  ///   do.
   /// - Throws: `.invalid`, `.emailTaken` in an app that reveals it, `.wrongCredentials` for a blocked
   ///   user, `.tooManyAttempts` also when the address has all the claims it may, `.wayInClosed`,
   ///   `.deviceUnknown`, `.deviceFull`, `.overloaded`, `.unavailable`.
@@ -62,7 +63,7 @@ extension Users {
       comparing: mayCompare,
       context
     )
-    // Recorded also where nobody has the address: the time that a commit takes would tell.
+    // This is recorded for an address of no user too: the time of a commit would reveal it.
     if match.found == nil { try await Users.recordFailure(of: match.holder, context) }
     return try await proceed(match)
   }

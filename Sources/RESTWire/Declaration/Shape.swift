@@ -9,7 +9,7 @@ struct Shape: Sendable {
   private(set) var schema: JSONObject
   /// Shapes with a name that are within this one.
   private var parts: [Shape] = []
-  /// What the reference shows where this shape is used, in place of the example of its schema.
+  /// The example that the reference shows for a use of this shape, in place of its schema's.
   private(set) var sample: JSON?
 
   private init(_ schema: JSONObject, parts: [Shape] = []) {

@@ -1,4 +1,4 @@
-/// What people call what routes do, by the names of routes; the search of the reference knows it.
+/// Everyday words for what routes do, by route; the search of the reference uses them.
 enum EverydayWords {
   static let all: [String: String] = [
     "POST /v1/login/anonymous": "guest visitor sign in log in without account try out",

@@ -137,7 +137,7 @@ enum OpenAPI {
   private static func body(of operation: Operation) -> JSONObject? {
     guard operation.route.body != .none else { return nil }
     var content = JSONObject()
-    // Generators of clients send the first of several types, whatever is in the file.
+    // Generated clients send the first of several types, for any content of the file.
     let all = operation.route.body.mediaTypes
     let types = all.filter { $0 == .octets } + all.filter { $0 != .octets }
     let isMerge = types.contains(.mergePatch)
