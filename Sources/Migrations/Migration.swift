@@ -173,10 +173,15 @@ private struct Sections {
   }
 
   /// The file without the statements of its up part.
+  ///
+  /// The reader adds a newline to each line, also to the last one. It is removed here, so that the text
+  /// reads back as it is.
   var undoing: String {
-    (isTransactional ? "" : "-- migrate: no transaction\n") + "-- migrate: up\n"
-      + (irreversible.map { "-- migrate: irreversible \($0)\n" }
-        ?? "-- migrate: down\n\(down.text)")
+    var text = (isTransactional ? "" : "-- migrate: no transaction\n") + "-- migrate: up\n"
+    if let irreversible { return text + "-- migrate: irreversible \(irreversible)\n" }
+    text += "-- migrate: down\n\(down.text)"
+    if !down.text.isEmpty { text.unicodeScalars.removeLast() }
+    return text
   }
 
   func statements(_ path: KeyPath<Sections, Section>) throws(MigrationError) -> [SQLStatement] {
