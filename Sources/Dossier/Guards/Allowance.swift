@@ -134,17 +134,22 @@ struct Allowances {
   /// - Returns: whether the attempts were used.
   /// - Throws: `.unavailable`.
   @EventLoop func spendIfLeft() async throws(Failure) -> Bool {
-    guard try await areLeft() else { return false }
-    let aheads = try await spent()
-    guard !aheads.contains(nil) else { return false }
-    note(aheads.compactMap(\.self))
+    guard let aheads = try await spentIfLeft() else { return false }
+    note(aheads)
     return true
   }
 
   /// Does as `spendIfLeft`, but reports nothing to the client.
-  @EventLoop func spendUnseen() async throws(Failure) -> Bool {
-    guard try await areLeft() else { return false }
-    return try await !spent().contains(nil)
+  @EventLoop func spendUnseen() async throws(Failure) -> Bool { try await spentIfLeft() != nil }
+
+  /// Uses one attempt of each, or nothing if one of them is used up.
+  ///
+  /// - Returns: for each in how many microseconds all its attempts come back; nil for nothing.
+  /// - Throws: `.unavailable`.
+  @EventLoop private func spentIfLeft() async throws(Failure) -> [Int]? {
+    guard try await areLeft() else { return nil }
+    let aheads = try await spent()
+    return aheads.contains(nil) ? nil : aheads.compactMap(\.self)
   }
 
   /// Gives the attempts back in a transaction of their own, if the guarded action did not happen.
