@@ -61,7 +61,8 @@ CREATE TABLE public.sessions (
     agent text,
     authenticated_at timestamp with time zone DEFAULT now() NOT NULL,
     key_id public.object_id,
-    style text DEFAULT 'native'::text NOT NULL COLLATE pg_catalog."C"
+    style text DEFAULT 'native'::text NOT NULL COLLATE pg_catalog."C",
+    amr text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C"
 );
 
 
@@ -143,6 +144,22 @@ CREATE TABLE public.device_users (
 
 
 --
+-- Name: devices; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.devices (
+    device_id public.object_id NOT NULL,
+    app_id public.object_id NOT NULL,
+    secret_hash bytea NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    last_seen_at timestamp with time zone DEFAULT now() NOT NULL,
+    previous_hash bytea,
+    replaced_at timestamp with time zone,
+    inactive_since timestamp with time zone
+);
+
+
+--
 -- Name: device_places(text, boolean); Type: FUNCTION; Schema: public; Owner: -
 --
 
@@ -153,7 +170,9 @@ CREATE FUNCTION public.device_places(of_device text, switching boolean) RETURNS 
      p.chosen_at,
      s.session_id,
      (s.session_id IS NOT NULL),
-     ((s.session_id IS NOT NULL) AND (row_number() OVER (ORDER BY (device_places.switching AND (s.session_id IS NULL)), p.chosen_at DESC, p.user_id) = 1))
+     ((s.session_id IS NOT NULL) AND (row_number() OVER (ORDER BY (device_places.switching AND (s.session_id IS NULL)), p.chosen_at DESC, p.user_id) = 1) AND (p.chosen_at > COALESCE(( SELECT d.inactive_since
+            FROM public.devices d
+           WHERE ((d.device_id)::text = device_places.of_device)), '-infinity'::timestamp with time zone)))
     FROM (public.device_users p
       LEFT JOIN LATERAL ( SELECT s_1.session_id
             FROM public.sessions s_1
@@ -192,7 +211,8 @@ CREATE TABLE public.identity_subjects (
     provider text NOT NULL COLLATE pg_catalog."C",
     subject text NOT NULL COLLATE pg_catalog."C",
     user_id public.object_id NOT NULL,
-    identity_id public.object_id NOT NULL
+    identity_id public.object_id NOT NULL,
+    reserved_until timestamp with time zone
 );
 
 
@@ -230,21 +250,6 @@ CREATE FUNCTION public.new_object_id() RETURNS text
 
 
 --
--- Name: api_keys; Type: TABLE; Schema: public; Owner: -
---
-
-CREATE TABLE public.api_keys (
-    user_id public.object_id NOT NULL,
-    key_id public.object_id NOT NULL,
-    name text NOT NULL,
-    key_hash bytea NOT NULL,
-    disabled_at timestamp with time zone,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    last_used_at timestamp with time zone
-);
-
-
---
 -- Name: audit; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -261,57 +266,6 @@ CREATE TABLE public.audit (
     agent text,
     detail jsonb DEFAULT '{}'::jsonb NOT NULL
 );
-
-
---
--- Name: end_other_ways_in(text, text, text, inet, text, text); Type: FUNCTION; Schema: public; Owner: -
---
-
-CREATE FUNCTION public.end_other_ways_in(of_user text, of_app text, by_actor text, from_address inet, from_agent text, spared_device text DEFAULT NULL::text) RETURNS boolean
-    LANGUAGE sql
-    BEGIN ATOMIC
- WITH gone AS (
-          DELETE FROM public.identities i
-           WHERE (((i.user_id)::text = end_other_ways_in.of_user) AND (i.provider <> 'password'::text))
-           RETURNING i.provider
-         ), subjects AS (
-          DELETE FROM public.identity_subjects s
-           WHERE (((s.user_id)::text = end_other_ways_in.of_user) AND (s.provider <> 'email'::text))
-         ), keys AS (
-          DELETE FROM public.api_keys k
-           WHERE ((k.user_id)::text = end_other_ways_in.of_user)
-         ), places AS (
-          DELETE FROM public.device_users p
-           WHERE (((p.user_id)::text = end_other_ways_in.of_user) AND ((end_other_ways_in.spared_device IS NULL) OR ((p.device_id)::text <> end_other_ways_in.spared_device)))
-           RETURNING p.device_id
-         ), changed AS (
-          UPDATE public.users u SET version = (u.version + 1), updated_at = now()
-           WHERE ((u.user_id)::text = end_other_ways_in.of_user)
-         )
-  INSERT INTO public.audit (user_id, event_id, app_id, action, actor, device_id, address, agent, detail)  SELECT end_other_ways_in.of_user AS of_user,
-             public.new_object_id() AS new_object_id,
-             end_other_ways_in.of_app AS of_app,
-             'unlink'::text,
-             end_other_ways_in.by_actor AS by_actor,
-             NULL::text,
-             end_other_ways_in.from_address AS from_address,
-             end_other_ways_in.from_agent AS from_agent,
-             jsonb_build_object('provider', g.provider) AS jsonb_build_object
-            FROM gone g
-           WHERE (g.provider <> 'anonymous'::text)
-         UNION ALL
-          SELECT end_other_ways_in.of_user AS of_user,
-             public.new_object_id() AS new_object_id,
-             end_other_ways_in.of_app AS of_app,
-             'device_remove'::text,
-             end_other_ways_in.by_actor AS by_actor,
-             p.device_id,
-             end_other_ways_in.from_address AS from_address,
-             end_other_ways_in.from_agent AS from_agent,
-             '{}'::jsonb AS jsonb
-            FROM places p;
- SELECT true;
-END;
 
 
 --
@@ -363,22 +317,6 @@ END;
 
 
 --
--- Name: end_unproved(text, text, text, inet, text, text, text); Type: FUNCTION; Schema: public; Owner: -
---
-
-CREATE FUNCTION public.end_unproved(of_user text, of_app text, by_actor text, from_address inet, from_agent text, spared_session text DEFAULT NULL::text, spared_device text DEFAULT NULL::text) RETURNS void
-    LANGUAGE sql
-    BEGIN ATOMIC
- SELECT public.end_other_ways_in(of_user, of_app, by_actor, from_address, from_agent, spared_device) AS end_other_ways_in,
-     ( SELECT count(*) AS count
-            FROM public.end_sessions(end_unproved.of_user, 'link'::text, end_unproved.by_actor, end_unproved.from_address, end_unproved.from_agent, NULL::text, end_unproved.spared_session) end_sessions(end_sessions)) AS count
-   WHERE (NOT (EXISTS ( SELECT
-            FROM public.identities i
-           WHERE (((i.user_id)::text = end_unproved.of_user) AND (i.provider <> ALL (ARRAY['anonymous'::text, 'api-key'::text]))))));
-END;
-
-
---
 -- Name: index_document(text, text, text, jsonb); Type: FUNCTION; Schema: public; Owner: -
 --
 
@@ -424,6 +362,44 @@ begin
   return true;
 end
 $$;
+
+
+--
+-- Name: api_keys; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.api_keys (
+    user_id public.object_id NOT NULL,
+    key_id public.object_id NOT NULL,
+    name text NOT NULL,
+    key_hash bytea NOT NULL,
+    disabled_at timestamp with time zone,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    last_used_at timestamp with time zone
+);
+
+
+--
+-- Name: authentication_flows; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.authentication_flows (
+    app_id public.object_id NOT NULL,
+    flow_id public.object_id NOT NULL,
+    purpose text NOT NULL COLLATE pg_catalog."C",
+    user_id public.object_id,
+    email_key text COLLATE pg_catalog."C",
+    email text,
+    password_hash text COLLATE pg_catalog."C",
+    code_hash bytea,
+    provider text COLLATE pg_catalog."C",
+    evidence text COLLATE pg_catalog."C",
+    authenticated_at timestamp with time zone,
+    tries integer NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT authentication_flows_purpose_check CHECK ((purpose = ANY (ARRAY['sign_in'::text, 'register'::text, 'change_email'::text, 'second_factor'::text, 'enroll'::text])))
+);
 
 
 --
@@ -510,15 +486,28 @@ END)
 
 
 --
--- Name: unconfirmed_emails; Type: TABLE; Schema: public; Owner: -
+-- Name: recovery_codes; Type: TABLE; Schema: public; Owner: -
 --
 
-CREATE TABLE public.unconfirmed_emails (
-    app_id public.object_id NOT NULL,
-    email_key text NOT NULL COLLATE pg_catalog."C",
+CREATE TABLE public.recovery_codes (
     user_id public.object_id NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    disposable_from timestamp with time zone
+    code_hash bytea NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+
+--
+-- Name: second_factors; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.second_factors (
+    user_id public.object_id NOT NULL,
+    factor_id public.object_id NOT NULL,
+    secret bytea NOT NULL,
+    confirmed_at timestamp with time zone,
+    last_step bigint DEFAULT 0 NOT NULL,
+    last_used_at timestamp with time zone,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
 
@@ -528,7 +517,7 @@ CREATE TABLE public.unconfirmed_emails (
 
 CREATE FUNCTION public.is_unused(u public.users, days integer) RETURNS boolean
     LANGUAGE sql STABLE PARALLEL SAFE
-    RETURN ((days > 0) AND (u).anonymous AND ((u).blocked_at IS NULL) AND (GREATEST((u).created_at, (u).last_login_at) < (now() - ((days)::double precision * '1 day'::interval))) AND (num_nonnulls((u).email, (u).name, (u).given_name, (u).family_name, (u).nickname, (u).phone, (u).locale, (u).zone, (u).picture) = 0) AND (EXISTS (SELECT FROM public.identities t WHERE (((t.user_id)::text = ((is_unused.u).user_id)::text) AND (t.provider = 'anonymous'::text)))) AND (NOT (EXISTS (SELECT FROM public.identities t WHERE (((t.user_id)::text = ((is_unused.u).user_id)::text) AND (t.provider <> 'anonymous'::text))))) AND (NOT (EXISTS (SELECT FROM public.sessions t WHERE (((t.user_id)::text = ((is_unused.u).user_id)::text) AND (t.refreshed_at >= (now() - ((is_unused.days)::double precision * '1 day'::interval))))))) AND (NOT (EXISTS (SELECT FROM public.documents t WHERE (((t.user_id)::text = ((is_unused.u).user_id)::text) AND (t.deleted_at IS NULL))))) AND (NOT (EXISTS (SELECT FROM public.document_versions t WHERE ((t.user_id)::text = ((is_unused.u).user_id)::text)))) AND (NOT (EXISTS (SELECT FROM public.properties t WHERE ((t.user_id)::text = ((is_unused.u).user_id)::text)))) AND (NOT (EXISTS (SELECT FROM public.pictures t WHERE ((t.user_id)::text = ((is_unused.u).user_id)::text)))) AND (NOT (EXISTS (SELECT FROM public.api_keys t WHERE ((t.user_id)::text = ((is_unused.u).user_id)::text)))) AND (NOT (EXISTS (SELECT FROM public.unconfirmed_emails t WHERE ((t.user_id)::text = ((is_unused.u).user_id)::text)))) AND (NOT (EXISTS (SELECT FROM public.passwords t WHERE ((t.user_id)::text = ((is_unused.u).user_id)::text)))));
+    RETURN ((days > 0) AND (u).anonymous AND ((u).blocked_at IS NULL) AND (GREATEST((u).created_at, (u).last_login_at) < (now() - ((days)::double precision * '1 day'::interval))) AND (num_nonnulls((u).email, (u).name, (u).given_name, (u).family_name, (u).nickname, (u).phone, (u).locale, (u).zone, (u).picture) = 0) AND (EXISTS (SELECT FROM public.identities t WHERE (((t.user_id)::text = ((is_unused.u).user_id)::text) AND (t.provider = 'anonymous'::text)))) AND (NOT (EXISTS (SELECT FROM public.identities t WHERE (((t.user_id)::text = ((is_unused.u).user_id)::text) AND (t.provider <> 'anonymous'::text))))) AND (NOT (EXISTS (SELECT FROM public.sessions t WHERE (((t.user_id)::text = ((is_unused.u).user_id)::text) AND (t.refreshed_at >= (now() - ((is_unused.days)::double precision * '1 day'::interval))))))) AND (NOT (EXISTS (SELECT FROM public.documents t WHERE (((t.user_id)::text = ((is_unused.u).user_id)::text) AND (t.deleted_at IS NULL))))) AND (NOT (EXISTS (SELECT FROM public.document_versions t WHERE ((t.user_id)::text = ((is_unused.u).user_id)::text)))) AND (NOT (EXISTS (SELECT FROM public.properties t WHERE ((t.user_id)::text = ((is_unused.u).user_id)::text)))) AND (NOT (EXISTS (SELECT FROM public.pictures t WHERE ((t.user_id)::text = ((is_unused.u).user_id)::text)))) AND (NOT (EXISTS (SELECT FROM public.api_keys t WHERE ((t.user_id)::text = ((is_unused.u).user_id)::text)))) AND (NOT (EXISTS (SELECT FROM public.authentication_flows t WHERE ((t.user_id)::text = ((is_unused.u).user_id)::text)))) AND (NOT (EXISTS (SELECT FROM public.second_factors t WHERE ((t.user_id)::text = ((is_unused.u).user_id)::text)))) AND (NOT (EXISTS (SELECT FROM public.recovery_codes t WHERE ((t.user_id)::text = ((is_unused.u).user_id)::text)))) AND (NOT (EXISTS (SELECT FROM public.passwords t WHERE ((t.user_id)::text = ((is_unused.u).user_id)::text)))));
 
 
 --
@@ -653,21 +642,6 @@ END;
 
 
 --
--- Name: devices; Type: TABLE; Schema: public; Owner: -
---
-
-CREATE TABLE public.devices (
-    device_id public.object_id NOT NULL,
-    app_id public.object_id NOT NULL,
-    secret_hash bytea NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    last_seen_at timestamp with time zone DEFAULT now() NOT NULL,
-    previous_hash bytea,
-    replaced_at timestamp with time zone
-);
-
-
---
 -- Name: proved_device(text, text, bytea); Type: FUNCTION; Schema: public; Owner: -
 --
 
@@ -698,80 +672,91 @@ END;
 
 
 --
--- Name: mail_tokens; Type: TABLE; Schema: public; Owner: -
+-- Name: require(boolean); Type: FUNCTION; Schema: public; Owner: -
 --
 
-CREATE TABLE public.mail_tokens (
-    user_id public.object_id NOT NULL,
-    purpose text NOT NULL COLLATE pg_catalog."C",
-    token_hash bytea NOT NULL,
-    email text NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    CONSTRAINT mail_tokens_purpose_check CHECK ((purpose = ANY (ARRAY['confirm'::text, 'reset'::text, 'email'::text, 'restore'::text])))
-);
+CREATE FUNCTION public.require(holds boolean) RETURNS boolean
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    AS $$
+begin
+  if holds is not true then
+    raise exception using errcode = 'XD003', message = 'a requirement does not hold';
+  end if;
+  return true;
+end
+$$;
 
 
 --
--- Name: supersede_claims(text, text, text, text); Type: FUNCTION; Schema: public; Owner: -
+-- Name: revoke_credentials(text, text, text, inet, text, text); Type: FUNCTION; Schema: public; Owner: -
 --
 
-CREATE FUNCTION public.supersede_claims(of_app text, address text, holder text, by_actor text) RETURNS bigint
+CREATE FUNCTION public.revoke_credentials(of_user text, of_app text, by_actor text, from_address inet, from_agent text, spared_device text DEFAULT NULL::text) RETURNS boolean
     LANGUAGE sql
     BEGIN ATOMIC
- WITH rivals AS (
-          DELETE FROM public.unconfirmed_emails e
-           WHERE (((e.app_id)::text = supersede_claims.of_app) AND (e.email_key = public.email_key(supersede_claims.address)) AND ((e.user_id)::text <> supersede_claims.holder))
-           RETURNING e.user_id
-         ), lost AS (
+ WITH gone AS (
           DELETE FROM public.identities i
-            USING rivals r
-           WHERE (((i.user_id)::text = (r.user_id)::text) AND (i.provider = 'password'::text))
-         ), cleared AS (
-          DELETE FROM public.passwords p
-            USING rivals r
-           WHERE ((p.user_id)::text = (r.user_id)::text)
-         ), mails AS (
-          DELETE FROM public.mail_tokens m
-            USING rivals r
-           WHERE (((m.user_id)::text = (r.user_id)::text) AND (m.purpose <> 'restore'::text))
-         ), stranded AS MATERIALIZED (
-          SELECT r.user_id,
-             public.new_object_id() AS identity_id
-            FROM rivals r
-           WHERE (NOT (EXISTS ( SELECT
-                    FROM public.identities i
-                   WHERE (((i.user_id)::text = (r.user_id)::text) AND (i.provider <> 'password'::text)))))
-         ), identity AS (
-          INSERT INTO public.identities (user_id, identity_id, app_id, provider, subject)  SELECT stranded.user_id,
-                     stranded.identity_id,
-                     supersede_claims.of_app AS of_app,
-                     'anonymous',
-                     stranded.user_id
-                    FROM stranded
-         ), subject AS (
-          INSERT INTO public.identity_subjects (app_id, provider, subject, user_id, identity_id)  SELECT supersede_claims.of_app AS of_app,
-                     'anonymous',
-                     stranded.user_id,
-                     stranded.user_id,
-                     stranded.identity_id
-                    FROM stranded
+           WHERE (((i.user_id)::text = revoke_credentials.of_user) AND (i.provider <> ALL (ARRAY['password'::text, 'email'::text])))
+           RETURNING i.provider
+         ), subjects AS (
+          DELETE FROM public.identity_subjects s
+           WHERE (((s.user_id)::text = revoke_credentials.of_user) AND (s.provider <> 'email'::text))
+         ), keys AS (
+          DELETE FROM public.api_keys k
+           WHERE ((k.user_id)::text = revoke_credentials.of_user)
+         ), places AS (
+          DELETE FROM public.device_users p
+           WHERE (((p.user_id)::text = revoke_credentials.of_user) AND ((revoke_credentials.spared_device IS NULL) OR ((p.device_id)::text <> revoke_credentials.spared_device)))
+           RETURNING p.device_id
+         ), factors AS (
+          DELETE FROM public.second_factors f
+           WHERE ((f.user_id)::text = revoke_credentials.of_user)
+         ), codes AS (
+          DELETE FROM public.recovery_codes c
+           WHERE ((c.user_id)::text = revoke_credentials.of_user)
          ), changed AS (
-          UPDATE public.users u SET email = NULL::text, email_verified = false, version = (u.version + 1), updated_at = now(), anonymous = (u.anonymous OR (EXISTS ( SELECT
-                    FROM stranded s
-                   WHERE ((s.user_id)::text = (u.user_id)::text))))
-            FROM rivals r
-           WHERE ((u.user_id)::text = (r.user_id)::text)
-         ), facts AS (
-          INSERT INTO public.audit (user_id, event_id, app_id, action, actor, detail)  SELECT rivals_1.user_id,
-                     public.new_object_id() AS new_object_id,
-                     supersede_claims.of_app AS of_app,
-                     'unlink',
-                     supersede_claims.by_actor AS by_actor,
-                     '{"provider": "password"}'
-                    FROM rivals rivals_1
+          UPDATE public.users u SET version = (u.version + 1), updated_at = now()
+           WHERE ((u.user_id)::text = revoke_credentials.of_user)
          )
-  SELECT count(*) AS count
-    FROM rivals;
+  INSERT INTO public.audit (user_id, event_id, app_id, action, actor, device_id, address, agent, detail)  SELECT revoke_credentials.of_user AS of_user,
+             public.new_object_id() AS new_object_id,
+             revoke_credentials.of_app AS of_app,
+             'unlink'::text,
+             revoke_credentials.by_actor AS by_actor,
+             NULL::text,
+             revoke_credentials.from_address AS from_address,
+             revoke_credentials.from_agent AS from_agent,
+             jsonb_build_object('provider', g.provider) AS jsonb_build_object
+            FROM gone g
+           WHERE (g.provider <> 'anonymous'::text)
+         UNION ALL
+          SELECT revoke_credentials.of_user AS of_user,
+             public.new_object_id() AS new_object_id,
+             revoke_credentials.of_app AS of_app,
+             'device_remove'::text,
+             revoke_credentials.by_actor AS by_actor,
+             p.device_id,
+             revoke_credentials.from_address AS from_address,
+             revoke_credentials.from_agent AS from_agent,
+             '{}'::jsonb AS jsonb
+            FROM places p;
+ SELECT true;
+END;
+
+
+--
+-- Name: revoke_guest_credentials(text, text, text, inet, text, text, text); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.revoke_guest_credentials(of_user text, of_app text, by_actor text, from_address inet, from_agent text, spared_session text DEFAULT NULL::text, spared_device text DEFAULT NULL::text) RETURNS void
+    LANGUAGE sql
+    BEGIN ATOMIC
+ SELECT public.revoke_credentials(of_user, of_app, by_actor, from_address, from_agent, spared_device) AS revoke_credentials,
+     ( SELECT count(*) AS count
+            FROM public.end_sessions(revoke_guest_credentials.of_user, 'link'::text, revoke_guest_credentials.by_actor, revoke_guest_credentials.from_address, revoke_guest_credentials.from_agent, NULL::text, revoke_guest_credentials.spared_session) end_sessions(end_sessions)) AS count
+   WHERE (NOT (EXISTS ( SELECT
+            FROM public.identities i
+           WHERE (((i.user_id)::text = revoke_guest_credentials.of_user) AND (i.provider <> ALL (ARRAY['anonymous'::text, 'api-key'::text]))))));
 END;
 
 
@@ -896,21 +881,6 @@ CREATE TABLE public.document_schemas (
 
 
 --
--- Name: email_codes; Type: TABLE; Schema: public; Owner: -
---
-
-CREATE TABLE public.email_codes (
-    app_id public.object_id NOT NULL,
-    code_id public.object_id NOT NULL,
-    email_key text NOT NULL COLLATE pg_catalog."C",
-    email text NOT NULL,
-    code_hash bytea NOT NULL,
-    tries integer NOT NULL,
-    expires_at timestamp with time zone NOT NULL
-);
-
-
---
 -- Name: hosts; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -1003,6 +973,20 @@ CREATE VIEW public.live_sessions AS
 
 
 --
+-- Name: mail_tokens; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.mail_tokens (
+    user_id public.object_id NOT NULL,
+    purpose text NOT NULL COLLATE pg_catalog."C",
+    token_hash bytea NOT NULL,
+    email text NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT mail_tokens_purpose_check CHECK ((purpose = ANY (ARRAY['verify'::text, 'reset'::text, 'restore'::text])))
+);
+
+
+--
 -- Name: mails; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -1018,7 +1002,7 @@ CREATE TABLE public.mails (
     last_error text,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     expires_at timestamp with time zone NOT NULL,
-    CONSTRAINT mails_kind_check CHECK ((kind = ANY (ARRAY['confirm'::text, 'reset'::text, 'change'::text, 'taken'::text, 'email'::text, 'restore'::text, 'code'::text])))
+    CONSTRAINT mails_kind_check CHECK ((kind = ANY (ARRAY['request'::text, 'verify'::text, 'reset'::text, 'restore'::text, 'change'::text, 'taken'::text, 'code'::text])))
 );
 
 
@@ -1147,6 +1131,14 @@ ALTER TABLE ONLY public.audit
 
 
 --
+-- Name: authentication_flows authentication_flows_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.authentication_flows
+    ADD CONSTRAINT authentication_flows_pkey PRIMARY KEY (app_id, flow_id);
+
+
+--
 -- Name: beginnings beginnings_pkey; Type: CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -1200,14 +1192,6 @@ ALTER TABLE ONLY public.document_versions
 
 ALTER TABLE ONLY public.documents
     ADD CONSTRAINT documents_pkey PRIMARY KEY (user_id, class);
-
-
---
--- Name: email_codes email_codes_pkey; Type: CONSTRAINT; Schema: public; Owner: -
---
-
-ALTER TABLE ONLY public.email_codes
-    ADD CONSTRAINT email_codes_pkey PRIMARY KEY (app_id, code_id);
 
 
 --
@@ -1307,6 +1291,14 @@ ALTER TABLE ONLY public.properties
 
 
 --
+-- Name: recovery_codes recovery_codes_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.recovery_codes
+    ADD CONSTRAINT recovery_codes_pkey PRIMARY KEY (user_id, code_hash);
+
+
+--
 -- Name: search_indexes search_indexes_path; Type: CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -1331,6 +1323,14 @@ ALTER TABLE ONLY public.search_values
 
 
 --
+-- Name: second_factors second_factors_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.second_factors
+    ADD CONSTRAINT second_factors_pkey PRIMARY KEY (user_id, factor_id);
+
+
+--
 -- Name: sessions sessions_pkey; Type: CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -1344,14 +1344,6 @@ ALTER TABLE ONLY public.sessions
 
 ALTER TABLE ONLY public.signing_keys
     ADD CONSTRAINT signing_keys_pkey PRIMARY KEY (app_id, key_id);
-
-
---
--- Name: unconfirmed_emails unconfirmed_emails_pkey; Type: CONSTRAINT; Schema: public; Owner: -
---
-
-ALTER TABLE ONLY public.unconfirmed_emails
-    ADD CONSTRAINT unconfirmed_emails_pkey PRIMARY KEY (app_id, email_key, user_id);
 
 
 --
@@ -1384,6 +1376,27 @@ CREATE INDEX audit_by_app ON public.audit USING btree (app_id, event_id);
 
 
 --
+-- Name: authentication_flows_by_address; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX authentication_flows_by_address ON public.authentication_flows USING btree (app_id, email_key) WHERE (email_key IS NOT NULL);
+
+
+--
+-- Name: authentication_flows_by_time; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX authentication_flows_by_time ON public.authentication_flows USING btree (expires_at);
+
+
+--
+-- Name: authentication_flows_by_user; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX authentication_flows_by_user ON public.authentication_flows USING btree (user_id) WHERE (user_id IS NOT NULL);
+
+
+--
 -- Name: clients_by_app; Type: INDEX; Schema: public; Owner: -
 --
 
@@ -1402,20 +1415,6 @@ CREATE INDEX device_users_by_device ON public.device_users USING btree (device_i
 --
 
 CREATE INDEX document_versions_by_kept ON public.document_versions USING btree (app_id, kept);
-
-
---
--- Name: email_codes_by_address; Type: INDEX; Schema: public; Owner: -
---
-
-CREATE INDEX email_codes_by_address ON public.email_codes USING btree (app_id, email_key);
-
-
---
--- Name: email_codes_by_time; Type: INDEX; Schema: public; Owner: -
---
-
-CREATE INDEX email_codes_by_time ON public.email_codes USING btree (expires_at);
 
 
 --
@@ -1545,13 +1544,6 @@ CREATE UNIQUE INDEX signing_keys_current ON public.signing_keys USING btree (app
 
 
 --
--- Name: unconfirmed_emails_by_user; Type: INDEX; Schema: public; Owner: -
---
-
-CREATE INDEX unconfirmed_emails_by_user ON public.unconfirmed_emails USING btree (user_id);
-
-
---
 -- Name: users_anonymous; Type: INDEX; Schema: public; Owner: -
 --
 
@@ -1638,6 +1630,22 @@ ALTER TABLE ONLY public.app_hosts
 
 
 --
+-- Name: authentication_flows authentication_flows_app_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.authentication_flows
+    ADD CONSTRAINT authentication_flows_app_id_fkey FOREIGN KEY (app_id) REFERENCES public.apps(app_id) ON DELETE CASCADE;
+
+
+--
+-- Name: authentication_flows authentication_flows_user_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.authentication_flows
+    ADD CONSTRAINT authentication_flows_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(user_id) ON DELETE CASCADE;
+
+
+--
 -- Name: beginnings beginnings_user_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -1683,14 +1691,6 @@ ALTER TABLE ONLY public.document_versions
 
 ALTER TABLE ONLY public.documents
     ADD CONSTRAINT documents_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(user_id) ON DELETE CASCADE;
-
-
---
--- Name: email_codes email_codes_app_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
---
-
-ALTER TABLE ONLY public.email_codes
-    ADD CONSTRAINT email_codes_app_id_fkey FOREIGN KEY (app_id) REFERENCES public.apps(app_id) ON DELETE CASCADE;
 
 
 --
@@ -1758,11 +1758,27 @@ ALTER TABLE ONLY public.properties
 
 
 --
+-- Name: recovery_codes recovery_codes_user_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.recovery_codes
+    ADD CONSTRAINT recovery_codes_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(user_id) ON DELETE CASCADE;
+
+
+--
 -- Name: search_values search_values_user_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
 --
 
 ALTER TABLE ONLY public.search_values
     ADD CONSTRAINT search_values_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(user_id) ON DELETE CASCADE;
+
+
+--
+-- Name: second_factors second_factors_user_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.second_factors
+    ADD CONSTRAINT second_factors_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(user_id) ON DELETE CASCADE;
 
 
 --
@@ -1779,14 +1795,6 @@ ALTER TABLE ONLY public.sessions
 
 ALTER TABLE ONLY public.signing_keys
     ADD CONSTRAINT signing_keys_app_id_fkey FOREIGN KEY (app_id) REFERENCES public.apps(app_id) ON DELETE CASCADE;
-
-
---
--- Name: unconfirmed_emails unconfirmed_emails_user_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
---
-
-ALTER TABLE ONLY public.unconfirmed_emails
-    ADD CONSTRAINT unconfirmed_emails_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(user_id) ON DELETE CASCADE;
 
 
 --

@@ -4,23 +4,23 @@ import HTTP
 import JSON
 import Wiring
 
-/// Registration, confirmation and resets: `/auth/providers/local-userpass`.
+/// Registers users, verifies addresses and resets passwords: `/auth/providers/local-userpass`.
 ///
-/// realm-web sends the access token of whoever is logged in; it is not looked at.
+/// realm-web sends the access token of the current user. These routes ignore it.
 @EventLoop enum EmailPasswordRoutes {
   nonisolated static let routes = [
     route("register", "Register an address and a password", register),
-    route("confirm", "Confirm an address by what was mailed there", confirm),
-    route("confirm/send", "Mail what confirms an address") { (call) async throws(Failure) in
+    route("confirm", "Verify an address by the mailed token", confirm),
+    route("confirm/send", "Mail a token that verifies an address") { (call) async throws(Failure) in
       try await answering(call, "email") { (values) async throws(Failure) in
-        try await Emails.requestConfirmation(of: values[0], call.context)
+        try await Emails.requestVerification(of: values[0], call.context)
         return Response(.noContent)
       }
     },
     route("confirm/call", "Refuse to run a confirmation function") { (call) async throws(Failure) in
       try await answering(call, "email") { (values) throws(Failure) in
         let reason =
-          try call.context.app.settings.requiresEmailConfirmation
+          try call.context.app.settings.signUp == .verifyFirst
           ? "confirmation functions are not offered" : "automatic confirmation is enabled"
         return ServiceError(
           .badRequest,
@@ -29,8 +29,8 @@ import Wiring
         ).response(to: call)
       }
     },
-    route("reset", "Choose a new password by what was mailed", reset),
-    route("reset/send", "Mail what lets its reader choose a new password") {
+    route("reset", "Set a new password by the mailed token", reset),
+    route("reset/send", "Mail a token that sets a new password") {
       (call) async throws(Failure) in
       try await answering(call, "email") { (values) async throws(Failure) in
         try await Emails.requestReset(of: values[0], call.context)
@@ -63,7 +63,7 @@ import Wiring
     )
   }
 
-  /// Answers a call whose body has these strings, whatever else it has.
+  /// Handles a call whose body has these strings, and ignores its other members.
   private static func answering(
     _ call: Call,
     _ names: String...,
@@ -98,8 +98,8 @@ import Wiring
       guard isMailed(values[0]) else {
         return ServiceError.badRequest("invalid token data").response(to: call)
       }
-      // The protocol shows nothing else: who reads the mail confirms.
-      try await Emails.confirm(values[0], by: .reader, call.context)
+      // The protocol sends neither a password nor a session with the token.
+      try await Emails.verifyByReader(values[0], call.context)
       return Response(.noContent)
     }
   }
@@ -110,7 +110,7 @@ import Wiring
         return ServiceError.badRequest("invalid token data").response(to: call)
       }
       do throws(Failure) {
-        try await Emails.reset(values[0], password: values[1], call.context)
+        try await Emails.resetOnly(values[0], password: values[1], call.context)
       } catch .invalid(let faults) {
         return try refused(faults, call)
       }
@@ -118,7 +118,7 @@ import Wiring
     }
   }
 
-  /// What SDKs and their users know of a password or an address that is refused.
+  /// Returns the error for a refused address or password, in the words of App Services.
   private static func refused(_ faults: [Fault], _ call: Call) throws(Failure) -> Response {
     let fault = faults.first
     let app = try call.context.app
@@ -133,7 +133,7 @@ import Wiring
     return ServiceError.badRequest(text).response(to: call)
   }
 
-  /// Whether a token has the form of those that are mailed.
+  /// Returns whether a token has the form of a mailed token.
   private static func isMailed(_ token: String) -> Bool {
     (token.hasPrefix("dct_") || token.hasPrefix("dpr_"))
       && token.utf8.count == 84

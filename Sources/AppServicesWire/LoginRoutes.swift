@@ -4,7 +4,7 @@ import HTTP
 import JSON
 import Wiring
 
-/// Ways in, and ways to link: `/auth/providers/{provider}/login`.
+/// Signs a user in, or links a credential: `/auth/providers/{provider}/login`.
 @EventLoop enum LoginRoutes {
   nonisolated static let routes = [
     Route(
@@ -12,7 +12,7 @@ import Wiring
       "\(AppServicesWire.appPrefix)/auth/providers/{provider}/login",
       access: .open,
       body: .json(limit: 65_536).lenient(assuming: .json),
-      summary: "Log a user in, or link what it could log in with",
+      summary: "Sign a user in, or link a credential to the user",
       login
     )
   ]
@@ -21,24 +21,24 @@ import Wiring
     guard let provider = Provider(rawValue: call.text("provider")) else {
       return ServiceError.noProvider(call.text("provider")).response(to: call)
     }
-    let evidence: Provider.Evidence
+    let credential: Provider.Credential
     do throws(ServiceError) {
-      evidence = try provider.evidence(in: call.json)
+      credential = try provider.credential(in: call.json)
     } catch {
       return error.response(to: call)
     }
-    // Other parameters of the query are for logins in a window, which are not offered.
+    // The other parameters belong to sign-in by redirect, which is not offered.
     guard let query = FormValues(call.request.query) else {
       return ServiceError.badRequest("the query cannot be read").response(to: call)
     }
     if query["link"] == "true" {
-      return try await link(evidence, provider, call)
+      return try await link(credential, provider, call)
     }
-    return try await enter(evidence, provider, call)
+    return try await signIn(credential, provider, call)
   }
 
-  private static func enter(
-    _ evidence: Provider.Evidence,
+  private static func signIn(
+    _ credential: Provider.Credential,
     _ provider: Provider,
     _ call: Call
   ) async throws(Failure) -> Response {
@@ -46,23 +46,28 @@ import Wiring
     context.bareDevice = BareDevice(named: device(in: call.json))
     let grant: Sessions.Grant
     do throws(Failure) {
-      let proof =
-        switch evidence {
-        case .none: try await Users.proveNothing(context)
-        case .password(let credentials): try await Users.prove(credentials, context)
+      grant =
+        switch credential {
+        case .none:
+          try await Users.signInAnonymously(as: .anonymousAppServices, context)
+        case .password(let credentials):
+          try await Users.signIn(credentials, as: .appServices, context)
         case .token(let token):
-          try await TokenLogin.prove(token, accepting: provider.isOf, context)
-        case .apiKey(let key): try await APIKeys.prove(key, context)
+          try await TokenLogin.signIn(
+            token,
+            accepting: provider.accepts,
+            as: .appServices,
+            context
+          )
+        case .apiKey(let key): try await APIKeys.signIn(key, as: .appServices, context)
         }
-      let style: SessionStyle = provider == .anonymous ? .anonymousAppServices : .appServices
-      grant = try await Sessions.open(for: proof, as: style, context)
     } catch .wrongCredentials where provider != .localUserpass {
       return ServiceError.authError.response(to: call)
     } catch .invalidExternalToken(let rule) {
       call.note(.invalidExternalToken(rule))
       let issuers = try await TokenLogin.issuers(of: context)
       return
-        (issuers.contains(where: provider.isOf)
+        (issuers.contains(where: provider.accepts)
         ? ServiceError.authError : .noProvider(provider.rawValue))
         .response(to: call)
     }
@@ -74,44 +79,52 @@ import Wiring
     return Response(.ok, json: tokens.login)
   }
 
-  /// The id that a login gave to the client before.
+  /// Returns the device id that an earlier login response gave the client.
   private static func device(in body: JSON) -> DeviceID? {
     let id = body["options"]?["device"]?["deviceId"]
     return (id?["$oid"]?.string ?? id?.string).flatMap { DeviceID($0) }
   }
 
-  /// Checks that the access token is of this wire.
+  /// Throws `.forbidden` if another wire issued the access token.
   static func requireOwnAccessToken(of call: Call, for scope: String) throws(Failure) {
     guard try AccessTokens.claimedType(of: call.request.bearerToken) == "access" else {
       throw .forbidden(scope: scope)
     }
   }
 
-  /// Refusals are never 401: realm-web would take that for a bad access token.
+  /// Links a credential, and keeps the caller's session, as the SDKs ignore a new refresh token.
+  ///
+  /// A refusal is never 401. realm-web would refresh its access token and repeat the call for ever.
   private static func link(
-    _ evidence: Provider.Evidence,
+    _ credential: Provider.Credential,
     _ provider: Provider,
     _ call: Call
   ) async throws(Failure) -> Response {
-    // A login and a link are one route, which the query tells apart: its access is a login's.
+    // A login and a link share one route, so the route cannot require the token.
     guard
       let caller = try await call.callerIfAny(scope: Scopes.updateIdentities, proof: .fresh)
     else { throw .unauthenticated(.missing) }
-    // A token of another wire gets none of this one, whose refresh tokens are not rotated.
+    // Refresh tokens of this wire are not rotated, so a token of another wire gets none.
     try requireOwnAccessToken(of: call, for: Scopes.updateIdentities)
     let context = try call.context
     try await Beginnings.note(anonymous: caller, context)
     do throws(Failure) {
-      switch evidence {
+      switch credential {
       case .none:
         return ServiceError.refusedLink(
           .badRequest,
-          "anonymous credentials are nobody else's to link"
+          "anonymous credentials cannot be linked"
         ).response(to: call)
       case .password(let credentials):
         try await Identities.linkRegistered(credentials, to: caller, context)
       case .token(let token):
-        try await Identities.linkToken(token, accepting: provider.isOf, to: caller, context)
+        _ = try await Identities.linkToken(
+          token,
+          accepting: provider.accepts,
+          to: caller,
+          as: nil,
+          context
+        )
       case .apiKey(let key):
         guard try await APIKeys.shown(key, context).owner == caller.user else {
           return ServiceError.refusedLink(.badRequest, "the key is another user's").response(
@@ -122,7 +135,7 @@ import Wiring
     } catch .wrongCredentials {
       let code: ServiceErrorCode = provider == .localUserpass ? .invalidPassword : .auth
       return ServiceError(.badRequest, "the credentials are wrong", code).response(to: call)
-    } catch .emailUnconfirmed {
+    } catch .emailUnverified {
       return ServiceError(.badRequest, "the email address must be confirmed first", .auth)
         .response(to: call)
     } catch .invalidExternalToken(let rule) {
@@ -138,7 +151,7 @@ import Wiring
   }
 }
 
-/// The providers of App Services that the domain has.
+/// The authentication providers of App Services that this server offers.
 enum Provider: String, Sendable {
   case anonymous = "anon-user"
   case localUserpass = "local-userpass"
@@ -147,16 +160,16 @@ enum Provider: String, Sendable {
   case google = "oauth2-google"
   case apple = "oauth2-apple"
 
-  /// What a user shows.
-  enum Evidence: Sendable {
+  /// The credential in the body of a login.
+  enum Credential: Sendable {
     case none
     case password(Credentials)
     case token(String)
     case apiKey(String)
   }
 
-  /// Reads the body of a login; members that are not for this provider are passed over.
-  func evidence(in body: JSON) throws(ServiceError) -> Evidence {
+  /// Returns the credential in the body of a login, and ignores members of other providers.
+  func credential(in body: JSON) throws(ServiceError) -> Credential {
     func text(_ name: String) throws(ServiceError) -> String {
       guard let text = body[name]?.string else {
         throw ServiceError(.badRequest, "'\(name)' is a required string", .missingParameter)
@@ -175,7 +188,7 @@ enum Provider: String, Sendable {
     }
   }
 
-  /// The provider that an operator opens or closes by the name of a way in.
+  /// Creates the provider for a login method of the app's settings.
   init(_ way: String) {
     switch WayIn(rawValue: way) {
     case .anonymous: self = .anonymous
@@ -185,14 +198,15 @@ enum Provider: String, Sendable {
     }
   }
 
-  /// Whether identities of that kind are this provider's: a token of Google's is none of another's.
-  @Sendable func isOf(_ identity: String) -> Bool { Provider(of: identity) == self }
+  /// Returns whether an identity of this kind belongs to this provider: Google's tokens to Google's.
+  @Sendable func accepts(_ identity: String) -> Bool { Provider(of: identity) == self }
 
-  /// How a kind of identity of the domain is called.
+  /// Creates the provider of a kind of identity of the domain.
   init(of identity: String) {
     switch identity {
     case "anonymous": self = .anonymous
-    case "password": self = .localUserpass
+    // A user who signs in by a mailed code needs no password, and this wire has no other name.
+    case "password", "email": self = .localUserpass
     case "api-key": self = .apiKey
     case "jwt:https://accounts.google.com", "jwt:accounts.google.com": self = .google
     case "jwt:https://appleid.apple.com": self = .apple

@@ -54,7 +54,9 @@ extension ServiceError {
     case .unknownApp: self = Self.unknownApp(call)
     case .invalidRefreshToken: self = .noRefreshToken
     case .wrongCredentials: self = .invalidPassword
-    case .emailUnconfirmed: self = .unconfirmed
+    case .emailUnverified: self = .unconfirmed
+    case .signUpClosed: self = .signUpClosed
+    case .additionalFactorRequired: self = .secondFactorRequired
     case .invalidExternalToken: self = .authError
     case .reauthenticationRequired: self.init(.forbidden, "log in again first", .auth)
     case .forbidden, .unknownClient, .originForbidden, .switchingForbidden:
@@ -70,7 +72,7 @@ extension ServiceError {
     case .wayBackOpen(let end):
       self = .refusedLink(
         .conflict,
-        "an address was taken away from the user, and can be given back until \(end.text)"
+        "the user's former address can be restored by mail until \(end.text)"
       )
     case .lastIdentity:
       self.init(.forbidden, "there would be no way left to log in", .invalidParameter)
@@ -78,12 +80,6 @@ extension ServiceError {
       self.init(.badRequest, "a user may have \(limit) API keys", .invalidParameter)
     case .invalidMailToken:
       self.init(.badRequest, "userpass token is expired or invalid", .userpassToken)
-    case .claimantUnproved:
-      self.init(
-        .badRequest,
-        "the address was registered more than once: reset the password by mail",
-        .badRequest
-      )
     case .mailNotConfigured: self.init(.unavailable, "this deployment sends no mail", .unavailable)
     case .versionMoved, .propertyMoved:
       self.init(.conflict, "another call has changed it meanwhile", .conflict)
@@ -100,12 +96,11 @@ extension ServiceError {
     case .issuerUnavailable(_, _, let time): self = Self.busy(.unavailable, .unavailable, time)
     case .deviceFull(let limit):
       self.init(.conflict, "the device knows \(limit) users already", .invalidParameter)
-    // The operator's own, or of what these clients cannot ask for.
+    // Only operators and other wires get these.
     case .appExists, .hostTaken, .issuerExists, .userExists, .deviceUnknown, .notLoggedIn,
       .tooManyProperties, .patchTestFailed, .patchNotApplicable, .picture, .invalidFilter,
       .notIndexed, .searchTooSlow, .indexExists, .tooManyIndexes, .noEmail, .invalidCode,
-      .formerEmailTaken,
-      .unforeseen:
+      .signInToVerify, .factorsOff, .tooManyFactors, .unforeseen:
       self.init(.internalError, "internal server error", .internalError)
     }
   }

@@ -60,10 +60,22 @@ struct ServiceError: Error {
     .invalidSession
   )
   static let invalidPassword = ServiceError(.unauthorized, "unauthorized", .invalidPassword)
-  /// The right password, before the address is confirmed: apps look for these words, and for the
-  /// code, to tell it from wrong credentials.
+  /// The error for the right password before the address is verified.
+  ///
+  /// Apps read the text and the code to tell it from wrong credentials.
   static let unconfirmed = ServiceError(.unauthorized, "confirmation required", .auth)
   static let authError = ServiceError(.unauthorized, "unauthorized", .auth)
+  /// The error for right credentials of a user who needs a second factor, which no SDK can send.
+  static let secondFactorRequired = ServiceError(
+    .unauthorized,
+    "second factor required: the user needs one, and this client cannot send it",
+    .auth
+  )
+  static let signUpClosed = ServiceError(
+    .forbidden,
+    "sign-up is closed: only the operator creates users",
+    .forbidden
+  )
   static let noSuchKey = ServiceError(.notFound, "API key not found", .noKey)
   static let invalidCall = ServiceError(
     .badRequest,

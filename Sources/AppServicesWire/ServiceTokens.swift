@@ -67,12 +67,12 @@ import JSON
 }
 
 extension SessionStyle {
-  /// Of the clients of App Services.
+  /// The style of App Services clients.
   static let appServices = appServices(refreshable: nil)
 
-  /// Of their anonymous users, whose refresh tokens are good for 50 years, as at App Services.
+  /// The style of anonymous users, whose refresh tokens are valid for 50 years as at App Services.
   ///
-  /// What such a user lost with one it could never get back. Its session ends by the app's own rules.
+  /// A user who loses the token cannot sign in again. The session ends by the app's settings.
   static let anonymousAppServices = appServices(refreshable: .seconds(50 * 365 * 86_400))
 
   private static func appServices(refreshable lifetime: Duration?) -> SessionStyle {
@@ -84,7 +84,9 @@ extension SessionStyle {
           try await ServiceTokens.accessClaims(of: caller, context)
         },
         refresh: .signed(lifetime: lifetime, claims: ServiceTokens.refreshClaims)
-      )
+      ),
+      // Browser tabs share the device id, and each tab has its own tokens in memory.
+      keepsSessions: true
     )
   }
 }

@@ -28,10 +28,8 @@ package enum Failure: Error {
   case hostTaken
   /// The app has an issuer of that name already.
   case issuerExists
-  /// The email address has been proved by another user of an app that reveals it, or meanwhile.
+  /// Another user has the email address, or could restore it.
   case emailTaken
-  /// The address that is to be given back has been proved by another user since.
-  case formerEmailTaken
   /// There is a user by something of the description: what, each with its place.
   case userExists([Fault])
   /// The identity belongs to another user of the app.
@@ -50,17 +48,24 @@ package enum Failure: Error {
   case wrongCredentials
   /// The refresh token is malformed, used up, expired, or of a session that ended.
   case invalidRefreshToken
-  /// The email address must be confirmed before it can log in.
-  case emailUnconfirmed
+  /// The email address must be verified before its user can sign in.
+  case emailUnverified
+  /// Only the management API makes users of the app.
+  case signUpClosed
+  /// A second factor completes the sign-in: the flow, and the methods that complete it.
+  case additionalFactorRequired(flow: String, methods: [String])
+  /// The app does not use second factors.
+  case factorsOff
+  /// The user has as many second factors as allowed.
+  case tooManyFactors(limit: Int)
   /// The user has no address of mail that it could change.
   case noEmail
   /// The code is wrong, used up, expired, or was asked for by somebody else.
   case invalidCode
   /// What a mail brought is malformed, used up, expired or replaced by a newer one.
   case invalidMailToken
-  /// The token of a mail is good, and neither a session nor the password shows that it is the
-  /// claimant of the address who brings it.
-  case claimantUnproved
+  /// The token of a mail is valid, and comes neither with a session of the user nor with the password.
+  case signInToVerify
   /// Mail is asked for, and the operator has not said how it is sent.
   case mailNotConfigured
   /// The token of another issuer breaks a rule, for the client's developer.
@@ -169,8 +174,6 @@ extension Failure {
   /// Constraint names are the contract between `migrations/`, what undoes a transaction, and this.
   init(_ error: DatabaseError) {
     switch (error.state, error.constraint) {
-    case (.uniqueViolation, "identity_subjects_taken"): self = .identityTaken
-    case (.uniqueViolation, "passwords_pkey"): self = .identityExists
     case (.uniqueViolation, "users_pkey"):
       self = .userExists([Fault("/id", "exists", "There is such a user.")])
     case (.uniqueViolation, "apps_name_key"): self = .appExists
@@ -196,12 +199,6 @@ extension Failure {
       ])
     case (.uniqueViolation, "search_indexes_path"): self = .indexExists
     case (.checkViolation, "documents_size"): self = .documentTooLarge(limit: 0)
-    case (.undone, "registered_meanwhile"): self = .identityTaken
-    case (.undone, "device_full"): self = .deviceFull(limit: Devices.limit)
-    case (.undone, "device_unknown"): self = .deviceUnknown
-    case (.undone, "way_in_ended"): self = .wrongCredentials
-    case (.undone, "allowance_used_up"): self = .tooManyAttempts(retryAfter: .seconds(1))
-    case (.undone, "code_used"): self = .invalidCode
     // The user was deleted between the reading of the session and the write.
     case (.foreignKeyViolation, _): self = .unauthenticated(.sessionEnded)
     case (.shareTaken, _): self = .tooManyAtOnce(retryAfter: .seconds(1))

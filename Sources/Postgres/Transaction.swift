@@ -1,12 +1,15 @@
 package import EventLoop
 
 /// A transaction under way, on a connection of its own.
-@EventLoop package struct Transaction {
+@EventLoop package final class Transaction {
   private let connection: Connection
+  private var commitment: StatementCall?
 
   private static let begin = Statement<NoRow>("transaction.begin", "begin")
   private static let commit = Statement<NoRow>("transaction.commit", "commit")
   private static let rollback = Statement<NoRow>("transaction.rollback", "rollback")
+
+  private init(on connection: Connection) { self.connection = connection }
 
   static func run<Value>(
     on connection: Connection,
@@ -14,10 +17,12 @@ package import EventLoop
   ) async throws(DatabaseError) -> Value {
     // It leaves together with the first statement; its answer needs no waiting for.
     connection.send(StatementCall(begin.name, begin.sql, Parameters()))
+    let transaction = Transaction(on: connection)
     do throws(DatabaseError) {
-      let outcome = try await body(Transaction(connection: connection))
+      let outcome = try await body(transaction)
+      transaction.sendCommit()
       // After a failure that `body` kept to itself the server rolls back, and calls that a success.
-      guard try await connection.run(commit).text.tag == "COMMIT" else {
+      guard try await transaction.commitment?.settled().text.tag == "COMMIT" else {
         throw DatabaseError(.invalidTransaction, "a failed statement was passed over")
       }
       return outcome
@@ -25,6 +30,18 @@ package import EventLoop
       _ = try? await connection.run(rollback)
       throw error
     }
+  }
+
+  /// Sends the commit behind the statements that were sent, so that it takes no time of its own.
+  ///
+  /// After this the body only waits for what was sent. A statement that may refuse the transaction
+  /// must fail by itself: its rows come too late.
+  package func sendCommit() {
+    guard commitment == nil else { return }
+    let call = StatementCall(Self.commit)
+    call.isAlone = false
+    connection.send(call)
+    commitment = call
   }
 
   /// Sends a statement without waiting for those before it: what is sent in one turn of the loop

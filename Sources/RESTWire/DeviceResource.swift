@@ -31,20 +31,32 @@ import Wiring
       .post,
       "/v1/device/users/{user}/logout",
       access: .device,
+      query: [.next],
       gives: [.ok(.devicePlaces.shown(as: Example.deviceAfterLogout))],
-      summary: "Log a user out of the device"
+      summary: "Sign a user out of the device"
     ) { (call) async throws(Failure) in
-      try await Devices.logout(call.captured("user"), call.context)
+      try await Devices.logout(call.captured("user"), next: call.next, call.context)
+      return try await list(call)
+    },
+    Operation(
+      .post,
+      "/v1/device/logout",
+      access: .device,
+      gives: [.ok(.devicePlaces)],
+      summary: "Sign all users of the device out"
+    ) { (call) async throws(Failure) in
+      try await Devices.logoutAll(call.context)
       return try await list(call)
     },
     Operation(
       .delete,
       "/v1/device/users/{user}",
       access: .device,
+      query: [.next],
       gives: [.ok(.devicePlaces.shown(as: Example.deviceAfterRemoval))],
       summary: "Make the device forget a user"
     ) { (call) async throws(Failure) in
-      try await Devices.remove(call.captured("user"), call.context)
+      try await Devices.remove(call.captured("user"), next: call.next, call.context)
       return try await list(call)
     },
   ]
@@ -55,5 +67,22 @@ import Wiring
       "device_id": .string(known.device.text), "users": .array(known.users.map(\.json)),
     ]
     return Response(.ok, json: body.serialized())
+  }
+}
+
+extension Call {
+  /// Who becomes active on the device when its active user leaves, by the parameter `next`.
+  var next: NextActive {
+    get throws(Failure) {
+      guard let query = FormValues(request.query) else {
+        throw .invalid([Fault("/next", "choice", "The query cannot be read.")])
+      }
+      guard let text = query["next"] else { return .mostRecent }
+      guard let next = NextActive(rawValue: text) else {
+        let names = NextActive.allCases.map(\.rawValue).joined(separator: " or ")
+        throw .invalid([Fault("/next", "choice", "The parameter next is \(names).")])
+      }
+      return next
+    }
   }
 }

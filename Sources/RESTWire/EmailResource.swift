@@ -4,45 +4,79 @@ import HTTP
 import JSON
 import Wiring
 
-/// `/v1/login/code` and `/v1/me/email`: an address as a way in, and another one for a user.
+/// `/v1/login/code`, `/v1/email` and `/v1/me/email`: addresses, and the codes and tokens mailed there.
 @EventLoop enum EmailResource {
   nonisolated static let codes: [Operation] = [
     LoginResource.open(
       "/v1/login/code/request",
       1_024,
-      reads: ConfirmationResource.email,
-      gives: .accepted(.codeRequest, "A code is mailed."),
+      reads: email,
+      gives: .accepted(.flow, "A code is mailed."),
       refuses: [.wayInClosed, .tooManyAttempts, .mailNotConfigured],
-      "Mail a code to log in by, or to sign up"
+      "Mail a code to sign in by, or to sign up"
     ) {
       (call, email) async throws(Failure) in
-      let request = try await EmailCodes.request(for: email, by: call.anyCaller, call.context)
-      let body: JSON = [
-        "request": .string(request),
-        "expires_in": .number(JSONNumber(EmailCodes.lifetime.wholeSeconds)),
-      ]
-      return Response(.accepted, json: body.serialized())
+      response(try await EmailCodes.request(for: email, by: call.anyCaller, call.context))
     },
     LoginResource.open(
       "/v1/login/code",
       1_024,
-      reads: Fields(
-        "Code",
-        "A code that was mailed.",
-        .text(
-          "request",
-          .text.saying("what was answered when the code was asked for")
-            .like(.string(Example.codeRequest))
-        ),
-        .text("code", .text.saying("spaces and hyphens do not count").like(.string("1234 5678")))
-      ),
+      reads: code,
       gives: .ok(.grant),
-      refuses: [.wayInClosed, .codeInvalid, .wrongCredentials, .deviceFull],
-      "Log in, or sign up, by a code that was mailed"
+      refuses: [
+        .wayInClosed, .signUpClosed, .codeInvalid, .wrongCredentials, .emailTaken,
+        .additionalFactorRequired, .deviceFull,
+      ],
+      "Sign in, or complete a registration, by a code that was mailed"
     ) {
-      (call, request, code) async throws(Failure) in
-      let proof = try await EmailCodes.prove(code, by: request, call.context)
-      return try await LoginResource.logIn(proof, call)
+      (call, flow, code) async throws(Failure) in
+      let grant = try await EmailCodes.signIn(code, flow, call.context)
+      return try LoginResource.response(.ok, grant, call)
+    },
+  ]
+
+  nonisolated static let verification: [Operation] = [
+    LoginResource.open(
+      "/v1/email/verify",
+      4_096,
+      reads: Fields(
+        "Verification",
+        "The token of a mail that verifies an address.",
+        .text("token", .text.like(.string(Example.verification))),
+        .optional(
+          .text("password", .text.saying("the user's, unless a session of the user is sent"))
+        )
+      ).like(["token": .string(Example.verification), "password": .string(Example.password)]),
+      gives: .ok(.grant, "The address is verified, and the password has signed the user in."),
+      Answer(status: .noContent, says: "The address is verified.", shape: nil),
+      refuses: [
+        .mailTokenInvalid, .signInToVerify, .wrongCredentials, .additionalFactorRequired,
+        .tooManyAttempts, .deviceFull, .tokenInvalid, .tokenExpired, .sessionEnded,
+        .insufficientScope,
+      ],
+      "Verify an email address by a mailed token, and a session or the password of its user"
+    ) {
+      (call, token, password) async throws(Failure) in
+      let grant = try await Emails.verify(
+        token,
+        password: password,
+        caller: call.callerIfAny(scope: Scopes.updateIdentities, proof: .body),
+        call.context
+      )
+      guard let grant else { return Response(.noContent) }
+      return try LoginResource.response(.ok, grant, call)
+    },
+    LoginResource.open(
+      "/v1/email/verify/request",
+      1_024,
+      reads: email,
+      gives: .accepted(nil, "A mail is sent if somebody has the address."),
+      refuses: [.wayInClosed, .tooManyAttempts, .mailNotConfigured],
+      "Mail a token that verifies an email address"
+    ) {
+      (call, email) async throws(Failure) in
+      try await Emails.requestVerification(of: email, by: call.anyCaller, call.context)
+      return Response(.accepted)
     },
   ]
 
@@ -52,29 +86,24 @@ import Wiring
       "/v1/me/email",
       access: .user(scope: Scopes.updateIdentities),
       body: .json(limit: 1_024),
-      reads: ConfirmationResource.email.shown(as: ["email": "ada@example.net"]),
-      gives: [.accepted(nil, "A mail is sent to the address.")],
+      reads: email.shown(as: ["email": "ada@example.net"]),
+      gives: [.accepted(.flow, "A code is mailed to the address.")],
       refuses: [.noEmail, .emailTaken, .tooManyAttempts, .mailNotConfigured],
-      summary: "Mail a token to another address that makes it the user's"
+      summary: "Mail a code to another address, which makes it the user's"
     ) { (call, email) async throws(Failure) in
-      try await Emails.requestChange(to: email, of: call.caller, call.context)
-      return Response(.accepted)
+      response(try await Emails.requestChange(to: email, of: call.caller, call.context))
     },
     Operation(
       .post,
-      "/v1/me/email/confirm",
+      "/v1/me/email/verify",
       access: .user(scope: Scopes.updateIdentities, proof: .body),
       body: .json(limit: 1_024),
-      reads: Fields(
-        "MailToken",
-        "The token of a mail.",
-        .text("token", .text.like(.string(Example.newAddress)))
-      ),
+      reads: code,
       gives: [.noContent],
-      refuses: [.mailTokenInvalid, .emailTaken],
-      summary: "Make another address the user's by the token that was mailed there"
-    ) { (call, token) async throws(Failure) in
-      try await Emails.confirmChange(token, of: call.caller, call.context)
+      refuses: [.codeInvalid, .emailTaken, .noEmail],
+      summary: "Make another address the user's by the code that was mailed there"
+    ) { (call, flow, code) async throws(Failure) in
+      try await Emails.change(code, flow, of: call.caller, call.context)
       return Response(.noContent)
     },
     LoginResource.open(
@@ -84,12 +113,47 @@ import Wiring
         "token": .string(Example.oldAddress), "password": .string(Example.newPassword),
       ]),
       gives: .ok(.grant),
-      refuses: [.wayInClosed, .mailTokenInvalid, .emailTaken, .deviceFull],
-      "Give an address back by the token mailed there, with a new password, and log in"
+      refuses: [
+        .wayInClosed, .mailTokenInvalid, .emailTaken, .additionalFactorRequired, .deviceFull,
+      ],
+      "Restore the address that a user had, with a new password, and sign in"
     ) {
       (call, token, password) async throws(Failure) in
-      let proof = try await Emails.restore(token, password: password, call.context)
-      return try await LoginResource.logIn(proof, call)
+      let grant = try await Emails.restore(token, password: password, call.context)
+      return try LoginResource.response(.ok, grant, call)
     },
   ]
+
+  nonisolated static let email = Fields("Email", "An email address.", .text("email", .address))
+
+  private nonisolated static let code = Fields("Code", "A code that was mailed.", .flow, .code)
+
+  /// A flow that waits for its code.
+  static func response(_ flow: String) -> Response {
+    let body: JSON = [
+      "flow": .string(flow),
+      "expires_in": .number(JSONNumber(AuthenticationFlow.lifetime.wholeSeconds)),
+    ]
+    return Response(.accepted, json: body.serialized())
+  }
+}
+
+extension Field where Value == String {
+  static var flow: Field {
+    .text(
+      "flow",
+      .text.saying("the flow that the code belongs to").like(.string(Example.flow))
+    )
+  }
+
+  static var code: Field {
+    .text("code", .text.saying("spaces and hyphens do not count").like(.string("1234 5678")))
+  }
+}
+
+extension Call {
+  /// The caller by its access token, on a public route; nil without a valid token.
+  var anyCaller: Caller? {
+    get async { try? await callerIfAny(scope: Scopes.readUser, proof: .body) }
+  }
 }

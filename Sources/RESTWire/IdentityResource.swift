@@ -21,7 +21,7 @@ import Wiring
           newKey
         ),
         gives: [
-          .ok(.linked.shown(as: Example.unconfirmed), "The identities."),
+          .ok(.linked.shown(as: Example.refreshed), "The tokens of a new session."),
           .created(.linked.shown(as: Example.newAPIKey), "The API key."),
         ],
         refuses: [
@@ -141,11 +141,23 @@ import Wiring
   ) async throws(Failure) -> Response {
     switch identity {
     case .password(let credentials):
-      try await Identities.linkPassword(credentials, to: call.caller, call.context)
-    case .token(let token): try await Identities.linkToken(token, to: call.caller, call.context)
+      let grant = try await Identities.linkPassword(
+        credentials,
+        to: call.caller,
+        as: .native,
+        call.context
+      )
+      return try linked(grant, call)
+    case .token(let token):
+      let grant = try await Identities.linkToken(token, to: call.caller, as: .native, call.context)
+      return try linked(grant, call)
     case .apiKey(let name): return try await makeKey(name, call)
     }
-    return try await list(call)
+  }
+
+  private static func linked(_ grant: Sessions.Grant?, _ call: Call) throws(Failure) -> Response {
+    guard let grant else { throw .unforeseen("a link has made no session") }
+    return try LoginResource.response(.ok, grant, call)
   }
 
   private static func list(_ call: Call) async throws(Failure) -> Response {

@@ -12,39 +12,45 @@ import Wiring
       1_024,
       reads: Fields("Nothing", "An object without members."),
       gives: .ok(.grant),
-      refuses: [.wayInClosed, .tooManyAttempts, .deviceFull],
-      "Make a user without credentials and log it in"
+      refuses: [.wayInClosed, .signUpClosed, .tooManyAttempts, .deviceFull],
+      "Make a user without credentials and sign it in"
     ) {
       (call) async throws(Failure) in
-      try await logIn(Users.proveNothing(call.context), call)
+      try response(.ok, await Users.signInAnonymously(call.context), call)
     },
     open(
       "/v1/register",
       4_096,
       reads: credentials.telling(faults),
-      gives: .created(.grant, "The user is logged in."),
-      .accepted(nil, "The address must be confirmed first."),
-      refuses: [.wayInClosed, .emailTaken, .wrongCredentials, .tooManyAttempts, .deviceFull],
-      "Log in with email address and password; without such a user make one"
+      gives: .created(.grant, "The user is made and signed in."),
+      .accepted(.flow, "A code is mailed, which completes the registration."),
+      refuses: [
+        .wayInClosed, .signUpClosed, .emailTaken, .additionalFactorRequired, .tooManyAttempts,
+        .mailNotConfigured, .deviceFull,
+      ],
+      "Register an email address and a password"
     ) {
       (call, email, password) async throws(Failure) in
       let credentials = Credentials(email: email, password: password)
-      guard let proof = try await Users.register(credentials, call.context) else {
-        return Response(.accepted)
+      switch try await Users.register(credentials, call.context) {
+      case .signedIn(let grant): return try response(.created, grant, call)
+      case .codeMailed(let flow): return EmailResource.response(flow)
       }
-      return try await logIn(proof, call, .created)
     },
     open(
       "/v1/login/password",
       4_096,
       reads: credentials,
       gives: .ok(.grant),
-      refuses: [.wayInClosed, .wrongCredentials, .emailUnconfirmed, .tooManyAttempts, .deviceFull],
-      "Log in with email address and password"
+      refuses: [
+        .wayInClosed, .wrongCredentials, .additionalFactorRequired, .emailUnverified,
+        .tooManyAttempts, .deviceFull,
+      ],
+      "Sign in with email address and password"
     ) {
       (call, email, password) async throws(Failure) in
       let credentials = Credentials(email: email, password: password)
-      return try await logIn(Users.prove(credentials, call.context), call)
+      return try response(.ok, await Users.signIn(credentials, call.context), call)
     },
     open(
       "/v1/login/jwt",
@@ -52,12 +58,13 @@ import Wiring
       reads: Fields("IssuerToken", "A token of one of the app's issuers.", .tokenOfIssuer),
       gives: .ok(.grant),
       refuses: [
-        .wayInClosed, .wrongCredentials, .externalTokenInvalid, .issuerUnavailable, .deviceFull,
+        .wayInClosed, .signUpClosed, .wrongCredentials, .additionalFactorRequired,
+        .externalTokenInvalid, .issuerUnavailable, .deviceFull,
       ],
-      "Log in with a token of one of the app's issuers"
+      "Sign in with a token of one of the app's issuers"
     ) {
       (call, token) async throws(Failure) in
-      try await logIn(TokenLogin.prove(token, call.context), call)
+      try response(.ok, await TokenLogin.signIn(token, call.context), call)
     },
     open(
       "/v1/login/api-key",
@@ -65,10 +72,10 @@ import Wiring
       reads: Fields("Key", "An API key.", .text("key", .keyOfUser)),
       gives: .ok(.grant),
       refuses: [.wayInClosed, .wrongCredentials, .deviceFull],
-      "Log in with an API key"
+      "Sign in with an API key"
     ) {
       (call, key) async throws(Failure) in
-      try await logIn(APIKeys.prove(key, call.context), call)
+      try response(.ok, await APIKeys.signIn(key, call.context), call)
     },
     open(
       "/v1/token/refresh",
@@ -86,18 +93,18 @@ import Wiring
       body: .json(limit: 20_000),
       reads: Variants(
         "Reauthentication",
-        "What logs the user in.",
+        "A credential of the user.",
         byPassword,
+        byCode,
         byToken,
         byKey
       ),
       gives: [.ok(.grant.shown(as: Example.refreshed))],
       refuses: [
-        .wayInClosed, .wrongCredentials, .externalTokenInvalid, .issuerUnavailable,
+        .wayInClosed, .wrongCredentials, .codeInvalid, .externalTokenInvalid, .issuerUnavailable,
         .tooManyAttempts,
       ],
-      summary:
-        "Prove anew who calls, by what logs in, and go on in a new session"
+      summary: "Authenticate again, and go on in a new session"
     ) { (call, evidence) async throws(Failure) in
       let grant = try await Sessions.reauthenticate(call.caller, by: evidence, call.context)
       return try response(.ok, grant, call)
@@ -106,10 +113,11 @@ import Wiring
       .post,
       "/v1/logout",
       access: .user(scope: Scopes.readUser),
+      query: [.next],
       gives: [.noContent],
-      summary: "End the session"
+      summary: "Sign the user out"
     ) { (call) async throws(Failure) in
-      try await Sessions.logout(call.caller, call.context)
+      try await Sessions.logout(call.caller, next: call.next, call.context)
       return Response(.noContent)
     },
   ]
@@ -166,12 +174,24 @@ import Wiring
       provider: "password",
       .text("password", .password)
     ),
-    Evidence.password
+    ReauthenticationCredential.password
   )
-  private nonisolated static let byToken = Variant(IdentityResource.tokenOfIssuer, Evidence.token)
+  private nonisolated static let byCode = Variant(
+    Fields(
+      "CodeEvidence",
+      "A code that was mailed to the user's address.",
+      provider: "email",
+      .flow,
+      .code
+    )
+  ) { ReauthenticationCredential.code($1, flow: $0) }
+  private nonisolated static let byToken = Variant(
+    IdentityResource.tokenOfIssuer,
+    ReauthenticationCredential.token
+  )
   private nonisolated static let byKey = Variant(
     Fields("KeyEvidence", "An API key of the user.", provider: "api-key", .text("key", .keyOfUser)),
-    Evidence.apiKey
+    ReauthenticationCredential.apiKey
   )
 
   nonisolated static func open<each Value: Sendable>(
@@ -197,19 +217,11 @@ import Wiring
     )
   }
 
-  /// Opens a session for who has proved who it is.
-  static func logIn(
-    _ proof: Proof,
-    _ call: Call,
-    _ status: Status = .ok
-  ) async throws(Failure) -> Response {
-    try response(status, await Sessions.open(for: proof, call.context), call)
-  }
-
   /// The tokens; a browser that holds its device in a cookie gets the access token alone.
   static func response(
     _ status: Status,
     _ grant: Sessions.Grant,
+    recoveryCodes: [String] = [],
     _ call: Call
   ) throws(Failure) -> Response {
     var body = JSONWriter()
@@ -223,6 +235,10 @@ import Wiring
     body.member("user_id", grant.user.text)
     body.member("device_id", grant.device.text)
     if !isBrowser, let secret = grant.deviceSecret { body.member("device_secret", secret) }
+    if !recoveryCodes.isEmpty {
+      body.key("recovery_codes")
+      body.value(.array(recoveryCodes.map(JSON.string)))
+    }
     body.endObject()
     var response = Response(status, json: body.bytes)
     if isBrowser, let secret = grant.deviceSecret {

@@ -10,7 +10,7 @@ import Wiring
     LoginResource.open(
       "/v1/password/reset-request",
       1_024,
-      reads: ConfirmationResource.email,
+      reads: EmailResource.email,
       gives: .accepted(nil, "A mail is sent if somebody has the address."),
       refuses: [.wayInClosed, .tooManyAttempts, .mailNotConfigured],
       "Mail a token that resets a password"
@@ -24,12 +24,12 @@ import Wiring
       4_096,
       reads: reset,
       gives: .ok(.grant),
-      refuses: [.wayInClosed, .mailTokenInvalid, .emailTaken, .deviceFull],
-      "Set a new password by a mailed token, and log in"
+      refuses: [.wayInClosed, .mailTokenInvalid, .additionalFactorRequired, .deviceFull],
+      "Set a new password by a mailed token, and sign in"
     ) {
       (call, token, password) async throws(Failure) in
-      let proof = try await Emails.reset(token, password: password, call.context)
-      return try await LoginResource.logIn(proof, call)
+      let grant = try await Emails.reset(token, password: password, call.context)
+      return try LoginResource.response(.ok, grant, call)
     },
     Operation(
       .post,

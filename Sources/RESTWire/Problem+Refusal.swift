@@ -75,8 +75,16 @@ extension Problem {
       case .lastIdentity: Problem(.lastIdentity)
       case .tooManyAPIKeys(let limit): Problem(.apiKeyLimit).with("limit", limit)
       case .wayInClosed(let name): Problem(.wayInClosed, "Its setting \(name) is false.")
-      case .emailUnconfirmed: Problem(.emailUnconfirmed)
-      case .claimantUnproved: Problem(.claimantUnproved)
+      case .emailUnverified: Problem(.emailUnverified)
+      case .signInToVerify: Problem(.signInToVerify)
+      case .signUpClosed: Problem(.signUpClosed)
+      case .factorsOff: Problem(.mfaOff)
+      case .tooManyFactors(let limit): Problem(.secondFactorLimit).with("limit", limit)
+      case .additionalFactorRequired(let flow, let methods):
+        Problem(.additionalFactorRequired)
+          .with("flow", .string(flow))
+          .with("methods", .array(methods.map(JSON.string)))
+          .with("expires_in", AuthenticationFlow.lifetime.wholeSeconds)
       case .noEmail: Problem(.noEmail)
       case .invalidCode: Problem(.codeInvalid)
       case .invalidMailToken: Problem(.mailTokenInvalid)
@@ -92,13 +100,6 @@ extension Problem {
       case .tooManyAttempts(let time): Problem(.tooManyAttempts).retry(after: time)
       case .tooManyAtOnce(let time): Problem(.tooManyRequests).retry(after: time)
       case .emailTaken: Problem(.emailTaken).at("/email", ProblemType.emailTaken.title)
-      case .formerEmailTaken:
-        Problem(
-          .emailTaken,
-          "It did so since the address was taken away. Log in to that user by a new password or a "
-            + "code that is mailed to the address, delete it or give it another address, and send "
-            + "the token again: it is good as before."
-        )
       case .wrongCredentials: Problem(.wrongCredentials)
       case .invalidRefreshToken: Problem(.refreshTokenInvalid)
       case .versionMoved(let current):

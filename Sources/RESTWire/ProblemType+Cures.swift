@@ -41,8 +41,10 @@ extension ProblemType {
         + "another by POST /v1/login/code/request."
     case .refreshTokenInvalid, .sessionEnded:
       "Log in again. Refresh tokens are good once: see to it that one tab at a time refreshes."
-    case .claimantUnproved:
-      "Confirm in the session that registered, or send the password beside the token of the mail."
+    case .signInToVerify:
+      "Verify in a session of the user, or send the password with the token of the mail."
+    case .additionalFactorRequired:
+      "Ask the user for a code, and send it with flow to POST /v1/login/second-factor."
     case .tokenMissing:
       "Send Authorization: Bearer with an access token, which every login answers."
     case .tokenInvalid: "Refresh, and repeat; the token may be another app's, or cut off."
@@ -53,8 +55,10 @@ extension ProblemType {
       "Ask on the machine that runs the server, as a probe or a scraper there does."
     case .insufficientScope: "Give the client the scope that detail names, or use another client."
     case .wayInClosed: "The operator opens it by the setting that detail names: dossier app set."
-    case .emailUnconfirmed:
-      "Have the user confirm by the mail; POST /v1/confirm/request sends another."
+    case .emailUnverified:
+      "Have the user verify the address by the mail; POST /v1/email/verify/request sends another."
+    case .signUpClosed: "The operator makes users, or sets sign_up to immediate or verify_first."
+    case .mfaOff: "The operator sets mfa to optional or required."
     case .switchingForbidden: "Have the user log in, or set the app's switching to allow."
     case .originForbidden:
       "dossier app set APP allowed_origins=ORIGIN, as the browser writes it in the field Origin."
@@ -64,6 +68,7 @@ extension ProblemType {
     case .appNotFound:
       "Name an app in Dossier-App, or ask by a host name of one: dossier app list shows them."
     case .methodNotAllowed: "Use one of the methods that the field Allow lists."
+    case .secondFactorLimit: "Remove a second factor that is not used."
     case .appExists, .issuerExists: "Choose another name."
     case .hostTaken: "Take the host name from the other app first: dossier app host remove."
     case .userExists: "errors says what is taken; change the user who is there, or leave it out."

@@ -30,7 +30,8 @@ enum ProblemType: String, CaseIterable, Sendable {
   case wrongCredentials = "wrong_credentials"
   case codeInvalid = "code_invalid"
   case refreshTokenInvalid = "refresh_token_invalid"
-  case claimantUnproved = "claimant_unproved"
+  case signInToVerify = "sign_in_to_verify"
+  case additionalFactorRequired = "additional_factor_required"
   case tokenMissing = "token_missing"
   case tokenInvalid = "token_invalid"
   case tokenExpired = "token_expired"
@@ -39,7 +40,9 @@ enum ProblemType: String, CaseIterable, Sendable {
   case notLoopback = "not_loopback"
   case insufficientScope = "insufficient_scope"
   case wayInClosed = "way_in_closed"
-  case emailUnconfirmed = "email_unconfirmed"
+  case signUpClosed = "sign_up_closed"
+  case mfaOff = "mfa_off"
+  case emailUnverified = "email_unverified"
   case switchingForbidden = "switching_forbidden"
   case originForbidden = "origin_forbidden"
   case routeNotFound = "route_not_found"
@@ -55,6 +58,7 @@ enum ProblemType: String, CaseIterable, Sendable {
   case wayBackOpen = "way_back_open"
   case lastIdentity = "last_identity"
   case apiKeyLimit = "api_key_limit"
+  case secondFactorLimit = "second_factor_limit"
   case deviceFull = "device_full"
   case notLoggedIn = "not_logged_in"
   case emailTaken = "email_taken"
@@ -129,11 +133,8 @@ enum ProblemType: String, CaseIterable, Sendable {
     case .codeInvalid: (.unauthorized, "The code is wrong, used or expired.")
     case .refreshTokenInvalid:
       (.unauthorized, "The session cannot be refreshed: the user has to log in again.")
-    case .claimantUnproved:
-      (
-        .unauthorized,
-        "The token alone does not prove that the account is yours."
-      )
+    case .signInToVerify: (.unauthorized, "The token alone does not verify the address.")
+    case .additionalFactorRequired: (.unauthorized, "A second factor completes the sign-in.")
     case .tokenMissing: (.unauthorized, "The access token is missing.")
     case .tokenInvalid: (.unauthorized, "The access token is not valid.")
     case .tokenExpired: (.unauthorized, "The access token has expired.")
@@ -144,7 +145,9 @@ enum ProblemType: String, CaseIterable, Sendable {
     case .insufficientScope:
       (.forbidden, "The access token or the client does not have the scope for this.")
     case .wayInClosed: (.forbidden, "The app does not allow this way of logging in.")
-    case .emailUnconfirmed: (.forbidden, "The email address must be confirmed first.")
+    case .signUpClosed: (.forbidden, "The app does not let users sign up.")
+    case .mfaOff: (.forbidden, "The app does not use second factors.")
+    case .emailUnverified: (.forbidden, "The email address must be verified first.")
     case .switchingForbidden: (.forbidden, "In this app, users switch by logging in again.")
     case .originForbidden:
       (.forbidden, "Pages of this origin may not use the cookie of the device.")
@@ -162,9 +165,10 @@ enum ProblemType: String, CaseIterable, Sendable {
       (.conflict, "An address was taken away from the user, and can still be given back.")
     case .lastIdentity: (.conflict, "This is the last way for the user to log in, and stays.")
     case .apiKeyLimit: (.conflict, "The user has as many API keys as are allowed.")
+    case .secondFactorLimit: (.conflict, "The user has as many second factors as are allowed.")
     case .deviceFull: (.conflict, "The device holds as many users as are allowed.")
     case .notLoggedIn: (.conflict, "The user is not logged in on the device.")
-    case .emailTaken: (.conflict, "Another user has confirmed this email address.")
+    case .emailTaken: (.conflict, "Another user has this email address.")
     case .noEmail: (.conflict, "The user has no email address to log in with.")
     case .propertyMoved:
       (.conflict, "The property was changed meanwhile: it has another version than expected.")
@@ -218,10 +222,11 @@ extension ProblemType {
     case .clientUnknown:
       "Send the key of a client of this app, or of the operator, as Bearer. It begins with dck_, and "
         + "the client must not be disabled."
-    case .claimantUnproved:
-      "Send the password of the user as the member password, or the access token of a session that "
-        + "was opened by it, beside the token of the mail; or choose a new password with that token "
-        + "at POST /v1/password/reset. The token can still be used."
+    case .signInToVerify:
+      "Send the password of the user as the member password, or the access token of a session of the "
+        + "user, with the token of the mail. The token can still be used."
+    case .additionalFactorRequired:
+      "Send flow, and a code of one of methods, to POST /v1/login/second-factor."
     case .conditionMalformed: "If-Match and If-None-Match take entity tags in quotes, or *."
     case .deviceUnknown:
       "It is the device_secret of the last login on the device, in the field Dossier-Device. A device "

@@ -35,6 +35,7 @@ import Wiring
         .delete,
         "/v1/me",
         access: .user(scope: Scopes.updateMetadata, proof: .fresh),
+        query: [.next],
         versions: .write,
         gives: [.noContent],
         summary: "Delete the user and all its data",
@@ -97,6 +98,7 @@ import Wiring
     try await Users.delete(
       call.caller,
       if: call.condition,
+      next: call.next,
       call.context
     )
     return Response(.noContent)

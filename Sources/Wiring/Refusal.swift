@@ -45,7 +45,7 @@ extension Refusal {
     case .originForbidden: "the origin is not in allowed_origins"
     case .switchingForbidden: "the setting switching is reauthenticate"
     case .reauthenticationRequired: "the login is older than reauthentication_minutes"
-    case .emailUnconfirmed: "the address is not confirmed"
+    case .emailUnverified: "the address is not verified"
     case .deviceUnknown: "no secret of a device of this app"
     default: nil
     }

@@ -11,7 +11,7 @@ enum AppServicesRow: Sendable {
   /// - Parameters:
   ///   - issuer: whose tokens the users of `custom-token` bring; nil when there are none.
   ///   - areEmailsConfirmed: whether the app asked for a confirmation by mail, so that addresses are
-  ///     their users'.
+  ///     verified.
   case user(issuer: String?, areEmailsConfirmed: Bool)
   /// - Parameter userField: the field that holds the id of the document's user.
   case document(userField: String)

@@ -109,7 +109,7 @@ struct Doctor: ParsableCommand {
       "mail",
       configuration.mail.isSomewhere
         ? configuration.mail.faultNow
-        : "the setting mail is empty: addresses cannot be confirmed, nor passwords reset"
+        : "the setting mail is empty: addresses cannot be verified, nor passwords reset"
     )
   }
 

@@ -11,7 +11,6 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
   case conflict = 11
   case invalid = 12
   case versionMoved = 13
-  case ambiguous = 14
   case cannotConnect = 15
   case overloaded = 16
   case someFailed = 17
@@ -33,7 +32,6 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
     case .conflict: "a name, host, address or path is taken, or an app is in use"
     case .invalid: "the input breaks a rule, which is told with its place"
     case .versionMoved: "the version is not the one of --if-version"
-    case .ambiguous: "several users claim the address: name one by its id"
     case .cannotConnect: "no connection to the database"
     case .overloaded: "the database had no time; run it again"
     case .someFailed: "all was read, and some failed: the results tell which and why"
@@ -60,8 +58,6 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
 /// Why a command ends without what was asked for.
 enum CommandFailure: Error {
   case refused(Failure)
-  /// Users that claim one address.
-  case ambiguous([UserID])
   /// What is wrong with a file.
   case file(String, ExitStatus)
   case notReady(ReadinessCheck.Fault)
@@ -73,7 +69,6 @@ enum CommandFailure: Error {
   var status: ExitStatus {
     switch self {
     case .refused(let failure): failure.status
-    case .ambiguous: .ambiguous
     case .file(_, let status): status
     case .unconfirmed: .unconfirmed
     case .usualApp: .conflict
@@ -89,9 +84,6 @@ enum CommandFailure: Error {
   var words: String {
     switch self {
     case .refused(let failure): failure.words
-    case .ambiguous(let users):
-      "several users claim this address; name one by its id: "
-        + users.map(\.text).joined(separator: ", ")
     case .file(let reason, _): reason
     case .notReady(let fault) where fault.check == .database:
       "PostgreSQL cannot be reached: \(fault.reason)"
@@ -124,13 +116,13 @@ extension Failure {
   fileprivate var words: String {
     switch self {
     case .notFound:
-      "there is no such user, client, issuer, key, mail or schema, or the user has no address with a "
-        + "password"
+      "there is no such user, client, issuer, key, mail or schema, or the user has no address or second "
+        + "factor"
     case .unknownApp: "there is no such app"
     case .appExists: "there is an app of that name"
     case .hostTaken: "a host belongs to another app"
     case .issuerExists: "the app has an issuer of that name"
-    case .emailTaken: "another user has confirmed this address"
+    case .emailTaken: "another user has this address"
     case .identityTaken: "another user has this identity"
     case .mailNotConfigured: "nothing can be mailed: the setting mail is empty"
     case .invalid(let faults), .userExists(let faults):

@@ -161,9 +161,6 @@ struct ImportRequest: Sendable {
     while !rest.isEmpty {
       var left = rest
       let written = try await doing { work async throws(Failure) in try await work.write(&left) }
-      guard let written else {
-        throw .file("another run goes on with this import", .inputChanged)
-      }
       rest = left
       try results?.write(work.progress.results)
       show(written)
@@ -178,6 +175,8 @@ struct ImportRequest: Sendable {
   ) async throws(CommandFailure) -> Result {
     do throws(Failure) {
       return try await body(work)
+    } catch .versionMoved {
+      throw .file("another run goes on with this import", .inputChanged)
     } catch {
       throw .refused(error)
     }

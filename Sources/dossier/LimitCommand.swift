@@ -48,13 +48,13 @@ struct LimitCommand: ParsableCommand {
           guard !all else { return try await Attempts.liftAll(by: administrator, context) }
           let id = user.flatMap { UserID($0) }
           let email = id == nil ? user : nil
-          var users = id.map { [$0] } ?? []
+          var holder = id
           if let email {
-            users = try await Users.holders(of: email, in: context.app.id, for: administrator)
+            holder = try await Users.holder(of: email, in: context.app.id, for: administrator)
           }
           return try await Attempts.lift(
             of: email,
-            users,
+            holder.map { [$0] } ?? [],
             from: network.flatMap { IPAddress($0) },
             by: administrator,
             context

@@ -203,12 +203,12 @@ struct AppOptions: ParsableArguments {
   /// The user that an id or an address names.
   func user(_ name: String, in app: AppID) async throws(CommandFailure) -> UserID {
     if let id = UserID(name) { return id }
-    let holders = try await doing { administrator async throws(Failure) in
-      try await Users.holders(of: name, in: app, for: administrator)
+    return try await doing { administrator async throws(Failure) in
+      guard let user = try await Users.holder(of: name, in: app, for: administrator) else {
+        throw .notFound
+      }
+      return user
     }
-    guard holders.count < 2 else { throw .ambiguous(holders) }
-    guard let holder = holders.first else { throw .refused(.notFound) }
-    return holder
   }
 }
 

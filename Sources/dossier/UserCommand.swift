@@ -9,8 +9,9 @@ struct UserCommand: ParsableCommand {
     commandName: "user",
     abstract: "Users of an app, by id or by address of mail.",
     subcommands: [
-      List.self, Show.self, Create.self, Data.self, Password.self, Confirm.self, Block.self,
-      Unblock.self, Logout.self, Delete.self, UserImportCommand.self, UserExportCommand.self,
+      List.self, Show.self, Create.self, Data.self, Password.self, Factors.self, Verify.self,
+      Block.self, Unblock.self, Logout.self, Delete.self, UserImportCommand.self,
+      UserExportCommand.self,
     ]
   )
 
@@ -105,16 +106,20 @@ struct UserCommand: ParsableCommand {
     }
   }
 
-  struct Confirm: ParsableCommand {
+  struct Verify: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Takes the address of a user's password for proved.",
-      discussion: "Others who claimed the address lose it."
+      abstract: "Makes the address of a user verified.",
+      discussion: """
+        Say it of a user whose address you have checked. If the address was not verified before, \
+        somebody else may have made the user: all sessions, API keys, linked identities and second \
+        factors end. The password stays.
+        """
     )
     @OptionGroup var user: UserArgument
 
     func run() throws {
       user.run { id, app, administrator async throws(Failure) in
-        try await Users.confirmEmail(of: id, in: app, by: administrator)
+        try await Users.verifyEmail(of: id, in: app, by: administrator)
         return CommandOutput(
           try await Profiles.read(
             of: Caller(.operator, scopes: .everything, on: id, of: app),
@@ -159,7 +164,7 @@ struct UserCommand: ParsableCommand {
 struct UserArgument: ParsableArguments {
   @OptionGroup var options: AppOptions
 
-  @Argument(help: "The user's id, or the address of mail that it has confirmed or alone claims.")
+  @Argument(help: "The user's id or address of mail, verified or not.")
   var user: String
 
   /// What is done to one user of an app.

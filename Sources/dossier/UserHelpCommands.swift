@@ -14,8 +14,8 @@ extension UserCommand {
 
           dossier user create email=ada@example.com email_verified=true name='Ada Lovelace' --mail
 
-        A user with an address and no password chooses one by mail: at once with --mail, else when it \
-        asks for it.
+        A user with an address and no password chooses one by mail: at once with --mail, otherwise on \
+        request.
         """
     )
     @OptionGroup var options: AppOptions
@@ -115,6 +115,32 @@ extension UserCommand {
           } else {
             try await Users.mailReset(to: id, by: administrator, context)
           }
+          return CommandOutput(["id": .string(id.text)])
+        }
+      }
+    }
+  }
+
+  struct Factors: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "second-factors",
+      abstract: "Second factors of a user.",
+      subcommands: [Remove.self]
+    )
+
+    struct Remove: ParsableCommand {
+      static let configuration = CommandConfiguration(
+        abstract: "Removes the second factors of a user who has lost them.",
+        discussion: """
+          The recovery codes go with them. The user is told by mail. Make sure who asks: a password \
+          alone then opens the account.
+          """
+      )
+      @OptionGroup var user: UserArgument
+
+      func run() throws {
+        user.run { id, app, administrator async throws(Failure) in
+          try await SecondFactors.removeAll(of: id, in: app, by: administrator)
           return CommandOutput(["id": .string(id.text)])
         }
       }

@@ -11,10 +11,10 @@ struct UserImportCommand: ParsableCommand {
 
         id              24 hexadecimal digits; made anew without it
         email           an address
-        email_verified  true: it is the user's and nobody else's
+        email_verified  true: the user has shown that the address is its own
         password_hash   $2a$ $2b$ $2y$ (bcrypt), $5$ $6$ (SHA-crypt), $argon2id$, $argon2i$,
                         $scrypt$ln=,r=,p=$salt$key, $pbkdf2-sha256$i=$salt$key (also sha1, sha512);
-                        replaced by Dossier's own at the first login. null, or an address and no
+                        replaced by Dossier's own at the first sign-in. null, or an address and no
                         identities: the user chooses a password by mail
         name given_name family_name nickname phone locale zone
         blocked         true or false
@@ -27,10 +27,16 @@ struct UserImportCommand: ParsableCommand {
       replaces what the line has (documents and properties as a whole), leaves what it has not, and \
       takes no identity away; null removes a member of the profile.
 
+      An address belongs to one user, verified or not: a line with the address of another user fails \
+      as email_taken. So does a line that would change a user who registered the address and has not \
+      verified it, because anybody can register it. Give the id of the user, or email_verified: true. \
+      The latter takes an unverified user over: its password, sessions, API keys, linked identities \
+      and second factors end, but for what the line has.
+
       With --format app-services a line is a user as the administration of Atlas App Services lists it \
       (one a line: jq -c '.[]'). Passwords are not there: users choose a new one by mail. Addresses \
-      are taken as unconfirmed, so that whoever proves one by mail ends what others have left in its \
-      account; --confirmed-emails is for apps that had addresses confirmed.
+      are unverified, so that a reset by mail takes the account over from others who may have made it; \
+      --confirmed-emails is for apps that had addresses confirmed.
 
       With --format app-services-documents a line is a document of custom data as mongoexport writes \
       it, whose user is in the app's app_services_user_field. Nothing in it makes a user or an \

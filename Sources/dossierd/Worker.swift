@@ -116,9 +116,6 @@ import Wiring
       BlockingPool(name: "mail", threads: 2, waiting: 64)
     )
     let mailer = Mailer(isConfigured: relay != nil) { Log.write("error", $0) }
-    courier = relay.map { relay in
-      Courier(database, configuration.masterKey, relay, mailer) { report.metrics?.count($0) }
-    }
     let external = ExternalTokens(
       database: database,
       source: HTTPSource(
@@ -154,6 +151,11 @@ import Wiring
       // nginx waits 15 s for an answer.
       calculator: FairPool(name: "calculator", threads: 2, waiting: 128, patience: .seconds(8))
     )
+    courier = relay.map { relay in
+      Courier(database, configuration.masterKey, relay, mailer, store: store.another) {
+        report.metrics?.count($0)
+      }
+    }
     let networks = configuration.operationsNetworks
     service = Service(wires: wires, tokens: tokens, isOfOperators: { $0.isIn(networks) }) {
       store.another()

@@ -56,22 +56,22 @@ import Testing
 
   @Test func `what is stored and cannot be is noted, and the safest counts in its place`() {
     let text =
-      #"{"anonymous":"no","email_confirmation_required":1,"reveal_taken_emails":"x","#
+      #"{"anonymous":"no","sign_up":1,"mfa":"Off","mfa_issuer":"a:b","#
       + #""app_metadata_readable":[],"switching":"Allow","device_cookie_same_site":"None","#
       + #""session_days":"3","mail_page":7,"allowed_origins":"https://a.example","jwt":null,"#
       + #""mail_translations":[]}"#
     let settings = AppSettings(stored: Array(text.utf8))
     #expect(!settings.isOpen(.anonymous) && settings.isOpen(.jwt) && settings.isOpen(.password))
-    #expect(settings.requiresEmailConfirmation && !settings.revealsTakenEmails)
+    #expect(settings.signUp == .closed && settings.mfa == .required && settings.mfaIssuer == "")
     #expect(!settings.isAppMetadataReadable && !settings.allowsSwitching)
     #expect(settings.deviceCookieSameSite == .strict)
     #expect(settings.sessionLifetime == .seconds(60 * 86_400))
     #expect(!settings.allows(origin: "https://a.example"))
     #expect(
       settings.misfits == [
-        "anonymous", "email_confirmation_required", "reveal_taken_emails", "session_days",
-        "switching", "allowed_origins", "device_cookie_same_site", "app_metadata_readable",
-        "mail_page", "mail_translations",
+        "anonymous", "sign_up", "mfa", "mfa_issuer", "session_days", "switching",
+        "allowed_origins", "device_cookie_same_site", "app_metadata_readable", "mail_page",
+        "mail_translations",
       ]
     )
     // People are told what is in force.

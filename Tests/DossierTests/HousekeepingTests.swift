@@ -24,7 +24,7 @@ import Testing
     select app_id, int4send(g), now() + interval '1 hour' * (2 * g - 1) from apps,
       generate_series(0, 1) g;
     insert into mail_tokens (user_id, purpose, token_hash, email, expires_at)
-    values (repeat('1', 24), 'confirm', '', 'a@b.c', now() - interval '1 second'),
+    values (repeat('1', 24), 'verify', '', 'a@b.c', now() - interval '1 second'),
       (repeat('1', 24), 'reset', '', 'a@b.c', now() + interval '1 hour');
     insert into hosts (name, version, master_key, settings, seen_at)
     values ('gone', '', '', '{}', now() - interval '8 days'),

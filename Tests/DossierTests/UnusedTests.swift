@@ -103,8 +103,9 @@ import Testing
   {
     let (left, again) = try await keepHouse(Self.users, Queries.users)
     // Of 3001 users each: those not anonymous, seen lately, with a name, without the identity, with a
-    // session in use, metadata, a property, an API key, blocked. Who has deleted its data has none,
-    // nor has who lost a claim to an address, which shows in the version alone. The second app's days are fewer than those of the user seen 29 days ago.
+    // session in use, metadata, a property, an API key, blocked. A user who has deleted all data has
+    // none, which shows in the version alone. The second app's days are fewer than those of the user
+    // seen 29 days ago.
     #expect(left[0] == "a:1,2,3,4,5,6,7,9,10,12 b:1,2,4,5,6,7,9,10,12 c:3001")
     #expect(left[1] == "0 5983 housekeeping unused")
     #expect(again == 0)

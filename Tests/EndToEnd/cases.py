@@ -1,6 +1,7 @@
 """What the test cases have in common."""
 
 import base64
+import re
 import signal
 import subprocess
 import threading
@@ -49,18 +50,43 @@ class Case(unittest.TestCase):
     def register(self, email, password="correct horse", **options):
         return self.post("/v1/register", {"email": email, "password": password}, **options)
 
-    def confirmed(self, email, password="correct horse", **options):
-        """Registers a user and confirms its address; what the registration answered."""
+    def verified(self, email, password="correct horse", **options):
+        """Registers a user and verifies the address; returns the answer to the registration."""
         grant = self.expect(self.register(email, password, **options), 201).json
-        self.expect(self.confirm(self.site.mailed(email, "dct"), grant, **options), 204)
+        self.expect(self.verify(self.site.mailed(email, "dct"), grant, **options), 204)
         return grant
 
-    def confirm(self, token, grant=None, password=None, **options):
-        """Shows a token of a mail, with the session or the password of a claimant."""
+    def verify(self, token, grant=None, password=None, **options):
+        """Sends a token of a mail, with the user's session or password."""
         body = {"token": token, **({} if password is None else {"password": password})}
         if grant:
             options["token"] = grant["access_token"]
-        return self.post("/v1/confirm", body, **options)
+        return self.post("/v1/email/verify", body, **options)
+
+    def link(self, grant, **body):
+        """Links credentials; `grant` gets the tokens of the new session."""
+        answer = self.post("/v1/me/identities", body, token=grant["access_token"])
+        if answer.status == 200:
+            grant.update(answer.json)
+        return answer
+
+    def codes(self, email):
+        """The codes that were mailed to an address, the oldest first."""
+        return [found[0] for mail in self.site.mails(email)
+                for found in [re.search(r"\b\d{4} \d{4}\b", mail)] if found]
+
+    def mailed_code(self, email, count=1):
+        """The newest of `count` codes that were mailed to an address."""
+        wait_until(lambda: len(self.codes(email)) >= count, what=f"{count} codes to {email}")
+        return self.codes(email)[-1]
+
+    def change_email(self, grant, email, **options):
+        """Changes the address of a user to a new one."""
+        options["token"] = grant["access_token"]
+        count = len(self.codes(email))
+        asked = self.expect(self.post("/v1/me/email", {"email": email}, **options), 202).json
+        body = {"flow": asked["flow"], "code": self.mailed_code(email, count + 1)}
+        self.expect(self.post("/v1/me/email/verify", body, **options), 204)
 
     def renewed(self, answer, grant):
         """Goes on with the tokens of a new session, as after a proof or a change of password."""
@@ -71,6 +97,32 @@ class Case(unittest.TestCase):
         """Chooses a new password by a token of a mail."""
         return self.post(
             "/v1/password/reset", {"token": token, "password": password}, **options)
+
+    def sign_up(self, email, password="correct horse", **options):
+        """Registers a user of an app with `verify_first`; returns the tokens."""
+        count = len(self.codes(email))
+        flow = self.expect(self.register(email, password, **options), 202).json["flow"]
+        code = self.mailed_code(email, count + 1)
+        return self.expect(self.enter(flow, code, **options), 200).json
+
+    def enter(self, flow, code, **options):
+        """Enters a code that was mailed."""
+        return self.post("/v1/login/code", {"flow": flow, "code": code}, **options)
+
+    def sign_in_by_code(self, email, **options):
+        """Signs in by a mailed code; returns the tokens."""
+        count = len(self.codes(email))
+        asked = self.post("/v1/login/code/request", {"email": email}, **options)
+        flow = self.expect(asked, 202).json["flow"]
+        code = self.mailed_code(email, count + 1)
+        return self.expect(self.enter(flow, code, **options), 200).json
+
+    def reset_by_mail(self, email, password, **options):
+        """Resets a password by the token of a mail; returns the tokens."""
+        count = len(self.site.tokens(email, "dpr"))
+        self.expect(self.post("/v1/password/reset-request", {"email": email}, **options), 202)
+        token = self.site.mailed(email, "dpr", count + 1)
+        return self.expect(self.reset(token, password, **options), 200).json
 
     @staticmethod
     def owner(token):

@@ -105,13 +105,15 @@ class Deployment(Cluster, Asking):
                 found.append(message.get_body().get_content())
         return found
 
+    def tokens(self, address, kind):
+        """The tokens of a kind that were mailed to an address, the oldest first."""
+        return re.findall(rf"\b{kind}_[\w-]+", "\n".join(self.mails(address)))
+
     def mailed(self, address, kind, count=1):
         """The newest of `count` tokens of a kind that were mailed to an address."""
-        def tokens():
-            return re.findall(rf"\b{kind}_[\w-]+", "\n".join(self.mails(address)))
-
-        wait_until(lambda: len(tokens()) >= count, what=f"{count} mails to {address}")
-        return tokens()[-1]
+        wait_until(lambda: len(self.tokens(address, kind)) >= count,
+                   what=f"{count} mails to {address}")
+        return self.tokens(address, kind)[-1]
 
     def dossier(self, *arguments, check=True, output="json", timeout=120, given="",
                 **environment):

@@ -50,7 +50,7 @@ class Accessible(WebCase):
 
     def test_the_sample_page(self):
         self.browser.open(f"{self.pages.origin}/?server={self.server}")
-        self.browser.wait(lambda: "Nobody" in self.browser.find("#said").text, "the page")
+        self.browser.wait(lambda: "No user" in self.browser.find("#said").text, "the page")
         self.check()
 
     def test_the_sample_page_of_a_user_and_a_refusal(self):

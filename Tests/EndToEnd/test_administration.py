@@ -46,14 +46,15 @@ class Commands(Administration):
         self.site.dossier("app", "create", "strict")
         run = self.site.dossier(
             "app", "set", "strict", "session_days=many", "session_days2=1", "anonymous=yes",
-            "switching=sometimes", "allowed_origins=https://a.example/", "mail_from=nobody",
-            "password_min_length=7", "confirm_subject=", "jwt=false", check=False)
+            "switching=sometimes", "sign_up=sometimes", "mfa=on", "allowed_origins=https://a.example/", "mail_from=nobody",
+            "password_min_length=7", "verify_subject=", "jwt=false", check=False)
         self.assertEqual(run.returncode, 12)
         for words in ["/settings/session_days: This setting is a whole number in 1...3650. (range)",
                       "/settings/session_days2: There is no such setting. (unknown_member)",
                       "/settings/anonymous: ", "/settings/switching: ", "/settings/mail_from: ",
+                      "/settings/sign_up: ", "/settings/mfa: ",
                       "/settings/allowed_origins: ", "/settings/password_min_length: ",
-                      "/settings/confirm_subject: "]:
+                      "/settings/verify_subject: "]:
             self.assertIn(words, run.stderr)
         self.assertEqual(self.site.dossier("app", "show", "strict")["version"], 1)
         self.refused(64, "app", "set", "strict", "session_days")
@@ -241,7 +242,7 @@ class Commands(Administration):
         self.refused(15, "app", "list", "--set", "database=host=/nowhere",
                      words="PostgreSQL cannot be reached")
         help = subprocess.run([BUILD / "dossier", "--help"], capture_output=True, text=True).stdout
-        for status in [0, 1, 10, 11, 12, 13, 14, 15, 16, 21, 64, 78]:
+        for status in [0, 1, 10, 11, 12, 13, 15, 16, 21, 64, 78]:
             self.assertRegex(help, rf"(?m)^ +{status}  \w")
 
     def test_calibration_proposes_what_the_server_takes(self):

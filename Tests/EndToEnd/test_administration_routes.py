@@ -140,7 +140,7 @@ class Routes(Administration):
         back_end = self.site.client(
             "--app", "default", "--scope", "read:users", "--scope", "update:users", "--scope",
             "read:logs_users")
-        grant = self.confirmed("ada@example.com")
+        grant = self.verified("ada@example.com")
         path = f"/v1/users/{grant['user_id']}"
 
         def ask(method, path=path, body=None, **options):

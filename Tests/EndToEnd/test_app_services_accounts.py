@@ -1,17 +1,9 @@
-"""Accounts by the client API of App Services: email and password, links, API keys, tokens of
-issuers, several users and devices."""
+"""Accounts by the client API of App Services: email and password, links, API keys."""
 
-import json
-import time
 import unittest
 
-from app_services import PASSWORD, PREFIX, App, Services, claims
+from app_services import PASSWORD, PREFIX, App, Services
 from asking import JSON
-from machine import wait_until
-from issuers import claims as issued
-from issuers import secret_token
-
-SECRET = b"a secret of thirty-two bytes or more"
 
 
 class EmailPassword(Services):
@@ -41,8 +33,7 @@ class EmailPassword(Services):
         self.assertEqual(user.profile["data"], {"email": self.email})
         # Once more, with the device that was given: the same user and the same device.
         device = self.app.device
-        again = self.log_in()
-        self.assertIs(again, user)
+        self.assertIs(self.log_in(), user)
         self.assertEqual(self.app.device, device)
 
     def test_wrong_credentials(self):
@@ -66,10 +57,12 @@ class EmailPassword(Services):
 
     def test_confirmation(self):
         name = "shop-strict"
-        self.site.add_app(name, email_confirmation_required=True)
+        self.site.add_app(name, sign_up="verify_first")
         self.app = App(self.site, name)
         self.register()
         self.refused(401, "confirmation required", "AuthError", self.log_in)
+        # A wrong password is refused like that of an unknown address.
+        self.refused(401, "unauthorized", "InvalidPassword", self.log_in, "another password")
         self.app.email("confirm/send", email=self.email)
         token = self.site.mailed(self.email, "dct", count=2)
         self.refused(400, "invalid token data", "BadRequest", self.app.email, "confirm",
@@ -129,7 +122,7 @@ class EmailPassword(Services):
         self.refused(400, "the credentials are wrong", "InvalidPassword", link, "wrong password")
         link()
         self.assertEqual(user.identities, ["anon-user", "local-userpass"])
-        # Of the anonymous session there may be a copy: by what was linked the app logs in, and goes on.
+        # There may be a copy of the anonymous session. The app signs in by the linked credential.
         self.refused(403, "log in again first", "AuthError", link)
         user = self.log_in()
         # Once more changes nothing.
@@ -146,14 +139,13 @@ class EmailPassword(Services):
         self.refused(409, "the identity belongs to another user", "InvalidParameter", other.link,
                      "local-userpass", username=first, password=PASSWORD)
         self.refused(400, "anonymous credentials", "InvalidParameter", other.link, "anon-user")
-        # What was refused is still free, and whole.
+        # The refused registration is still there, and can be linked by another user.
         other.link("local-userpass", username=self.email, password=PASSWORD)
         self.assertEqual(self.log_in().id, other.id)
 
-    def test_a_confirmed_registration_is_linked_as_such(self):
+    def test_a_link_of_a_verified_address_keeps_it_verified(self):
         name = "shop-links"
-        if not self.site.sql(f"select 1 from apps where name = '{name}'"):
-            self.site.add_app(name, email_confirmation_required=True)
+        self.site.add_app(name, sign_up="verify_first")
         self.app = App(self.site, name)
         user = self.anonymous()
         self.register()
@@ -165,14 +157,14 @@ class EmailPassword(Services):
         me = self.site.get("/v1/me", headers={"Dossier-App": name}, token=user.access).json
         self.assertEqual((me["email"], me["email_verified"]), (self.email, True))
 
-    def test_who_has_logged_in_is_nobody_elses_to_link(self):
+    def test_a_user_who_has_logged_in_cannot_be_linked_to_another(self):
         self.register()
         owner = self.log_in()
         user = self.anonymous()
         self.refused(409, "the identity belongs to another user", "InvalidParameter", user.link,
                      "local-userpass", username=self.email, password=PASSWORD)
         owner.refresh_profile()
-        # Nor who was made by another door, though it never has.
+        # Nor can a user who registered by /v1.
         self.email = f"made-{self.email}"
         self.expect(self.site.request(
             "POST", "/v1/register", {"email": self.email, "password": PASSWORD},
@@ -252,175 +244,8 @@ class Keys(Services):
             self.refused(401, "unauthorized", "AuthError", self.app.log_in, "api-key", key=key)
 
 
-class Tokens(Services):
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        secret = cls.site.folder / "secret"
-        secret.write_bytes(SECRET)
-        for name, issuer in [("own", "https://issuer.example.com"),
-                             ("google", "https://accounts.google.com"),
-                             ("apple", "https://appleid.apple.com")]:
-            cls.site.dossier("issuer", "add", name, "--app", cls.name, "--issuer", issuer,
-                             "--audience", "app", "--secret-file", secret)
-
-    def token(self, subject, issuer="https://issuer.example.com", **others):
-        return secret_token(issued(subject, issuer, **others), SECRET)
-
-    def test_logins(self):
-        for provider, member, issuer in [
-                ("custom-token", "token", "https://issuer.example.com"),
-                ("oauth2-google", "id_token", "https://accounts.google.com"),
-                ("oauth2-apple", "id_token", "https://appleid.apple.com")]:
-            subject = f"ada-{provider}"
-            user = self.app.log_in(provider, **{
-                member: self.token(subject, issuer, name="Ada L", email="ada@example.test")})
-            self.assertEqual(user.identities, [provider])
-            self.assertEqual(user.profile["identities"][0]["id"], subject)
-            self.assertEqual(user.profile["data"],
-                             {"name": "Ada L", "email": "ada@example.test"})
-            again = self.app.log_in(provider, **{member: self.token(subject, issuer)})
-            self.assertEqual(again.id, user.id)
-            access = claims(again.access)
-            self.assertEqual(access["exp"] - access["iat"], 1_800)
-
-    def test_tokens_that_are_refused(self):
-        for token in ["x", "a.b.c", self.token("ada", exp=int(time.time()) - 900),
-                      self.token("ada", audience="another"), self.token("ada")[:-2] + "xx",
-                      self.token("ada", "https://nobody.example.com")]:
-            self.refused(401, "unauthorized", "AuthError", self.app.log_in, "custom-token",
-                         token=token)
-        self.refused(400, "authCode", "BadRequest", self.app.log_in, "oauth2-google", authCode="x")
-
-    def test_links(self):
-        user = self.anonymous()
-        user.link("custom-token", token=self.token("linked"))
-        self.assertEqual(user.identities, ["anon-user", "custom-token"])
-        user = self.app.log_in("custom-token", token=self.token("linked"))
-        user.link("custom-token", token=self.token("linked"))
-        other = self.anonymous()
-        self.refused(409, "the identity belongs to another user", "InvalidParameter", other.link,
-                     "custom-token", token=self.token("linked"))
-        self.refused(400, "the token is refused", "AuthError", other.link, "custom-token", token="x")
-
-
-class MissingClaims(Services):
-    """Tokens as the SDK's own integration test sends them: aud, exp and sub, by HS256."""
-
-    def setUp(self):
-        super().setUp()
-        self.secrets, self.requests = {}, 0
-
-    def issuer(self, name, *options, issuer=None, audience=None, status=0, app=None):
-        path = self.site.folder / f"secret-{name}"
-        path.write_bytes(self.secrets.setdefault(name, f"a secret of {name}".encode() * 3))
-        run = self.site.dossier("issuer", "add", name, "--app", app or self.app.name, "--issuer",
-                                issuer or f"https://{name}.example.com", "--audience",
-                                audience or self.app.name, "--secret-file", path, *options,
-                                check=False)
-        self.assertEqual(run.returncode, status, run.stdout + run.stderr)
-        return run.stdout + run.stderr
-
-    def token(self, name, **claims):
-        return secret_token({"exp": 4070908800, "sub": "my-awesome-internal-id", **claims},
-                            self.secrets[name])
-
-    def new_app(self, name):
-        self.site.add_app(name, failures_per_address=10**6)
-        self.app = App(self.site, name)
-
-    def log_in(self, token):
-        return self.app.log_in("custom-token", token=token)
-
-    def logged(self, token):
-        """The reason in the log for a refused token, found by the id of the request."""
-        self.requests += 1
-        name = f"{self.app.name}-{self.requests}"
-        answer = self.site.request(
-            "POST", f"{self.app.path}/auth/providers/custom-token/login", {"token": token},
-            {**JSON, "X-Request-Id": name})
-        self.assertEqual((answer.status, answer.json["error"]), (401, "unauthorized"))
-        self.assertIn(f"co_id={name}#AuthError", answer.json["link"])
-
-        def lines():
-            return [line for line in self.site.log_lines() if line.get("request") == name]
-
-        # A worker answers before it writes.
-        wait_until(lines, what="the line of a request")
-        [line] = lines()
-        self.assertNotIn(token, json.dumps(line))
-        self.assertNotIn("my-awesome-internal-id", json.dumps(line))
-        return line["refused"]
-
-    def test_an_issuer_may_leave_out_iss_and_aud(self):
-        self.new_app("shop-missing")
-        self.issuer("loose", "--allow-missing-iss")
-        sdk = self.token("loose", aud="shop-missing", mySecretField="some-secret-stuff")
-        user = self.log_in(sdk)
-        self.assertEqual(self.log_in(sdk).id, user.id)
-        # With iss it is the same user, and the import names it so.
-        whole = self.token("loose", aud=["x", "shop-missing"], iss="https://loose.example.com")
-        self.assertEqual(self.log_in(whole).id, user.id)
-        self.assertEqual(
-            self.site.sql(f"select provider from identities where user_id = '{user.id}'"),
-            "jwt:https://loose.example.com")
-        [listed] = self.site.dossier("issuer", "list", "--app", self.app.name, output="json")
-        self.assertEqual((listed["allow_missing_iss"], listed["allow_missing_aud"]), (True, False))
-        for claims, reason in [
-                ({}, "it has no aud, which its issuer does not allow"),
-                ({"aud": []}, "its aud is not the one"), ({"aud": None}, "its aud is neither"),
-                ({"aud": "another"}, "its aud is not the one"),
-                ({"aud": "shop-missing", "iss": None}, "its iss is not a string"),
-                ({"aud": "shop-missing", "iss": ""}, "its iss is not one of this app's"),
-                ({"aud": "shop-missing", "iss": "https://x"}, "its iss is not one of this app's"),
-                ({"aud": "shop-missing", "exp": 1}, "it has expired"),
-                ({"aud": "shop-missing", "sub": None}, "it is not a JWT with sub and exp")]:
-            with self.subTest(claims):
-                self.assertIn(reason, self.logged(self.token("loose", **claims)))
-        self.new_app("shop-no-audience")
-        self.issuer("open", "--allow-missing-iss", "--allow-missing-aud")
-        user = self.log_in(self.token("open"))
-        self.assertEqual(self.log_in(self.token("open", aud="shop-no-audience")).id, user.id)
-        self.assertIn("its aud is not the one", self.logged(self.token("open", aud="another")))
-
-    def test_it_is_off_until_it_is_asked_for(self):
-        self.new_app("shop-strict-claims")
-        self.issuer("strict")
-        self.log_in(self.token("strict", iss="https://strict.example.com", aud=self.app.name))
-        self.assertIn("it has no iss, which no issuer of this app allows",
-                      self.logged(self.token("strict", aud=self.app.name)))
-        self.assertIn("it has no aud", self.logged(
-            self.token("strict", iss="https://strict.example.com")))
-
-    def test_no_issuer_speaks_for_the_users_of_another(self):
-        self.new_app("shop-two-issuers")
-        self.issuer("first", "--allow-missing-iss")
-        self.issuer("second")
-        first = self.log_in(self.token("first", aud=self.app.name))
-        # The secret of the second signs, and its issuer must not be guessed from the key.
-        self.assertIn("its signature is not its issuer's",
-                      self.logged(self.token("second", aud=self.app.name)))
-        self.assertIn("its signature is not its issuer's", self.logged(
-            self.token("second", aud=self.app.name, iss="https://first.example.com")))
-        second = self.log_in(
-            self.token("second", aud=self.app.name, iss="https://second.example.com"))
-        self.assertNotEqual(first.id, second.id)
-        # Two that may leave out the same claim would be told apart by nothing.
-        for options in [("--allow-missing-iss",), ("--allow-missing-iss", "--allow-missing-aud")]:
-            self.assertIn("would be of either", self.issuer("third", *options, status=12))
-        self.issuer("third", "--allow-missing-aud")
-        self.assertIn("may leave out aud", self.issuer(
-            "fourth", "--allow-missing-aud", issuer="https://third.example.com", audience="y",
-            status=12))
-        self.issuer("fourth", issuer="https://third.example.com", audience="y")
-        self.log_in(self.token("third", iss="https://third.example.com"))
-        # Another app is another matter.
-        self.new_app("shop-third-app")
-        self.issuer("first", "--allow-missing-iss")
-
-
 class Closed(Services):
-    def test_ways_in_that_the_operator_closed(self):
+    def test_closed_providers(self):
         self.site.add_app("shop-closed", anonymous=False, password=False, jwt=False, api_key=False)
         self.app = App(self.site, "shop-closed")
         for provider, payload in [
@@ -432,16 +257,32 @@ class Closed(Services):
                      "AuthProviderNotFound", self.app.email, "register", email="a@b.c",
                      password=PASSWORD)
 
-    def test_who_is_blocked(self):
-        self.app.email("register", email="blocked@example.test", password=PASSWORD)
-        user = self.app.log_in("local-userpass", username="blocked@example.test", password=PASSWORD)
+    def test_a_closed_sign_up_creates_no_users(self):
+        self.site.add_app("shop-members")
+        self.app, email = App(self.site, "shop-members"), "member@example.test"
+        self.app.email("register", email=email, password=PASSWORD)
+        other = App(self.site, "shop-members")
+        guest = other.log_in("anon-user")
+        self.site.set_app("shop-members", sign_up="closed")
+        closed = (403, "sign-up is closed", "Forbidden")
+        for name in ["new@example.test", email]:
+            self.refused(*closed, self.app.email, "register", email=name, password=PASSWORD)
+        self.refused(*closed, self.app.log_in, "anon-user")
+        # Existing users go on.
+        self.app.log_in("local-userpass", username=email, password=PASSWORD)
+        guest.refresh_custom_data()
+
+    def test_a_blocked_user(self):
+        email = "blocked@example.test"
+        self.app.email("register", email=email, password=PASSWORD)
+        user = self.app.log_in("local-userpass", username=email, password=PASSWORD)
         self.site.dossier("user", "block", user.id, "--app", self.name)
         self.refused(401, "unauthorized", "InvalidPassword", self.app.log_in, "local-userpass",
-                     username="blocked@example.test", password=PASSWORD)
+                     username=email, password=PASSWORD)
         self.refused(401, "failed to find refresh token", "InvalidSession",
                      user.refresh_custom_data)
 
-    def test_guesses_are_slowed_down(self):
+    def test_wrong_passwords_are_limited(self):
         self.site.add_app("shop-slow", failures_per_identifier=3)
         self.app = App(self.site, "shop-slow")
         self.app.email("register", email="slow@example.test", password=PASSWORD)
@@ -454,55 +295,6 @@ class Closed(Services):
         self.assertEqual(answer.status, 429)
         self.assertEqual(answer.headers["Content-Type"], "application/json")
         self.assertGreater(int(answer.headers["Retry-After"]), 0)
-
-
-class Devices(Services):
-    def test_several_users_on_one_device(self):
-        first, second, third = self.anonymous(), self.anonymous(), self.anonymous()
-        for user in [first, second, third]:
-            user.refresh_custom_data()
-            user.refresh_profile()
-        self.app.switch(first)
-        self.assertIs(self.app.current, first)
-        first.log_out()
-        self.assertIs(self.app.current, third)
-        second.refresh_custom_data()
-        self.app.remove(second)
-        third.refresh_profile()
-
-    def test_an_old_refresh_token_stays_good(self):
-        self.app.email("register", email="twice@example.test", password=PASSWORD)
-        login = lambda app: app.log_in(
-            "local-userpass", username="twice@example.test", password=PASSWORD)
-        old = login(self.app).refresh
-        other = login(App(self.site, self.name))
-        self.assertNotEqual(other.device_id, self.app.device)
-        self.app.send("POST", f"{PREFIX}/auth/session", bearer=old)
-
-    def test_a_device_that_is_anybodys(self):
-        device = self.anonymous().device_id
-
-        def login(name):
-            body = {"options": {"device": {"deviceId": name}}}
-            path = f"{self.app.path}/auth/providers/anon-user/login"
-            return self.app.send("POST", path, body)["device_id"]
-
-        # What nobody was given is no device, and neither is one of another app or door.
-        self.site.add_app("shop-devices")
-        other = App(self.site, "shop-devices").log_in("anon-user").device_id
-        proved = self.site.request("POST", "/v1/login/anonymous", {},
-                                   {**JSON, "Dossier-App": self.name}).json["device_id"]
-        for name in ["0" * 24, "64c" + "0" * 21, "x", 7, None, other, proved]:
-            given = login({"$oid": name})
-            self.assertRegex(given, "^[0-9a-f]{24}$")
-            self.assertNotEqual(given, name)
-        for name in [device, {"$oid": device}, {"$oid": device.upper()}]:
-            self.assertEqual(login(name), device)
-        # It has room for so many; who comes then has one of its own.
-        given = device
-        for _ in range(30):
-            given = login({"$oid": device})
-        self.assertNotEqual(given, device)
 
 
 if __name__ == "__main__":

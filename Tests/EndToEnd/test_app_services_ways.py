@@ -1,5 +1,5 @@
-"""Ways in by the client API of App Services: addresses that are taken, API keys that are the last way,
-providers that an app does not have."""
+"""Credentials by the client API of App Services: the last API key, links, providers without an
+issuer."""
 
 import unittest
 
@@ -9,71 +9,6 @@ from issuers import claims as issued
 from issuers import secret_token
 
 SECRET = b"a secret of thirty-two bytes or more"
-
-
-class Taken(Services):
-    def test_an_address_that_somebody_logs_in_by(self):
-        self.site.add_app("shop-frank", reveal_taken_emails=True)
-        self.app, email = App(self.site, "shop-frank"), "frank@example.test"
-        register = lambda password: self.app.email("register", email=email, password=password)
-        log_in = lambda password: self.app.log_in(
-            "local-userpass", username=email, password=password)
-        register(PASSWORD)
-        # Nobody has logged in by it: it is as free as it was.
-        register("another password")
-        user = log_in(PASSWORD)
-        self.refused(409, "name already in use", "AccountNameInUse", register, "a third password")
-        self.refused(401, "unauthorized", "InvalidPassword", log_in, "a third password")
-        self.assertEqual(log_in(PASSWORD).id, user.id)
-        self.site.sql(f"delete from users where email = '{email}' and user_id <> '{user.id}'")
-        self.app.email("reset/send", email=email)
-        self.app.email("reset", token=self.site.mailed(email, "dpr"), tokenId="any",
-                       password=PASSWORD)
-        self.refused(409, "name already in use", "AccountNameInUse", register, "a third password")
-
-    def test_who_was_made_by_another_door_has_its_address(self):
-        self.site.add_app("shop-open", reveal_taken_emails=True)
-        self.app, email = App(self.site, "shop-open"), "made@example.test"
-        self.site.dossier("user", "create", "--app", "shop-open", f"email={email}")
-        self.refused(409, "name already in use", "AccountNameInUse", self.app.email, "register",
-                     email=email, password=PASSWORD)
-
-    def test_whatever_the_password(self):
-        for name, isRequired in [("shop-anyhow", False), ("shop-anyhow-confirmed", True)]:
-            self.site.add_app(name, reveal_taken_emails=True,
-                              email_confirmation_required=isRequired)
-            self.app, email = App(self.site, name), f"{name}@example.test"
-            register = lambda: self.app.email("register", email=email, password=PASSWORD)
-            # Once more, as by a client that has lost the answer.
-            register()
-            register()
-            self.app.email("confirm", token=self.site.mailed(email, "dct", 2), tokenId="any")
-            self.refused(409, "name already in use", "AccountNameInUse", register)
-            user = self.app.log_in("local-userpass", username=email, password=PASSWORD)
-            self.site.dossier("user", "block", user.id, "--app", name)
-            self.app = App(self.site, name)
-            self.refused(409, "name already in use", "AccountNameInUse", register)
-
-    def test_a_blocked_user_hears_what_everybody_hears(self):
-        email = "barred-again@example.test"
-        self.app.email("register", email=email, password=PASSWORD)
-        other = App(self.site, self.name)
-        user = other.log_in("local-userpass", username=email, password=PASSWORD)
-        self.site.dossier("user", "block", user.id, "--app", self.name)
-        # A 401 would be repeated for ever by who is logged in.
-        self.anonymous()
-        for password in [PASSWORD, "another password"]:
-            self.app.email("register", email=email, password=password)
-        self.refused(401, "unauthorized", "InvalidPassword", other.log_in, "local-userpass",
-                     username=email, password=PASSWORD)
-
-    def test_others_are_not_told(self):
-        for name, settings in [("shop-quiet", {}), ("shop-waits", {
-                "reveal_taken_emails": True, "email_confirmation_required": True})]:
-            self.site.add_app(name, **settings)
-            self.app = App(self.site, name)
-            for password in [PASSWORD, "another password"]:
-                self.app.email("register", email="quiet@example.test", password=password)
 
 
 class Keys(Recording):
@@ -126,7 +61,7 @@ class Keys(Recording):
             "error": "authentication provider not found: 'api-key'",
             "error_code": "AuthProviderNotFound"})
 
-    def test_a_link_that_is_there_is_no_failed_guess(self):
+    def test_a_repeated_link_is_no_failed_attempt(self):
         user, email = self.anonymous(), "again@example.test"
         self.app.email("register", email=email, password=PASSWORD)
         user.link("local-userpass", username=email, password=PASSWORD)

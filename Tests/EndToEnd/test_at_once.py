@@ -1,6 +1,5 @@
-"""What is asked several times at once is done once: by a client that repeats, or by two taps."""
+"""Requests that are sent at once: repeated ones succeed once, and different ones leave one outcome."""
 
-import re
 import unittest
 
 from app_services import PREFIX, App
@@ -20,7 +19,7 @@ class AtOnce(Waiting):
         generous = {"failures_per_address": 10**6, "failures_per_identifier": 100}
         cls.site.set_app(**generous)
         cls.site.add_app(APP, **generous)
-        cls.site.add_app("confirming", email_confirmation_required=True, **generous)
+        cls.site.add_app("careful", sign_up="verify_first", **generous)
         secret = cls.site.folder / "secret"
         secret.write_bytes(SECRET)
         cls.site.dossier("issuer", "add", "web", "--app", "default", "--issuer",
@@ -46,50 +45,60 @@ class AtOnce(Waiting):
 
     def test_equal_registrations_make_one_user(self):
         email = "equal@example.com"
-        answers = in_parallel(6, lambda _: self.register(email, MINE))
-        self.assertEqual([answer.status for answer in answers], [201] * 6)
-        self.assertEqual(len({answer.json["user_id"] for answer in answers}), 1)
-        self.assertEqual(self.users(email), 1)
-        # Each has a session of its own, and all of them count.
-        self.assertEqual([self.me(answer.json).status for answer in answers], [200] * 6)
+        for statuses in [[201] + [409] * 5, [409] * 6]:
+            answers = in_parallel(6, lambda _: self.register(email, MINE))
+            self.assertEqual(sorted(answer.status for answer in answers), statuses)
+            self.assertEqual(self.users(email), 1)
+            self.expect(self.login(email, MINE), 200)
+        # Nothing is left of those that were refused.
+        self.assertEqual(self.site.sql(
+            "select count(*) from users where email is null and not anonymous"), "0")
 
-    def test_a_registration_that_finds_itself_overtaken(self):
+    def test_registrations_that_all_found_the_address_free(self):
         def try_once(email):
-            # All have looked who is there, and are about to write.
-            answers = self.both(
-                self.site.locked("users in share mode"),
-                *[lambda: self.register(email, MINE)] * 2, lambda: self.register(email, THEIRS))
+            # All have looked for the user, and are about to write.
+            passwords = [MINE, MINE, THEIRS]
+            answers = self.both(self.site.locked("users in share mode"),
+                                *[lambda p=password: self.register(email, p)
+                                  for password in passwords])
             if not answers:
                 return False
-            self.assertEqual([answer.status for answer in answers], [201] * 3)
-            one, again, other = (answer.json["user_id"] for answer in answers)
-            self.assertEqual(one, again)
-            self.assertNotEqual(one, other)
-            self.assertEqual(self.users(email), 2)
+            self.assertEqual(sorted(answer.status for answer in answers), [201, 409, 409])
+            winner = next(i for i in range(3) if answers[i].status == 201)
+            for password in {MINE, THEIRS}:
+                self.expect(self.login(email, password),
+                            200 if password == passwords[winner] else 401)
+            self.assertEqual(self.users(email), 1)
             return True
 
         self.attempt(try_once)
 
-    def test_equal_registrations_that_are_to_be_confirmed(self):
-        email, app = "equal-confirmed@example.com", {"Dossier-App": "confirming"}
-        answers = in_parallel(6, lambda _: self.register(email, MINE, headers=app))
-        self.assertEqual([answer.status for answer in answers], [202] * 6)
+    def test_registrations_whose_codes_are_entered_at_once(self):
+        email, app = "equal-careful@example.com", {"Dossier-App": "careful"}
+        answers = in_parallel(4, lambda _: self.register(email, MINE, headers=app))
+        self.assertEqual([answer.status for answer in answers], [202] * 4)
+        self.assertEqual(self.users(email), 0)
+        self.mailed_code(email, 4)
+        # The mails do not say which code is of which flow.
+        flows, codes = [answer.json["flow"] for answer in answers], self.codes(email)
+        answers = in_parallel(16, lambda n: self.enter(flows[n % 4], codes[n // 4], headers=app))
+        self.assertEqual(sorted(answer.status for answer in answers), [200] + [401] * 15)
         self.assertEqual(self.users(email), 1)
 
-    def test_equal_registrations_by_app_services_can_be_confirmed(self):
-        for name in [APP, "confirming"]:
+    def test_equal_registrations_by_app_services_make_one_user(self):
+        for name in [APP, "careful"]:
             email, app = f"equal-at-{name}@example.com", App(self.site, name)
             path = f"{app.path}/auth/providers/local-userpass"
             answers = in_parallel(
                 6, lambda _: self.post(f"{path}/register", {"email": email, "password": MINE}))
-            self.assertEqual([(answer.status, answer.json) for answer in answers], [(201, {})] * 6)
+            self.assertEqual(sorted(answer.status for answer in answers), [201] + [409] * 5)
+            refused = {answer.json["error_code"] for answer in answers if answer.status == 409}
+            self.assertEqual(refused, {"AccountNameInUse"})
             self.assertEqual(self.users(email), 1)
-            # One of them is the newest: which mail came last does not tell.
-            self.site.mailed(email, "dct", 6)
-            tokens = re.findall(r"\bdct_[\w-]+", "\n".join(self.site.mails(email)))
-            statuses = [self.post(f"{path}/confirm", {"token": token, "tokenId": "any"}).status
-                        for token in tokens]
-            self.assertEqual(sorted(statuses), [204] + [400] * 5)
+            token = self.site.mailed(email, "dct")
+            answers = in_parallel(
+                3, lambda _: self.post(f"{path}/confirm", {"token": token, "tokenId": "any"}))
+            self.assertEqual(sorted(answer.status for answer in answers), [204, 400, 400])
             app.log_in("local-userpass", username=email, password=MINE)
 
     def test_users_that_a_program_makes(self):
@@ -107,6 +116,21 @@ class AtOnce(Waiting):
 
         self.attempt(try_once)
 
+    # Sign-ins
+
+    def test_sign_ins_on_one_device_all_succeed(self):
+        email = "tabs@example.com"
+        self.expect(self.post(f"{SERVICES}/local-userpass/register",
+                              {"email": email, "password": MINE}), 201)
+        first = self.expect(self.services_login(email), 200).json
+        options = {"device": {"deviceId": first["device_id"]}}
+        answers = in_parallel(4, lambda _: self.post(f"{SERVICES}/local-userpass/login", {
+            "username": email, "password": MINE, "options": options}))
+        self.assertEqual([answer.status for answer in answers], [200] * 4)
+        # The tabs of a browser share the device, not the tokens: each of them stays signed in.
+        for grant in [first, *[answer.json for answer in answers]]:
+            self.expect(self.post(f"{PREFIX}/auth/session", {}, token=grant["refresh_token"]), 201)
+
     # Links
 
     def registered(self, email):
@@ -116,7 +140,7 @@ class AtOnce(Waiting):
         return [self.expect(self.post(f"{SERVICES}/anon-user/login", {}), 200).json
                 for _ in range(2)]
 
-    def link(self, grant, email):
+    def link_registered(self, grant, email):
         return self.post(f"{SERVICES}/local-userpass/login?link=true",
                          {"username": email, "password": MINE}, token=grant["access_token"])
 
@@ -128,7 +152,7 @@ class AtOnce(Waiting):
             user, _ = self.registered(email)
             # Both have found the registration, and count the attempt.
             answers = self.both(
-                self.site.locked("attempts"), *[lambda: self.link(user, email)] * 2)
+                self.site.locked("attempts"), *[lambda: self.link_registered(user, email)] * 2)
             if not answers:
                 return False
             self.assertEqual([answer.status for answer in answers], [200] * 2)
@@ -143,7 +167,7 @@ class AtOnce(Waiting):
         def try_once(email):
             users = self.registered(email)
             answers = self.both(
-                self.site.locked("attempts"), *[lambda user=user: self.link(user, email)
+                self.site.locked("attempts"), *[lambda user=user: self.link_registered(user, email)
                                                 for user in users])
             if not answers:
                 return False
@@ -156,10 +180,10 @@ class AtOnce(Waiting):
         def try_once(email):
             user, _ = self.registered(email)
             with self.site.locked("devices in share mode"):
-                # It is let in as the user of the registration, which goes.
+                # The user of the registration goes while it signs in.
                 login = self.started(lambda: self.services_login(email))
                 self.wait_for(1)
-                self.expect(self.link(user, email), 200)
+                self.expect(self.link_registered(user, email), 200)
             if login().status == 503:
                 return False
             self.assertEqual(self.expect(login(), 200).json["user_id"], user["user_id"])
@@ -167,7 +191,7 @@ class AtOnce(Waiting):
 
         self.attempt(try_once)
 
-    def test_equal_links_of_a_token_both_succeed(self):
+    def test_of_equal_links_of_a_token_one_has_the_session(self):
         def try_once(email):
             user = self.site.login()
             token = secret_token(claims(email), SECRET)
@@ -177,9 +201,11 @@ class AtOnce(Waiting):
                 self.row(f"select from users where user_id = '{user['user_id']}'"), link, link)
             if not answers:
                 return False
-            self.assertEqual([answer.status for answer in answers], [200] * 2)
-            self.assertEqual([identity["provider"] for identity in answers[1].json],
-                             ["jwt:https://issuer.example.com"])
+            # The first link ends the session that the second one comes in.
+            self.assertEqual(sorted(answer.status for answer in answers), [200, 401])
+            grant = next(answer.json for answer in answers if answer.status == 200)
+            identity, = self.me(grant, "/identities").json
+            self.assertEqual(identity["provider"], "jwt:https://issuer.example.com")
             return True
 
         self.attempt(try_once)

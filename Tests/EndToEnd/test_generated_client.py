@@ -20,7 +20,7 @@ from dossier_client.api.devices import get_device
 from dossier_client.api.documents import (
     get_me_metadata, patch_me_metadata, post_me_custom_data_update, put_me_custom_data)
 from dossier_client.api.identities_and_sessions import get_me_sessions, post_me_identities
-from dossier_client.api.logging_in import post_login_password, post_register, post_token_refresh
+from dossier_client.api.signing_in import post_login_password, post_register, post_token_refresh
 from dossier_client.api.properties import (
     get_me_properties, patch_me_properties, put_me_properties_key)
 from dossier_client.api.users import get_me, get_pictures_picture, patch_me, put_me_picture

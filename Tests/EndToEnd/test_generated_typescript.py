@@ -40,10 +40,10 @@ async function main() {
       return fetch(url, options);
     },
   });
-  const logins = new api.LoggingInApi(anybody);
+  const logins = new api.SigningInApi(anybody);
   const first = await logins.postRegister({ credentials: { email, password } });
-  // Without one, the address must be confirmed first.
-  if (!first) throw new Error("not logged in");
+  // With sign_up=verify_first, the response is a flow.
+  if (!("accessToken" in first)) throw new Error("not signed in");
   const again = await logins.postLoginPassword(
     { credentials: { email, password }, dossierDevice: first.deviceSecret });
   equal([again.userId, again.deviceId], [first.userId, first.deviceId]);
@@ -109,7 +109,7 @@ async function operate(operation: api.OperationApi) {
   await operation.putSchemasClass({ _class: "metadata", body: { properties: {} } });
   await operation.putSchemasClass({ _class: "metadata", body: true });
   const app: api.App = await operation.getAppsApp({ app: "default" });
-  const subject: string = app.settings.confirmSubject;
+  const subject: string = app.settings.verifySubject;
   const indexes: api.SearchIndex[] = await operation.getIndexes();
   return [subject, indexes, block, rename, proof];
 }

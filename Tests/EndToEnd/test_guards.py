@@ -8,7 +8,7 @@ from asking import ADDRESS
 
 class Guards(Case):
     def test_a_user_sees_and_ends_own_sessions(self):
-        grant = self.confirmed("sessions@example.com")
+        grant = self.verified("sessions@example.com")
         others = [self.expect(self.login("sessions@example.com"), 200).json for _ in range(3)]
         listed = self.expect(self.me(grant, "/sessions"), 200).json
         self.assertEqual(len(listed), 4)
@@ -28,7 +28,7 @@ class Guards(Case):
         self.assertEqual([self.me(g).status for g in [grant, *others]], [200, 401, 401, 401])
 
     def test_a_list_of_sessions_has_pages_however_many_there_are(self):
-        grant = self.confirmed("many@example.com")
+        grant = self.verified("many@example.com")
         user = grant["user_id"]
         self.site.sql(
             "insert into sessions (user_id, session_id, app_id, device_id, provider, scope, "
@@ -187,10 +187,10 @@ class Guards(Case):
                          "login:192.0.2.1:1 login:192.0.2.9:1")
 
     def test_the_audit_trail_tells_who_did_what_and_has_pages(self):
-        grant = self.confirmed("trail@example.com")
+        grant = self.verified("trail@example.com")
         self.expect(self.login("trail@example.com", "wrong horse"), 401)
         events = self.expect(self.me(grant, "/audit"), 200).json
-        self.assertEqual([e["action"] for e in events], ["login_failure", "email_confirm", "login"])
+        self.assertEqual([e["action"] for e in events], ["login_failure", "email_verify", "login"])
         self.assertEqual(events[0]["actor"], "anyone")
         self.assertEqual(events[0]["address"], "127.0.0.1")
         self.site.sql(
@@ -226,7 +226,7 @@ class Guards(Case):
             self.assertEqual(answer.status, status, address)
 
     def test_every_form_of_an_address_counts_as_the_address(self):
-        self.confirmed("forms@example.com")
+        self.verified("forms@example.com")
         self.site.sql("delete from attempts")
         wide = "".join(chr(ord(letter) + 0xfee0) for letter in "forms")
         forms = ["forms@example.com", "FORMS@Example.com", f"{wide}@example.com",
@@ -251,7 +251,7 @@ class Guards(Case):
         for path, body in {
             "/v1/login/anonymous": {}, "/v1/register": credentials,
             "/v1/login/password": credentials, "/v1/login/jwt": {"token": "x"},
-            "/v1/login/api-key": {"key": "x"}, "/v1/confirm/request": {"email": "a@b.c"},
+            "/v1/login/api-key": {"key": "x"}, "/v1/email/verify/request": {"email": "a@b.c"},
             "/v1/password/reset-request": {"email": "a@b.c"},
         }.items():
             with self.subTest(path):

@@ -35,9 +35,6 @@ class Identities(Case):
     def identities(self, grant):
         return self.expect(self.me(grant, "/identities"), 200).json
 
-    def link(self, grant, **body):
-        return self.post("/v1/me/identities", body, token=grant["access_token"])
-
     def unlink(self, grant, identity):
         return self.site.request(
             "DELETE", f"/v1/me/identities/{identity}", token=grant["access_token"])
@@ -68,27 +65,29 @@ class Identities(Case):
         token = grant["access_token"]
         self.expect(self.site.request("PUT", path, {"level": 7}, JSON, token), 200)
         self.assertEqual([i["provider"] for i in self.identities(grant)], ["anonymous"])
-        linked = self.link(
-            grant, provider="password", email="grown@example.com", password="correct horse")
-        self.assertEqual([i["provider"] for i in self.expect(linked, 200).json], ["password"])
+        guest = dict(grant)
+        self.expect(self.link(grant, provider="password", email="grown@example.com",
+                              password="correct horse"), 200)
+        self.assertEqual([i["provider"] for i in self.identities(grant)], ["password"])
         me = self.me(grant).json
         self.assertEqual(
             (me["anonymous"], me["email"], me["email_verified"]), (False, "grown@example.com", False))
-        # Same session, same data.
-        self.assertEqual(self.site.get(path, token=token).json, {"level": 7})
-        self.expect(self.refresh(grant), 200)
-        # The session, in which nothing was ever shown, becomes one of the password.
-        proof = {"provider": "password", "password": "correct horse"}
-        self.renewed(self.post("/v1/reauthenticate", proof, token=token), grant)
+        # A new session, the same user and data.
+        self.assertEqual(
+            (grant["user_id"], grant["device_id"]), (guest["user_id"], guest["device_id"]))
+        self.assertEqual(self.me(grant, "/custom-data").json, {"level": 7})
+        self.expect(self.me(guest), 401, "session_ended")
+        self.expect(self.refresh(guest), 401, "refresh_token_invalid")
         token = self.site.mailed("grown@example.com", "dct")
-        self.expect(self.confirm(token, grant), 204)
+        self.expect(self.verify(token, grant), 204)
+        self.expect(self.refresh(grant), 200)
         self.assertTrue(self.me(grant).json["email_verified"])
         again = self.expect(self.login("Grown@Example.com"), 200).json
         self.assertEqual(again["user_id"], grant["user_id"])
         self.assertEqual(self.site.get(path, token=again["access_token"]).json, {"level": 7})
         # A second user on the device; both are listed, there and back without passwords.
         device = {"Dossier-Device": grant["device_secret"]}
-        self.confirmed("second@example.com")
+        self.verified("second@example.com")
         second = self.expect(self.login("second@example.com", headers=device), 200).json
         device["Dossier-Device"] = second["device_secret"]
 
@@ -111,7 +110,7 @@ class Identities(Case):
         second = self.expect(self.login("second@example.com", headers=device), 200).json
         device["Dossier-Device"] = second["device_secret"]
         self.assertEqual(states(), {one: "inactive", two: "active"})
-        self.assertLessEqual({"login", "link", "email_confirm", "device_switch"},
+        self.assertLessEqual({"login", "link", "email_verify", "device_switch"},
                              set(self.audit(grant)))
 
     # Tokens of issuers
@@ -304,8 +303,8 @@ class Identities(Case):
         self.assertTrue(self.me(two).json["anonymous"])
         self.assertEqual([i["provider"] for i in self.identities(two)], ["anonymous"])
         # One's own again changes nothing.
-        same = self.expect(self.link(one, provider="jwt", token=self.jwt("linked")), 200)
-        self.assertEqual(len(same.json), 1)
+        self.expect(self.link(one, provider="jwt", token=self.jwt("linked")), 200)
+        self.assertEqual(len(self.identities(one)), 1)
         self.expect(self.link(one, provider="password", email="linked@example.com",
                               password="correct horse"), 200)
         twice = self.link(one, provider="password", email="more@example.com",
@@ -329,7 +328,7 @@ class Identities(Case):
         self.assertEqual(permanent, [winner])
 
     def test_the_last_identity_stays(self):
-        grant = self.confirmed("last@example.com")
+        grant = self.verified("last@example.com")
         password = self.identities(grant)[0]["id"]
         self.expect(self.unlink(grant, password), 409, "last_identity")
         self.expect(self.link(grant, provider="jwt", token=self.jwt("last")), 200)
@@ -342,23 +341,23 @@ class Identities(Case):
         only = self.identities(anonymous)[0]["id"]
         self.expect(self.unlink(anonymous, only), 409, "last_identity")
         # Another's is not there.
-        other = self.confirmed("other@example.com")
+        other = self.verified("other@example.com")
         self.expect(self.unlink(grant, self.identities(other)[0]["id"]), 404, "not_found")
 
     def test_an_unlinked_address_is_free_again(self):
-        grant = self.confirmed("free@example.com")
+        grant = self.verified("free@example.com")
         self.expect(self.link(grant, provider="jwt", token=self.jwt("free")), 200)
         password = next(i["id"] for i in self.identities(grant) if i["provider"] == "password")
         self.expect(self.unlink(grant, password), 204)
         self.assertIsNone(self.me(grant).json["email"])
         self.expect(self.login("free@example.com"), 401, "wrong_credentials")
-        self.confirmed("Free@example.com", "somebody elses")
+        self.verified("Free@example.com", "somebody elses")
         self.assertIn("unlink", self.audit(grant))
 
     # API keys
 
     def test_an_api_key_is_shown_once_disabled_and_deleted(self):
-        grant = self.confirmed("keys@example.com")
+        grant = self.verified("keys@example.com")
         token = grant["access_token"]
         made = self.expect(self.post("/v1/me/api-keys", {"name": "cron"}, token=token), 201).json
         listed = self.expect(self.me(grant, "/api-keys"), 200).json

@@ -74,16 +74,25 @@ class Import(Case):
         # Not splitlines: U+2028 within a string ends no line.
         return [json.loads(line) for line in run.stdout.split(b"\n") if line]
 
-    def enter(self, email, password=PASSWORD):
-        return self.post("/v1/login/password", {"email": email, "password": password},
-                         headers={"Dossier-App": self.app})
+    @property
+    def headers(self):
+        return {"Dossier-App": self.app}
+
+    def sign_in(self, email, password=PASSWORD):
+        return self.login(email, password, headers=self.headers)
+
+    def sign_up_here(self, email, password):
+        return self.expect(self.register(email, password, headers=self.headers), 201).json
+
+    def mine(self, grant, path=""):
+        return self.me(grant, path, headers=self.headers)
 
     def sql(self, text):
         return self.site.sql(text.replace("{app}", f"(select app_id from apps where name = '{self.app}')"))
 
     # Passwords
 
-    def test_hashes_of_other_programs_open_a_login_and_are_replaced_by_ours(self):
+    def test_hashes_of_other_programs_open_a_sign_in_and_are_replaced_by_ours(self):
         rows = [{"email": f"{name}@example.com", "email_verified": True, "password_hash": text}
                 for name, text in HASHES.items()]
         self.assertEqual({r["status"] for r in self.load(rows)}, {"created"})
@@ -92,26 +101,35 @@ class Import(Case):
                 email = f"{name}@example.com"
                 stored = ("select hash from passwords join users using (user_id) "
                           f"where email = '{email}' and app_id = {{app}}")
-                self.expect(self.enter(email, "wrong password"), 401)
+                self.expect(self.sign_in(email, "wrong password"), 401)
                 self.assertEqual(self.sql(stored), text)
-                self.expect(self.enter(email), 200)
+                self.expect(self.sign_in(email), 200)
                 renewed = self.sql(stored)
                 self.assertTrue(renewed.startswith("$argon2id$v=19$m=19456,t=2,p=1$"), renewed)
-                self.expect(self.enter(email), 200)
+                self.expect(self.sign_in(email), 200)
                 self.assertEqual(self.sql(stored), renewed)
-                self.expect(self.enter(email, "wrong password"), 401)
+                self.expect(self.sign_in(email, "wrong password"), 401)
 
-    def test_without_a_hash_nobody_logs_in_until_a_password_is_chosen_by_mail(self):
+    def test_without_a_hash_nobody_signs_in_until_a_password_is_chosen_by_mail(self):
         self.load([{"email": "new@example.com", "email_verified": True}])
         for password in ["", "*", PASSWORD]:
-            self.assertIn(self.enter("new@example.com", password).status, (400, 401, 422))
-        headers = {"Dossier-App": self.app}
-        self.expect(self.post("/v1/password/reset-request", {"email": "new@example.com"},
-                              headers=headers), 202)
-        token = self.site.mailed("new@example.com", "dpr")
-        self.expect(self.post("/v1/password/reset", {"token": token, "password": "a new password"},
-                              headers=headers), 200)
-        self.expect(self.enter("new@example.com", "a new password"), 200)
+            self.assertIn(self.sign_in("new@example.com", password).status, (400, 401, 422))
+        self.reset_by_mail("new@example.com", "a new password", headers=self.headers)
+        self.expect(self.sign_in("new@example.com", "a new password"), 200)
+
+    def test_a_hash_for_who_signs_in_by_mailed_codes(self):
+        self.load([{"email": "coded@example.com", "email_verified": True}])
+        self.sql("""delete from passwords p using users u where u.user_id = p.user_id
+                    and u.app_id = {app}""")
+        self.sql("update identities set provider = 'email' where app_id = {app}")
+        providers = "select string_agg(provider, ' ') from identities where app_id = {app}"
+        # A row without a hash leaves the user as it is.
+        self.load([{"email": "coded@example.com", "password_hash": None}], "--update-existing")
+        self.assertEqual(self.sql(providers), "email")
+        self.load([{"email": "coded@example.com", "password_hash": HASHES["2b"]}],
+                  "--update-existing")
+        self.assertEqual(self.sql(providers), "password")
+        self.expect(self.sign_in("coded@example.com"), 200)
 
     # Rows
 
@@ -186,8 +204,8 @@ class Import(Case):
         moved = {"id": row["id"], "email": "lovelace@example.com", "email_verified": True,
                  "blocked": False}
         self.assertEqual(self.load([moved], "--update-existing")[0]["status"], "updated")
-        self.expect(self.enter("lovelace@example.com"), 200)
-        self.expect(self.enter("ada@example.com"), 401)
+        self.expect(self.sign_in("lovelace@example.com"), 200)
+        self.expect(self.sign_in("ada@example.com"), 401)
         taken = self.load([{"id": row["id"], "email": "bob@example.com"},
                            {"id": other["id"], "identities": row["identities"]}],
                           "--update-existing", status=17)
@@ -207,13 +225,121 @@ class Import(Case):
         self.assertEqual(refused[0]["errors"][0]["code"], "id_taken")
         self.assertEqual(self.exported(app=first)[0]["name"], "First")
 
-    def test_a_proved_address_supersedes_those_that_only_claim_it(self):
-        self.load([{"email": "c@example.com", "password_hash": HASHES["2b"]}])
-        self.expect(self.enter("c@example.com"), 200)
-        self.load([{"email": "c@example.com", "email_verified": True, "password_hash": HASHES["scrypt"]}])
-        users = self.exported()
-        # Ids that two processes made in one second have no order.
-        self.assertCountEqual([u.get("email") for u in users], [None, "c@example.com"])
+    # One address, one user
+
+    def faults(self, results):
+        return [[(fault["pointer"], fault["code"]) for fault in row.get("errors", [])]
+                for row in results]
+
+    def test_an_address_belongs_to_one_user_verified_or_not(self):
+        other = [{"provider": "jwt:web", "subject": "other"}]
+        made = self.load([{"email": "c@example.com", "password_hash": HASHES["2b"]}])[0]["id"]
+        self.expect(self.sign_in("c@example.com"), 200)
+        taken = self.load([{"email": "C@example.com", "email_verified": True},
+                           {"email": "c@example.com", "identities": other},
+                           {"id": f"{self.apps + 3000:024x}", "email": "c@example.com"}], status=17)
+        self.assertEqual(self.faults(taken), [
+            [("/email", "exists")], [("/email", "exists")], [("/email", "email_taken")]])
+        # The row is of the user whom the import has made.
+        [updated] = self.load([{"email": "c@example.com", "password_hash": HASHES["scrypt"],
+                                "identities": other}], "--update-existing")
+        self.assertEqual((updated["status"], updated["id"]), ("updated", made))
+        self.assertEqual(self.sql("select count(*) from users where app_id = {app}"), "1")
+        self.assertEqual(self.sql("select count(*) from identity_subjects where app_id = {app}"), "2")
+
+    def test_each_address_is_of_the_identity_that_it_came_with(self):
+        self.load([
+            {"email": "both@example.com", "password_hash": HASHES["2b"],
+             "identities": [{"provider": "jwt:web", "subject": "b"}]},
+            {"email": "told@example.com", "identities": [{"provider": "jwt:web", "subject": "t"}]},
+            {"email": "mail@example.com"}])
+        self.assertEqual(self.sql(
+            "select string_agg(s.subject || ' ' || i.provider, ', ' order by s.subject) "
+            "from identity_subjects s join identities i using (user_id, identity_id) "
+            "where s.app_id = {app} and s.provider = 'email'"),
+            "both@example.com password, mail@example.com password, told@example.com jwt:web")
+
+    def test_a_row_is_not_written_to_who_has_registered_its_address(self):
+        email = "early@example.com"
+        thief = self.sign_up_here(email, "what the thief chose")
+        row = {"email": email, "password_hash": HASHES["2b"], "metadata": {"secret": 1}}
+        refused = self.load([row], "--update-existing", status=17)
+        self.assertEqual(self.faults(refused), [[("/email", "email_taken")]])
+        self.assertEqual(self.mine(thief, "/metadata").json, {})
+        self.assertEqual(self.load([row], "--skip-existing")[0]["status"], "skipped")
+        # The operator who names the user means it.
+        [updated] = self.load([{"id": thief["user_id"], **row}], "--update-existing")
+        self.assertEqual(updated["status"], "updated")
+        self.expect(self.mine(thief), 200)
+
+    def test_a_row_that_verifies_an_address_takes_the_user_over(self):
+        email = "planted@example.com"
+        thief = self.sign_up_here(email, "what the thief chose")
+        link = self.post("/v1/me/identities", {"provider": "api-key", "name": "planted"},
+                         token=thief["access_token"], headers=self.headers)
+        key = {"key": self.expect(link, 201).json["key"]}
+        [updated] = self.load([{"email": email, "email_verified": True, "metadata": {"secret": 1}}],
+                              "--update-existing")
+        self.assertEqual((updated["status"], updated["id"]), ("updated", thief["user_id"]))
+        self.expect(self.mine(thief), 401, "session_ended")
+        self.expect(self.sign_in(email, "what the thief chose"), 401, "wrong_credentials")
+        self.expect(self.post("/v1/login/api-key", key, headers=self.headers), 401)
+        self.assertEqual(self.sql(
+            "select string_agg(distinct action || coalesce(' ' || (detail ->> 'reason'), ''), ', ') "
+            "from audit where app_id = {app} and actor = 'operator' and user_id <> app_id"),
+            "account_takeover, device_remove, session_end account_takeover, unlink, user_import")
+        owner = self.reset_by_mail(email, "what the owner chose", headers=self.headers)
+        self.assertEqual(self.mine(owner, "/metadata").json, {"secret": 1})
+        # Who is verified keeps everything.
+        self.load([{"email": email, "email_verified": True, "name": "Ada"}], "--update-existing")
+        self.assertEqual(self.mine(owner).json["name"], "Ada")
+
+    def test_a_password_that_a_row_brings_outlives_its_takeover(self):
+        grant = self.sign_up_here("moves@example.com", "what somebody chose")
+        self.load([{"email": "moves@example.com", "email_verified": True,
+                    "password_hash": HASHES["2b"]}], "--update-existing")
+        self.expect(self.mine(grant), 401)
+        self.expect(self.sign_in("moves@example.com", "what somebody chose"), 401)
+        self.expect(self.sign_in("moves@example.com"), 200)
+
+    def test_another_address_ends_what_was_mailed_to_the_one_before(self):
+        grant = self.sign_up_here("before@example.com", PASSWORD)
+        token = self.site.mailed("before@example.com", "dct")
+        row = {"id": grant["user_id"], "email": "before@example.com"}
+        # As rows do that come every night.
+        self.load([row], "--update-existing")
+        self.expect(self.verify(token, grant, headers=self.headers), 204)
+        asked = self.expect(self.post("/v1/me/email", {"email": "pending@example.com"},
+                                      token=grant["access_token"], headers=self.headers), 202).json
+        code = self.mailed_code("pending@example.com")
+        self.load([{**row, "email": "after@example.com"}], "--update-existing")
+        self.expect(self.post("/v1/me/email/verify", {"flow": asked["flow"], "code": code},
+                              token=grant["access_token"], headers=self.headers), 401, "code_invalid")
+        self.assertEqual(self.mine(grant).json["email"], "after@example.com")
+        self.expect(self.sign_in("after@example.com"), 200)
+        # Nobody has the address before.
+        self.sign_up_here("before@example.com", PASSWORD)
+
+    def test_a_former_address_is_reserved_for_its_user(self):
+        user = self.load([{"email": "now@example.com", "email_verified": True}])[0]["id"]
+        former = {"email": "former@example.com", "email_verified": True}
+        self.sql("insert into identity_subjects (app_id, provider, subject, user_id, identity_id, "
+                 "reserved_until) select app_id, provider, 'former@example.com', user_id, identity_id, "
+                 "now() + interval '1 day' from identity_subjects where app_id = {app}")
+        for flags in [[], ["--update-existing"]]:
+            refused = self.load([former], *flags, status=17)
+            self.assertEqual(self.faults(refused), [[("/email", "email_taken")]])
+        self.assertEqual(self.load([{"id": user, **former}], "--update-existing")[0]["status"],
+                         "updated")
+        subjects = "select string_agg(subject, ' ' order by subject) from identity_subjects " \
+                   "where app_id = {app} and reserved_until is null"
+        self.assertEqual(self.sql(subjects), "former@example.com")
+        self.sql("insert into identity_subjects (app_id, provider, subject, user_id, identity_id, "
+                 "reserved_until) select app_id, provider, 'expired@example.com', user_id, identity_id, "
+                 "now() - interval '1 day' from identity_subjects where app_id = {app}")
+        [made] = self.load([{"email": "expired@example.com"}])
+        self.assertEqual((made["status"], made["id"] != user), ("created", True))
+        self.assertEqual(self.sql(subjects), "expired@example.com former@example.com")
 
     def test_rows_of_one_input_meet_each_other_in_order(self):
         rows = [{"email": "same@example.com", "email_verified": True, "name": str(n)}
@@ -350,7 +476,7 @@ class Import(Case):
         self.assertEqual({r["status"] for r in self.load(exported)}, {"created"})
         self.dossier("user", "export", "--app", self.app, "--with-password-hashes", "--output", str(out))
         self.assertEqual(out.read_text(), exported)
-        self.expect(self.enter("open@example.com"), 200)
+        self.expect(self.sign_in("open@example.com"), 200)
         without = self.exported()
         self.assertEqual([u.get("password_hash", "-") for u in without], [None, None, None, "-", "-"])
         self.assertEqual(self.sql("select string_agg(action, ' ' order by event_id) from audit "

@@ -106,7 +106,7 @@ class Limits(Case):
 
     def test_nobody_locks_out_another(self):
         app = self.site.add_app("others", **DAY)
-        grant = self.confirmed("victim@example.com", headers=app)
+        grant = self.verified("victim@example.com", headers=app)
         for _ in range(10):
             self.expect(self.attempt(app, "victim@example.com", place="203.0.113.9"), 401)
         self.expect(self.attempt(app, "victim@example.com", place="203.0.113.9"), 429)
@@ -121,7 +121,7 @@ class Limits(Case):
 
     def test_guesses_from_everywhere_are_slowed_down_but_for_a_device_that_knows_the_user(self):
         app = self.site.add_app("everywhere", failures_per_identifier_hourly=2, **DAY)
-        grant = self.confirmed("hunted@example.com", headers=app)
+        grant = self.verified("hunted@example.com", headers=app)
         self.site.sql("delete from attempts")
         quota = Quota(self, 2, share=1_800)
         quota.use_up(lambda i: self.attempt(app, "hunted@example.com", place=f"203.0.113.{i}"))
@@ -141,20 +141,9 @@ class Limits(Case):
                     for i in range(11)]
         self.assertEqual(statuses, [401] * 10 + [429])
         # Nor at others: it does not know them.
-        self.confirmed("other@example.com", headers=app)
+        self.verified("other@example.com", headers=app)
         answer = self.attempt(app, "other@example.com", **own)
         self.assertEqual(limits(self.expect(answer, 401)).keys(), {"login", "login-network"})
-
-    def test_a_claim_to_an_address_makes_no_device_familiar_with_it(self):
-        app = self.site.add_app("claims")
-        # Alike whether or not others claim it, or the claim would tell of them.
-        for email, others in [("alone@example.com", 0), ("claimed@example.com", 1)]:
-            for _ in range(others):
-                self.register(email, headers=app)
-            claim = self.expect(self.register(email, "another horse", headers=app), 201)
-            device = {"Dossier-Device": claim.json["device_secret"]}
-            answer = self.attempt(app, email, **device)
-            self.assertEqual(limits(self.expect(answer, 401)).keys(), {"login", "login-network"})
 
     def test_one_network_is_limited_over_all_identifiers(self):
         app = self.site.add_app("narrow", failures_per_address=5, **DAY)
@@ -201,7 +190,7 @@ class Limits(Case):
 
     def test_nobody_can_keep_another_from_mail(self):
         app = self.site.add_app("mails", **DAY)
-        grant = self.confirmed("full@example.com", headers=app)
+        grant = self.verified("full@example.com", headers=app)
         self.site.sql("delete from attempts")
         reset = ("/v1/password/reset-request", {"email": "full@example.com"})
 
@@ -219,13 +208,10 @@ class Limits(Case):
         refused = ask("203.0.113.3")
         self.assertEqual(limits(refused).keys(), {"mail-slowly"})
         self.assertGreater(int(refused.headers["Retry-After"]), SHARE)
-        # The limit holds for all mail; a registration succeeds without its mail.
+        # The limit holds for all mail.
         place = "198.51.100.1"
-        self.expect(ask(place, "/v1/confirm/request"), 202)
-        self.expect(ask(place, "/v1/confirm/request"), 429, "too_many_attempts")
-        credentials = {"email": "full@example.com", "password": "correct horse"}
-        for _ in range(2):
-            self.expect(ask(place, "/v1/register", credentials), 201)
+        self.expect(ask(place, "/v1/email/verify/request"), 202)
+        self.expect(ask(place, "/v1/email/verify/request"), 429, "too_many_attempts")
         # A device of its owner's has its own, and no other device has.
         own = {"Dossier-Device": grant["device_secret"]}
         self.assertEqual(statuses("203.0.113.1", 11, **own), [202] * 10 + [429])
@@ -235,20 +221,23 @@ class Limits(Case):
     # What answers tell
 
     def test_every_guarded_route_tells_its_limits(self):
-        grant = self.confirmed("guarded@example.com")
+        grant = self.verified("guarded@example.com")
         address = {"email": "guarded@example.com"}
         credentials = {**address, "password": "wrong horse"}
         self.expect(self.register("unproved@example.com"), 201)
         token = self.site.mailed("unproved@example.com", "dct")
-        self.site.set_app(email_code=True)
-        self.addCleanup(self.site.set_app, email_code=False)
+        self.site.set_app(email_code=True, mfa="required")
+        self.addCleanup(self.site.set_app, email_code=False, mfa="off")
+        flow = self.expect(self.login("guarded@example.com"), 401,
+                           "additional_factor_required").json["flow"]
         bodies = {
             "/v1/login/anonymous": {}, "/v1/login/password": credentials,
             "/v1/login/code/request": address,
+            "/v1/login/second-factor": {"flow": flow, "code": "000000"},
             "/v1/me/email": {"email": "another@example.com"},
             "/v1/register": {"email": "new@example.com", "password": "correct horse"},
-            "/v1/confirm": {"token": token, "password": "wrong horse"},
-            "/v1/confirm/request": address, "/v1/password/reset-request": address,
+            "/v1/email/verify": {"token": token, "password": "wrong horse"},
+            "/v1/email/verify/request": address, "/v1/password/reset-request": address,
             "/v1/password/change":
                 {"current_password": "wrong horse", "new_password": "battery staple"},
             "/v1/reauthenticate": {"provider": "password", "password": "wrong horse"},

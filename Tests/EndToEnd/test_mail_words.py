@@ -1,4 +1,4 @@
-"""Links to a page of the app in mails, mails in the reader's language, and who follows a link."""
+"""Links to a page of the app in mails, mails in the reader's language, and what a link does."""
 
 import unittest
 
@@ -14,21 +14,19 @@ class MailWords(Administration):
 
     def test_links_lead_to_the_page_of_the_app_with_the_token_in_the_fragment(self):
         page = "https://app.example.com/account?from=mail"
-        self.site.dossier("app", "set", "default", f"mail_page={page}", "email_code=true")
+        self.site.dossier("app", "set", "default", f"mail_page={page}")
         self.addCleanup(self.site.dossier, "app", "set", "default", "mail_page=null")
-        grant = self.confirmed("linked@example.com")
+        grant = self.verified("linked@example.com")
         self.expect(self.post("/v1/password/reset-request", {"email": "linked@example.com"}), 202)
         reset = self.site.mailed("linked@example.com", "dpr")
-        self.expect(self.post("/v1/me/email", {"email": "moved@example.com"},
-                              token=grant["access_token"]), 202)
-        change = self.site.mailed("moved@example.com", "dna")
-        self.expect(self.post("/v1/me/email/confirm", {"token": change},
-                              token=grant["access_token"]), 204)
+        self.change_email(grant, "moved@example.com")
         restore = self.site.mailed("linked@example.com", "doa")
-        mails = "\n".join(self.site.mails("linked@example.com") + self.site.mails("moved@example.com"))
-        for name, token in [("confirm", "dct_"), ("reset", reset), ("email", change),
-                            ("restore", restore)]:
+        mails = "\n".join(self.site.mails("linked@example.com"))
+        for name, token in [("verify", "dct_"), ("reset", reset), ("restore", restore)]:
             self.assertIn(f"\n{page}#{name}={token}", mails)
+        # A code is entered where it was asked for.
+        for mail in self.site.mails("moved@example.com"):
+            self.assertNotIn(page, mail)
 
     def test_a_page_is_a_page(self):
         for page in ["http://app.example.com/", "app.example.com", "https://", "https://a.b/#c",
@@ -48,7 +46,7 @@ class MailWords(Administration):
                               (None, "Hello,")]):
             with self.subTest(locale):
                 email = f"reader-{n}@example.com"
-                grant = self.confirmed(email)
+                grant = self.verified(email)
                 if locale:
                     self.patch(grant, {"locale": locale})
                 self.expect(self.post("/v1/password/reset-request", {"email": email}), 202)
@@ -56,7 +54,7 @@ class MailWords(Administration):
                 self.assertTrue(any(mail.startswith(words) and token in mail
                                     for mail in self.site.mails(email)), self.site.mails(email))
         # The owner hears of changes in it, too.
-        grant = self.confirmed("owner@example.com")
+        grant = self.verified("owner@example.com")
         self.patch(grant, {"locale": "de"})
         self.expect(self.post("/v1/me/api-keys", {"name": "x"}, token=grant["access_token"]), 201)
         wait_until(lambda: any(mail.startswith("Geändert:")
@@ -75,45 +73,78 @@ class MailWords(Administration):
 
 
 class Links(Administration):
-    """Who follows the link of a mail where the account was made is logged in by it."""
+    """A link verifies the address of a user who shows a session or the password, and ends nothing."""
 
-    def test_the_claimant_s_device_confirms_and_is_logged_in(self):
-        grant = self.expect(self.register("device@example.com"), 201).json
+    def story(self, email):
+        """A user with a session, an API key and a link."""
+        grant = self.expect(self.register(email), 201).json
         key = self.expect(self.post("/v1/me/api-keys", {"name": "x"},
                                     token=grant["access_token"]), 201).json["key"]
-        token = self.site.mailed("device@example.com", "dct")
-        # Nowhere else.
-        stranger = self.site.login()
-        for device in [None, stranger["device_secret"]]:
-            headers = {"Dossier-Device": device} if device else {}
-            self.expect(self.confirm(token, headers=headers), 401, "claimant_unproved")
-        self.expect(self.confirm(token, headers={"Dossier-Device": "ddv_x"}), 401, "device_unknown")
-        headers = {"Dossier-Device": grant["device_secret"]}
-        # Somebody else's session there is no proof of this user's.
-        other = self.site.login(grant["device_secret"])
-        headers = {"Dossier-Device": other["device_secret"]}
-        self.expect(self.confirm(token, other, headers=headers), 401, "claimant_unproved")
-        answer = self.expect(self.confirm(token, headers=headers), 200).json
-        self.assertEqual((answer["user_id"], answer["device_id"]),
-                         (grant["user_id"], grant["device_id"]))
-        self.assertTrue(self.me(answer).json["email_verified"])
-        # As when a code logs in: what was there before the proof logs in no more.
-        self.expect(self.me(grant), 401, "session_ended")
-        self.expect(self.post("/v1/login/api-key", {"key": key}), 401, "wrong_credentials")
-        self.expect(self.login("device@example.com"), 401, "wrong_credentials")
-        self.expect(self.confirm(token, headers={"Dossier-Device": answer["device_secret"]}), 400,
-                    "mail_token_invalid")
+        return grant, key, self.site.mailed(email, "dct")
 
-    def test_the_browser_s_cookie_does_the_same(self):
+    def nothing_ended(self, email, grant, key):
+        self.assertTrue(self.expect(self.me(grant), 200).json["email_verified"])
+        grant.update(self.expect(self.refresh(grant), 200).json)
+        self.expect(self.post("/v1/login/api-key", {"key": key}), 200)
+        self.expect(self.login(email), 200)
+
+    def test_the_link_alone_changes_nothing(self):
+        grant, _, token = self.story("alone@example.com")
+        stranger = self.site.login()
+        neighbour = self.site.login(grant["device_secret"])
+        device = {"Dossier-Device": neighbour["device_secret"]}
+        for options in [{}, {"grant": stranger}, {"grant": neighbour}, {"headers": device}]:
+            with self.subTest(options):
+                self.expect(self.verify(token, **options), 401, "sign_in_to_verify")
+        self.expect(self.verify(token, password="wrong horse"), 401, "wrong_credentials")
+        self.assertFalse(self.me(grant).json["email_verified"])
+        # The token stays good.
+        self.expect(self.verify(token, grant), 204)
+        self.expect(self.verify(token, grant), 400, "mail_token_invalid")
+
+    def test_the_user_s_session_verifies_and_ends_nothing(self):
+        grant, key, token = self.story("session@example.com")
+        self.expect(self.verify(token, grant), 204)
+        self.nothing_ended("session@example.com", grant, key)
+
+    def test_the_password_verifies_on_another_device_and_signs_in_there(self):
+        email = "phone@example.com"
+        laptop, key, token = self.story(email)
+        phone = self.expect(self.verify(token, password="correct horse"), 200).json
+        self.assertEqual(phone["user_id"], laptop["user_id"])
+        self.assertNotEqual(phone["device_id"], laptop["device_id"])
+        self.expect(self.me(phone), 200)
+        self.nothing_ended(email, laptop, key)
+
+    def test_a_guest_links_an_address_verifies_it_and_stays_signed_in(self):
+        for way in ["session", "password"]:
+            with self.subTest(way):
+                email = f"guest-{way}@example.com"
+                guest = self.site.login()
+                self.expect(self.link(guest, provider="password", email=email,
+                                      password="correct horse"), 200)
+                token = self.site.mailed(email, "dct")
+                if way == "session":
+                    self.expect(self.verify(token, guest), 204)
+                else:
+                    self.expect(self.verify(token, password="correct horse"), 200)
+                self.assertTrue(self.expect(self.me(guest), 200).json["email_verified"])
+                self.expect(self.refresh(guest), 200)
+
+    def test_a_browser_verifies_with_the_password(self):
         page = {"Origin": "https://app.example.com"}
         self.site.set_app(allowed_origins=[page["Origin"]])
         made = self.expect(self.register(
             "cookie@example.com", headers={"Dossier-Device": "cookie", **page}), 201)
         cookie = {"Cookie": made.headers["Set-Cookie"].split(";")[0]}
         token = self.site.mailed("cookie@example.com", "dct")
-        self.expect(self.confirm(token, headers=cookie), 403, "origin_forbidden")
-        answer = self.expect(self.confirm(token, headers={**cookie, **page}), 200)
+        shown = {"password": "correct horse"}
+        self.expect(self.verify(token, headers=cookie, **shown), 403, "origin_forbidden")
+        # The cookie names the device; it is no session.
+        self.expect(self.verify(token, headers={**cookie, **page}), 401, "sign_in_to_verify")
+        answer = self.expect(self.verify(token, headers={**cookie, **page}, **shown), 200)
         self.assertNotIn("refresh_token", answer.json)
+        self.assertEqual(answer.json["device_id"], made.json["device_id"])
         self.assertRegex(answer.headers["Set-Cookie"], "^__Host-dossier-device-[0-9a-f]{24}=ddv_")
         self.assertTrue(self.me(answer.json).json["email_verified"])
 

@@ -83,7 +83,7 @@ class Outbox(Administration):
     def test_mail_outlives_the_relays_outage_and_every_worker(self):
         grant = self.expect(self.register("ada@example.com"), 201).json
         mail = self.waits("ada@example.com")
-        self.assertEqual((mail["app"], mail["kind"]), ("default", "confirm"))
+        self.assertEqual((mail["app"], mail["kind"]), ("default", "verify"))
         self.assertIsNotNone(mail["next_attempt_at"])
         # As a person would say it.
         self.assertRegex(mail["last_error"], "^Failed to connect to ")
@@ -97,10 +97,10 @@ class Outbox(Administration):
         self.restart()
         self.start_relay()
         self.assertEqual(self.site.dossier("mail", "retry", mail["id"]), {"mails": 1})
-        self.expect(self.confirm(self.received("ada@example.com"), grant), 204)
+        self.expect(self.verify(self.received("ada@example.com"), grant), 204)
         wait_until(lambda: not self.queue("ada@example.com") or
                    self.queue("ada@example.com")[0]["kind"] == "change", what="its end in the queue")
-        # Told that it was confirmed, by the transaction that did it.
+        # The transaction that verified the address queued a notice.
         wait_until(lambda: len([to for to, _ in self.inbox.messages if to == "ada@example.com"]) == 2,
                    what="the notice")
 
@@ -111,9 +111,9 @@ class Outbox(Administration):
         wait_until(lambda: not self.queue("grace@example.com"), what="the relay's word")
         self.stop_relay()
         # A stranger.
-        self.expect(self.post("/v1/confirm/request", {"email": "grace@example.com"}), 202)
+        self.expect(self.post("/v1/email/verify/request", {"email": "grace@example.com"}), 202)
         self.waits("grace@example.com")
-        self.expect(self.confirm(first, grant), 204)
+        self.expect(self.verify(first, grant), 204)
         # The code of the mail that waits is used up with the other: nobody needs that mail.
         self.site.dossier("mail", "retry", "--all")
         wait_until(lambda: all(mail["kind"] == "change" for mail in self.queue("grace@example.com")),
@@ -123,11 +123,11 @@ class Outbox(Administration):
         self.start_relay()
         grant = self.expect(self.register("joan@example.com"), 201).json
         first = self.received("joan@example.com")
-        self.expect(self.post("/v1/confirm/request", {"email": "joan@example.com"}), 202)
+        self.expect(self.post("/v1/email/verify/request", {"email": "joan@example.com"}), 202)
         second = self.received("joan@example.com", 2)
         wait_until(lambda: not self.queue("joan@example.com"), what="the relay's word")
-        self.expect(self.confirm(first, grant), 400, "mail_token_invalid")
-        self.expect(self.confirm(second, grant), 204)
+        self.expect(self.verify(first, grant), 400, "mail_token_invalid")
+        self.expect(self.verify(second, grant), 204)
 
     def test_what_the_relay_refuses_is_given_up_and_shown_and_dropped(self):
         self.start_relay()

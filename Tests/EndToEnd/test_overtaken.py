@@ -1,4 +1,4 @@
-"""What is under way when a password is reset does not outlive the reset."""
+"""A request that is under way when a password is reset does not outlive the reset."""
 
 import unittest
 
@@ -17,7 +17,7 @@ class Overtaken(Waiting):
                              f"and user_id = '{grant['user_id']}'")
 
     def assert_login_overtaken(self, email, grant, login):
-        """A login that has been let in, and whose session is not yet written when a reset is."""
+        """Starts a login whose session is not yet written when a reset is."""
         token = self.reset_token(email)
         device = {"Dossier-Device": grant["device_secret"]}
         held = Held(self.site,
@@ -31,13 +31,13 @@ class Overtaken(Waiting):
         if answer().status == 503:
             return False
         self.expect(answer(), 401, "wrong_credentials")
-        # One is live, which the reset has opened.
+        # One session is live, that of the reset.
         self.assertEqual(self.live(grant), "1")
         return True
 
     def test_a_login_by_the_old_password(self):
         def try_once(email):
-            grant = self.confirmed(email, OLD)
+            grant = self.verified(email, OLD)
             return self.assert_login_overtaken(
                 email, grant, lambda device: self.login(email, OLD, headers=device))
 
@@ -45,7 +45,7 @@ class Overtaken(Waiting):
 
     def test_a_login_by_an_api_key(self):
         def try_once(email):
-            grant = self.confirmed(email, OLD)
+            grant = self.verified(email, OLD)
             key = self.post("/v1/me/api-keys", {"name": "cron"}, token=grant["access_token"])
             return self.assert_login_overtaken(
                 email, grant,
@@ -56,10 +56,10 @@ class Overtaken(Waiting):
 
     def test_a_change_of_the_password(self):
         def try_once(email):
-            grant = self.confirmed(email, OLD)
+            grant = self.verified(email, OLD)
             token = self.reset_token(email)
             change = {"current_password": OLD, "new_password": THEIRS}
-            # What its attempts are counted in: the change waits there, and has read the password.
+            # The change waits at its own counters, after it has read the password.
             others = self.site.sql("select array_agg(subject) from attempts")
             wrong = {**change, "current_password": "none of mine"}
             self.post("/v1/password/change", wrong, token=grant["access_token"])
@@ -85,7 +85,7 @@ class Overtaken(Waiting):
             held = Held(self.site, "select from users "
                         f"where user_id = '{grant['user_id']}' for update")
             try:
-                # They follow one another in the order in which they came.
+                # Both wait for the row, in this order.
                 reset = self.started(lambda: self.reset(token, NEW))
                 self.wait_for(1)
                 made = self.started(lambda: self.post(
@@ -103,8 +103,32 @@ class Overtaken(Waiting):
 
         self.attempt(try_once)
 
+    def test_a_verification_that_follows_a_takeover(self):
+        def try_once(email):
+            grant = self.expect(self.register(email, THEIRS), 201).json
+            link = self.site.mailed(email, "dct")
+            token = self.reset_token(email)
+            held = Held(self.site, "select from users "
+                        f"where user_id = '{grant['user_id']}' for update")
+            try:
+                reset = self.started(lambda: self.reset(token, NEW))
+                self.wait_for(1)
+                shown = self.started(lambda: self.verify(link, password=THEIRS))
+                self.wait_for(2)
+            finally:
+                held.release()
+            if reset().status == 503 or shown().status == 503:
+                return False
+            self.expect(reset(), 200)
+            self.assertIn(shown().status, (400, 401), shown().body)
+            self.expect(self.login(email, THEIRS), 401, "wrong_credentials")
+            self.assertEqual(self.live(grant), "1")
+            return True
+
+        self.attempt(try_once)
+
     def test_a_thief_who_changes_the_password_takes_no_reset_away(self):
-        grant = self.confirmed("codes@example.com", OLD)
+        grant = self.verified("codes@example.com", OLD)
         token = self.reset_token("codes@example.com")
         change = {"current_password": OLD, "new_password": THEIRS}
         self.expect(self.post("/v1/password/change", change, token=grant["access_token"]), 200)

@@ -86,7 +86,8 @@ class Profile(Case):
 
     # What is exported of each table that holds a user's rows.
     EXPORTED = {
-        "api_keys": "api_keys", "audit": "audit", "beginnings": "identities",
+        "api_keys": "api_keys", "audit": "audit", "authentication_flows": "flows",
+        "beginnings": "identities",
         "device_users": "devices",
         "document_versions": "document_versions", "documents": "documents",
         "identities": "identities", "identity_subjects": "identities", "mail_tokens": "mails",
@@ -94,7 +95,8 @@ class Profile(Case):
         "mails": "mails",
         "passwords": "password", "pictures": "pictures",
         "properties": "properties", "search_values": "documents", "sessions": "sessions",
-        "unconfirmed_emails": "unconfirmed_emails", "users": "profile"}
+        "recovery_codes": "recovery_codes", "second_factors": "second_factors",
+        "users": "profile"}
 
     # Answers that may be asked for again for a day: what they tell is stored elsewhere, or a secret.
     COPIES = {"kept_answers"}

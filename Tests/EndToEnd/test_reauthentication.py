@@ -56,7 +56,7 @@ class Reauthentication(IssuerCase):
         self.expect(self.me(by_key), 401, "session_ended")
         link = {"provider": "password", "email": "once-anonymous@example.com",
                 "password": "correct horse"}
-        self.expect(self.post("/v1/me/identities", link, token=grant["access_token"]), 200)
+        self.expect(self.link(grant, **link), 200)
         # From then on there is a password to prove with.
         self.grow_old(grant)
         self.expect(self.make_key(grant), 401, "reauthentication_required")
@@ -66,9 +66,9 @@ class Reauthentication(IssuerCase):
                   if access.endswith("(fresh proof)")}
         ways_in = {(method, path) for method, path, access in self.routes()
                    if IDENTITIES in access}
-        # The body has the password in it, or the token that was asked for with a fresh proof.
+        # The body has the password in it, or the code that was asked for with a fresh proof.
         self.assertEqual(ways_in - asking, {
-            ("POST", "/v1/password/change"), ("POST", "/v1/me/email/confirm")})
+            ("POST", "/v1/password/change"), ("POST", "/v1/me/email/verify")})
         self.assertEqual(asking - ways_in, {("DELETE", "/v1/me")})
         grant = self.expect(self.register("asked@example.com"), 201).json
         self.grow_old(grant)
@@ -101,7 +101,7 @@ class Reauthentication(IssuerCase):
         self.assertIn("/v1/reauthenticate", page.body.decode())
 
     def test_a_login_is_a_proof_and_a_refresh_is_none(self):
-        grant = self.confirmed("login@example.com")
+        grant = self.verified("login@example.com")
         self.expect(self.make_key(grant), 201)
         self.grow_old(grant)
         self.expect(self.make_key(grant), 401, "reauthentication_required")
@@ -113,10 +113,8 @@ class Reauthentication(IssuerCase):
         self.expect(self.make_key(grant), 401, "reauthentication_required")
 
     def test_each_way_in_is_a_proof_and_another_users_is_none(self):
-        grant = self.confirmed("ways@example.com")
-        token = grant["access_token"]
-        self.expect(self.post("/v1/me/identities", {"provider": "jwt", "token": self.jwt("ways")},
-                              token=token), 200)
+        grant = self.verified("ways@example.com")
+        self.expect(self.link(grant, provider="jwt", token=self.jwt("ways")), 200)
         key = self.expect(self.make_key(grant), 201).json["key"]
         other = self.expect(
             self.post("/v1/login/jwt", {"token": self.jwt("other")}), 200).json
@@ -149,8 +147,40 @@ class Reauthentication(IssuerCase):
             self.assertIn(("reauthenticate", provider), trail)
             self.assertIn(("login_failure", provider), trail)
 
+    def test_a_mailed_code_is_a_proof_and_another_users_is_none(self):
+        self.site.set_app(email_code=True)
+        self.addCleanup(self.site.set_app, email_code=False)
+
+        def asked(email):
+            body = {"email": email}
+            count = len(self.codes(email))
+            flow = self.expect(self.post("/v1/login/code/request", body), 202).json["flow"]
+            return {"provider": "email", "flow": flow, "code": self.mailed_code(email, count + 1)}
+
+        mine, other = [self.expect(self.post("/v1/login/code", {
+            name: shown[name] for name in ["flow", "code"]}), 200).json
+            for shown in [asked("coded@example.com"), asked("stranger@example.com")]]
+        identity, = self.expect(self.me(mine, "/identities"), 200).json
+        self.assertEqual(identity["provider"], "email")
+        self.grow_old(mine)
+        self.expect(self.make_key(mine), 401, "reauthentication_required")
+        right = asked("coded@example.com")
+        for status, code, body in [
+            (401, "wrong_credentials", asked("stranger@example.com")),
+            (401, "code_invalid", {**right, "code": "0000 0000"}),
+            (401, "code_invalid", {**right, "flow": "0" * 24}),
+            (422, "invalid", {"provider": "email", "flow": right["flow"]}),
+        ]:
+            with self.subTest(body=body):
+                self.expect(self.prove(mine, **body), status, code)
+                self.expect(self.make_key(mine), 401, "reauthentication_required")
+        self.expect(self.prove(mine, **right), 200)
+        self.expect(self.make_key(mine), 201)
+        self.expect(self.prove(mine, **right), 401, "code_invalid")
+        self.expect(self.me(other), 200)
+
     def test_a_password_cannot_be_guessed_there(self):
-        grant = self.confirmed("guessed@example.com")
+        grant = self.verified("guessed@example.com")
         answers = [self.prove(grant, provider="password", password=f"guess {i}")
                    for i in range(11)]
         self.assertEqual([answer.status for answer in answers[:3]], [401] * 3)
@@ -191,7 +221,7 @@ class Reauthentication(IssuerCase):
         self.expect(answer, 403, "way_in_closed")
 
     def test_a_change_of_password_is_a_proof(self):
-        grant = self.confirmed("changed@example.com")
+        grant = self.verified("changed@example.com")
         self.grow_old(grant)
         change = {"current_password": "correct horse", "new_password": "battery staple"}
         stolen = dict(grant)
@@ -204,7 +234,7 @@ class Reauthentication(IssuerCase):
     # Whose the proof is
 
     def test_a_proof_makes_no_stolen_token_fresh(self):
-        grant = self.confirmed("copied@example.com")
+        grant = self.verified("copied@example.com")
         self.grow_old(grant)
         stolen = dict(grant)
         proof = self.prove(grant, provider="password", password="correct horse")
@@ -226,7 +256,7 @@ class Reauthentication(IssuerCase):
         self.assertEqual(detail, {"provider": "password", "next_session_id": session["id"]})
 
     def test_a_page_gets_no_refresh_token_for_a_proof(self):
-        grant = self.confirmed("page@example.com")
+        grant = self.verified("page@example.com")
         body = {"provider": "password", "password": "correct horse"}
         for headers in [{"Dossier-Device": "cookie"},
                         {"Cookie": f"__Host-dossier-device={grant['device_secret']}"}]:
@@ -269,7 +299,7 @@ class Reauthentication(IssuerCase):
         for body in [{"provider": "api-key", "key": "dak_x"},
                      {"provider": "jwt", "token": "x.y.z"}]:
             with self.subTest(body):
-                grant = self.confirmed(f"filled-{body['provider']}@example.com")
+                grant = self.verified(f"filled-{body['provider']}@example.com")
                 statuses = [self.prove(grant, **body).status for _ in range(14)]
                 self.assertEqual(statuses, [401] * 10 + [429] * 4)
                 self.assertEqual(self.site.sql(count % grant["user_id"]), "10")

@@ -15,9 +15,9 @@ from asking import JSON
 from machine import BUILD, ROOT
 
 TOOLS_FOLDER = pathlib.Path(os.environ.get("DOSSIER_TEST_TOOLS", ROOT / ".build/test-tools"))
-# What ends the session or the program that asks: these go last.
-LAST = ["deleteMe", "postLogout", "deleteMeSessionsSession", "deleteUsersUser", "patchClientsClient",
-        "deleteClientsClient"]
+# Operations that end the session or disable the client of the fuzzer. They run last.
+LAST = ["deleteMe", "postLogout", "postDeviceLogout", "postMeIdentities", "deleteMeSessionsSession",
+        "deleteUsersUser", "patchClientsClient", "deleteClientsClient"]
 CHECKS = ["not_a_server_error", "status_code_conformance", "content_type_conformance",
           "response_headers_conformance", "response_schema_conformance", "negative_data_rejection",
           "unsupported_method", "allow_header_conformance", "ignored_auth", "documented_refusal"]
@@ -169,6 +169,9 @@ class Shown(Case):
                 ("forgot password", {"POST /v1/password/reset-request", "POST /v1/password/reset"}),
                 ("avatar", {"PUT /v1/me/picture", "GET /v1/pictures/{picture}"}),
                 ("guest", {"POST /v1/login/anonymous", "POST /v1/me/identities"}),
+                ("verify email", {"POST /v1/email/verify", "POST /v1/email/verify/request"}),
+                ("authenticator app", {"POST /v1/me/second-factors", "POST /v1/login/second-factor"}),
+                ("sign out all", {"POST /v1/device/logout"}),
                 ("delete account", {"DELETE /v1/me", "DELETE /v1/users/{user}"}),
                 # Codes, and the routes that answer them.
                 ("email_taken", {"email_taken", "POST /v1/me/email", "POST /v1/register"}),

@@ -27,7 +27,7 @@ class UserCommands(Administration):
         self.refused(64, "user", "list", "--after", "x")
 
     def test_a_user_is_blocked_unblocked_and_logged_out(self):
-        grant = self.confirmed("ada@example.com")
+        grant = self.verified("ada@example.com")
         blocked = self.site.dossier("user", "block", "ADA@example.com")
         self.assertEqual((blocked["id"], blocked["blocked"]), (grant["user_id"], True))
         self.expect(self.me(grant), 401, "session_ended")
@@ -47,23 +47,27 @@ class UserCommands(Administration):
             + [("session_end", "operator")] * 2 + [("user_block", "operator"),
                             ("user_logout", "operator"), ("user_unblock", "operator")])
 
-    def test_an_address_is_confirmed_and_its_rivals_lose_it(self):
-        rival = self.expect(self.register("claimed@example.com", "a rivals password"), 201).json
-        grant = self.expect(self.register("claimed@example.com"), 201).json
-        self.refused(14, "user", "confirm", "claimed@example.com", words=rival["user_id"])
-        confirmed = self.site.dossier("user", "confirm", grant["user_id"])
-        self.assertEqual(
-            (confirmed["email"], confirmed["email_verified"]), ("claimed@example.com", True))
-        self.expect(self.login("claimed@example.com", "a rivals password"), 401)
-        self.expect(self.login("claimed@example.com"), 200)
-        self.site.dossier("user", "confirm", "claimed@example.com")
+    def test_an_operator_verifies_an_address_and_only_the_password_stays(self):
+        grant = self.expect(self.register("told@example.com"), 201).json
+        key = self.expect(self.post("/v1/me/api-keys", {"name": "x"},
+                                    token=grant["access_token"]), 201).json["key"]
+        verified = self.site.dossier("user", "verify", "told@example.com")
+        self.assertEqual((verified["id"], verified["email"], verified["email_verified"]),
+                         (grant["user_id"], "told@example.com", True))
+        # Somebody else may have made the user, whose address only counts from now on.
+        self.expect(self.me(grant), 401, "session_ended")
+        self.expect(self.post("/v1/login/api-key", {"key": key}), 401, "wrong_credentials")
+        again = self.expect(self.login("told@example.com"), 200).json
+        # Again, it changes nothing.
+        self.site.dossier("user", "verify", grant["user_id"])
+        self.expect(self.me(again), 200)
         count = [fact["action"] for fact in self.trail("--user", grant["user_id"])]
-        self.assertEqual(count.count("email_confirm"), 1)
-        self.refused(10, "user", "confirm", rival["user_id"])
-        self.refused(10, "user", "confirm", "0" * 24)
+        self.assertEqual(count.count("email_verify"), 1)
+        self.refused(10, "user", "verify", self.site.login()["user_id"])
+        self.refused(10, "user", "verify", "0" * 24)
 
     def test_a_user_is_deleted_and_its_trail_stays(self):
-        grant = self.confirmed("gone@example.com")
+        grant = self.verified("gone@example.com")
         self.refused(23, "user", "delete", "gone@example.com", words=grant["user_id"])
         self.expect(self.me(grant), 200)
         self.site.dossier("user", "delete", "gone@example.com", "--yes")

@@ -1,4 +1,4 @@
-"""What the owner is told of its ways in, what a new password ends, and which passwords are none."""
+"""Mails that report changes of credentials, what a new password revokes, and bad passwords."""
 
 import unittest
 
@@ -22,11 +22,6 @@ class WaysIn(IssuerCase):
             self.renewed(answer, grant)
         return answer
 
-    def reset(self, email, password="battery staple"):
-        self.expect(self.post("/v1/password/reset-request", {"email": email}), 202)
-        return self.post("/v1/password/reset", {
-            "token": self.site.mailed(email, "dpr"), "password": password})
-
     def key_status(self, key):
         return self.post("/v1/login/api-key", {"key": key}).status
 
@@ -40,8 +35,8 @@ class WaysIn(IssuerCase):
 
     def test_every_change_of_a_way_in_is_mailed_to_the_owner(self):
         email = "told@example.com"
-        grant = self.confirmed(email)
-        self.told(email, "This address was confirmed")
+        grant = self.verified(email)
+        self.told(email, "This address was verified")
         made = self.make_key(grant)
         mail = self.told(email, "An API key can be used from now on")
         self.assertIn("If it was not: ask for a new password with this address", mail)
@@ -56,12 +51,11 @@ class WaysIn(IssuerCase):
         self.expect(self.call(grant, "DELETE", path), 204)
         self.told(email, "An API key can no longer be used")
         token = self.key.token(claims("told"))
-        self.expect(self.call(grant, "POST", "/v1/me/identities",
-                              {"provider": "jwt", "token": token}), 200)
+        self.expect(self.link(grant, provider="jwt", token=token), 200)
         self.told(email, "An identity of https://issuer.example.com can be used from now on")
         self.expect(self.change(grant), 200)
         self.told(email, "The password of your account was changed")
-        self.expect(self.reset(email, "another staple"), 200)
+        self.reset_by_mail(email, "another staple")
         self.told(email, "A new password for your account was chosen")
         grant = self.expect(self.login(email, "another staple"), 200).json
         identities = self.expect(self.me(grant, "/identities"), 200).json
@@ -69,8 +63,7 @@ class WaysIn(IssuerCase):
             if provider == "password":
                 # The address goes with it, and is told all the same.
                 token = self.key.token(claims("told again"))
-                self.expect(self.call(grant, "POST", "/v1/me/identities",
-                                      {"provider": "jwt", "token": token}), 200)
+                self.expect(self.link(grant, provider="jwt", token=token), 200)
             found = next(i["id"] for i in identities if i["provider"] == provider)
             self.expect(self.call(grant, "DELETE", f"/v1/me/identities/{found}"), 204)
         self.told(email, "An identity of https://issuer.example.com can no longer be used")
@@ -90,27 +83,27 @@ class WaysIn(IssuerCase):
                 token=self.site.client("--operator")["key"]),
         ]):
             email = f"gone{index}@example.com"
-            self.expect(delete(self.confirmed(email)), 204)
+            self.expect(delete(self.verified(email)), 204)
             mail = self.told(email, "Your account was deleted")
             self.assertIn("tell those who run default", mail)
 
     def test_what_a_program_takes_away_is_told(self):
         email = "program@example.com"
-        grant = self.confirmed(email)
+        grant = self.verified(email)
         made = self.make_key(grant)
         key = self.site.client("--operator")["key"]
         path = f"/v1/users/{grant['user_id']}/identities/{made['id']}"
         self.expect(self.site.request("DELETE", path, token=key), 204)
         self.told(email, "An API key can no longer be used")
 
-    def test_an_address_that_nobody_has_confirmed_is_told_nothing(self):
+    def test_an_unverified_address_gets_no_reports(self):
         email = "unproved@example.com"
         grant = self.expect(self.register(email), 201).json
         self.make_key(grant)
         self.expect(self.call(grant, "DELETE", "/v1/me"), 204)
         # A mail that comes after it would have come.
-        self.confirmed("after@example.com")
-        self.told("after@example.com", "This address was confirmed")
+        self.verified("after@example.com")
+        self.told("after@example.com", "This address was verified")
         self.assertFalse([mail for mail in self.site.mails(email) if "your account" in mail.lower()])
 
     def test_an_app_says_it_in_its_own_words(self):
@@ -119,17 +112,15 @@ class WaysIn(IssuerCase):
                           "change_text=<<{{change}}|{{advice}}|{{email}}|{{app}}>>")
         app = {"Dossier-App": "wordy"}
         grant = self.expect(self.register("wordy@example.com", headers=app), 201).json
-        self.expect(self.post("/v1/confirm", {
-            "token": self.site.mailed("wordy@example.com", "dct"), "password": "correct horse"},
-            headers=app), 204)
-        mail = self.told("wordy@example.com", "<<This address was confirmed")
+        token = self.site.mailed("wordy@example.com", "dct")
+        self.expect(self.verify(token, grant), 204)
+        mail = self.told("wordy@example.com", "<<This address was verified")
         self.assertRegex(mail, r"\|ask for [^|]*\|wordy at example dot com\|wordy>>")
-        self.assertTrue(grant["user_id"])
 
     # What a new password ends
 
     def test_a_new_password_ends_api_keys_unless_they_are_kept(self):
-        grant = self.confirmed("keys@example.com")
+        grant = self.verified("keys@example.com")
         one, two = self.make_key(grant), self.make_key(grant)
         self.expect(self.change(grant, "wrong", keep_api_keys="yes"), 422, "invalid")
         self.expect(self.change(grant, keep_api_keys=True), 200)
@@ -146,7 +137,7 @@ class WaysIn(IssuerCase):
 
     def test_sessions_that_a_key_has_opened_end_with_it(self):
         self.site.sql("delete from attempts")
-        grant = self.confirmed("opened@example.com")
+        grant = self.verified("opened@example.com")
         program = self.site.client(
             "--app", "default", "--scope", "update:users", "--scope", "read:users")["key"]
 
@@ -194,7 +185,7 @@ class WaysIn(IssuerCase):
         self.assertTrue(live(grant))
 
     def test_sessions_of_keys_from_before_end_with_any(self):
-        grant = self.confirmed("older@example.com")
+        grant = self.verified("older@example.com")
         one, two = self.make_key(grant), self.make_key(grant)
         opened = self.expect(self.post("/v1/login/api-key", {"key": one["key"]}), 200).json
         self.site.sql("update sessions set key_id = null "
@@ -204,9 +195,9 @@ class WaysIn(IssuerCase):
         self.expect(self.me(grant), 200)
 
     def test_a_reset_ends_api_keys(self):
-        grant = self.confirmed("thief@example.com")
+        grant = self.verified("thief@example.com")
         made = self.make_key(grant)
-        self.expect(self.reset("thief@example.com"), 200)
+        self.reset_by_mail("thief@example.com", "battery staple")
         self.assertEqual(self.key_status(made["key"]), 401)
         grant = self.expect(self.login("thief@example.com", "battery staple"), 200).json
         self.assertEqual([i["provider"] for i in self.me(grant, "/identities").json], ["password"])
@@ -227,7 +218,7 @@ class WaysIn(IssuerCase):
 
     def test_passwords_that_are_tried_first_are_refused_wherever_one_is_chosen(self):
         email = "margaret@example.com"
-        grant = self.confirmed(email)
+        grant = self.verified(email)
         anonymous = self.site.login()
         key = self.site.client("--operator")["key"]
         self.expect(self.post("/v1/password/reset-request", {"email": email}), 202)

@@ -8,7 +8,7 @@ import unittest
 
 from browser import Pages
 from machine import ROOT
-from web import PASSWORD, WEB, WebCase
+from web import PASSWORD, WEB, PageCase
 
 
 class Types(unittest.TestCase):
@@ -54,47 +54,8 @@ class Types(unittest.TestCase):
         self.assertEqual(run.returncode, 0, run.stdout)
 
 
-class Stories(WebCase):
-    def open(self, device="secret"):
-        self.browser.open(f"{self.pages.origin}/?server={self.server}&device={device}")
-        self.said()
-
-    def said(self):
-        """What the page says when it is through with what it was asked for."""
-        self.browser.wait(
-            lambda: self.browser.script(
-                "const said = document.getElementById('said');"
-                "return said.ariaBusy === 'false' && said.textContent !== ''"),
-            "an answer")
-        return self.browser.find("#said").text
-
-    def click(self, selector):
-        self.browser.script("document.getElementById('said').textContent = ''")
-        self.browser.find(selector).click()
-        return self.said()
-
-    def submit(self, form, button, **fields):
-        for name, value in fields.items():
-            self.browser.type(f"#{form} [name={name}]", value)
-        return self.click(f"#{form} button{button}")
-
-    def come_in(self, way, email, password=PASSWORD):
-        return self.submit("credentials", f"[value={way}]", email=email, password=password)
-
-    def me(self):
-        return self.browser.find("#me").text.split()[0]
-
-    def states(self):
-        return {item.get_attribute("data-user"): item.find_element("css selector", "span").text
-                .rsplit(", ")[1] for item in self.browser.all("#users li")}
-
-    def ask(self, user, label):
-        buttons = self.browser.script(
-            "return [...document.querySelectorAll(`#users li[data-user='${arguments[0]}'] button`)]"
-            ".map((button) => button.textContent)", user)
-        return self.click(f"#users li[data-user='{user}'] button:nth-of-type({buttons.index(label) + 1})")
-
-    # The stories, as a user of the page lives them
+class Stories(PageCase):
+    # The stories of a user of the page
 
     def test_stories_with_a_secret(self):
         self.walk("secret")
@@ -102,26 +63,26 @@ class Stories(WebCase):
 
     def test_stories_with_a_cookie(self):
         self.walk("cookie")
-        # Nothing that lets anybody in is where a script finds it.
+        # Scripts cannot read any token.
         stored = self.browser.script("return JSON.stringify({...localStorage, ...sessionStorage})")
         for secret in ["ddv_", "drt_", "eyJ"]:
             self.assertNotIn(secret, stored)
 
     def walk(self, device):
         self.open(device)
-        self.assertEqual(self.browser.find("#said").text, "Nobody is logged in here.")
-        # Somebody without an account stores data …
+        self.assertEqual(self.browser.find("#said").text, "No user is signed in here.")
+        # A guest stores data …
         self.click("#anonymous")
         ada = self.me()
-        self.assertIn("(anonymous)", self.browser.find("#me").text)
+        self.assertIn("(guest)", self.browser.find("#me").text)
         self.submit("document", "[value=merge]", patch='{"theme": "dark"}')
         self.browser.choose("#document [name=which]", "customData")
         self.submit("document", "[value=merge]", patch='{"level": 7}')
         self.submit("property", "[value=save]", key="colour", value="red")
         # … gets one, and is the same user with the same data.
-        self.assertIn("Linked", self.come_in("link", f"ada-{device}@example.com"))
+        self.assertIn("Linked", self.enter_as("link", f"ada-{device}@example.com"))
         self.assertEqual(self.me(), ada)
-        self.assertNotIn("(anonymous)", self.browser.find("#me").text)
+        self.assertNotIn("(guest)", self.browser.find("#me").text)
         self.click("#document button[value=read]")
         self.assertEqual(self.browser.find("#stored").text, '{"level":7} in version 1')
         # The profile and its picture, which is that of the server: the page shows it.
@@ -149,35 +110,37 @@ class Stories(WebCase):
         self.quiet("409")
         self.assertEqual(self.click("#conflict button[value=old]"), "Theirs is kept.")
         self.assertEqual(self.browser.find("#property [name=value]").get_property("value"), "white")
-        # A second user of the browser; back to the first without a password.
-        self.assertIn("Logged in", self.come_in("register", f"bob-{device}@example.com"))
+        # A second user of the browser signs in. The first one needs no password to return.
+        self.assertIn("Signed in", self.enter_as("register", f"bob-{device}@example.com"))
         bob = self.me()
         self.assertEqual(self.states(), {bob: "active", ada: "inactive"})
         self.ask(ada, "Switch")
         self.assertEqual(self.me(), ada)
         self.assertEqual(self.states(), {bob: "inactive", ada: "active"})
-        # Leaving hands over to who was there before.
-        self.ask(ada, "Log out")
+        # No other user becomes active after a sign-out, unless the user chooses one.
+        self.ask(ada, "Sign out")
+        self.assertFalse(self.browser.find("#me").is_displayed())
+        self.assertEqual(self.states(), {bob: "inactive", ada: "logged out"})
+        self.ask(bob, "Switch")
         self.assertEqual(self.me(), bob)
-        self.assertEqual(self.states(), {bob: "active", ada: "logged out"})
-        self.assertIn("Logged in", self.come_in("login", f"ada-{device}@example.com"))
+        self.assertIn("Signed in", self.enter_as("signIn", f"ada-{device}@example.com"))
         self.assertEqual(self.me(), ada)
         self.ask(bob, "Forget")
         self.assertEqual(self.states(), {ada: "active"})
-        # The tokens are spent, as after half an hour: the page does not notice.
+        # The access token has expired. The page refreshes it.
         self.pass_time()
         before = self.refreshes()
         self.assertEqual(self.submit("profile", "", name="Ada Lovelace"), "Done.")
         self.assertEqual(self.refreshes(), before + 1)
-        # A page that is opened again knows who is there.
+        # A page that is opened again knows its user.
         self.open(device)
         self.assertEqual(self.browser.find("#said").text, "Welcome back.")
         self.assertEqual(self.me(), ada)
-        # Nobody is left, which is no error.
+        # The last user leaves, which is no error.
         self.ask(ada, "Forget")
         self.assertFalse(self.browser.find("#me").is_displayed())
         self.open(device)
-        self.assertEqual(self.browser.find("#said").text, "Nobody is logged in here.")
+        self.assertEqual(self.browser.find("#said").text, "No user is signed in here.")
         self.quiet()
 
     def change_elsewhere(self, email, key, value):

@@ -10,7 +10,7 @@ class Answers(WebCase):
         """Without CORS on these a wrong path looked like a wrong origin."""
         self.browser.open(f"{self.pages.origin}/dossier.d.ts")
         found = self.run_script("""
-            await dossier.loginAnonymously();
+            await dossier.signInAnonymously();
             const large = new Blob([new Uint8Array(11 * 1024 * 1024)], { type: "image/png" });
             return [
               await code(dossier.request("GET", "/v1/nothing")),
@@ -18,7 +18,7 @@ class Answers(WebCase):
               await code(dossier.request("GET", "/v1/logout")),
               await code(dossier.request("PUT", "/v1/logout", { body: {} })),
               await code(dossier.setPicture(large)),
-              await code(new Dossier(server, { app: "nobody" }).loginAnonymously()),
+              await code(new Dossier(server, { app: "nobody" }).signInAnonymously()),
               await code(dossier.request("PUT", "/v1/me/metadata", { body: [] })),
             ];
             """)
@@ -31,7 +31,7 @@ class Answers(WebCase):
         """It is kept for ever, with the fields that came for the element, which had no origin."""
         self.browser.open(f"{self.pages.origin}/dossier.d.ts")
         found = self.run_script("""
-            await dossier.loginAnonymously();
+            await dossier.signInAnonymously();
             const canvas = document.createElement("canvas");
             const file = await new Promise((give) => canvas.toBlob(give));
             const url = dossier.pictureURL(await dossier.setPicture(file));

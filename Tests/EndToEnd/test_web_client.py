@@ -1,16 +1,15 @@
-"""What the client for web pages does that its page does not show."""
+"""The client for web pages, beyond what the sample page shows."""
 
-import re
 import unittest
 
-from machine import wait_until
+from authenticator import Authenticator
 from web import PASSWORD, WEB, WebCase
 
 
 class Client(WebCase):
     def test_tabs_refresh_once_between_them(self):
         self.browser.open(f"{self.pages.origin}/dossier.d.ts")
-        self.run_script("await dossier.loginAnonymously();")
+        self.run_script("await dossier.signInAnonymously();")
         before = self.refreshes()
         # Each client is as a page of its own: they have the locks and the storage in common.
         ids = self.run_script("""
@@ -29,11 +28,11 @@ class Client(WebCase):
             with self.subTest(device):
                 self.in_another_tab()
                 first = self.browser.driver.current_window_handle
-                ada = self.run_script("return dossier.loginAnonymously();", device=device)
+                ada = self.run_script("return dossier.signInAnonymously();", device=device)
                 self.in_another_tab()
                 bob = self.run_script("""
                     const ada = dossier.user;
-                    return [ada, await dossier.loginAnonymously()];
+                    return [ada, await dossier.signInAnonymously()];
                     """, device=device)
                 # A new tab begins with who is there.
                 self.assertEqual(bob[0], ada)
@@ -57,7 +56,7 @@ class Client(WebCase):
                 with self.subTest(choice, origin=origin):
                     self.browser.open(f"{origin}/dossier.d.ts")
                     user, found = self.run_script("""
-                        const user = await dossier.loginAnonymously();
+                        const user = await dossier.signInAnonymously();
                         const now = Date.now();
                         Date.now = () => now + 3600 * 1000;
                         return [user, await dossier.profile().catch((error) => error)];
@@ -67,11 +66,11 @@ class Client(WebCase):
                     else:
                         self.assertEqual(found["status"], 401)
 
-    def test_who_is_logged_out_elsewhere_is_told_to_log_in(self):
+    def test_a_user_who_is_signed_out_elsewhere_has_to_sign_in(self):
         for device in ["secret", "cookie"]:
             with self.subTest(device):
                 self.browser.open(f"{self.pages.origin}/dossier.d.ts")
-                user = self.run_script("return dossier.loginAnonymously();", device=device)
+                user = self.run_script("return dossier.signInAnonymously();", device=device)
                 self.site.sql(f"update sessions set ended_at = now() where user_id = '{user}'")
                 refused, left, again = self.run_script("""
                     const refused = await code(dossier.profile());
@@ -82,11 +81,11 @@ class Client(WebCase):
 
     def test_who_has_lost_the_secret_is_a_new_device(self):
         self.browser.open(f"{self.pages.origin}/dossier.d.ts")
-        ada = self.run_script("return dossier.loginAnonymously();")
+        ada = self.run_script("return dossier.signInAnonymously();")
         self.site.sql("update devices set replaced_at = null, secret_hash = sha256('lost')")
         bob, users, still = self.run_script("""
             const [ada] = given.slice(2);
-            const bob = await dossier.loginAnonymously();
+            const bob = await dossier.signInAnonymously();
             const users = (await dossier.users()).map((user) => user.user_id);
             sessionStorage.clear();
             localStorage.setItem(Object.keys(localStorage)[0],
@@ -102,19 +101,19 @@ class Client(WebCase):
         email = "ways@example.com"
         found = self.run_script("""
             const [email, password] = given.slice(2);
-            const ada = await dossier.register(email, password);
+            const { user: ada } = await dossier.register(email, password);
             const { key } = await dossier.link({ provider: "api-key", name: "test" });
-            const users = [ada, await dossier.login(email, password), await dossier.loginWithKey(key)];
+            const users = [ada, await dossier.signIn(email, password), await dossier.signInWithKey(key)];
             await dossier.reauthenticate({ provider: "password", password });
             await dossier.requestReset(email);
             const codes = [
-              await code(dossier.login(email, "wrong")),
-              await code(dossier.loginWithToken("wrong")),
+              await code(dossier.signIn(email, "wrong")),
+              await code(dossier.signInWithToken("wrong")),
               await code(dossier.changeProfile({ phone: "1" })),
               await code(dossier.metadata.patch({ a: 1 }, { version: 7 })),
               await code(dossier.properties.get("none")),
               await code(dossier.setPicture(new Blob(["no picture"], { type: "image/png" }))),
-              await code(new Dossier("http://127.0.0.1:1").loginAnonymously()),
+              await code(new Dossier("http://127.0.0.1:1").signInAnonymously()),
             ];
             await dossier.changePassword(password, password + "!");
             await dossier.properties.merge({ a: 1, b: true, c: "x" });
@@ -135,60 +134,219 @@ class Client(WebCase):
         self.assertEqual(found["outcome"]["modified_count"], 1)
         self.assertIsNone(found["user"])
 
-    def test_codes_links_and_another_address(self):
+    def test_codes_and_another_address(self):
         self.site.set_app(email_code=True)
-        self.browser.open(f"{self.pages.origin}/dossier.d.ts")
-        asked = self.run_script("return dossier.requestCode('code@example.com');")
+        self.addCleanup(self.site.set_app, email_code=False)
+        self.begin()
+        email = "code@example.com"
+        asked = self.run_script("return dossier.requestCode(given[2]);", email)
         self.assertEqual(asked["expires_in"], 600)
-        wait_until(lambda: self.site.mails("code@example.com"), what="the code")
-        code = re.search(r"\d{4} \d{4}", self.site.mails("code@example.com")[0])[0]
         refused, user, profile = self.run_script("""
-            const [asked, digits] = given.slice(2);
-            const refused = await dossier.loginWithCode(asked, "0").catch((error) => error.code);
-            const user = await dossier.loginWithCode(asked, digits);
+            const [flow, digits] = given.slice(2);
+            const refused = await code(dossier.signInWithCode(flow, "0"));
+            const user = await dossier.signInWithCode(flow, digits);
             return [refused, user, await dossier.profile()];
-            """, asked, code)
-        self.assertEqual((refused, profile["id"], profile["email"]),
-                         ("code_invalid", user, "code@example.com"))
+            """, asked["flow"], self.mailed_code(email))
+        self.assertEqual((refused, profile["id"]), ("code_invalid", user))
+        self.assertEqual((profile["email"], profile["email_verified"]), (email, True))
+        # A code is a fresh proof. It begins a new session.
+        flow = self.run_script("return (await dossier.requestCode(given[2])).flow;", email)
+        before, after, identity = self.run_script("""
+            const [flow, code] = given.slice(2);
+            const session = async () => (await dossier.request("GET", "/v1/me/sessions")).body[0].id;
+            const before = await session();
+            await dossier.reauthenticate({ provider: "email", flow, code });
+            return [before, await session(), (await dossier.identities())[0]];
+            """, flow, self.mailed_code(email, 2))
+        self.assertNotEqual(before, after)
+        self.assertEqual((identity["provider"], identity["verified"]), ("email", True))
         # Another address, and back.
-        self.run_script("await dossier.changeEmail('new@example.com');")
-        token = self.site.mailed("new@example.com", "dna")
-        email = self.run_script("""
-            await dossier.confirmEmail(given[2]);
+        flow = self.run_script("return (await dossier.changeEmail('new@example.com')).flow;")
+        changed = self.run_script("""
+            await dossier.verifyNewEmail(...given.slice(2));
             return (await dossier.profile()).email;
-            """, token)
-        self.assertEqual(email, "new@example.com")
-        token = self.site.mailed("code@example.com", "doa")
+            """, flow, self.mailed_code("new@example.com"))
+        self.assertEqual(changed, "new@example.com")
+        token = self.site.mailed(email, "doa")
         again = self.run_script("""
             const user = await dossier.restoreEmail(given[2], given[3]);
             return [user, (await dossier.profile()).email];
             """, token, PASSWORD)
-        self.assertEqual(again, [user, "code@example.com"])
-        # A reset logs in, too.
-        self.run_script("await dossier.requestReset('code@example.com');")
-        token = self.site.mailed("code@example.com", "dpr")
+        self.assertEqual(again, [user, email])
+        # A reset signs in.
+        self.run_script("await dossier.requestReset(given[2]);", email)
         again = self.run_script("""
-            await dossier.logout();
+            await dossier.signOut();
             const user = await dossier.resetPassword(given[2], given[3]);
             return [user, (await dossier.profile()).id];
-            """, token, PASSWORD)
+            """, self.site.mailed(email, "dpr"), PASSWORD)
         self.assertEqual(again, [user, user])
-        # A link that is followed where somebody has registered logs in there.
+
+    def test_a_registration_returns_a_flow_if_addresses_are_verified_first(self):
+        self.site.set_app(sign_up="verify_first")
+        self.addCleanup(self.site.set_app, sign_up="immediate")
         for device in ["secret", "cookie"]:
-            self.in_another_tab()
-            email = f"link-{device}@example.com"
-            made = self.run_script("""
-                const user = await dossier.register(...given.slice(2));
-                await dossier.logout();
-                return user;
-                """, email, PASSWORD, device=device)
-            token = self.site.mailed(email, "dct")
-            found = self.run_script("""
-                sessionStorage.setItem(Object.keys(sessionStorage)[0], "");
-                return [dossier.user, await dossier.confirm(given[2]),
-                  (await dossier.profile()).email_verified, await dossier.properties.versions()];
-                """, token, device=device)
-            self.assertEqual(found, [None, made, True, {}])
+            with self.subTest(device):
+                self.begin()
+                email = f"first-{device}@example.com"
+                found = self.run_script("""
+                    const found = await dossier.register(...given.slice(2));
+                    return [found.user, found.flow, dossier.user];
+                    """, email, PASSWORD, device=device)
+                self.assertEqual((found[0], found[2]), (None, None))
+                user, verified = self.run_script("""
+                    const user = await dossier.signInWithCode(...given.slice(2));
+                    const { id, email_verified } = await dossier.profile();
+                    return [user === id ? id : null, email_verified];
+                    """, found[1], self.mailed_code(email), device=device)
+                self.assertIsNotNone(user)
+                self.assertTrue(verified)
+                self.sign_all_out(device)
+
+    def test_a_link_continues_in_a_new_session(self):
+        for device in ["secret", "cookie"]:
+            with self.subTest(device):
+                self.begin()
+                email = f"guest-{device}@example.com"
+                guest, linked, token = self.run_script("""
+                    const [email, password] = given.slice(2);
+                    const guest = await dossier.signInAnonymously();
+                    let token;
+                    const real = window.fetch;
+                    window.fetch = (url, options) => {
+                      token = options.headers.get("Authorization") ?? token;
+                      return real(url, options);
+                    };
+                    await dossier.metadata.patch({ theme: "dark" });
+                    await dossier.link({ provider: "password", email, password });
+                    const { body } = await dossier.metadata.read();
+                    return [guest, [dossier.user, body.theme], token.slice(7)];
+                    """, email, PASSWORD, device=device)
+                self.assertEqual(linked, [guest, "dark"])
+                self.expect(self.me({"access_token": token}), 200)
+                # Nothing of the session is lost when the token expires.
+                self.pass_time()
+                profile = self.run_script("return dossier.profile();", device=device)
+                self.assertEqual((profile["id"], profile["email"]), (guest, email))
+                # A second tab has the same user.
+                self.in_another_tab()
+                self.assertEqual(
+                    self.run_script("return (await dossier.profile()).id;", device=device), guest)
+                self.sign_all_out(device)
+        self.quiet()
+
+    def test_another_user_becomes_active_only_on_request(self):
+        for device in ["secret", "cookie"]:
+            with self.subTest(device):
+                self.begin()
+                found = self.run_script("""
+                    const users = [];
+                    for (let index = 0; index < 4; index++) users.push(await dossier.signInAnonymously());
+                    const after = [];
+                    const note = async (left) => {
+                      const place = users.indexOf(dossier.user);
+                      const active = left.filter(({ state }) => state === "active");
+                      after.push([place, active.map(({ user_id }) => users.indexOf(user_id))]);
+                    };
+                    await note(await dossier.signOut());
+                    await dossier.switchTo(users[2]);
+                    await note(await dossier.signOut(undefined, { next: "most_recent" }));
+                    await note(await dossier.forget(dossier.user, { next: "most_recent" }));
+                    await dossier.deleteUser();
+                    await note(await dossier.users());
+                    return [after, await code(dossier.profile())];
+                    """, device=device)
+                self.assertEqual(found, [[[-1, []], [1, [1]], [0, [0]], [-1, []]], "not_logged_in"])
+
+    def test_a_sign_out_of_another_user_changes_no_page(self):
+        self.begin()
+        found = self.run_script("""
+            const ada = await dossier.signInAnonymously();
+            const bob = await dossier.signInAnonymously();
+            await dossier.signOut(ada);
+            return [dossier.user === bob, (await dossier.profile()).id === bob];
+            """)
+        self.assertEqual(found, [True, True])
+        self.quiet()
+
+    def test_all_users_of_a_device_are_signed_out(self):
+        for device in ["secret", "cookie"]:
+            with self.subTest(device):
+                self.begin()
+                states, users, refused = self.run_script("""
+                    const users = [await dossier.signInAnonymously(), await dossier.signInAnonymously()];
+                    const states = (await dossier.signOutAll()).map(({ state }) => state);
+                    return [states, users, [dossier.user, await code(dossier.profile()),
+                      await code(dossier.switchTo(users[0]))]];
+                    """, device=device)
+                self.assertEqual(states, ["logged_out"] * 2)
+                self.assertEqual(refused, [None, "not_logged_in", "not_logged_in"])
+                for user in users:
+                    self.assertEqual(self.site.sql(
+                        "select count(*) from sessions where ended_at is null and "
+                        f"user_id = '{user}'"), "0")
+                # The next user of the browser is signed in on the same device.
+                count = self.run_script("""
+                    await dossier.signInAnonymously();
+                    return (await dossier.users()).length;
+                    """, device=device)
+                self.assertEqual(count, 3)
+
+    def test_a_second_factor_completes_a_sign_in(self):
+        self.site.set_app(mfa="optional")
+        self.addCleanup(self.site.set_app, mfa="off")
+        for device in ["secret", "cookie"]:
+            with self.subTest(device):
+                self.begin()
+                email = f"factor-{device}@example.com"
+                factor = self.run_script("""
+                    await dossier.register(...given.slice(2));
+                    return (await dossier.request("POST", "/v1/me/second-factors", { body: {} })).body;
+                    """, email, PASSWORD, device=device)
+                path = f"/v1/me/second-factors/{factor['id']}/confirm"
+                codes = self.run_script("""
+                    const [path, code] = given.slice(2);
+                    const { body } = await dossier.request("POST", path, { body: { code } });
+                    await dossier.signOut();
+                    return body.recovery_codes;
+                    """, path, Authenticator(factor).code(), device=device)
+                self.assertEqual(len(codes), 10)
+                found = self.run_script("""
+                    const [email, password, recovery] = given.slice(2);
+                    const error = await dossier.signIn(email, password).catch((error) => error);
+                    const wrong = await code(dossier.completeSecondFactor(error.flow, "000 000"));
+                    const user = dossier.user;
+                    const { user: id, recoveryCodes } =
+                      await dossier.completeSecondFactor(error.flow, recovery);
+                    return [error.code, error.status, error.methods, wrong, user, recoveryCodes,
+                      (await dossier.profile()).id === id];
+                    """, email, PASSWORD, codes[0], device=device)
+                self.assertEqual(found, [
+                    "additional_factor_required", 401, ["totp", "recovery_code"], "code_invalid", None,
+                    [], True])
+                self.sign_all_out(device)
+
+    def test_a_required_factor_is_enrolled_at_the_sign_in(self):
+        self.site.set_app(mfa="required", mfa_issuer="Adventure")
+        self.addCleanup(self.site.set_app, mfa="off")
+        self.begin()
+        flow, methods, factor = self.run_script("""
+            const error = await dossier.register(...given.slice(2)).catch((error) => error);
+            return [error.flow, error.methods, await dossier.enrollSecondFactor(error.flow)];
+            """, "required@example.com", PASSWORD)
+        self.assertEqual(methods, ["enroll"])
+        self.assertIn("issuer=Adventure", factor["uri"])
+        count, same = self.run_script("""
+            const { user, recoveryCodes } = await dossier.completeSecondFactor(...given.slice(2));
+            return [recoveryCodes.length, (await dossier.profile()).id === user];
+            """, flow, Authenticator(factor).code())
+        self.assertEqual((count, same), (10, True))
+
+    def begin(self):
+        self.browser.open(f"{self.pages.origin}/dossier.d.ts")
+
+    def sign_all_out(self, device):
+        self.run_script("await dossier.signOutAll();", device=device)
 
     def test_the_client_is_served_to_pages_of_any_origin(self):
         for name, type_ in [("dossier.js", "text/javascript"), ("dossier.d.ts", "text/plain"),

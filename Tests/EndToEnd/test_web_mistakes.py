@@ -1,9 +1,8 @@
-"""What the client for web pages says of the mistakes that are made in a first hour with it."""
+"""The errors of the client for web pages, for mistakes of the first hour."""
 
-import base64
 import unittest
 
-from web import PASSWORD, WebCase
+from web import WebCase
 
 
 class Mistakes(WebCase):
@@ -14,11 +13,11 @@ class Mistakes(WebCase):
         """An id that came from elsewhere, such as the address of the page, deleted the user."""
         self.begin()
         refused, made, still = self.run_script("""
-            const made = await dossier.loginAnonymously();
+            const made = await dossier.signInAnonymously();
             const ids = ["../../me", "..", ".", "", "../../../v1/me?a=", "%2e%2e/%2e%2e/me"];
             const refused = [];
             for (const id of ids) {
-              for (const ask of ["unlink", "forget", "logout"]) {
+              for (const ask of ["unlink", "forget", "signOut"]) {
                 refused.push(await code(dossier[ask](id)));
               }
               await code(dossier.properties.remove(id));
@@ -31,7 +30,7 @@ class Mistakes(WebCase):
     def test_a_key_that_no_path_leads_to_is_told(self):
         self.begin()
         found = self.run_script("""
-            await dossier.loginAnonymously();
+            await dossier.signInAnonymously();
             const codes = [];
             for (const key of ["", ".", ".."]) {
               codes.push(await code(dossier.properties.get(key)), await code(dossier.properties.set(key, 1)),
@@ -50,7 +49,7 @@ class Mistakes(WebCase):
     def test_a_token_goes_to_no_other_host(self):
         self.begin()
         codes = self.run_script("""
-            await dossier.loginAnonymously();
+            await dossier.signInAnonymously();
             const asked = [];
             const real = window.fetch;
             window.fetch = (url, options) => { asked.push(String(url)); return real(url, options); };
@@ -68,7 +67,7 @@ class Mistakes(WebCase):
         abroad = self.pages.origin.replace("127.0.0.1", "localhost")
         self.begin(abroad)
         code, words = self.run_script("""
-            return dossier.loginAnonymously().catch((error) => [error.code, error.message]);
+            return dossier.signInAnonymously().catch((error) => [error.code, error.message]);
             """)
         self.assertEqual(code, "unreachable")
         self.assertIn(f"allowed_origins={abroad}", words)
@@ -79,7 +78,7 @@ class Mistakes(WebCase):
         self.addCleanup(self.site.set_app, allowed_origins=[self.pages.origin])
         self.begin(abroad)
         code, words = self.run_script("""
-            await dossier.loginAnonymously();
+            await dossier.signInAnonymously();
             return dossier.users().catch((error) => [error.code, error.message]);
             """, device="cookie")
         self.assertEqual(code, "device_unknown")
@@ -90,86 +89,48 @@ class Mistakes(WebCase):
         self.browser.wait(lambda: "?server=" in self.browser.find("#said").text, "an explanation")
         self.assertIn("http://127.0.0.1:1", self.browser.find("#said").text)
 
-    def test_nobody_cannot_leave(self):
+    def test_a_page_without_a_user_cannot_sign_out(self):
         self.begin()
         found = self.run_script("""
-            const nobody = [await code(dossier.logout()), await code(dossier.deleteUser())];
-            await dossier.loginAnonymously();
-            await dossier.logout();
-            return [...nobody, await code(dossier.logout()), await code(dossier.forget(dossier.user))];
+            const refused = [await code(dossier.signOut()), await code(dossier.deleteUser())];
+            await dossier.signInAnonymously();
+            await dossier.signOut();
+            return [...refused, await code(dossier.signOut()), await code(dossier.forget(dossier.user))];
             """)
         self.assertEqual(found, ["not_logged_in"] * 4)
         self.quiet()
 
-    def test_who_was_active_before_goes_on_after_a_deletion(self):
+    def test_the_user_after_a_deletion_is_the_one_that_was_asked_for(self):
         for device in ["secret", "cookie"]:
-            with self.subTest(device):
-                self.begin()
-                found = self.run_script("""
-                    const ada = await dossier.loginAnonymously();
-                    const bob = await dossier.loginAnonymously();
-                    await dossier.deleteUser();
-                    const next = [dossier.user, (await dossier.profile()).id];
-                    await dossier.deleteUser();
-                    return [ada, bob, next, dossier.user];
-                    """, device=device)
-                ada, bob, next_, left = found
-                self.assertNotEqual(ada, bob)
-                self.assertEqual((next_, left), ([ada, ada], None))
+            for next_ in ["none", "most_recent"]:
+                with self.subTest(device, next=next_):
+                    self.begin()
+                    found = self.run_script("""
+                        const ada = await dossier.signInAnonymously();
+                        await dossier.signInAnonymously();
+                        await dossier.deleteUser({ next: given[2] });
+                        const left = (await dossier.users())[0];
+                        const found = [dossier.user === ada, left.user_id === ada, left.state];
+                        await dossier.switchTo(ada);
+                        await dossier.deleteUser();
+                        return [found, dossier.user];
+                        """, next_, device=device)
+                    is_next = next_ == "most_recent"
+                    self.assertEqual(
+                        found, [[is_next, True, "active" if is_next else "inactive"], None])
         self.quiet()
 
     def test_a_file_without_a_type_is_looked_at(self):
         """Chromium knows no type of HEIF on some systems."""
         self.begin()
         path = self.run_script("""
-            await dossier.loginAnonymously();
+            await dossier.signInAnonymously();
             const canvas = document.createElement("canvas");
             const picture = await new Promise((give) => canvas.toBlob(give));
             return (await dossier.setPicture(new Blob([await picture.arrayBuffer()]))).picture;
             """)
         self.assertRegex(path, r"^/v1/pictures/.*\.png$")
         self.quiet()
-
-    def test_a_page_whose_session_ends_by_a_confirmation_knows_it(self):
-        email = "linked@example.com"
-        for device in ["secret", "cookie"]:
-            with self.subTest(device):
-                self.begin()
-                email = f"linked-{device}@example.com"
-                self.run_script("""
-                    await dossier.loginAnonymously();
-                    const [email, password] = given.slice(2);
-                    await dossier.link({ provider: "password", email, password });
-                    """, email, PASSWORD, device=device)
-                found = self.run_script("""
-                    const [token, email, password] = given.slice(2);
-                    const refused = await code(dossier.confirm(token));
-                    const here = [await dossier.confirm(token, password), dossier.user];
-                    await dossier.login(email, password);
-                    return [refused, here, (await dossier.profile()).email_verified];
-                    """, self.site.mailed(email, "dct"), email, PASSWORD, device=device)
-                self.assertEqual(found, ["claimant_unproved", [None, None], True])
-
-    def test_of_several_who_claim_an_address_the_one_who_asks_is_mailed(self):
-        """The code was mailed to who had claimed it first, whom this browser does not know."""
-        email = "claimed@example.com"
-        self.expect(self.post("/v1/register", {"email": email, "password": "somebody else's"}), 201)
-        mails = 1
-        for device in ["secret", "cookie"]:
-            with self.subTest(device):
-                self.begin()
-                user = self.run_script("return dossier.register(...given.slice(2));", email,
-                                       f"{PASSWORD} {device}", device=device)
-                # That registration is mailed, too.
-                self.site.mailed(email, "dct", mails + 1)
-                self.run_script("await dossier.requestConfirmation(given[2]);", email, device=device)
-                mails += 2
-                self.assertEqual(self.owner(self.site.mailed(email, "dct", mails)), user)
-
-    @staticmethod
-    def owner(token):
-        """Whose a mailed token is: it begins with the id."""
-        return base64.urlsafe_b64decode(token.split("_", 1)[1] + "==")[:12].hex()
 
 
 if __name__ == "__main__":

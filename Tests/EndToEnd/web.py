@@ -1,4 +1,4 @@
-"""A page of another origin in Chromium, and the client for web pages in it."""
+"""A page of another origin in Chromium, with the client for web pages."""
 
 from browser import Browser, Pages
 from cases import Case
@@ -18,18 +18,22 @@ class WebCase(Case):
         cls.server = f"http://127.0.0.1:{cls.site.port}"
 
     def setUp(self):
-        self.browser = Browser()
-        self.addCleanup(self.browser.stop)
+        self.browser = self.new_browser()
+
+    def new_browser(self):
+        browser = Browser()
+        self.addCleanup(browser.stop)
+        return browser
 
     def quiet(self, *expected):
-        """That the console has nothing but what the page was refused on purpose."""
+        """Checks that the console has no errors but these."""
         complaints = self.browser.complaints()
         self.assertEqual(len(complaints), len(expected), complaints)
         for complaint, words in zip(complaints, expected):
             self.assertIn(words, complaint)
 
     def pass_time(self):
-        """Lets an hour pass for the page, in which its tokens run out."""
+        """Advances the clock of the page by an hour, so that its tokens expire."""
         self.browser.script(
             "const now = Date.now.bind(Date); Date.now = () => now() + 3600 * 1000;")
 
@@ -52,3 +56,54 @@ class WebCase(Case):
     def in_another_tab(self):
         self.browser.driver.switch_to.new_window("tab")
         self.browser.open(f"{self.pages.origin}/dossier.d.ts")
+
+
+class PageCase(WebCase):
+    """Tests of the sample page, as its user sees it."""
+
+    def address(self, device="secret"):
+        return f"{self.pages.origin}/?server={self.server}&device={device}"
+
+    def open(self, device="secret"):
+        self.browser.open(self.address(device))
+        return self.said()
+
+    def said(self):
+        """Returns the report of the page, once it has done what it was asked for."""
+        self.browser.wait(
+            lambda: self.browser.script(
+                "const said = document.getElementById('said');"
+                "return said.ariaBusy === 'false' && said.textContent !== ''"),
+            "an answer")
+        return self.browser.find("#said").text
+
+    def click(self, selector):
+        self.browser.script("document.getElementById('said').textContent = ''")
+        self.browser.find(selector).click()
+        return self.said()
+
+    def submit(self, form, button, **fields):
+        for name, value in fields.items():
+            self.browser.type(f"#{form} [name={name}]", value)
+        return self.click(f"#{form} button{button}")
+
+    def enter_as(self, way, email, password=PASSWORD):
+        return self.submit("credentials", f"[value={way}]", email=email, password=password)
+
+    def answer(self, value):
+        """Enters the code or password that the page asks for."""
+        return self.submit("answer", "", value=value)
+
+    def me(self):
+        return self.browser.find("#me").text.split()[0]
+
+    def states(self):
+        return {item.get_attribute("data-user"): item.find_element("css selector", "span").text
+                .rsplit(", ")[1] for item in self.browser.all("#users li")}
+
+    def ask(self, user, label):
+        buttons = self.browser.script(
+            "return [...document.querySelectorAll(`#users li[data-user='${arguments[0]}'] button`)]"
+            ".map((button) => button.textContent)", user)
+        place = buttons.index(label) + 1
+        return self.click(f"#users li[data-user='{user}'] button:nth-of-type({place})")

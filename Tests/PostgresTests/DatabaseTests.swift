@@ -128,6 +128,37 @@ import Testing
     #expect(try await database.read(Queries.rows) == [2])
   }
 
+  @Test @EventLoop func `a commit that is sent ahead keeps all, or nothing of what failed`()
+    async throws
+  {
+    let database = try await database()
+    defer { database.stop() }
+    _ = try await database.write(Queries.make)
+    for isAwaited in [true, false] {
+      var state: SQLState?
+      do throws(DatabaseError) {
+        try await database.transaction { (transaction) async throws(DatabaseError) in
+          _ = transaction.send(Queries.add, 1)
+          let failing = transaction.send(Queries.divide, 0)
+          transaction.sendCommit()
+          if isAwaited { _ = try await failing.rows() }
+        }
+      } catch {
+        state = error.state
+      }
+      #expect(state?.rawValue == (isAwaited ? "22012" : SQLState.invalidTransaction.rawValue))
+      #expect(try await database.read(Queries.rows) == [0])
+    }
+    let grown = try await database.transaction { (transaction) async throws(DatabaseError) in
+      _ = transaction.send(Queries.add, 1)
+      let grown = transaction.send(Queries.grow, 1)
+      transaction.sendCommit()
+      return try await grown.rows()
+    }
+    #expect(grown == [1])
+    #expect(try await database.read(Queries.rows) == [1])
+  }
+
   @Test func `a transaction that throws leaves nothing, and conflicts are tried again`()
     async throws
   {

@@ -5,10 +5,10 @@ package enum FullTables {
 
   /// Tables whose size follows from the number of users, or of requests.
   package static let names = [
-    "api_keys", "attempts", "audit", "beginnings", "device_users", "devices", "document_versions",
-    "documents", "email_codes", "identities", "identity_subjects", "kept_answers", "mail_tokens",
-    "mails", "passwords", "pictures", "properties", "search_values", "sessions",
-    "unconfirmed_emails", "users",
+    "api_keys", "attempts", "audit", "authentication_flows", "beginnings", "device_users", "devices",
+    "document_versions", "documents", "identities", "identity_subjects", "kept_answers",
+    "mail_tokens", "mails", "passwords", "pictures", "properties", "recovery_codes",
+    "search_values", "second_factors", "sessions", "users",
   ]
 
   /// Returns the SQL that fills them with the users of so many apps; no row is due for removal.
@@ -41,15 +41,16 @@ package enum FullTables {
     insert into properties (user_id, key, value, version) select id, 'volume', '1', 1 from made;
     insert into pictures (user_id, name, body) select id, id, bytes from made;
     insert into search_values (user_id, index_id, text_value) select id, id, 'x' from made;
-    insert into unconfirmed_emails (app_id, email_key, user_id)
-    select app, 'full' || g || '@example.com', id from made;
     insert into mail_tokens (user_id, purpose, token_hash, email, expires_at)
-    select id, 'confirm', bytes, 'x@example.com', now() + interval '1 day' from made;
-    insert into email_codes (app_id, code_id, email_key, email, code_hash, tries, expires_at)
-    select app, id, 'full' || g || '@example.com', 'x@example.com', bytes, 5,
+    select id, 'verify', bytes, 'x@example.com', now() + interval '1 day' from made;
+    insert into authentication_flows (app_id, flow_id, purpose, user_id, email_key, email, code_hash,
+      tries, expires_at)
+    select app, id, 'sign_in', id, 'full' || g || '@example.com', 'x@example.com', bytes, 5,
       now() + interval '1 day' from made;
+    insert into second_factors (user_id, factor_id, secret) select id, id, bytes from made;
+    insert into recovery_codes (user_id, code_hash) select id, bytes from made;
     insert into mails (mail_id, app_id, kind, sealed, next_attempt_at, expires_at)
-    select id, app, 'confirm', bytes, now() + interval '1 day', now() + interval '2 days' from made;
+    select id, app, 'verify', bytes, now() + interval '1 day', now() + interval '2 days' from made;
     insert into kept_answers (app_id, owner, key_hash, request_hash, expires_at)
     select app, id, bytes, bytes, now() + interval '1 day' from made;
     insert into attempts (app_id, subject, clear_at)

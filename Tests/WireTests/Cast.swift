@@ -36,10 +36,7 @@ import Wiring
     let scopes = Self.scopes.map { "\"\($0)\"" }.joined(separator: ",")
     let made = try await makeClient(#"{"name":"all","app":"\#(app)","scopes":[\#(scopes)]}"#)
     program = made
-    let origins = #"{"settings":{"allowed_origins":["https://app.example"],"document_history":5}}"#
-    var settings = asOperator(.patch, "/v1/apps/\(app)", origins)
-    settings.fields[.contentType] = MediaType.mergePatch.rawValue
-    _ = try await expect(200, settings)
+    try await set(#"{"allowed_origins":["https://app.example"],"document_history":5}"#)
     user = try await person()
     neighbour = try await person(on: user.secret)
     // Each login renews the secret of its device; the one before is good for a short time.
@@ -111,9 +108,9 @@ import Wiring
     return try Self.person(await expect(200, question))
   }
 
-  /// A new user with an address and the password "lantern gravel 41 orchid".
+  /// A new user with an address and the password of the scenarios.
   func member(_ email: String) async throws -> Person {
-    let body = #"{"email":"\#(email)","password":"lantern gravel 41 orchid"}"#
+    let body = #"{"email":"\#(email)","password":"\#(Scenario.password)"}"#
     var person = try Self.person(await expect(201, question(.post, "/v1/register", body)))
     person.email = email
     return person
@@ -127,6 +124,13 @@ import Wiring
       access: try reply.string("access_token"),
       refresh: try reply.string("refresh_token")
     )
+  }
+
+  /// Sets what the app's settings are to be.
+  func set(_ settings: String) async throws {
+    var question = asOperator(.patch, "/v1/apps/\(app)", #"{"settings":\#(settings)}"#)
+    question.fields[.contentType] = MediaType.mergePatch.rawValue
+    try await expect(200, question)
   }
 
   func makeClient(_ body: String) async throws -> (id: String, key: String) {
@@ -144,13 +148,24 @@ import Wiring
   /// Lets a member be the user of the scenario.
   func become(_ person: Person) { user = person }
 
-  /// Has a member with a confirmed address ask for another; the token that was mailed there.
-  func newAddress(_ email: String) async throws -> String {
+  /// Lets the user link an address; the session of the user is then the one that this began.
+  func link(_ email: String) async throws {
+    let body = #"{"provider":"password","email":"\#(email)","password":"\#(Scenario.password)"}"#
+    let reply = try await expect(200, asUser(.post, "/v1/me/identities", body))
+    user.access = try reply.string("access_token")
+    user.refresh = try reply.string("refresh_token")
+    user.email = email
+  }
+
+  /// Has a member with a verified address ask for another; returns the flow and the mailed code.
+  func newAddress(_ email: String) async throws -> [String: String] {
     become(try await member("from-\(email)"))
     let token = try await mailed("dct", to: user.email)
-    try await expect(204, asUser(.post, "/v1/confirm", #"{"token":"\#(token)"}"#))
-    try await expect(202, asUser(.post, "/v1/me/email", #"{"email":"\#(email)"}"#))
-    return try await mailed("dna", to: "To: \(email)")
+    try await expect(204, asUser(.post, "/v1/email/verify", #"{"token":"\#(token)"}"#))
+    let asked = try await expect(202, asUser(.post, "/v1/me/email", #"{"email":"\#(email)"}"#))
+    return [
+      "flow": try asked.string("flow"), "mailed": try await mailedCode(to: "To: \(email)"),
+    ]
   }
 
   /// The newest code that was mailed to an address.

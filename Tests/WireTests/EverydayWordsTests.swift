@@ -3,11 +3,11 @@ import Wiring
 
 @testable import RESTWire
 
-/// Tables of the reference that go by the names of routes.
+/// The tables of the reference whose keys are routes.
 @Suite struct EverydayWordsTests {
   private static let routes = Set(RESTWire.chapters.flatMap(\.operations).map(\.route.name))
 
-  @Test func `everyday words and calls of the client are those of routes that there are`() {
+  @Test func `everyday words and calls of the client belong to existing routes`() {
     #expect(Set(EverydayWords.all.keys).subtracting(Self.routes).isEmpty)
     #expect(Set(ClientCalls.all.keys).subtracting(Self.routes).isEmpty)
   }

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Testing
 
-/// That README's picture of the house is of this house.
+/// The list of modules in the README.
 @Suite struct ReadmeTests {
   private static let root =
     #filePath.split(separator: "/").dropLast(3).map { "/\($0)" }.joined()
@@ -10,7 +10,7 @@ import Testing
     let text = try String(contentsOfFile: "\(Self.root)/README.md", encoding: .utf8)
     let part = text.split(separator: "\nSources/\n").dropFirst().first ?? ""
     let lines = part.split(separator: "```").first?.split(separator: "\n") ?? []
-    // Of each line what comes before its description; other lines go on with that of the one before.
+    // Each line begins with names. Lines that are indented further continue a description.
     let named = lines.filter { $0.hasPrefix("  ") && !$0.hasPrefix("   ") }.flatMap { line in
       let names = line.dropFirst(2).split(separator: " ", omittingEmptySubsequences: false)
       let isList = line.hasPrefix("  CCrypt") || line.hasPrefix("  Migrations")

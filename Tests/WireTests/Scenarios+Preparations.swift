@@ -22,10 +22,7 @@ extension Scenario {
 
   /// An app that mails codes to log in by.
   static let withCodes: Preparation = {
-    let body = #"{"settings":{"email_code":true}}"#
-    var question = $0.asOperator(.patch, "/v1/apps/\($0.app)", body)
-    question.fields[.contentType] = MediaType.mergePatch.rawValue
-    try await $0.expect(200, question)
+    try await $0.set(#"{"email_code":true}"#)
     return [:]
   }
 

@@ -6,11 +6,11 @@ import JSON
 extension Scenario {
   /// One for each route; a test says which are missing.
   static let all =
-    entrance + devices + own + access + sides("/v1/me") + sides("/v1/users/{user}") + programs
-    + operation + server
+    entrance + devices + own + access + factors + sides("/v1/me") + sides("/v1/users/{user}")
+    + programs + operation + server
 
   /// Those of users and their devices.
-  static let ofUsers = entrance + devices + own + access + sides("/v1/me")
+  static let ofUsers = entrance + devices + own + access + factors + sides("/v1/me")
 
   static let password = "lantern gravel 41 orchid"
 
@@ -34,22 +34,22 @@ extension Scenario {
       return ["token": token()]
     },
     Scenario("POST /v1/login/code/request", 202, #"{"email":"ada@example.com"}"#, withCodes),
-    Scenario("POST /v1/login/code", 200, #"{"request":"$request","code":"$mailed"}"#) {
+    Scenario("POST /v1/login/code", 200, #"{"flow":"$flow","code":"$mailed"}"#) {
       _ = try await withCodes($0)
       let email = "code-\($0.app)@example.com"
       let body = #"{"email":"\#(email)"}"#
       let asked = try await $0.expect(202, $0.question(.post, "/v1/login/code/request", body))
-      return ["request": try asked.string("request"), "mailed": try await $0.mailedCode(to: email)]
+      return ["flow": try asked.string("flow"), "mailed": try await $0.mailedCode(to: email)]
     },
     Scenario("POST /v1/login/api-key", 200, #"{"key":"$secret"}"#, apiKey),
     Scenario("POST /v1/reauthenticate", 200, #"{"provider":"api-key","key":"$secret"}"#, apiKey),
     Scenario("POST /v1/token/refresh", 200, #"{"refresh_token":"$refresh"}"#),
     Scenario("POST /v1/logout", 204),
-    Scenario("POST /v1/confirm", 204, #"{"token":"$token","password":"\#(password)"}"#) {
-      let member = try await $0.member("confirm-\($0.app)@example.com")
+    Scenario("POST /v1/email/verify", 200, #"{"token":"$token","password":"\#(password)"}"#) {
+      let member = try await $0.member("verify-\($0.app)@example.com")
       return ["token": try await $0.mailed("dct", to: member.email)]
     },
-    Scenario("POST /v1/confirm/request", 202, #"{"email":"ada@example.com"}"#),
+    Scenario("POST /v1/email/verify/request", 202, #"{"email":"ada@example.com"}"#),
     Scenario("POST /v1/password/reset-request", 202, #"{"email":"ada@example.com"}"#),
     Scenario("POST /v1/password/reset", 200, #"{"token":"$token","password":"\#(password) 2"}"#) {
       let email = try await $0.member("reset-\($0.app)@example.com").email
@@ -69,6 +69,7 @@ extension Scenario {
 
   private static let devices = [
     Scenario("GET /v1/device", 200),
+    Scenario("POST /v1/device/logout", 200),
     Scenario("PUT /v1/device/active", 200, #"{"user_id":"$user"}"#),
     Scenario("POST /v1/device/users/{user}/logout", 200),
     Scenario("DELETE /v1/device/users/{user}", 200),
@@ -102,13 +103,13 @@ extension Scenario {
       $0.become(try await $0.member("mover@example.com"))
       return [:]
     },
-    Scenario("POST /v1/me/email/confirm", 204, #"{"token":"$token"}"#) {
-      ["token": try await $0.newAddress("to-\($0.app)@example.com")]
+    Scenario("POST /v1/me/email/verify", 204, #"{"flow":"$flow","code":"$mailed"}"#) {
+      try await $0.newAddress("to-\($0.app)@example.com")
     },
     Scenario("POST /v1/email/restore", 200, #"{"token":"$token","password":"\#(password) 2"}"#) {
-      let token = try await $0.newAddress("away-\($0.app)@example.com")
-      let proof = $0.asUser(.post, "/v1/me/email/confirm", #"{"token":"\#(token)"}"#)
-      try await $0.expect(204, proof)
+      let asked = try await $0.newAddress("away-\($0.app)@example.com")
+      let body = #"{"flow":"\#(asked["flow"] ?? "")","code":"\#(asked["mailed"] ?? "")"}"#
+      try await $0.expect(204, $0.asUser(.post, "/v1/me/email/verify", body))
       return ["token": try await $0.mailed("doa", to: $0.user.email)]
     },
     Scenario("GET /v1/me/api-keys", 200),
@@ -167,6 +168,7 @@ extension Scenario {
       Scenario("GET /v1/users/{user}", 200),
       Scenario("PATCH /v1/users/{user}", 200, #"{"blocked":true}"#, as: .mergePatch),
       Scenario("DELETE /v1/users/{user}", 204),
+      Scenario("DELETE /v1/users/{user}/second-factors", 204, factor),
       Scenario("GET /v1/users/{user}/audit", 200),
     ]
 

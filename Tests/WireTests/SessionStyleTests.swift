@@ -26,19 +26,17 @@ import Wiring
     let world = try await World.shared.value.get()
     let cast = try await world.cast()
     let context = try await world.context(of: cast.app)
-    let proof = try await Users.proveNothing(context)
-    #expect(proof.provider == "anonymous")
-    let opened = try await Sessions.open(for: proof, as: Self.style, context)
-    try check(opened, of: proof.user)
+    let opened = try await Users.signInAnonymously(as: Self.style, context)
+    try check(opened, of: opened.user)
     var read = cast.question(.get, "/v1/me")
     read.authorize(opened.accessToken)
-    #expect(try await cast.expect(200, read).string("id") == proof.user.text)
+    #expect(try await cast.expect(200, read).string("id") == opened.user.text)
     var change = cast.question(.put, "/v1/me/metadata", "{}")
     change.authorize(opened.accessToken)
     #expect(try await cast.expect(403, change).code == "insufficient_scope")
     try check(
       try await Sessions.refresh(opened.refreshToken, as: Self.style, context),
-      of: proof.user
+      of: opened.user
     )
   }
 
@@ -48,11 +46,7 @@ import Wiring
     let world = try await World.shared.value.get()
     let cast = try await world.cast()
     let context = try await world.context(of: cast.app)
-    let opened = try await Sessions.open(
-      for: try await Users.proveNothing(context),
-      as: Self.style,
-      context
-    )
+    let opened = try await Users.signInAnonymously(as: Self.style, context)
     let body = #"{"refresh_token":"\#(opened.refreshToken)"}"#
     let refresh = cast.question(.post, "/v1/token/refresh", body)
     #expect(try await cast.expect(401, refresh).code == "refresh_token_invalid")

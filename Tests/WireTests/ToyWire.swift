@@ -166,7 +166,7 @@ struct ToyWire: Wire {
           if let token = form["refresh_token"] {
             try await Sessions.refresh(token, as: style, context)
           } else {
-            try await Sessions.open(for: Users.proveNothing(context), as: style, context)
+            try await Users.signInAnonymously(as: style, context)
           }
         return text(
           """

@@ -75,7 +75,6 @@ import Wiring
     let apps = Apps(database: database, fallback: "default", age: .zero)
     let mailer = Mailer(isConfigured: true) { _ in }
     let relay = try MailRelay(pool: pool, settings: MailRelaySettings(.folder(mails)))
-    Courier(database, keys.master, relay, mailer).start()
     let external = ExternalTokens(database: database, source: HTTPSource(pool: pool), keys: keys)
     let program =
       try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
@@ -95,6 +94,7 @@ import Wiring
       calculator: calculator
     )
     let store: @EventLoop () -> Store = { first.another() }
+    Courier(database, keys.master, relay, mailer, store: store).start()
     operatorKey =
       try await Clients.create(
         "test",

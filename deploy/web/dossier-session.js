@@ -1,7 +1,8 @@
-// What lets the users of this browser in: their tokens, which dossier.js keeps and refreshes here.
+// Keeps and refreshes the tokens of the users of this browser, for dossier.js.
 
 /** @typedef {import("./dossier.js").Answer} Answer */
 /** @typedef {import("./dossier.js").DeviceUser} DeviceUser */
+/** @typedef {import("./dossier.js").Next} Next */
 /** @typedef {import("./dossier.js").Problem} Problem */
 /** @typedef {import("./dossier.js").RequestOptions} RequestOptions */
 /** @typedef {{ access: string, refresh?: string, expires: number }} Tokens */
@@ -15,24 +16,28 @@ export class DossierError extends Error {
     this.code = problem.code;
     this.status = problem.status;
     this.errors = problem.errors ?? [];
+    /** @type {string | undefined} */
+    this.flow = problem.flow;
+    /** @type {string[]} */
+    this.methods = problem.methods ?? [];
     this.problem = problem;
     this.retryAfter = more?.retryAfter;
   }
 }
 
-/** The users of one app in this browser; what replaces a token is done by one page at a time. */
+/** The users of one app in this browser. One page at a time replaces tokens. */
 export class Session {
   #app;
   #isCookie;
   #name;
-  // Where the device is in a cookie, nothing but this page keeps its tokens.
+  // The tokens of this page, if the device is in a cookie.
   #tokens = /** @type {Record<string, Tokens>} */ ({});
   #last = /** @type {Promise<unknown>} */ (Promise.resolve());
 
   /** @param {string} url @param {{ app?: string, device?: "secret" | "cookie" }} [options] */
   constructor(url, options) {
     if (!/^https?:\/\/[^/]/.test(url)) {
-      throw refusal("invalid", `An address of a server begins with https:// or http://, not: ${url}`);
+      throw refusal("invalid", `The URL of a server begins with https:// or http://, not: ${url}`);
     }
     this.url = url.replace(/\/+$/, "");
     this.#app = options?.app;
@@ -45,13 +50,13 @@ export class Session {
     return (sessionStorage.getItem(this.#name) ?? this.#state.active) || null;
   }
 
-  /** Whether anybody ever was logged in here. */
+  /** Whether no user has ever signed in here. */
   get isNew() { return this.#state.active === undefined; }
 
   /** @param {string} method @param {string} path @param {RequestOptions} [options] */
   async request(method, path, options) {
     const user = this.user;
-    if (!user) throw nobody();
+    if (!user) throw signedOut();
     const access = await this.access(user);
     try {
       return await this.send(method, path, { ...options, access });
@@ -81,22 +86,26 @@ export class Session {
     return turn;
   }
 
-  /** @param {string} path @param {object} body @returns {Promise<any>} */
-  login(path, body) {
+  /**
+   * Returns what the server answers, and keeps its tokens if there are any.
+   * @param {string} path @param {object} body @returns {Promise<any>}
+   */
+  signIn(path, body) {
     return this.#alone(async () => {
       const answer = await this.sendKnown(path, body);
-      return answer.body && this.#keep(answer.body, true);
+      if (answer.body?.access_token) this.#keep(answer.body, true);
+      return answer.body;
     });
   }
 
   /**
-   * Sends what anybody may, as the device that this browser is known by.
+   * Sends a request without an access token, with the secret of the device.
    * @param {string} path @param {object} body
    */
   sendKnown(path, body) {
     const ask = () => this.send("POST", path, { body, device: true });
     return ask().catch((error) => {
-      // The answer of an earlier login was lost, and with it the secret: this is a new device.
+      // The response of an earlier sign-in was lost, and its secret too. Become a new device.
       if (error.code !== "device_unknown" || !this.#state.secret) throw error;
       this.#state = { ...this.#state, secret: undefined };
       return ask();
@@ -104,12 +113,12 @@ export class Session {
   }
 
   /**
-   * Goes on in a new session of the user; no page may refresh the tokens of the one before meanwhile.
+   * Replaces the session of the user. Holds the lock, since a refresh would use the old session.
    * @param {string} path @param {object} body
    */
   async renew(path, body) {
     const user = this.user;
-    if (!user) throw nobody();
+    if (!user) throw signedOut();
     await this.access(user);
     await this.#alone(async () => {
       const { access } = this.#state.tokens[user] ?? {};
@@ -118,7 +127,7 @@ export class Session {
     });
   }
 
-  /** @param {any} grant @param {boolean} isChosen whether its user becomes that of this page */
+  /** @param {any} grant @param {boolean} isChosen whether its user becomes the user of this page */
   #keep(grant, isChosen) {
     const { active, secret, tokens } = this.#state;
     const { user_id: user, access_token: access, refresh_token: refresh } = grant;
@@ -132,10 +141,9 @@ export class Session {
     return user;
   }
 
-  /** @param {string} user @param {DeviceUser[]} [left] one of whom this page goes on with, if it was its user */
-  drop(user, left = []) {
+  /** @param {string} user @param {string} [next] the user who takes the place of this one */
+  drop(user, next = "") {
     const isHere = this.user === user;
-    const next = left.find(({ state }) => state === "active")?.user_id ?? "";
     const { [user]: _, ...tokens } = this.#state.tokens;
     const active = this.#state.active === user ? next : this.#state.active;
     this.#state = { ...this.#state, active, tokens };
@@ -150,14 +158,29 @@ export class Session {
     );
   }
 
-  /** @param {string} method @param {string | null} user @param {string} [tail] of the path */
-  async leave(method, user, tail = "") {
-    if (!user) throw nobody();
-    const path = `/v1/device/users/${part(user)}${tail}`;
+  /**
+   * Signs a user of the device out.
+   * @param {string} method @param {string | null} user @param {string} tail of the path
+   * @param {Next} [next]
+   */
+  async leave(method, user, tail, next = "none") {
+    if (!user) throw signedOut();
+    const path = `/v1/device/users/${part(user)}${tail}?next=${next}`;
     return this.#alone(async () => {
       /** @type {DeviceUser[]} */
       const users = (await this.send(method, path, { device: true })).body.users;
-      this.drop(user, users);
+      this.drop(user, next === "none" ? "" : activeOf(users));
+      return users;
+    });
+  }
+
+  /** Signs all users of the device out. */
+  leaveAll() {
+    return this.#alone(async () => {
+      /** @type {DeviceUser[]} */
+      const users = (await this.send("POST", "/v1/device/logout", { device: true })).body.users;
+      this.#state = { ...this.#state, active: "", tokens: {} };
+      sessionStorage.setItem(this.#name, "");
       return users;
     });
   }
@@ -168,12 +191,16 @@ export class Session {
     return isFresh(held) ? held.access : this.#refresh(user, held?.access);
   }
 
-  /** @param {string} user @param {string} [spent] the access token that is of no more use */
+  /** @param {string} user @param {string} [spent] the access token that the server rejected */
   #refresh(user, spent) {
     return this.#alone(async () => {
       const held = this.#state.tokens[user];
-      // Another page was faster.
+      // Another page was faster, or has signed the user out.
       if (isFresh(held) && held.access !== spent) return held.access;
+      if (!held && !this.#isCookie) {
+        this.drop(user);
+        throw new DossierError(problem(401, "session_ended", "The user was signed out elsewhere."));
+      }
       const body = this.#isCookie ? { user_id: user } : { refresh_token: held?.refresh };
       const options = { body, device: this.#isCookie };
       try {
@@ -181,7 +208,7 @@ export class Session {
         this.#keep(grant, false);
         return /** @type {string} */ (grant.access_token);
       } catch (error) {
-        // Whatever its code, this is the way in that is left: to log in.
+        // The user has to sign in again, whatever the code.
         if (/** @type {DossierError} */ (error).status === 401) this.drop(user);
         throw error;
       }
@@ -194,7 +221,7 @@ export class Session {
    * @returns {Promise<Answer>}
    */
   async send(method, path, { body, type = "application/json", version, access, device }) {
-    // What follows the address unparted would be a part of it, and have the token sent elsewhere.
+    // Without the slash, the path would extend the host name and send the token to another host.
     if (!path.startsWith("/")) throw refusal("invalid", `A path begins with a slash: ${path}`);
     const isFile = body instanceof Blob;
     const headers = new Headers();
@@ -227,23 +254,28 @@ export class Session {
   }
 }
 
-// What an access token is refused with when a new one may help.
+// The codes for a rejected access token that a new one may replace.
 const STALE = ["token_expired", "token_invalid", "session_ended"];
 
 /** @param {Tokens} [tokens] */
 function isFresh(tokens) {
-  // Until the request is there, at least.
+  // The request needs time to arrive.
   return tokens !== undefined && tokens.expires > Date.now() + 10_000;
 }
 
+/** @param {DeviceUser[]} users */
+export function activeOf(users) {
+  return users.find(({ state }) => state === "active")?.user_id;
+}
+
 /**
- * An id or a key as a part of a path. Browsers take . and .. for steps to other paths, however they
- * are written.
+ * Encodes an id or a key as a part of a path. Browsers resolve . and .. to other paths, even if
+ * they are encoded.
  * @param {string} text
  */
 export function part(text) {
   if (!/^\.{0,2}$/.test(text)) return encodeURIComponent(text);
-  throw refusal("invalid", `No path leads to what is called "${text}".`);
+  throw refusal("invalid", `A path cannot contain the name "${text}".`);
 }
 
 /** @param {number} status @param {string} code @param {string} title @returns {Problem} */
@@ -252,18 +284,18 @@ function problem(status, code, title) {
 }
 
 /**
- * What no server has answered.
+ * Returns the error for a request without a response.
  * @param {string} code @param {string} title @param {unknown} [cause]
  */
 function refusal(code, title, cause) {
   return new DossierError(problem(0, code, title), { cause });
 }
 
-const nobody = () => refusal("not_logged_in", "Nobody is logged in here.");
+const signedOut = () => refusal("not_logged_in", "No user is signed in here.");
 
-// A browser does not tell a script which of the two it was.
-const UNREACHABLE = "There was no answer: the server cannot be reached, or the app does not let in "
-  + `pages of ${location.origin} (dossier app set APP allowed_origins=${location.origin}).`;
+// Browsers do not report to scripts which of the two it was.
+const UNREACHABLE = "The server did not answer, or the app does not allow the origin of this page. "
+  + `The operator allows it: dossier app set APP allowed_origins=${location.origin}`;
 
-// Some systems know no type of HEIF; the server looks at the bytes.
+// Some systems know no type for HEIF. The server examines the bytes.
 const UNKNOWN = "application/octet-stream";

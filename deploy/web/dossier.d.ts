@@ -1,103 +1,134 @@
 /**
- * The client of Dossier for web pages: logs users in, keeps their tokens fresh, and reads and writes
- * what belongs to them. Whatever goes wrong is a DossierError. When the session of this page's user
- * has ended (a logout elsewhere, a new password, time), its status is 401 and `user` null from then
- * on: show the login.
+ * The client of Dossier for web pages. It signs users in, keeps their tokens fresh, and reads and
+ * writes their data. Every failed call throws a DossierError. When the session of this page's user
+ * has ended (signed out elsewhere, a new password, time), its status is 401 and `user` becomes
+ * null: show the sign-in.
  */
 
-/** What went wrong. */
+/** The error of a failed call. */
 export class DossierError extends Error {
   constructor(problem: Problem, more?: { retryAfter?: number; cause?: unknown });
   /**
-   * Stable, as the reference lists them. Without an answer of the server: "unreachable",
-   * "not_logged_in", or "invalid" for what cannot be asked.
+   * Stable; the reference lists the codes. Without a response it is "unreachable", "not_logged_in",
+   * or "invalid" for a call that cannot be sent.
    */
   code: string;
-  /** Of HTTP; 0 when there was no answer. */
+  /** The HTTP status; 0 without a response. */
   status: number;
-  /** The places of the input that broke a rule. */
+  /** The parts of the input that broke a rule. */
   errors: { pointer: string; code: string; detail: string }[];
-  /** All that the server said, such as `value` and `current_version` of a conflict. */
+  /** With "additional_factor_required": the flow for `completeSecondFactor`. */
+  flow: string | undefined;
+  /** With "additional_factor_required": "totp" and "recovery_code", or "enroll". */
+  methods: string[];
+  /** The whole response, such as `value` and `current_version` of a conflict. */
   problem: Problem;
-  /** After how many seconds it may be tried again. */
+  /** Seconds until the next attempt is allowed. */
   retryAfter: number | undefined;
 }
 
-/** The users of one app in this browser, one of whom is the user of this page. */
+/** The users of one app in this browser. One of them is the user of this page. */
 export class Dossier {
   /**
-   * @param url where Dossier answers
-   * @param options `app` where the host name does not tell it. `device` "secret" keeps what lets users
-   *   in in localStorage; "cookie" keeps it in a cookie that no script can read, for pages of the
-   *   server's own site or as the app's device_cookie_same_site says, and access tokens in the page
-   *   alone.
+   * @param url the URL of the server
+   * @param options `app` names the app, if the host name does not. `device` "secret" keeps tokens
+   *   in localStorage. "cookie" keeps them in a cookie that scripts cannot read, and access tokens
+   *   in the page alone; it needs a page of the server's own site, or the app's
+   *   device_cookie_same_site.
    */
   constructor(url: string, options?: { app?: string; device?: "secret" | "cookie" });
 
-  /** The id of the user of this page, which other pages do not change; null for nobody. */
+  /** The id of the user of this page, or null. Other pages do not change it. */
   readonly user: string | null;
 
-  // Each way to log in answers the id of the user, who is active on the device from then on.
+  // Each way to sign in returns the user's id, and makes the user active on the device. The error
+  // "additional_factor_required" means that the user has a second factor, or needs one.
 
-  /** Makes a user who has nothing to log in with until something is linked. */
-  loginAnonymously(): Promise<string>;
-  /** Answers null where the address must be confirmed before it can log in. */
-  register(email: string, password: string): Promise<string | null>;
-  login(email: string, password: string): Promise<string>;
-  /** By a token of one of the app's issuers. */
-  loginWithToken(token: string): Promise<string>;
-  /** By an API key of the user. */
-  loginWithKey(key: string): Promise<string>;
-  /** Has a code mailed to log in by, or to sign up; what is answered goes to `loginWithCode`. */
-  requestCode(email: string): Promise<{ request: string; expires_in: number }>;
-  loginWithCode(asked: { request: string }, code: string): Promise<string>;
-
-  /** Has a mail sent with a token that confirms the address. */
-  requestConfirmation(email: string): Promise<void>;
+  /** Makes a guest: an anonymous user, who can link an address later. */
+  signInAnonymously(): Promise<string>;
   /**
-   * Confirms an address by the token of a mail. Without a password the user is that of this page, which
-   * has logged in by its password; or, where nobody is logged in, one who was in this browser before
-   * and is logged in by that: then its password ends, and `requestReset` gets it a new one.
-   * Else the error "claimant_unproved" says that the password is wanted. With it, sessions that began
-   * anonymously end. Answers the user of this page then, null for nobody, who has to log in.
+   * Makes a user. If the app verifies addresses first, it signs no user in and returns a flow:
+   * ask the user for the code in the mail, and call `signInWithCode`.
    */
-  confirm(token: string, password?: string): Promise<string | null>;
-  /** Has a mail sent with a token that resets the password. */
-  requestReset(email: string): Promise<void>;
-  /** Sets a new password by the token of that mail and logs the user in; answers its id. */
-  resetPassword(token: string, password: string): Promise<string>;
-  /** Ends all sessions of the user, and its API keys; this page goes on in a new one. */
-  changePassword(current: string, chosen: string): Promise<void>;
-  /** Has a mail sent to another address that makes it the user's; asks for a fresh proof. */
-  changeEmail(email: string): Promise<void>;
-  /** Makes another address the user's, by the token of that mail. */
-  confirmEmail(token: string): Promise<void>;
+  register(email: string, password: string): Promise<Registration>;
+  signIn(email: string, password: string): Promise<string>;
+  /** With a token of one of the app's issuers. */
+  signInWithToken(token: string): Promise<string>;
+  /** With an API key of the user. */
+  signInWithKey(key: string): Promise<string>;
+  /** Sends a mail with a code, for `signInWithCode` or `reauthenticate`. */
+  requestCode(email: string): Promise<Flow>;
+  /** Signs in with the code of a mail. Makes the user first, if there is none. */
+  signInWithCode(flow: string, code: string): Promise<string>;
   /**
-   * Gives the user its address back, by the token that was mailed there when it was changed, with a new
-   * password, and logs the user in; answers its id.
+   * Starts the second factor that the app requires, if the error has the method "enroll". Show
+   * `uri` as a QR code, then call `completeSecondFactor` with a code of the user's authenticator
+   * app.
+   */
+  enrollSecondFactor(flow: string): Promise<{ id: string; secret: string; uri: string }>;
+  /**
+   * Completes a sign-in with the 6 digits of an authenticator app, or with a recovery code. Returns
+   * new recovery codes after an enrollment: show them to the user once.
+   */
+  completeSecondFactor(
+    flow: string,
+    code: string,
+  ): Promise<{ user: string; recoveryCodes: string[] }>;
+
+  /** Sends a mail with a token that verifies the address. */
+  requestVerification(email: string): Promise<void>;
+  /**
+   * Verifies an address with the token of a mail. With the password it also signs in. Without one,
+   * the user of this page must be the user of the address. Otherwise the error is
+   * "sign_in_to_verify": ask for the password, and call again. Returns the user of this page.
+   */
+  verifyEmail(token: string, password?: string): Promise<string | null>;
+  /** Sends a mail with a token that resets the password. */
+  requestReset(email: string): Promise<void>;
+  /** Sets a new password with the token of that mail, and signs in. */
+  resetPassword(token: string, password: string): Promise<string>;
+  /** Ends all sessions and API keys of the user. This page continues in a new session. */
+  changePassword(current: string, chosen: string): Promise<void>;
+  /** Sends a code to the new address, for `verifyNewEmail`. Needs a recent sign-in. */
+  changeEmail(email: string): Promise<Flow>;
+  /** Replaces the user's address, with the code of that mail. */
+  verifyNewEmail(flow: string, code: string): Promise<void>;
+  /**
+   * Restores the address that a user had before, with the token that was mailed there and a new
+   * password. Signs in, and revokes everything else.
    */
   restoreEmail(token: string, password: string): Promise<string>;
-  /** Shows anew who calls, after an error with the code "reauthentication_required", in a new session. */
-  reauthenticate(evidence: Evidence): Promise<void>;
-
-  /** By what the user is known. */
-  identities(): Promise<Identity[]>;
   /**
-   * Links a way to log in: a user who was anonymous keeps its id and its data. Answers all identities;
-   * for an API key its `key`, which is shown this once.
+   * Signs the user of this page in again, after the error "reauthentication_required". This page
+   * continues in a new session.
    */
-  link(identity: NewIdentity): Promise<any>;
-  /** Never the last one. */
+  reauthenticate(credential: Reauthentication): Promise<void>;
+
+  identities(): Promise<Identity[]>;
+  /** Makes an API key. Its `key` cannot be read again. */
+  link(identity: KeyName): Promise<NewAPIKey>;
+  /**
+   * Links an address or an account of an issuer. A guest keeps the id and the data. This page
+   * continues in a new session. The first link of a guest ends its other sessions and its API keys.
+   */
+  link(identity: Exclude<NewIdentity, KeyName>): Promise<void>;
+  /** Refused for the last identity. */
   unlink(id: string): Promise<void>;
 
-  /** Everybody who is known on the device, the active user first. */
+  /** Returns all users of the device, the active one first. */
   users(): Promise<DeviceUser[]>;
-  /** Makes another user who is logged in on the device that of this page. */
+  /** Makes another user, who is signed in on the device, the user of this page. */
   switchTo(user: string): Promise<string>;
-  /** Logs a user out, this page's unless told: who was active before goes on. Answers who is left. */
-  logout(user?: string): Promise<DeviceUser[]>;
-  /** Logs a user out and makes the device forget it; the user itself stays. */
-  forget(user: string): Promise<DeviceUser[]>;
+  /**
+   * Signs a user out: the user of this page, unless another is given. Then no user is active. With
+   * `next` "most_recent", the user who was active before becomes active again, also on this page.
+   * Returns the users of the device.
+   */
+  signOut(user?: string, options?: { next?: Next }): Promise<DeviceUser[]>;
+  /** Signs all users of the device out, on all its pages. Returns them. */
+  signOutAll(): Promise<DeviceUser[]>;
+  /** Signs a user out and removes it from the device. The user itself is not deleted. */
+  forget(user: string, options?: { next?: Next }): Promise<DeviceUser[]>;
 
   profile(): Promise<Profile>;
   /** Null removes a member. */
@@ -105,18 +136,18 @@ export class Dossier {
   /** JPEG, PNG, WebP, HEIF, AVIF or GIF. */
   setPicture(file: Blob): Promise<Profile>;
   removePicture(): Promise<void>;
-  /** Where the picture of a profile, or of a user of the device, is shown. */
+  /** Returns the URL of the picture of a profile, or of a user of the device. */
   pictureURL(profile: { picture: string | null }): string | null;
-  /** Deletes the user of this page and all its data; who was active before goes on. */
-  deleteUser(): Promise<void>;
+  /** Deletes the user of this page and all its data. `next` is that of `signOut`. */
+  deleteUser(options?: { next?: Next }): Promise<void>;
 
   metadata: Metadata;
   customData: CustomData;
   properties: Properties;
 
   /**
-   * Any route that asks for an access token, such as GET /v1/me/sessions. Not those that answer new
-   * tokens or end the session: these have members of their own here, which keep count of it.
+   * Calls any route that needs an access token, such as GET /v1/me/sessions. Routes that return
+   * tokens or end the session have members of their own, which store the change: call those.
    */
   request(method: string, path: string, options?: RequestOptions): Promise<Answer>;
 }
@@ -132,9 +163,9 @@ interface Metadata {
   patch(changes: object, options?: { version?: number }): Promise<Answer>;
 }
 
-/** As metadata, but not there until it is written. */
+/** Like metadata, with update operators. */
 interface CustomData extends Metadata {
-  /** From then on it is `{}` in version 0. */
+  /** Leaves `{}` in version 0. */
   delete(options?: { version?: number }): Promise<void>;
   /** By MongoDB's update operators, such as { $inc: { level: 1 } }. */
   update(
@@ -144,9 +175,10 @@ interface CustomData extends Metadata {
 }
 
 /**
- * Small values by key, which is not empty, "." or "..". With a `version`, a write that finds another one is an error with the code
- * "property_moved", whose `problem` has the stored `value` and `current_version`; or `keep` says
- * whose value stays.
+ * Small values by key. A key is not empty, "." or "..". With a `version`, a write is refused if
+ * another version is stored. The error has the code "property_moved", and its `problem` the stored
+ * `value` and `current_version`. With `keep`, the server decides: "new" writes, "old" keeps what is
+ * stored.
  */
 interface Properties {
   all(): Promise<Record<string, PropertyValue>>;
@@ -154,11 +186,11 @@ interface Properties {
   get(key: string): Promise<Property>;
   set(key: string, value: PropertyValue, options?: PropertyOptions): Promise<Property>;
   remove(key: string, options?: PropertyOptions): Promise<void>;
-  /** Null removes a property. Answers all of them. */
+  /** Null removes a property. Returns all of them. */
   merge(changes: Record<string, PropertyValue | null>): Promise<Record<string, PropertyValue>>;
 }
 
-/** What became of an update: in a word, and as MongoDB counts. */
+/** The result of an update, in a word and in MongoDB's counts. */
 export type UpdateOutcome = {
   outcome: "created" | "updated" | "unchanged" | "no_match" | "no_document";
   matched_count: number;
@@ -171,13 +203,13 @@ export type PropertyValue = string | number | boolean;
 export type Property = { key: string; value: PropertyValue; version: number };
 export type PropertyOptions = { version?: number; keep?: "new" | "old" };
 
-/** `body` is sent as JSON unless it is a Blob; `version` 0 stands for "there is none yet". */
+/** `body` is sent as JSON unless it is a Blob. `version` 0 means that nothing is stored yet. */
 export type RequestOptions = { body?: any; type?: string; version?: number };
 
-/** The JSON of an answer, its version (0 without an `ETag`), and the path of a list's next page. */
+/** The JSON of a response, its version (0 without an `ETag`), and the path of a list's next page. */
 export type Answer = { body: any; version: number; next: string | null };
 
-/** What the server says when it refuses (RFC 9457). */
+/** The response to a refused request (RFC 9457). */
 export type Problem = {
   type: string;
   title: string;
@@ -222,16 +254,30 @@ export type Identity = {
   id: string;
   provider: string;
   subject: string;
-  confirmed: boolean;
+  verified: boolean;
   created_at: string;
 };
 
 export type NewIdentity =
   | { provider: "password"; email: string; password: string }
   | { provider: "jwt"; token: string }
-  | { provider: "api-key"; name: string };
+  | KeyName;
 
-export type Evidence =
+export type KeyName = { provider: "api-key"; name: string };
+
+export type NewAPIKey = { id: string; name: string; key: string };
+
+export type Reauthentication =
   | { provider: "password"; password: string }
+  | { provider: "email"; flow: string; code: string }
   | { provider: "jwt"; token: string }
   | { provider: "api-key"; key: string };
+
+/** A flow that waits for a code. It expires after so many seconds. */
+export type Flow = { flow: string; expires_in: number };
+
+/** The user who is signed in; or, if the address must be verified first, the flow. */
+export type Registration = { user: string; flow: null } | { user: null; flow: string };
+
+/** The user who becomes active after another: the one who was active before, or none. */
+export type Next = "most_recent" | "none";

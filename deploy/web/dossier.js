@@ -1,17 +1,18 @@
-// The client of Dossier for web pages; dossier.d.ts says what each of its members does.
+// The client of Dossier for web pages. dossier.d.ts documents its members.
 //
 //   import { Dossier } from "https://users.example.com/dossier.js";
 //   const dossier = new Dossier("https://users.example.com");
-//   if (!dossier.user) await dossier.loginAnonymously();
+//   if (!dossier.user) await dossier.signInAnonymously();
 //   await dossier.metadata.patch({ theme: "dark" });
 
-import { part, Session } from "./dossier-session.js";
+import { activeOf, part, Session } from "./dossier-session.js";
 
 export { DossierError } from "./dossier-session.js";
 
 /** @typedef {import("./dossier.js").DeviceUser} DeviceUser */
 /** @typedef {import("./dossier.js").RequestOptions} RequestOptions */
 /** @typedef {{ version?: number }} Version */
+/** @typedef {{ next?: import("./dossier.js").Next }} Leaving */
 
 export class Dossier {
   #session;
@@ -26,41 +27,51 @@ export class Dossier {
 
   get user() { return this.#session.user; }
 
-  // Ways to log in
+  // Signing in
 
-  loginAnonymously() { return this.#session.login("/v1/login/anonymous", {}); }
+  signInAnonymously() { return this.#signIn("/v1/login/anonymous", {}); }
   /** @param {string} email @param {string} password */
-  register(email, password) { return this.#session.login("/v1/register", { email, password }); }
+  async register(email, password) {
+    const answer = await this.#session.signIn("/v1/register", { email, password });
+    return { user: answer.user_id ?? null, flow: answer.flow ?? null };
+  }
   /** @param {string} email @param {string} password */
-  login(email, password) { return this.#session.login("/v1/login/password", { email, password }); }
+  signIn(email, password) { return this.#signIn("/v1/login/password", { email, password }); }
   /** @param {string} token */
-  loginWithToken(token) { return this.#session.login("/v1/login/jwt", { token }); }
+  signInWithToken(token) { return this.#signIn("/v1/login/jwt", { token }); }
   /** @param {string} key */
-  loginWithKey(key) { return this.#session.login("/v1/login/api-key", { key }); }
+  signInWithKey(key) { return this.#signIn("/v1/login/api-key", { key }); }
   /** @param {string} email */
   requestCode(email) { return this.#mail("/v1/login/code/request", email); }
-  /** @param {{ request: string }} asked @param {string} code */
-  loginWithCode({ request }, code) { return this.#session.login("/v1/login/code", { request, code }); }
+  /** @param {string} flow @param {string} code */
+  signInWithCode(flow, code) { return this.#signIn("/v1/login/code", { flow, code }); }
+  /** @param {string} flow */
+  async enrollSecondFactor(flow) {
+    return (await this.#session.sendKnown("/v1/login/second-factor/enroll", { flow })).body;
+  }
+  /** @param {string} flow @param {string} code */
+  async completeSecondFactor(flow, code) {
+    const answer = await this.#session.signIn("/v1/login/second-factor", { flow, code });
+    return { user: answer.user_id, recoveryCodes: answer.recovery_codes ?? [] };
+  }
 
   // Addresses and passwords
 
   /** @param {string} email */
-  requestConfirmation(email) { return this.#mail("/v1/confirm/request", email); }
+  requestVerification(email) { return this.#mail("/v1/email/verify/request", email); }
   /** @param {string} token @param {string} [password] */
-  async confirm(token, password) {
-    // Without a session, this browser may be known to be the claimant's.
-    if (!this.user && !password) return this.#session.login("/v1/confirm", { token });
-    const access = this.user ? await this.#session.access(this.user) : undefined;
-    await this.#post("/v1/confirm", { token, password }, access);
-    // What the password proves may have ended the session of this page, which nobody would find then.
-    if (this.user && password) await this.profile().catch(() => {});
+  async verifyEmail(token, password) {
+    const path = "/v1/email/verify";
+    if (password !== undefined) return this.#signIn(path, { token, password });
+    if (this.user) await this.#ask("POST", path, { body: { token } });
+    else await this.#session.sendKnown(path, { token });
     return this.user;
   }
   /** @param {string} email */
   requestReset(email) { return this.#mail("/v1/password/reset-request", email); }
   /** @param {string} token @param {string} password */
   resetPassword(token, password) {
-    return this.#session.login("/v1/password/reset", { token, password });
+    return this.#signIn("/v1/password/reset", { token, password });
   }
   /** @param {string} current_password @param {string} new_password */
   changePassword(current_password, new_password) {
@@ -68,20 +79,24 @@ export class Dossier {
   }
   /** @param {string} email */
   changeEmail(email) { return this.#ask("POST", "/v1/me/email", { body: { email } }); }
-  /** @param {string} token */
-  confirmEmail(token) { return this.#ask("POST", "/v1/me/email/confirm", { body: { token } }); }
-  /** @param {string} token @param {string} password */
-  restoreEmail(token, password) {
-    return this.#session.login("/v1/email/restore", { token, password });
+  /** @param {string} flow @param {string} code */
+  verifyNewEmail(flow, code) {
+    return this.#ask("POST", "/v1/me/email/verify", { body: { flow, code } });
   }
-  /** @param {import("./dossier.js").Evidence} body */
+  /** @param {string} token @param {string} password */
+  restoreEmail(token, password) { return this.#signIn("/v1/email/restore", { token, password }); }
+  /** @param {import("./dossier.js").Reauthentication} body */
   reauthenticate(body) { return this.#session.renew("/v1/reauthenticate", body); }
 
-  // By what the user is known
+  // Identities of the user
 
   identities() { return this.#ask("GET", "/v1/me/identities"); }
-  /** @param {import("./dossier.js").NewIdentity} body */
-  link(body) { return this.#ask("POST", "/v1/me/identities", { body }); }
+  /** @param {import("./dossier.js").NewIdentity} body @returns {Promise<any>} */
+  link(body) {
+    const path = "/v1/me/identities";
+    if (body.provider === "api-key") return this.#ask("POST", path, { body });
+    return this.#session.renew(path, body);
+  }
   /** @param {string} id */
   async unlink(id) { return this.#ask("DELETE", `/v1/me/identities/${part(id)}`); }
 
@@ -94,9 +109,14 @@ export class Dossier {
   }
   /** @param {string} user */
   switchTo(user) { return this.#session.switchTo(user); }
-  logout(user = this.user) { return this.#session.leave("POST", user, "/logout"); }
-  /** @param {string} user */
-  forget(user) { return this.#session.leave("DELETE", user); }
+  /** @param {Leaving} [options] */
+  signOut(user = this.user, options) {
+    return this.#session.leave("POST", user, "/logout", options?.next);
+  }
+  /** @returns {Promise<DeviceUser[]>} */
+  async signOutAll() { return this.#session.isNew ? [] : this.#session.leaveAll(); }
+  /** @param {string} user @param {Leaving} [options] */
+  forget(user, options) { return this.#session.leave("DELETE", user, "", options?.next); }
 
   // The user of this page
 
@@ -108,11 +128,14 @@ export class Dossier {
   removePicture() { return this.#ask("DELETE", "/v1/me/picture"); }
   /** @param {{ picture: string | null }} profile */
   pictureURL({ picture }) { return picture === null ? null : this.#session.url + picture; }
-  async deleteUser() {
+  /** @param {Leaving} [options] */
+  async deleteUser(options) {
     const user = this.user;
-    await this.request("DELETE", "/v1/me");
-    // The user is gone, whether or not it is known who is left.
-    if (user) this.#session.drop(user, await this.users().catch(() => []));
+    const next = options?.next ?? "none";
+    await this.request("DELETE", `/v1/me?next=${next}`);
+    // The user is deleted, even if the other users of the device cannot be read.
+    const users = next === "none" ? [] : await this.users().catch(() => []);
+    if (user) this.#session.drop(user, activeOf(users));
   }
 
   /** @param {string} method @param {string} path @param {RequestOptions} [options] */
@@ -120,14 +143,12 @@ export class Dossier {
 
   /** @param {string} method @param {string} path @param {RequestOptions} [options] */
   async #ask(method, path, options) { return (await this.request(method, path, options)).body; }
+  /** @param {string} path @param {object} body @returns {Promise<string>} */
+  async #signIn(path, body) { return (await this.#session.signIn(path, body)).user_id; }
   /** @param {string} path @param {string} email */
   async #mail(path, email) {
-    // Of several who claim an address, the mail is to the one who is known on this device.
+    // Strangers cannot use up the mails of a user who is known on this device.
     return (await this.#session.sendKnown(path, { email })).body;
-  }
-  /** @param {string} path @param {object} body @param {string} [access] */
-  async #post(path, body, access) {
-    return (await this.#session.send("POST", path, { body, access })).body;
   }
 }
 

@@ -1,17 +1,24 @@
-// A page that tries Dossier: ?server= says where it answers, ?device=cookie how the browser is known.
+// A page to try Dossier. ?server= is the server's URL, and ?device=cookie keeps tokens in a cookie.
+// Set the app's mail_page to this page, and the links of its mails lead here.
 
 const query = new URLSearchParams(location.search);
 const server = query.get("server") ?? "http://127.0.0.1:8080";
 const device = query.get("device") === "cookie" ? "cookie" : "secret";
 /** @type {typeof import("./dossier.js")} */
 const { Dossier, DossierError } = await import(`${server}/dossier.js`).catch((error) => {
-  say(`No Dossier answers at ${server}: ?server= in the address of this page says where one does.`, true);
+  say(`Dossier does not answer at ${server}. Put its URL into ?server= of this page.`, true);
   throw error;
 });
 const dossier = new Dossier(server, { device, app: query.get("app") ?? undefined });
 
-/** The version that the value of the property's form was read in; 0 for none. */
+/** The version of the value in the property's form; 0 if nothing is stored. */
 let version = 0;
+
+/** The token of a link that waits for a sign-in. */
+let unverified = "";
+
+/** Takes the code or password that the page has asked for. */
+let answer = /** @type {(value: string) => Promise<any>} */ (async () => {});
 
 /** @param {string} id @returns {any} */
 function find(id) { return document.getElementById(id); }
@@ -23,8 +30,23 @@ function say(text, isRefused = false) {
 }
 
 /**
- * Does what was asked for, shows what is so then, and says how it went.
- * @param {() => Promise<any>} work
+ * Asks the user for a code or a password.
+ * @param {string} question @param {"text" | "password"} type
+ * @param {(value: string) => Promise<any>} work
+ */
+function ask(question, type, work) {
+  const { value } = find("answer");
+  find("asked").hidden = false;
+  find("asked").firstElementChild.textContent = question;
+  value.ariaLabel = value.placeholder = type === "text" ? "code" : "password";
+  value.type = type;
+  value.value = "";
+  answer = work;
+}
+
+/**
+ * Runs the work, shows the new state, and reports the result.
+ * @param {() => Promise<any>} work @returns {Promise<void>}
  */
 async function perform(work) {
   find("said").ariaBusy = "true";
@@ -34,6 +56,8 @@ async function perform(work) {
     say(said ?? "Done.");
   } catch (error) {
     if (!(error instanceof DossierError)) return say(String(error), true);
+    const { flow, methods } = error;
+    if (flow) return await perform(() => askForFactor(flow, methods));
     const places = error.errors.map(({ pointer, detail }) => ` ${pointer}: ${detail}`).join("");
     await show().catch(() => {});
     say(`${error.code}: ${error.message}${places}`, true);
@@ -42,15 +66,67 @@ async function perform(work) {
   }
 }
 
+/** @param {string} flow @param {string[]} methods */
+async function askForFactor(flow, methods) {
+  let question = "Enter a code of your authenticator app";
+  if (methods.includes("enroll")) {
+    const { secret } = await dossier.enrollSecondFactor(flow);
+    question = `Add the key ${secret} to your authenticator app, and enter a code of it`;
+  }
+  ask(question, "text", async (code) => {
+    const { user, recoveryCodes } = await dossier.completeSecondFactor(flow, code);
+    if (unverified) await verify();
+    const codes = recoveryCodes.join(" ");
+    return `Signed in as ${user}.${codes && ` Keep these recovery codes: ${codes}`}`;
+  });
+  return "One more step.";
+}
+
+/** @param {string} [password] */
+async function verify(password) {
+  await dossier.verifyEmail(unverified, password);
+  unverified = "";
+}
+
+/**
+ * Does what the link of a mail asks for.
+ * @param {string} kind @param {string} token
+ */
+async function follow(kind, token) {
+  if (kind === "verify") {
+    unverified = token;
+    try {
+      await verify();
+      return "The address is verified.";
+    } catch (error) {
+      if (!(error instanceof DossierError && error.status === 401)) {
+        unverified = "";
+        throw error;
+      }
+      ask("Enter your password to verify the address", "password", async (password) => {
+        await verify(password);
+        return "The address is verified, and you are signed in.";
+      });
+      return "Sign in to verify the address.";
+    }
+  }
+  ask("Choose a new password", "password", async (password) => {
+    await dossier[kind === "reset" ? "resetPassword" : "restoreEmail"](token, password);
+    return "The password is set, and you are signed in.";
+  });
+  return "Choose a new password.";
+}
+
 async function show() {
   const users = await dossier.users();
   find("users").replaceChildren(...users.map(place));
-  const isSomebody = dossier.user !== null;
-  for (const part of document.querySelectorAll(".mine")) part.toggleAttribute("hidden", !isSomebody);
-  if (!isSomebody) return;
+  find("leave").hidden = users.length === 0;
+  const isSignedIn = dossier.user !== null;
+  document.querySelectorAll(".mine").forEach((part) => part.toggleAttribute("hidden", !isSignedIn));
+  if (!isSignedIn) return;
   const profile = await dossier.profile();
-  find("me").textContent =
-    `${profile.id} ${profile.email ?? ""}${profile.anonymous ? "(anonymous)" : ""}`;
+  const isVerified = profile.email_verified ? "(verified)" : "";
+  find("me").textContent = `${profile.id} ${profile.email ?? "(guest)"} ${isVerified}`;
   find("profile").name.value = profile.name ?? "";
   find("picture").hidden = profile.picture === null;
   find("picture").src = dossier.pictureURL(profile) ?? "data:,";
@@ -71,7 +147,7 @@ function place(user) {
     item.append(button);
   };
   if (user.state === "inactive") offer("Switch", (id) => dossier.switchTo(id));
-  if (user.state !== "logged_out") offer("Log out", (id) => dossier.logout(id));
+  if (user.state !== "logged_out") offer("Sign out", (id) => dossier.signOut(id));
   offer("Forget", (id) => dossier.forget(id));
   return item;
 }
@@ -90,21 +166,61 @@ find("device").onchange = (/** @type {any} */ event) => {
   location.search = query.toString();
 };
 
-find("anonymous").onclick = () => perform(async () => `Logged in as ${await dossier.loginAnonymously()}.`);
-
-onSubmit("credentials", async ({ email, password }, way) => {
-  const credentials = { email: email.value, password: password.value };
-  if (way === "link") {
-    await dossier.link({ provider: "password", ...credentials });
-    return "Linked: the user and its data are the same.";
-  }
-  const user = await dossier[way === "login" ? "login" : "register"](email.value, password.value);
-  return user ? `Logged in as ${user}.` : "Confirm the address first: look at your mail.";
+find("anonymous").onclick = () => perform(async () =>
+  `Signed in as ${await dossier.signInAnonymously()}.`);
+find("leave").onclick = () => perform(async () => {
+  await dossier.signOutAll();
+  return "All users are signed out.";
 });
 
+onSubmit("answer", async ({ value }) => {
+  const said = await answer(value.value);
+  find("asked").hidden = true;
+  return said;
+});
+
+/** @type {Record<string, (email: string, password: string) => Promise<any>>} */
+const ways = {
+  async register(email, password) {
+    const { user, flow } = await dossier.register(email, password);
+    return user ? `Signed in as ${user}.` : askForCode(flow);
+  },
+  async signIn(email, password) {
+    return `Signed in as ${await dossier.signIn(email, password)}.`;
+  },
+  async link(email, password) {
+    await dossier.link({ provider: "password", email, password });
+    return "Linked. The user and its data are the same.";
+  },
+  async code(email) {
+    return askForCode((await dossier.requestCode(email)).flow);
+  },
+  async reset(email) {
+    await dossier.requestReset(email);
+    return "If the address has an account, a mail is on its way.";
+  },
+  async change(email) {
+    const { flow } = await dossier.changeEmail(email);
+    ask("Enter the code that was mailed to the new address", "text", async (code) => {
+      await dossier.verifyNewEmail(flow, code);
+      return "The address is changed.";
+    });
+    return "A code was mailed to the new address.";
+  },
+};
+
+/** @param {string | null} flow */
+function askForCode(flow) {
+  ask("Enter the code of the mail", "text", async (code) =>
+    `Signed in as ${await dossier.signInWithCode(flow ?? "", code)}.`);
+  return "Look at your mail.";
+}
+
+onSubmit("credentials", ({ email, password }, way) => ways[way](email.value, password.value));
+
 onSubmit("token", async ({ secret }, way) => {
-  const user = await dossier[way === "loginWithKey" ? "loginWithKey" : "loginWithToken"](secret.value);
-  return `Logged in as ${user}.`;
+  const member = way === "signInWithKey" ? "signInWithKey" : "signInWithToken";
+  return `Signed in as ${await dossier[member](secret.value)}.`;
 });
 
 onSubmit("profile", async ({ name }) => {
@@ -113,7 +229,7 @@ onSubmit("profile", async ({ name }) => {
 find("profile").file.onchange = (/** @type {any} */ { target }) => perform(async () => {
   await dossier.setPicture(target.files[0]);
   target.value = "";
-  return "This is the picture as everybody sees it.";
+  return "This is the picture that others see.";
 });
 
 onSubmit("document", async ({ which, patch }, way) => {
@@ -141,7 +257,7 @@ onSubmit("property", async ({ key, value }, way) => {
     const { value: theirs, current_version: current } = error.problem;
     find("conflict").hidden = false;
     find("conflict").firstElementChild.textContent =
-      `Somebody has stored ${JSON.stringify(theirs)} as version ${current}; you have changed version ${version}.`;
+      `Version ${current} is ${JSON.stringify(theirs)}. You have changed version ${version}.`;
     throw error;
   }
 });
@@ -157,6 +273,17 @@ for (const button of find("conflict").querySelectorAll("button")) {
   });
 }
 
-await perform(async () => (dossier.user ? "Welcome back." : "Nobody is logged in here."));
+/** Follows the link of a mail, if one has led here. */
+async function begin() {
+  const [kind, token] = location.hash.slice(1).split("=");
+  // The token does not stay in the address bar and the history.
+  history.replaceState(null, "", location.pathname + location.search);
+  const isLink = ["verify", "reset", "restore"].includes(kind);
+  const greeting = dossier.user ? "Welcome back." : "No user is signed in here.";
+  await perform(async () => (isLink ? follow(kind, token) : greeting));
+}
+
+addEventListener("hashchange", begin);
+await begin();
 
 export {};

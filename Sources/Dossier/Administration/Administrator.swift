@@ -46,7 +46,7 @@ package enum Actor: Sendable, Equatable {
   }
 
   func transaction<Value>(
-    _ body: @EventLoop (Transaction) async throws(DatabaseError) -> Value
+    _ body: @EventLoop (Transaction) async throws(Failure) -> Value
   ) async throws(Failure) -> Value {
     try await store.transaction(body)
   }
@@ -66,7 +66,7 @@ package enum Actor: Sendable, Equatable {
     app: AppID,
     detail: JSON = [:],
     in transaction: Transaction
-  ) async throws(DatabaseError) {
+  ) async throws(Failure) {
     try await AuditEvent(action, of: user, by: actor.text, detail: detail).record(
       in: transaction,
       app: app,
@@ -85,16 +85,14 @@ extension Administrator {
   /// - Throws: `.notFound` when nothing was found.
   func act<Found>(
     _ action: String,
-    _ statement: @EventLoop (Transaction) async throws(DatabaseError) -> Found?,
+    _ statement: @EventLoop (Transaction) async throws(Failure) -> Found?,
     recording fact: @EventLoop (Found) -> (app: AppID, detail: JSON)
   ) async throws(Failure) {
-    let isFound = try await transaction { transaction async throws(DatabaseError) in
-      guard let found = try await statement(transaction) else { return false }
+    try await transaction { transaction async throws(Failure) in
+      guard let found = try await statement(transaction) else { throw .notFound }
       let (app, detail) = fact(found)
       try await record(action, app: app, detail: detail, in: transaction)
-      return true
     }
-    guard isFound else { throw .notFound }
   }
 
   /// Tells the owner of a change that the administrator makes; the command line sends no mail.
@@ -103,7 +101,7 @@ extension Administrator {
     to user: UserID,
     in app: AppID,
     _ transaction: Transaction
-  ) async throws(DatabaseError) {
+  ) async throws(Failure) {
     try await change.notice(of: user, in: transaction, store.apps.known(app), store)
       .queue(in: transaction)
   }

@@ -50,8 +50,9 @@ extension Apps {
   ) async throws(Failure) -> AppRecord {
     if let fault = OperatorName.fault(in: name, at: "/name") { throw .invalid([fault]) }
     let id = AppID()
-    return try await administrator.transaction { transaction async throws(DatabaseError) in
-      _ = try await transaction.run(AppsAdministrationQueries.create, id, name)
+    return try await administrator.transaction { transaction async throws(Failure) in
+      try await transaction.send(AppsAdministrationQueries.create, id, name)
+        .rows(duplicate: .appExists)
       try await administrator.record(
         "app_create",
         app: id,
@@ -90,19 +91,19 @@ extension Apps {
   ) async throws(Failure) -> AppRecord {
     let faults = AppSettings.faults(in: change.settings, at: "/settings") + change.hosts.faults
     guard faults.isEmpty else { throw .invalid(faults) }
-    let outcome = try await administrator.transaction { transaction async throws(DatabaseError) in
+    return try await administrator.transaction { transaction async throws(Failure) in
       guard let before = try await transaction.run(AppsAdministrationQueries.lock, name).first
-      else {
-        return ChangeOutcome.unknown
+      else { throw .unknownApp }
+      guard condition.allows(before.version) else {
+        throw .versionMoved(current: before.version)
       }
-      guard condition.allows(before.version) else { return .moved(before.version) }
       let hosts = change.hosts.applied(to: before.hosts)
-      _ = try await transaction.run(
+      try await transaction.send(
         AppsAdministrationQueries.change,
         before.id,
         TextBytes(JSON.object(change.settings).serialized()),
         TextBytes(JSON.array(hosts.map(JSON.string)).serialized())
-      )
+      ).rows(duplicate: .hostTaken)
       try await administrator.record(
         "app_change",
         app: before.id,
@@ -110,19 +111,8 @@ extension Apps {
         in: transaction
       )
       let after = try await transaction.run(AppsAdministrationQueries.find, name)
-      return after.first.map(ChangeOutcome.changed) ?? .unknown
+      return try after.first.orUnforeseen("an app that was changed")
     }
-    switch outcome {
-    case .changed(let app): return app
-    case .moved(let version): throw .versionMoved(current: version)
-    case .unknown: throw .unknownApp
-    }
-  }
-
-  private enum ChangeOutcome {
-    case changed(AppRecord)
-    case moved(Int)
-    case unknown
   }
 }
 

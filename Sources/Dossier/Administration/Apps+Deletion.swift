@@ -21,7 +21,7 @@ extension Apps {
     _ progress: @EventLoop (Int) -> Void
   ) async throws(Failure) -> Int {
     var count = try await deleteUsers(of: app.id, 0, administrator, progress)
-    try await administrator.transaction { [count] transaction async throws(DatabaseError) in
+    try await administrator.transaction { [count] transaction async throws(Failure) in
       _ = try await transaction.run(AppsDeletionQueries.delete, app.id)
       try await administrator.record(
         "app_delete",

@@ -113,7 +113,7 @@ package enum Clients {
     let owner: AppID? =
       if let app { try await Apps.record(of: app, for: administrator).id } else { nil }
     let names = Scopes.management.filter(scopes.contains)
-    try await store.transaction { transaction async throws(DatabaseError) in
+    try await store.transaction { transaction async throws(Failure) in
       _ = try await transaction.run(
         ClientQueries.create,
         id,
@@ -184,7 +184,7 @@ package enum Clients {
     by administrator: Administrator
   ) async throws(Failure) {
     try await act(isDisabled ? "client_disable" : "client_enable", on: id, administrator) {
-      transaction async throws(DatabaseError) in
+      transaction async throws(Failure) in
       try await transaction.run(ClientQueries.setDisabled, id, isDisabled)
     }
   }
@@ -197,7 +197,7 @@ package enum Clients {
     by administrator: Administrator
   ) async throws(Failure) {
     try await act("client_delete", on: id, administrator) {
-      transaction async throws(DatabaseError) in
+      transaction async throws(Failure) in
       try await transaction.run(ClientQueries.delete, id)
     }
   }
@@ -207,9 +207,9 @@ package enum Clients {
     _ action: String,
     on id: ClientID,
     _ administrator: Administrator,
-    _ statement: @EventLoop (Transaction) async throws(DatabaseError) -> [Client]
+    _ statement: @EventLoop (Transaction) async throws(Failure) -> [Client]
   ) async throws(Failure) {
-    try await administrator.act(action) { transaction async throws(DatabaseError) in
+    try await administrator.act(action) { transaction async throws(Failure) in
       try await statement(transaction).first
     } recording: { client in
       (client.app ?? .deployment, ["client_id": .string(id.text)])

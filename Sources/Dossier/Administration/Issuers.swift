@@ -111,7 +111,11 @@ package enum Issuers {
     var claims = JSONObject()
     for (member, claim) in issuer.claims { claims[member] = .string(claim) }
     let mapping = TextBytes(JSON.object(claims).serialized())
-    try await administrator.transaction { transaction async throws(DatabaseError) in
+    try await administrator.transaction { transaction async throws(Failure) in
+      // Additions to one app follow one another.
+      _ = try await transaction.run(AppsAdministrationQueries.lock, app)
+      let others = try await transaction.run(IssuerAdministrationQueries.list, app)
+      try issuer.check(against: others.compactMap(\.item))
       _ = try await transaction.run(
         IssuerAdministrationQueries.add,
         id,
@@ -156,7 +160,7 @@ package enum Issuers {
     by administrator: Administrator
   ) async throws(Failure) {
     let id = try await Apps.record(of: app, for: administrator).id
-    try await administrator.act("issuer_remove") { transaction async throws(DatabaseError) in
+    try await administrator.act("issuer_remove") { transaction async throws(Failure) in
       try await transaction.run(IssuerAdministrationQueries.remove, id, name).first
     } recording: { name in
       (id, ["name": .string(name)])
@@ -165,6 +169,34 @@ package enum Issuers {
 }
 
 extension IssuerDescription {
+  /// Throws `.issuerExists` for a name that is taken, `.invalid` where another issuer may leave out
+  /// the same claim.
+  fileprivate func check(against others: [IssuerInfo]) throws(Failure) {
+    guard !others.contains(where: { $0.name.hasSameBytes(as: name) }) else { throw .issuerExists }
+    if allowsMissingIssuer, others.contains(where: \.allowsMissingIssuer) {
+      throw .invalid([
+        Fault(
+          "/allow_missing_iss",
+          "ambiguous",
+          "Another issuer of the app may leave out iss, and a token without it would be of either. "
+            + "Remove that issuer, or let this one send iss."
+        )
+      ])
+    }
+    if allowsMissingAudience,
+      others.contains(where: { $0.allowsMissingAudience && $0.issuer.hasSameBytes(as: issuer) })
+    {
+      throw .invalid([
+        Fault(
+          "/allow_missing_aud",
+          "ambiguous",
+          "Another issuer of the app with this iss may leave out aud. Remove that issuer, or let "
+            + "this one send aud."
+        )
+      ])
+    }
+  }
+
   fileprivate func faults() async -> [Fault] {
     var faults: [Fault] = []
     if let fault = OperatorName.fault(in: name, at: "/name") { faults.append(fault) }
@@ -219,8 +251,6 @@ extension IssuerDescription.Keys {
 }
 
 package enum IssuerAdministrationQueries {
-  /// Fails by `issuers_pkey` when the app has one of that name, by `issuers_missing_iss` and
-  /// `issuers_missing_aud` when another one may leave out the same.
   static let add = Statement<
     NoRow, AppID, String, String, String, String?, TextBytes?, BinaryBytes?, TextBytes, Bool, Bool
   >(

@@ -51,7 +51,7 @@ extension Sessions {
     var detail = JSONObject()
     detail["sessions"] = .number(JSONNumber(sessions))
     detail["issuer"] = issuer.map(JSON.string)
-    try await administrator.transaction { [detail] transaction async throws(DatabaseError) in
+    try await administrator.transaction { [detail] transaction async throws(Failure) in
       try await administrator.record(
         "sessions_end",
         app: app,

@@ -36,15 +36,14 @@ package enum SigningKeys {
     where purpose == .native || purposes.contains(purpose.rawValue) {
       keys.append(try await administrator.store.keys.newKey(for: purpose, of: id))
     }
-    try await administrator.transaction { transaction async throws(DatabaseError) in
+    try await administrator.transaction { transaction async throws(Failure) in
       // Rotations follow one another.
       _ = try await transaction.run(AppsAdministrationQueries.lock, app)
       for key in keys {
-        _ = try await transaction.run(SigningKeyQueries.retire, id, key.purpose, verifying)
-        guard try await transaction.run(KeyringQueries.create(key, of: id)).count > 0 else {
-          // A worker made the app's first key at that moment; the next attempt retires it.
-          throw DatabaseError(.serializationFailure, "another key was made")
-        }
+        // Retires also a key that a worker makes between the two statements.
+        repeat {
+          _ = try await transaction.run(SigningKeyQueries.retire, id, key.purpose, verifying)
+        } while try await transaction.run(KeyringQueries.create(key, of: id)).count == 0
         try await administrator.record(
           "key_rotate",
           app: id,
@@ -66,7 +65,7 @@ package enum SigningKeys {
     by administrator: Administrator
   ) async throws(Failure) {
     let id = try await Apps.record(of: app, for: administrator).id
-    try await administrator.act("key_remove") { transaction async throws(DatabaseError) in
+    try await administrator.act("key_remove") { transaction async throws(Failure) in
       try await transaction.run(SigningKeyQueries.remove, id, key).first
     } recording: { removed in
       (id, ["key_id": .string(removed)])

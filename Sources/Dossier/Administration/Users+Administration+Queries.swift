@@ -1,15 +1,36 @@
 package import Postgres
 
-/// A user whose row is locked.
-struct LockedUser: RowDecodable {
+/// A user as administrators change it.
+struct AdministeredUser: RowDecodable {
   let version: Int
   let isBlocked: Bool
-  let email: String?
+  let address: Address?
+
+  /// The address of a user.
+  struct Address {
+    let text: String
+    let key: String
+    /// Whether it is verified, and not only by somebody who has read a mail.
+    let isVerified: Bool
+    /// Whether the user signs in by it, with a password or by mailed codes.
+    let isCredential: Bool
+    let language: String?
+  }
 
   init(from row: Row) throws(DatabaseError) {
     version = try row.int(0)
     isBlocked = try row.bool(1)
-    email = row.text(ifAny: 2)
+    guard let text = row.text(ifAny: 2) else {
+      address = nil
+      return
+    }
+    address = Address(
+      text: text,
+      key: try row.text(3),
+      isVerified: try row.bool(4),
+      isCredential: try row.bool(5),
+      language: row.text(ifAny: 6)
+    )
   }
 }
 
@@ -54,27 +75,42 @@ package enum UsersAdministrationQueries {
     "select last_login_at, login_count from users where user_id = $1 and app_id = $2"
   )
 
-  /// An issuer's word for an address counts last: it was not proved here.
-  static let holders = Statement<String, AppID, String>(
-    "users.holders",
+  /// Returns the user of an address; no row for an address of no user.
+  ///
+  /// Served by the primary key.
+  static let holder = Statement<String, AppID, String>(
+    "users.holder",
     """
-    with confirmed as (
-      select user_id from identity_subjects
-      where app_id = $1 and provider = 'email' and subject = email_key($2)
-    )
-    select user_id from confirmed
-    union all
-    (select user_id from unconfirmed_emails
-      where app_id = $1 and email_key = email_key($2) and not exists (select from confirmed)
-      order by created_at limit 10)
+    select user_id from identity_subjects
+    where app_id = $1 and provider = 'email' and subject = email_key($2) and reserved_until is null
     """
   )
 
-  static let lock = Statement<LockedUser, UserID, AppID>(
+  static let find = Statement<AdministeredUser, UserID, AppID>(
+    "users.administered",
+    """
+    select u.version, u.blocked_at is not null, u.email, email_key(u.email),
+      u.email_verified and not exists (
+        select from identities i where i.user_id = u.user_id and i.proved_by_reader),
+      exists (
+        select from identities i
+        where i.user_id = u.user_id and i.provider in ('password', 'email')),
+      u.locale
+    from users u where u.user_id = $1 and u.app_id = $2
+    """
+  )
+
+  static let lock = Statement<AdministeredUser, UserID, AppID>(
     "users.lock",
     """
-    select version, blocked_at is not null, email from users
-    where user_id = $1 and app_id = $2 for update
+    select u.version, u.blocked_at is not null, u.email, email_key(u.email),
+      u.email_verified and not exists (
+        select from identities i where i.user_id = u.user_id and i.proved_by_reader),
+      exists (
+        select from identities i
+        where i.user_id = u.user_id and i.provider in ('password', 'email')),
+      u.locale
+    from users u where u.user_id = $1 and u.app_id = $2 for update
     """
   )
 
@@ -87,7 +123,8 @@ package enum UsersAdministrationQueries {
     """
   )
 
-  static let delete = Statement<ReplacedPicture, UserID>(
+  /// Returns no row if there is no such user.
+  static let remove = Statement<ReplacedPicture, UserID>(
     "users.remove",
     """
     with subjects as (delete from identity_subjects where user_id = $1)
@@ -97,6 +134,6 @@ package enum UsersAdministrationQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    page, logins, holders, lock, setBlocked, delete,
+    page, logins, holder, find, lock, setBlocked, remove,
   ]
 }

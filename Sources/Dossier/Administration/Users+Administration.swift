@@ -59,15 +59,16 @@ extension Users {
     )
   }
 
-  /// Whose an address is: the one who has confirmed it; without one those who claim it by a
-  /// password, or whom an issuer calls so, at most 10.
-  @EventLoop package static func holders(
+  /// Returns the user of an address, verified or not; nil for an address of no user.
+  ///
+  /// - Throws: `.unavailable`.
+  @EventLoop package static func holder(
     of email: String,
     in app: AppID,
     for administrator: Administrator
-  ) async throws(Failure) -> [UserID] {
-    let rows = try await administrator.store.read(UsersAdministrationQueries.holders, app, email)
-    return rows.map(UserID.init(trusted:))
+  ) async throws(Failure) -> UserID? {
+    let rows = try await administrator.store.read(UsersAdministrationQueries.holder, app, email)
+    return rows.first.map(UserID.init(trusted:))
   }
 
   /// Blocks a user, whose sessions end, or unblocks it; nothing happens where it is so already.
@@ -83,7 +84,7 @@ extension Users {
   ) async throws(Failure) -> Profile {
     let action = isBlocked ? "user_block" : "user_unblock"
     try await change(user, of: app, if: condition, administrator) {
-      (transaction, found) async throws(DatabaseError) in
+      (transaction, found) async throws(Failure) in
       guard found.isBlocked != isBlocked else { return }
       _ = try await transaction.run(UsersAdministrationQueries.setBlocked, user, isBlocked)
       if isBlocked { try await endSessions(of: user, "blocked", administrator, in: transaction) }
@@ -103,7 +104,7 @@ extension Users {
     of app: AppID,
     by administrator: Administrator
   ) async throws(Failure) {
-    try await change(user, of: app, administrator) { (transaction, _) async throws(DatabaseError) in
+    try await change(user, of: app, administrator) { (transaction, _) async throws(Failure) in
       try await endSessions(of: user, "ended", administrator, in: transaction)
       try await administrator.record("user_logout", of: user, app: app, in: transaction)
     }
@@ -118,76 +119,47 @@ extension Users {
     if condition: VersionCondition = VersionCondition(),
     by administrator: Administrator
   ) async throws(Failure) {
-    var picture: String?
-    try await change(user, of: app, if: condition, administrator) {
-      (transaction, _) async throws(DatabaseError) in
+    let picture = try await change(user, of: app, if: condition, administrator) {
+      (transaction, _) async throws(Failure) in
       try await administrator.queueNotice(of: .deleted, to: user, in: app, transaction)
-      picture = try await transaction.run(UsersAdministrationQueries.delete, user).first?.name
+      let picture = try await remove(user, in: transaction)
       try await administrator.record("user_delete", of: user, app: app, in: transaction)
+      return picture
     }
     await administrator.store.pictures.shelf.forget(picture)
   }
 
-  /// Takes the address of a user's password for proved, as if the user had confirmed it outside of a
-  /// session: what else could log in ends, for somebody else may have claimed the address first.
+  /// Makes the address of a user verified, on the operator's word.
   ///
-  /// - Throws: `.notFound` also for a user without such an address, `.emailTaken` when another has
-  ///   confirmed it, `.unavailable`.
-  @EventLoop package static func confirmEmail(
+  /// Somebody else may have made the user, if the address was not verified before. So all sessions,
+  /// API keys, linked identities and second factors end. The password stays.
+  /// - Throws: `.notFound` also for a user without an address, `.unavailable`.
+  @EventLoop package static func verifyEmail(
     of user: UserID,
     in app: AppID,
     by administrator: Administrator
   ) async throws(Failure) {
-    let profile = try await Profiles.read(
-      of: administrator.caller(on: user, of: app),
-      in: administrator.store
-    )
-    guard let email = profile.email else { throw .notFound }
-    let address = try await EmailAddress(email, administrator.store)
-    var confirmation = Confirmation.noAddress
-    do throws(Failure) {
-      try await change(user, of: app, locking: address, administrator) {
-        (transaction, found) async throws(DatabaseError) in
-        guard found.email?.hasSameBytes(as: email) == true else {
-          confirmation = .otherAddress
-          return
-        }
-        confirmation = try await confirm(email, of: user, in: app, by: administrator, transaction)
-      }
-    } catch .identityTaken {
-      throw .emailTaken
+    try await change(user, of: app, administrator) { (transaction, found) async throws(Failure) in
+      guard let address = found.address else { throw .notFound }
+      guard !address.isVerified else { return }
+      try await Takeover.revokeAll(
+        of: user,
+        by: administrator.actor.text,
+        app,
+        administrator.origin,
+        in: transaction
+      )
+      _ = try await transaction.run(
+        AccountQueries.verify,
+        user,
+        app,
+        address.key,
+        IdentityID(),
+        false
+      )
+      try await administrator.record("email_verify", of: user, app: app, in: transaction)
+      try await administrator.queueNotice(of: .emailVerified, to: user, in: app, transaction)
     }
-    switch confirmation {
-    case .done: return
-    case .noAddress: throw .notFound
-    case .otherAddress: try await confirmEmail(of: user, in: app, by: administrator)
-    }
-  }
-
-  private enum Confirmation { case done, noAddress, otherAddress }
-
-  @EventLoop private static func confirm(
-    _ email: String,
-    of user: UserID,
-    in app: AppID,
-    by administrator: Administrator,
-    _ transaction: Transaction
-  ) async throws(DatabaseError) -> Confirmation {
-    let actor = administrator.actor.text
-    let isNew = try await Emails.prove(email, of: user, in: app, by: actor, transaction)
-    guard let isNew else { return .noAddress }
-    guard isNew else { return .done }
-    try await endSessions(of: user, "email_confirm", administrator, in: transaction)
-    try await Emails.endOtherWaysIn(
-      of: user,
-      app,
-      by: actor,
-      administrator.origin,
-      in: transaction
-    )
-    try await administrator.record("email_confirm", of: user, app: app, in: transaction)
-    try await administrator.queueNotice(of: .emailConfirmed, to: user, in: app, transaction)
-    return .done
   }
 
   @EventLoop static func endSessions(
@@ -195,7 +167,7 @@ extension Users {
     _ reason: String,
     _ administrator: Administrator,
     in transaction: Transaction
-  ) async throws(DatabaseError) {
+  ) async throws(Failure) {
     try await Sessions.end(
       .all,
       of: user,
@@ -206,26 +178,23 @@ extension Users {
     )
   }
 
-  /// Does `body` on a user that is there, in the version asked for, with its row locked, and before it
-  /// the address that `body` is about.
-  @EventLoop static func change(
+  /// Does `body` on a user that is there, in the version asked for, with its row locked.
+  ///
+  /// - Returns: what `body` returns.
+  /// - Throws: `.notFound`, `.versionMoved`, what `body` throws.
+  @discardableResult
+  @EventLoop static func change<Outcome>(
     _ user: UserID,
     of app: AppID,
     if condition: VersionCondition = VersionCondition(),
-    locking address: EmailAddress? = nil,
     _ administrator: Administrator,
-    _ body: @EventLoop (Transaction, LockedUser) async throws(DatabaseError) -> Void
-  ) async throws(Failure) {
-    let outcome = try await administrator.transaction { transaction async throws(DatabaseError) in
-      try await address?.lock(in: app, administrator.store, transaction)
+    _ body: @EventLoop (Transaction, AdministeredUser) async throws(Failure) -> Outcome
+  ) async throws(Failure) -> Outcome {
+    try await administrator.transaction { transaction async throws(Failure) in
       let rows = try await transaction.run(UsersAdministrationQueries.lock, user, app)
-      guard let found = rows.first else { return LockedUser?.none }
-      if condition.allows(found.version) { try await body(transaction, found) }
-      return found
-    }
-    guard let found = outcome else { throw .notFound }
-    guard condition.allows(found.version) else {
-      throw .versionMoved(current: found.version)
+      guard let found = rows.first else { throw .notFound }
+      guard condition.allows(found.version) else { throw .versionMoved(current: found.version) }
+      return try await body(transaction, found)
     }
   }
 }

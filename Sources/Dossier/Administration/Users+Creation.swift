@@ -5,14 +5,14 @@ import Postgres
 extension Users {
   /// Makes a user.
   ///
-  /// No mail is sent: an address that is not said to be verified can be confirmed later.
+  /// No mail is sent: an address that is not said to be verified can be verified later.
   /// - Parameters:
   ///   - new: the user.
   ///   - app: whose user it becomes.
   ///   - administrator: who makes it.
   /// - Returns: the profile.
   /// - Throws: `.forbidden` for app metadata that the administrator may not write, `.userExists` with
-  ///   what is taken, `.identityTaken`, `.documentTooLarge`, `.overloaded`, `.unavailable`.
+  ///   what is taken, `.documentTooLarge`, `.overloaded`, `.unavailable`.
   @EventLoop package static func create(
     _ new: NewUser,
     in app: App,
@@ -30,10 +30,11 @@ extension Users {
     }
     let user: UserID
     do throws(Failure) {
-      user = try await administrator.transaction {
-        [row] transaction async throws(DatabaseError) in
-        try await write(row, to: app.id, administrator, in: transaction)
-      }.get()
+      user = try await ImportBatch.repeating { [row] () async throws(Failure) in
+        try await administrator.transaction { transaction async throws(Failure) in
+          try await write(row, to: app.id, administrator, in: transaction)
+        }
+      }
     } catch .documentTooLarge {
       throw .documentTooLarge(limit: row.fullestDocument?.limit ?? 0)
     }
@@ -48,27 +49,24 @@ extension Users {
     to app: AppID,
     _ administrator: Administrator,
     in transaction: Transaction
-  ) async throws(DatabaseError) -> Result<UserID, Failure> {
+  ) async throws(Failure) -> UserID {
     var batch = ImportBatch(app: app, import: nil)
     let found = try await ImportFinding.all(
       of: [row],
       isForUpdate: false,
       in: app,
-      administrator.store,
       transaction
     )
-    guard let finding = found.first else {
-      return .failure(.unforeseen("a user was not examined"))
-    }
+    let finding = try found.first.orUnforeseen("a user that was examined")
     let decision = ImportDecision(row, finding, of: app, .fail)
     switch decision {
     case .create(let user):
       _ = batch.add(row, addressKey: finding.emailKey, decision)
       try await batch.write(in: transaction, administrator)
       try await administrator.record("user_create", of: user, app: app, in: transaction)
-      return .success(user)
-    case .fail(_, let faults): return .failure(.userExists(faults))
-    case .update, .skip: return .failure(.unforeseen("a user that exists was not refused"))
+      return user
+    case .fail(_, let faults): throw .userExists(faults)
+    case .update, .skip: throw .unforeseen("a user that exists was not refused")
     }
   }
 }

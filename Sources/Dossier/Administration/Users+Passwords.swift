@@ -2,13 +2,13 @@ import EventLoop
 import Outbound
 import Postgres
 
-/// What is done for users who cannot log in any more.
+/// What is done for users who cannot sign in any more.
 extension Users {
-  /// Sets the password of a user who logs in by an address, and ends its sessions and API keys, as a
-  /// reset by mail does; whether the address is proved stays as it is.
+  /// Sets the password of a user who signs in by an address, and ends its sessions and API keys, as a
+  /// reset by mail does; whether the address is verified stays as it is.
   ///
-  /// - Throws: `.notFound` also for a user without such an address, `.invalid`, `.overloaded`,
-  ///   `.unavailable`.
+  /// - Throws: `.notFound` also for a user who does not sign in by an address, `.invalid`,
+  ///   `.overloaded`, `.unavailable`.
   @EventLoop package static func setPassword(
     _ password: String,
     of user: UserID,
@@ -16,14 +16,14 @@ extension Users {
     _ context: Context
   ) async throws(Failure) {
     let app = context.app
-    let address = try await address(of: user, by: administrator, context)
-    if let fault = Credentials.fault(in: password, of: address, at: "/password", app) {
+    let found = try await context.store.read(UsersAdministrationQueries.find, user, app.id)
+    guard let address = found.first?.address, address.isCredential else { throw .notFound }
+    if let fault = Credentials.fault(in: password, of: address.key, at: "/password", app) {
       throw .invalid([fault])
     }
-    let salt = context.store.keys.master.passwordSalt(app.id, address)
+    let salt = context.store.keys.master.passwordSalt(app.id, address.key)
     let hash = try await context.store.passwords.hash(password, salt, for: context.store.owner)
-    try await change(user, of: app.id, administrator) {
-      (transaction, _) async throws(DatabaseError) in
+    try await change(user, of: app.id, administrator) { (transaction, _) async throws(Failure) in
       _ = try await transaction.run(PasswordQueries.set, user, hash)
       _ = try await transaction.run(APIKeyQueries.removeAll, user)
       try await endSessions(of: user, "password_set", administrator, in: transaction)
@@ -32,52 +32,26 @@ extension Users {
     }
   }
 
-  /// Mails a user what lets the reader choose a new password, whatever was mailed before.
+  /// Mails a user a link to choose a new password, whatever was mailed before.
   ///
-  /// - Throws: `.notFound` also for a user without an address to log in by, `.emailTaken` when
-  ///   another has proved it, `.mailNotConfigured`, `.unavailable`.
+  /// - Throws: `.notFound` also for a user without an address, `.mailNotConfigured`, `.unavailable`.
   @EventLoop package static func mailReset(
     to user: UserID,
     by administrator: Administrator,
     _ context: Context
   ) async throws(Failure) {
     guard context.store.mailer.isConfigured else { throw .mailNotConfigured }
-    let address = try await address(of: user, by: administrator, context)
-    let readers = try await context.store.read(
-      EmailQueries.reader,
-      context.app.id,
-      address,
-      user,
-      nil,
-      nil
-    )
-    guard let reader = readers.first else { throw .notFound }
-    guard reader.user == user else { throw .emailTaken }
-    try await MailedToken(
-      .reset,
-      to: reader.email,
-      of: user,
-      in: reader.language,
-      context
-    ).queue()
-    try await administrator.transaction { transaction async throws(DatabaseError) in
-      try await administrator.record(
-        "password_reset_mail",
+    let app = context.app.id
+    try await change(user, of: app, administrator) { (transaction, found) async throws(Failure) in
+      guard let address = found.address else { throw .notFound }
+      try await MailedToken(
+        .reset,
+        to: address.text,
         of: user,
-        app: context.app.id,
-        in: transaction
-      )
+        in: address.language,
+        context
+      ).queue(in: transaction)
+      try await administrator.record("password_reset_mail", of: user, app: app, in: transaction)
     }
-  }
-
-  /// The key of the address that the password goes with.
-  @EventLoop private static func address(
-    of user: UserID,
-    by administrator: Administrator,
-    _ context: Context
-  ) async throws(Failure) -> String {
-    let own = try await ownPassword(of: administrator.caller(on: user, of: context.app.id), context)
-    guard let address = own.address else { throw .notFound }
-    return address
   }
 }

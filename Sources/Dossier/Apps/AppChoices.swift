@@ -1,3 +1,17 @@
+/// How users sign up.
+package enum SignUp: String, CaseIterable, Sendable {
+  case immediate
+  case verifyFirst = "verify_first"
+  case closed
+}
+
+/// Whether users have a second factor.
+package enum MFA: String, CaseIterable, Sendable {
+  case off
+  case optional
+  case required
+}
+
 /// How a device changes users.
 enum Switching: String, CaseIterable {
   case allow

@@ -29,6 +29,8 @@ package enum SettingRule: Sendable {
   case choices([String])
   /// The name beside the address that mail comes from.
   case senderName
+  /// The name that authenticator apps show, or nothing.
+  case issuerName
   case address
   /// `service/database/collection`, or nothing.
   case collection
@@ -56,7 +58,7 @@ package enum SettingRule: Sendable {
       switch self {
       case .flag: json.bool != nil
       case .number: json.number != nil
-      case .choice, .senderName, .address, .collection, .field, .page, .subject, .body:
+      case .choice, .senderName, .issuerName, .address, .collection, .field, .page, .subject, .body:
         json.string != nil
       case .origins, .choices: json.array != nil
       case .translations: json.object != nil
@@ -87,6 +89,9 @@ package enum SettingRule: Sendable {
         ?? value.string.flatMap { MailAddress.fault(inName: $0) }.map { _ in
           ("control", "This setting is of one line, without control characters.")
         }
+    case .issuerName:
+      value.string.map { $0.unicodeScalars.count <= 100 && !$0.contains(":") } == true
+        ? nil : ("name", "This setting is a name of up to 100 characters without a colon, or empty.")
     case .subject(let kind):
       Self.lengthFault(value, Self.longestSubject)
         ?? Self.templateFault(subject: value.string ?? "", text: "", kind)

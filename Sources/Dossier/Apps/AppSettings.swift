@@ -6,8 +6,9 @@ package import JSON
 /// what people are told of it.
 package final class AppSettings: Sendable {
   private let openWays: Set<WayIn>
-  package let requiresEmailConfirmation: Bool
-  package let revealsTakenEmails: Bool
+  package let signUp: SignUp
+  package let mfa: MFA
+  package let mfaIssuer: String
   /// In characters.
   package let passwordMinLength: Int
   package let accessTokenLifetime: Duration
@@ -69,19 +70,24 @@ package final class AppSettings: Sendable {
       if isOpen { open.insert(way) }
     }
     openWays = open
-    requiresEmailConfirmation = read.flag(
-      "email_confirmation_required",
-      false,
-      safe: true,
-      "whether an address must be confirmed before it can log in"
+    signUp = read.choice(
+      "sign_up",
+      SignUp.immediate,
+      safe: .closed,
+      "how users sign up: immediate signs them in at once, verify_first after they have entered a "
+        + "mailed code, closed leaves it to the management API"
     )
-    revealsTakenEmails = read.flag(
-      "reveal_taken_emails",
-      false,
-      safe: false,
-      "whether registering and linking answer 409 email_taken for an address that another user has "
-        + "confirmed: friendlier, but anybody can then find out who has an account, address by "
-        + "address; without it the owner is told by mail, and nobody else"
+    mfa = read.choice(
+      "mfa",
+      MFA.off,
+      safe: .required,
+      "whether users have a second factor: off, optional, or required"
+    )
+    mfaIssuer = read.text(
+      "mfa_issuer",
+      .issuerName,
+      "",
+      "the name that authenticator apps show beside a code; empty for the name of the app"
     )
     // NIST SP 800-63B section 5.1.1.2 asks for at least 8.
     passwordMinLength = read.number(
@@ -252,7 +258,7 @@ package final class AppSettings: Sendable {
       .page,
       "",
       "the page of the app that links of mails lead to, such as https://app.example.com/account; the "
-        + "token is in its fragment: #confirm=…, #reset=…, #email=… or #restore=…; empty for none, "
+        + "token is in its fragment: #verify=…, #reset=… or #restore=…; empty for none, "
         + "and then {{link}} is the bare token"
     )
     translations = read.translations(

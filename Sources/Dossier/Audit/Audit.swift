@@ -38,7 +38,7 @@ struct AuditEvent {
   @EventLoop func record(
     in transaction: Transaction,
     _ context: Context
-  ) async throws(DatabaseError) {
+  ) async throws(Failure) {
     try await record(in: transaction, app: context.app.id, from: context.origin)
   }
 
@@ -46,7 +46,7 @@ struct AuditEvent {
     in transaction: Transaction,
     app: AppID,
     from origin: Origin
-  ) async throws(DatabaseError) {
+  ) async throws(Failure) {
     _ = try await transaction.run(
       AuditQueries.record,
       user?.text ?? app.text,
@@ -63,7 +63,7 @@ struct AuditEvent {
   }
 
   @EventLoop func record(_ context: Context) async throws(Failure) {
-    try await context.store.transaction { (transaction) async throws(DatabaseError) in
+    try await context.store.transaction { (transaction) async throws(Failure) in
       try await record(in: transaction, context)
     }
   }

@@ -43,40 +43,42 @@ package struct DeviceUser: RowDecodable {
   }
 }
 
-struct DeviceAdmissionRow: RowDecodable {
-  /// Whether no login has replaced the secret.
+/// A device whose credential a client has sent.
+struct DeviceRecord: RowDecodable {
+  /// Whether no sign-in has replaced the secret.
   let isCurrent: Bool
   /// Whether it is that one, or the one before, for a moment.
   let isRight: Bool
-  let others: Int
+  private let users: [Substring]
 
   init(from row: Row) throws(DatabaseError) {
     isCurrent = try row.bool(0)
     isRight = try row.bool(1)
-    others = try row.int(2)
+    users = try row.text(2).split(separator: " ")
+  }
+
+  /// Whether the user has signed in on the device before.
+  func knows(_ user: UserID?) -> Bool {
+    guard isRight, let user else { return false }
+    return users.contains { $0 == user.text }
+  }
+
+  /// Whether one more user fits beside those of the device.
+  func hasRoom(for user: UserID) -> Bool {
+    users.filter { $0 != user.text }.count < Devices.limit
   }
 }
 
 package enum DevicesQueries {
-  /// Whether the proof is the current one, whether it is right at all, and how many users besides
-  /// this one the device knows.
-  static let admit = Statement<DeviceAdmissionRow, DeviceID, AppID, BinaryBytes, UserID>(
-    "devices.admit",
+  /// The device, and the users that it knows.
+  static let record = Statement<DeviceRecord, DeviceID, AppID, BinaryBytes>(
+    "devices.record",
     """
     select d.app_id = $2 and d.secret_hash = $3::bytea, exists (select from proved_device($1, $2, $3)),
-      (select count(*) from device_users p where p.device_id = d.device_id and p.user_id <> $4)
+      coalesce((
+        select string_agg(p.user_id::text, ' ') from device_users p
+        where p.device_id = d.device_id), '')
     from devices d where d.device_id = $1
-    """
-  )
-
-  /// One row when the proof is right: whether the device knows all of these users.
-  static let know = Statement<Bool, DeviceID, AppID, BinaryBytes, String>(
-    "devices.know",
-    """
-    select not exists (
-      select from unnest(string_to_array($4, ' ')) u (user_id) where not exists (
-        select from device_users p where p.device_id = d.device_id and p.user_id = u.user_id))
-    from proved_device($1, $2, $3) d
     """
   )
 
@@ -161,13 +163,19 @@ package enum DevicesQueries {
   )
 
   /// One row when the proof is right: whether the device knew the user.
+  ///
+  /// - Parameter 8: whether nobody else becomes active.
   static let leave = Statement<
-    Bool, DeviceID, AppID, BinaryBytes, UserID, Bool, String?, String?
+    Bool, DeviceID, AppID, BinaryBytes, UserID, Bool, String?, String?, Bool
   >(
     "devices.leave",
     """
     with device as (
-      update devices d set last_seen_at = now() from proved_device($1, $2, $3) p
+      update devices d set last_seen_at = now(),
+        inactive_since = case when $8::boolean and exists (
+          select from device_places(d.device_id, true) a where a.user_id = $4 and a.is_active)
+          then clock_timestamp() else d.inactive_since end
+      from proved_device($1, $2, $3) p
       where d.device_id = p.device_id returning d.device_id, p.until
     ), place as (
       select p.user_id from device_users p join device d on d.device_id = p.device_id
@@ -192,5 +200,39 @@ package enum DevicesQueries {
     """
   )
 
-  package static let all: [any PreparedStatement] = [admit, know, list, activate, refresh, leave]
+  /// Signs all users of a device out; one row when the proof is right.
+  static let leaveAll = Statement<String, DeviceID, AppID, BinaryBytes, String?, String?>(
+    "devices.leave_all",
+    """
+    with device as (
+      update devices d set last_seen_at = now() from proved_device($1, $2, $3) p
+      where d.device_id = p.device_id returning d.device_id, p.until
+    ), ended as (
+      update sessions s set ended_at = now(), end_reason = 'device_logout'
+      from device d join device_users p on p.device_id = d.device_id and p.chosen_at < d.until
+      where s.user_id = p.user_id and s.device_id = $1 and s.ended_at is null
+      returning s.user_id, s.session_id
+    ), fact as (
+      insert into audit (
+        user_id, event_id, app_id, action, actor, session_id, device_id, address, agent)
+      select user_id, new_object_id(), $2, 'device_logout', 'user', session_id, $1, $4::inet, $5
+      from ended
+    )
+    select device_id from device
+    """
+  )
+
+  /// Has nobody active on a device until somebody is chosen, if the user is active there.
+  static let deactivate = Statement<NoRow, DeviceID, UserID>(
+    "devices.deactivate",
+    """
+    update devices set inactive_since = clock_timestamp()
+    where device_id = $1 and exists (
+      select from device_places($1, true) p where p.user_id = $2 and p.is_active)
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [
+    record, list, activate, refresh, leave, leaveAll, deactivate,
+  ]
 }

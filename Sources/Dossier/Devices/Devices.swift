@@ -44,18 +44,19 @@ package struct BareDevice: Sendable {
   {
     guard let named else { return DeviceProof(bare: DeviceID()) }
     let proof = DeviceProof(bare: named)
-    let rows = try await context.store.read(
-      DevicesQueries.admit,
-      named,
-      context.app.id,
-      proof.secret.hash(context.store.keys.master),
-      user
-    )
-    guard let row = rows.first, row.isRight, row.others < Devices.limit else {
+    let record = try await Devices.record(of: proof, context)
+    guard let record, record.isRight, record.hasRoom(for: user) else {
       return DeviceProof(bare: DeviceID())
     }
     return proof
   }
+}
+
+/// Who becomes active on a device when its active user leaves.
+package enum NextActive: String, CaseIterable, Sendable {
+  /// Of those who are signed in, the one who signed in, or was chosen, last.
+  case mostRecent = "most_recent"
+  case none
 }
 
 /// Devices, and the users known on each.
@@ -146,23 +147,32 @@ package enum Devices {
     return try await Sessions.grant(live, of: user, as: style, context)
   }
 
-  /// Logs a user out of the device; nothing changes when it was logged out already.
+  /// Signs a user out of the device; nothing changes when it was signed out already.
   ///
   /// - Throws: `.deviceUnknown`, `.notFound`, `.unavailable`.
-  @EventLoop package static func logout(_ user: UserID, _ context: Context) async throws(Failure) {
-    try await leave(user, isForgotten: false, context)
+  @EventLoop package static func logout(
+    _ user: UserID,
+    next: NextActive,
+    _ context: Context
+  ) async throws(Failure) {
+    try await leave(user, isForgotten: false, next, context)
   }
 
   /// Makes the device forget a user, whose session there ends; the user itself stays.
   ///
   /// - Throws: `.deviceUnknown`, `.notFound`, `.unavailable`.
-  @EventLoop package static func remove(_ user: UserID, _ context: Context) async throws(Failure) {
-    try await leave(user, isForgotten: true, context)
+  @EventLoop package static func remove(
+    _ user: UserID,
+    next: NextActive,
+    _ context: Context
+  ) async throws(Failure) {
+    try await leave(user, isForgotten: true, next, context)
   }
 
   @EventLoop private static func leave(
     _ user: UserID,
     isForgotten: Bool,
+    _ next: NextActive,
     _ context: Context
   ) async throws(Failure) {
     let proof = try known(context)
@@ -174,17 +184,43 @@ package enum Devices {
       user,
       isForgotten,
       context.origin.address,
-      context.origin.agent
+      context.origin.agent,
+      next == .none
     )
     guard let isKnown = rows.first else { throw .deviceUnknown }
     guard isKnown else { throw .notFound }
   }
 
-  /// Checks before a login that the device is what it says and has room for the user.
+  /// Has nobody active on the device of a session, before its user leaves.
+  @EventLoop static func deactivate(
+    _ caller: Caller,
+    in transaction: Transaction
+  ) async throws(Failure) {
+    guard let device = caller.device else { return }
+    _ = try await transaction.run(DevicesQueries.deactivate, device, caller.user)
+  }
+
+  /// Signs all users of the device out.
   ///
-  /// `Opening` looks again when nobody else can come between; here it is told before anything is made,
-  /// counted or mailed.
-  /// - Returns: the device to log in on; nil for a new one, also where a cookie is of no more use.
+  /// - Throws: `.deviceUnknown`, `.unavailable`.
+  @EventLoop package static func logoutAll(_ context: Context) async throws(Failure) {
+    let proof = try known(context)
+    let rows = try await context.store.write(
+      DevicesQueries.leaveAll,
+      proof.id,
+      context.app.id,
+      proof.secret.hash(context.store.keys.master),
+      context.origin.address,
+      context.origin.agent
+    )
+    guard !rows.isEmpty else { throw .deviceUnknown }
+  }
+
+  /// Checks before a sign-in that the device is what it says and has room for the user.
+  ///
+  /// `SessionCreation` checks it again when nobody else can come between. Here it is told before
+  /// anything is made, counted or mailed.
+  /// - Returns: the device to sign in on; nil for a new one, also where a cookie is of no more use.
   /// - Throws: `.deviceUnknown`, `.deviceFull`, `.unavailable`.
   @EventLoop static func admit(
     _ user: UserID,
@@ -193,38 +229,58 @@ package enum Devices {
     guard let proof = context.device else {
       return try await context.bareDevice?.admitted(user, context)
     }
-    let rows = try await context.store.read(
-      DevicesQueries.admit,
-      proof.id,
-      context.app.id,
-      proof.secret.hash(context.store.keys.master),
-      user
-    )
-    // No row: issued by us, but lost since, as by restoring a backup. The login writes it anew.
-    guard let row = rows.first else { return proof }
-    guard row.isRight else {
+    // No record: issued by us, but lost since, as by restoring a backup. The sign-in writes it anew.
+    guard let record = try await record(context) else { return proof }
+    guard record.isRight else {
       guard proof.isCookie else { throw .deviceUnknown }
       return nil
     }
-    // Another login has just replaced the secret. It may be that of somebody who copied this one, who
-    // then holds the device: a user who came along would be that one's to switch to.
-    guard row.isCurrent else { return nil }
-    guard row.others < limit else { throw .deviceFull(limit: limit) }
+    // Another sign-in has just replaced the secret. It may be that of somebody who copied this one,
+    // who then holds the device: a user who came along would be that one's to switch to.
+    guard record.isCurrent else { return nil }
+    guard record.hasRoom(for: user) else { throw .deviceFull(limit: limit) }
     return proof
   }
 
-  /// Whether each of these users has logged in on the device before; false when there are none, which
-  /// takes as long.
-  @EventLoop static func know(_ users: [UserID], _ context: Context) async throws(Failure) -> Bool {
-    guard let proof = context.device else { return false }
-    let rows = try await context.store.read(
-      DevicesQueries.know,
+  /// Returns whether a user has signed in on the device before.
+  ///
+  /// It takes as long for nobody.
+  @EventLoop static func knows(_ user: UserID?, _ context: Context) async throws(Failure) -> Bool {
+    try await record(context)?.knows(user) ?? false
+  }
+
+  /// Adds the read of the device to a batch, and returns its place; nil without a device.
+  @EventLoop static func addRead(to batch: inout ReadBatch, _ context: Context) -> Int? {
+    guard let proof = context.device else { return nil }
+    return batch.add(
+      DevicesQueries.record,
       proof.id,
       context.app.id,
-      proof.secret.hash(context.store.keys.master),
-      users.map(\.text).joined(separator: " ")
+      proof.secret.hash(context.store.keys.master)
     )
-    return !users.isEmpty && rows.first ?? false
+  }
+
+  /// Returns the record of the client's device, which is read once for a request.
+  @EventLoop private static func record(
+    _ context: Context
+  ) async throws(Failure) -> DeviceRecord? {
+    guard let proof = context.device else { return nil }
+    if let known = context.deviceRecord { return known }
+    let record = try await record(of: proof, context)
+    context.deviceRecord = .some(record)
+    return record
+  }
+
+  @EventLoop fileprivate static func record(
+    of proof: DeviceProof,
+    _ context: Context
+  ) async throws(Failure) -> DeviceRecord? {
+    try await context.store.read(
+      DevicesQueries.record,
+      proof.id,
+      context.app.id,
+      proof.secret.hash(context.store.keys.master)
+    ).first
   }
 
   @EventLoop private static func known(_ context: Context) throws(Failure) -> DeviceProof {

@@ -91,23 +91,32 @@ struct Allowances {
     self.context = context
   }
 
+  /// The reads that tell how much of each is used, for a batch of reads.
+  @EventLoop var calls: [StatementCall] {
+    all.map { StatementCall(AttemptQueries.ahead, context.app.id, $0.subject) }
+  }
+
   /// Uses one attempt of each, and notes what is left for the response.
   ///
+  /// - Parameter known: what `calls` have read just now; nil to read it here.
   /// - Throws: `.tooManyAttempts` if one of them is used up, `.unavailable`.
-  @EventLoop func spend() async throws(Failure) {
-    try await requireLeft()
-    let aheads = try await spent()
-    let missed = zip(all, aheads).filter { $1 == nil }.map { ($0.0, $0.0.whole) }
-    // Since the read, another request may have taken the last attempt.
-    guard missed.isEmpty else { try await refuse(missed) }
-    note(aheads.compactMap(\.self))
+  @EventLoop func spend(knowing known: [Int]? = nil) async throws(Failure) {
+    try await requireLeft(knowing: known)
+    guard let aheads = try await spent() else {
+      // Since the read, another request has taken the last attempt.
+      try await requireLeft()
+      throw .tooManyAttempts(retryAfter: .seconds(1))
+    }
+    note(aheads)
   }
 
   /// Checks that an attempt of each is left, and uses none; `sendSpending` does that later.
   ///
   /// - Throws: `.tooManyAttempts` if one of them is used up, `.unavailable`.
-  @EventLoop func requireLeft() async throws(Failure) {
-    let used = zip(all, try await aheads()).filter { $0.isUsedUp($1) }
+  @EventLoop func requireLeft(knowing known: [Int]? = nil) async throws(Failure) {
+    var aheads: [Int]
+    if let known { aheads = known } else { aheads = try await self.aheads() }
+    let used = zip(all, aheads).filter { $0.isUsedUp($1) }
     guard used.isEmpty else { try await refuse(used) }
   }
 
@@ -118,15 +127,11 @@ struct Allowances {
 
   /// Uses one attempt of each in the transaction that makes the attempt.
   ///
-  /// If one of them is used up, the transaction is rolled back. Use this only for attempts that are
-  /// no guesses: a caller learns nothing from one that is rolled back.
-  @EventLoop func sendSpending(in transaction: Transaction) -> Proof.Completion {
+  /// If one of them is used up, the transaction is undone. Use this only for attempts that are no
+  /// guesses: a caller learns nothing from one that is undone.
+  @EventLoop func sendSpending(in transaction: Transaction) -> Completion {
     let sent = sendSpends(in: transaction)
-    return { () async throws(DatabaseError) in
-      let aheads = try await sent()
-      guard !aheads.contains(nil) else { throw Self.usedUp }
-      note(aheads.compactMap(\.self))
-    }
+    return { () async throws(Failure) in note(try await sent()) }
   }
 
   /// Uses one attempt of each, if each has one left, and reports to the client what is left.
@@ -142,33 +147,30 @@ struct Allowances {
   /// Does as `spendIfLeft`, but reports nothing to the client.
   @EventLoop func spendUnseen() async throws(Failure) -> Bool { try await spentIfLeft() != nil }
 
-  /// Uses one attempt of each, or nothing if one of them is used up.
-  ///
-  /// - Returns: for each in how many microseconds all its attempts come back; nil for nothing.
-  /// - Throws: `.unavailable`.
   @EventLoop private func spentIfLeft() async throws(Failure) -> [Int]? {
     guard try await areLeft() else { return nil }
-    let aheads = try await spent()
-    return aheads.contains(nil) ? nil : aheads.compactMap(\.self)
+    return try await spent()
   }
 
   /// Gives the attempts back in a transaction of their own, if the guarded action did not happen.
   ///
   /// - Throws: `.unavailable`.
   @EventLoop func giveBack() async throws(Failure) {
-    try await context.store.transaction { transaction async throws(DatabaseError) in
-      try await sendBack(in: transaction)()
+    try await context.store.transaction { transaction async throws(Failure) in
+      let sent = sendBack(in: transaction)
+      transaction.sendCommit()
+      try await sent()
     }
   }
 
   /// Gives the attempts back, because the allowances need not limit what happened.
-  @EventLoop func sendBack(in transaction: Transaction) -> Proof.Completion {
+  @EventLoop func sendBack(in transaction: Transaction) -> Completion {
     let app = context.app.id
     let sent = order.map { index in
       let (subject, cost) = (all[index].subject, all[index].cost)
       return (index, transaction.send(AttemptQueries.giveBack, app, subject, ServerTime(), cost))
     }
-    return { () async throws(DatabaseError) in
+    return { () async throws(Failure) in
       var aheads = Array(repeating: 0, count: all.count)
       for (index, statement) in sent { aheads[index] = try await statement.rows().first ?? 0 }
       note(aheads)
@@ -177,43 +179,28 @@ struct Allowances {
 
   /// Returns for each in how many microseconds all its attempts come back.
   @EventLoop private func aheads() async throws(Failure) -> [Int] {
-    try await context.store.read(
-      AttemptQueries.ahead,
-      all.map { StatementCall(AttemptQueries.ahead, context.app.id, $0.subject) }
-    ).map { $0.first ?? 0 }
+    try await context.store.read(AttemptQueries.ahead, calls).map { $0.first ?? 0 }
   }
 
   /// Uses one attempt of each, or nothing.
   ///
-  /// - Returns: for each in how many microseconds all its attempts come back; nil if it is used up.
-  @EventLoop private func spent() async throws(Failure) -> [Int?] {
-    if all.count == 1 {
-      return [
-        try await context.store.write(
-          AttemptQueries.spend,
-          context.app.id,
-          all[0].subject,
-          ServerTime(),
-          all[0].cost,
-          all[0].window
-        ).first
-      ]
-    }
-    var aheads: [Int?] = []
+  /// - Returns: for each in how many microseconds all its attempts come back; nil if one of them is
+  ///   used up.
+  @EventLoop private func spent() async throws(Failure) -> [Int]? {
     do throws(Failure) {
-      try await context.store.transaction { transaction async throws(DatabaseError) in
-        aheads = try await sendSpends(in: transaction)()
-        if aheads.contains(nil) { throw Self.usedUp }
+      return try await context.store.transaction { transaction async throws(Failure) in
+        let sent = sendSpends(in: transaction)
+        transaction.sendCommit()
+        return try await sent()
       }
     } catch .tooManyAttempts {
-      // The transaction is rolled back; `aheads` has nil for each allowance that is used up.
+      return nil
     }
-    return aheads
   }
 
   @EventLoop private func sendSpends(
     in transaction: Transaction
-  ) -> @EventLoop () async throws(DatabaseError) -> [Int?] {
+  ) -> @EventLoop () async throws(Failure) -> [Int] {
     let app = context.app.id
     let sent = order.map { index in
       let one = all[index]
@@ -229,18 +216,15 @@ struct Allowances {
         )
       )
     }
-    return { () async throws(DatabaseError) in
-      var aheads: [Int?] = Array(repeating: nil, count: all.count)
-      for (index, statement) in sent { aheads[index] = try await statement.rows().first }
+    return { () async throws(Failure) in
+      var aheads = Array(repeating: 0, count: all.count)
+      for (index, statement) in sent {
+        let usedUp = Failure.tooManyAttempts(retryAfter: .seconds(1))
+        aheads[index] = try await statement.rows(undone: usedUp).first ?? 0
+      }
       return aheads
     }
   }
-
-  private static let usedUp = DatabaseError(
-    .undone,
-    "an allowance is used up",
-    constraint: "allowance_used_up"
-  )
 
   /// Records each allowance that is used up, and reports them to the client.
   ///

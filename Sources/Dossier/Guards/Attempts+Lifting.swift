@@ -28,7 +28,9 @@ package enum Attempts {
   ) async throws(Failure) -> Int {
     let store = context.store
     let app = context.app.id
-    var identifiers: [(AttemptPurpose, String)] = users.map { (.password, $0.text) }
+    var identifiers: [(AttemptPurpose, String)] = users.flatMap {
+      [(.password, $0.text), (.secondFactor, $0.text)]
+    }
     var keys: [String] = []
     if let email { keys.append(try await EmailAddress(email, store).key) }
     var devices: [DeviceID] = []
@@ -79,7 +81,7 @@ package enum Attempts {
     _ context: Context
   ) async throws(Failure) -> Int {
     let app = context.app.id
-    return try await administrator.transaction { transaction async throws(DatabaseError) in
+    return try await administrator.transaction { transaction async throws(Failure) in
       let count = try await transaction.run(AttemptLiftQueries.forgetAll, app).first ?? 0
       try await record(count, of: nil, by: administrator, app, in: transaction)
       return count
@@ -94,7 +96,7 @@ package enum Attempts {
     by administrator: Administrator,
     _ app: AppID
   ) async throws(Failure) -> Int {
-    try await administrator.transaction { transaction async throws(DatabaseError) in
+    try await administrator.transaction { transaction async throws(Failure) in
       let count = try await transaction.run(AttemptLiftQueries.forget, app, list(subjects)).first
       _ = try await transaction.run(AttemptLiftQueries.forget, app, list(recorded))
       let user = users.count == 1 ? users.first : nil
@@ -109,7 +111,7 @@ package enum Attempts {
     by administrator: Administrator,
     _ app: AppID,
     in transaction: Transaction
-  ) async throws(DatabaseError) {
+  ) async throws(Failure) {
     let detail: JSON = ["count": .number(JSONNumber(count))]
     try await administrator.record(
       "attempts_lift",

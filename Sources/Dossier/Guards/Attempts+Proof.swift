@@ -17,14 +17,14 @@ extension Attempts {
     of key: String,
     _ context: Context,
     in transaction: Transaction
-  ) -> Proof.Completion {
+  ) -> Completion {
     let allowances =
       Allowance.fromNetwork(.login, key, context)
       + [Allowance.anywhereHourly(.login, key, context)]
       + [Allowance.onDevice(.login, key, context)].compactMap(\.self)
     let subjects = allowances.map { String(hexadecimal: $0.subject.bytes) }.joined(separator: " ")
     let sent = transaction.send(AttemptProofQueries.forget, context.app.id, subjects)
-    return { () async throws(DatabaseError) in _ = try await sent.rows() }
+    return { () async throws(Failure) in _ = try await sent.rows() }
   }
 }
 

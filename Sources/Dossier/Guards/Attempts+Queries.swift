@@ -1,7 +1,7 @@
 package import Postgres
 
 package enum AttemptQueries {
-  /// Counts an attempt against one allowance; returns no row if the allowance is used up.
+  /// Counts an attempt against one allowance; undoes the transaction if the allowance is used up.
   ///
   /// Parallel attempts wait for one another at the row of the subject. Each reads the count that
   /// the attempt before it has written.
@@ -14,8 +14,8 @@ package enum AttemptQueries {
     insert into attempts as a (app_id, subject, clear_at)
     values ($1, $2, ($3::timestamptz at time zone 'UTC' + $4::interval) at time zone 'UTC')
     on conflict (app_id, subject) do update
-      set clear_at = (greatest(a.clear_at, $3) at time zone 'UTC' + $4) at time zone 'UTC'
-      where greatest(a.clear_at, $3) - $3 + $4 <= $5::interval
+      set clear_at = case when require(greatest(a.clear_at, $3) - $3 + $4 <= $5::interval)
+        then (greatest(a.clear_at, $3) at time zone 'UTC' + $4) at time zone 'UTC' end
     returning (extract(epoch from a.clear_at - $3) * 1000000)::bigint
     """
   )

@@ -8,6 +8,8 @@ enum AttemptPurpose: String, CaseIterable {
   case login
   /// Passwords sent in a session, or with a mailed token, counted by the user.
   case password
+  /// Codes of a second factor, counted by the user over all flows.
+  case secondFactor = "second-factor"
   /// Registrations of an email address, counted by its key.
   case registration
   /// Mail to an email address, counted by its key.
@@ -68,16 +70,22 @@ struct FailureGuard {
     )
   }
 
+  /// The reads that tell how much is left, for a batch of reads.
+  @EventLoop var calls: [StatementCall] { allowances.calls }
+
   /// Counts an attempt and makes it.
   ///
   /// Gives the attempt back if no guess was made: if the body throws for another reason.
-  /// - Parameter body: the attempt.
+  /// - Parameters:
+  ///   - known: what `calls` have read just now; nil to read it here.
+  ///   - body: the attempt.
   /// - Returns: the result of the body.
   /// - Throws: `.tooManyAttempts` after too many attempts, `.unavailable`, errors of the body.
   @EventLoop func attempt<Outcome>(
+    knowing known: [Int]? = nil,
     _ body: @EventLoop () async throws(Failure) -> Outcome
   ) async throws(Failure) -> Outcome {
-    try await allowances.spend()
+    try await allowances.spend(knowing: known)
     do throws(Failure) {
       return try await body()
     } catch {
@@ -96,12 +104,12 @@ struct FailureGuard {
   @EventLoop func takeBack() async throws(Failure) { try await allowances.giveBack() }
 
   /// Gives the attempt back, because it was no failure.
-  @EventLoop func succeed(in transaction: Transaction) async throws(DatabaseError) {
+  @EventLoop func succeed(in transaction: Transaction) async throws(Failure) {
     try await sendSuccess(in: transaction)()
   }
 
   /// Sends the statement of `succeed`, and returns a function that waits for it.
-  @EventLoop func sendSuccess(in transaction: Transaction) -> Proof.Completion {
+  @EventLoop func sendSuccess(in transaction: Transaction) -> Completion {
     allowances.sendBack(in: transaction)
   }
 }

@@ -11,17 +11,17 @@ enum RequestGuard {
   /// known device. So strangers cannot keep mail from the owner.
   /// - Parameters:
   ///   - key: the key of the address.
-  ///   - reader: the user who gets the mail of the address, as `Emails.reader` finds it.
+  ///   - account: the user of the address; nil for nobody.
   ///   - caller: the caller by its access token; nil without one.
   ///   - context: the context of the request.
   /// - Throws: `.tooManyAttempts`, `.unavailable`.
   @EventLoop static func mail(
     to key: String,
-    for reader: MailReader?,
+    for account: Account?,
     by caller: Caller? = nil,
     _ context: Context
   ) async throws(Failure) {
-    let ways = try await waysOfMail(to: key, for: reader, by: caller, context)
+    let ways = try await waysOfMail(to: key, for: account, by: caller, context)
     if let more = ways.more, try await ways.first.spendIfLeft() == false {
       return try await more.spend()
     }
@@ -34,42 +34,26 @@ enum RequestGuard {
   /// - Throws: `.unavailable`.
   @EventLoop static func mayMail(
     to key: String,
-    for reader: MailReader?,
+    for account: Account?,
     _ context: Context
   ) async throws(Failure) -> Bool {
-    let ways = try await waysOfMail(to: key, for: reader, context)
+    let ways = try await waysOfMail(to: key, for: account, context)
     if try await ways.first.spendUnseen() { return true }
     return try await ways.more?.spendUnseen() ?? false
-  }
-
-  /// Checks that `mail` would allow a mail now, and counts none.
-  ///
-  /// - Throws: `.tooManyAttempts`, `.unavailable`.
-  @EventLoop static func requireMailLeft(
-    to key: String,
-    for reader: MailReader?,
-    _ context: Context
-  ) async throws(Failure) {
-    let ways = try await waysOfMail(to: key, for: reader, context)
-    if let more = ways.more, try await !ways.first.areLeft() {
-      return try await more.requireLeft()
-    }
-    if ways.more == nil { try await ways.first.requireLeft() }
   }
 
   /// Returns the allowances that a mail uses, and those that it uses once these are used up.
   @EventLoop private static func waysOfMail(
     to key: String,
-    for reader: MailReader?,
+    for account: Account?,
     by caller: Caller? = nil,
     _ context: Context
   ) async throws(Failure) -> (first: Allowances, more: Allowances?) {
-    let owner = reader.flatMap { $0.isHolder ? $0.user : nil }
+    let owner = account.flatMap { $0.isTakenOverByMail ? nil : $0.user }
     if let caller, caller.user == owner, try await context.isLive(caller) {
       return (Allowances([.inSession(.mail, key, context)], context), nil)
     }
-    let isFamiliar = try await Devices.know(owner.map { [$0] } ?? [], context)
-    if isFamiliar, let own = Allowance.onDevice(.mail, key, context) {
+    if try await Devices.knows(owner, context), let own = Allowance.onDevice(.mail, key, context) {
       return (Allowances([own], context), nil)
     }
     let settings = context.app.settings
@@ -108,25 +92,6 @@ enum RequestGuard {
         + Allowance.ofNetwork(.registration, context),
       context
     ).spend()
-  }
-
-  /// Counts a registration that compares its password with those of existing users.
-  ///
-  /// - Returns: whether it may compare; false after too many registrations of the address. Else
-  ///   registrations from many networks would be as many guesses.
-  /// - Throws: `.unavailable`.
-  @EventLoop static func mayCompare(
-    registering key: String,
-    _ context: Context
-  ) async throws(Failure) -> Bool {
-    let all = Allowance.anywhere(
-      AttemptPurpose.registration.anywhere,
-      key,
-      burst: context.app.settings.failuresPerIdentifier,
-      in: .seconds(3_600),
-      context
-    )
-    return try await Allowances([all], context).spendUnseen()
   }
 
   /// Returns the allowances that a new user without credentials uses, for the caller to spend.

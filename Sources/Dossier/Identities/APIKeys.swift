@@ -33,12 +33,12 @@ package enum APIKeys {
     let key = Credential(.apiKey, of: caller.user, part: id)
     let limit = context.app.settings.apiKeysPerUser
     let master = context.store.keys.master
-    let outcome = try await context.store.transaction { transaction async throws(DatabaseError) in
+    try await context.store.transaction { transaction async throws(Failure) in
       // Keys made at once are counted, and named, one after the other.
-      guard try await Identities.lock(caller, in: transaction) else { return Making.sessionEnded }
+      guard try await Identities.lock(caller, in: transaction) else { throw caller.gone }
       if isSingle {
         let others = try await transaction.run(APIKeyQueries.named, caller.user, name)
-        guard others.isEmpty else { return .nameTaken }
+        guard others.isEmpty else { throw .identityExists }
       }
       let made = try await transaction.run(
         APIKeyQueries.make,
@@ -49,19 +49,11 @@ package enum APIKeys {
         key.hash(master),
         limit
       )
-      guard !made.isEmpty else { return .full }
+      guard !made.isEmpty else { throw .tooManyAPIKeys(limit: limit) }
       try await WayInChange.linked("api-key").record(by: caller, in: transaction, context)
-      return .made
     }
-    switch outcome {
-    case .made: return Made(id: id, key: key.text(master))
-    case .nameTaken: throw .identityExists
-    case .full: throw .tooManyAPIKeys(limit: limit)
-    case .sessionEnded: throw caller.gone
-    }
+    return Made(id: id, key: key.text(master))
   }
-
-  private enum Making { case made, nameTaken, full, sessionEnded }
 
   /// The caller's keys without their secrets.
   ///
@@ -96,9 +88,9 @@ package enum APIKeys {
     of caller: Caller,
     _ context: Context
   ) async throws(Failure) {
-    let found = try await context.store.transaction { transaction async throws(DatabaseError) in
-      // A login by the key that is under way comes before, or finds it disabled.
-      guard try await Identities.lock(caller, in: transaction) else { return DisabledKey?.none }
+    try await context.store.transaction { transaction async throws(Failure) in
+      // A sign-in by the key that is under way comes before, or finds it disabled.
+      guard try await Identities.lock(caller, in: transaction) else { throw caller.gone }
       let found = try await transaction.run(
         APIKeyQueries.setDisabled,
         caller.user,
@@ -106,39 +98,35 @@ package enum APIKeys {
         key,
         isDisabled
       ).first
-      if found?.isChanged == true {
-        let change: WayInChange = isDisabled ? .keyDisabled : .keyEnabled
-        try await change.record(by: caller, in: transaction, context)
-        if isDisabled {
-          try await Sessions.end(
-            .opened(by: key),
-            of: caller.user,
-            "api_key_disable",
-            by: caller.actor,
-            from: context.origin,
-            in: transaction
-          )
-        }
-      }
-      return found
+      guard let found, found.isThere else { throw .notFound }
+      guard found.isChanged else { return }
+      let change: WayInChange = isDisabled ? .keyDisabled : .keyEnabled
+      try await change.record(by: caller, in: transaction, context)
+      guard isDisabled else { return }
+      try await Sessions.end(
+        .opened(by: key),
+        of: caller.user,
+        "api_key_disable",
+        by: caller.actor,
+        from: context.origin,
+        in: transaction
+      )
     }
-    guard let found else { throw caller.gone }
-    guard found.isThere else { throw .notFound }
   }
 
-  /// Proves who somebody is by one of its keys.
+  /// Signs in by an API key.
   ///
   /// - Throws: `.wrongCredentials`, `.wayInClosed`, `.deviceUnknown`, `.deviceFull`, `.unavailable`.
-  @EventLoop package static func prove(
+  @EventLoop package static func signIn(
     _ text: String,
+    as style: SessionStyle = .native,
     _ context: Context
-  ) async throws(Failure) -> Proof {
+  ) async throws(Failure) -> Sessions.Grant {
     let key = try await shown(text, context)
-    return Proof(
-      of: key.owner,
-      by: "api-key",
-      showing: key.id.text,
-      on: try await Devices.admit(key.owner, context)
+    return try await SignIn.complete(
+      VerifiedCredential(of: key.owner, .apiKey(key.id)),
+      as: style,
+      context
     )
   }
 

@@ -5,15 +5,15 @@ package struct IdentityInfo: RowDecodable {
   package let id: IdentityID
   package let provider: String
   package let subject: String
-  /// Whether it is proved to be the user's.
-  package let isConfirmed: Bool
+  /// Whether the address is verified; true for an identity of another kind.
+  package let isVerified: Bool
   package let createdAt: Timestamp
 
   package init(from row: Row) throws(DatabaseError) {
     id = try row.id(0)
     provider = try row.text(1)
     subject = try row.text(2)
-    isConfirmed = try row.bool(3)
+    isVerified = try row.bool(3)
     createdAt = try row.time(4)
   }
 }
@@ -46,7 +46,7 @@ package enum IdentitiesQueries {
   static let list = Statement<Found<IdentityInfo>, UserID, Authority>(
     "identities.list",
     """
-    select i.identity_id, i.provider, i.subject, i.provider <> 'password' or c.email_verified,
+    select i.identity_id, i.provider, i.subject, i.provider not in ('password', 'email') or c.email_verified,
       i.created_at
     from caller($1, $2) c left join identities i on i.user_id = c.user_id
     order by i.created_at, i.identity_id
@@ -62,26 +62,39 @@ package enum IdentitiesQueries {
     """
   )
 
-  /// One row when the session is live.
+  /// One row when the session is live and the user has no address to sign in with; undoes the
+  /// transaction if another user has the address.
   ///
-  /// Fails by `passwords_pkey` when the user has a password.
+  /// An address that an issuer has asserted gives way.
   /// - Parameter 5: the key of the address.
   static let linkPassword = Statement<
     String, UserID, Authority, IdentityID, String, String, String
   >(
     "identities.link_password",
     """
-    with c as (select user_id, app_id from caller($1, $2)), password as (
+    with c as (
+      select user_id, app_id from caller($1, $2) where not exists (
+        select from identities where user_id = $1 and provider in ('password', 'email'))
+    ), password as (
       insert into passwords (user_id, hash) select user_id, $6 from c
     ), identity as (
       insert into identities (user_id, identity_id, app_id, provider, subject)
       select user_id, $3, app_id, 'password', $5 from c
-    ), claim as (
-      insert into unconfirmed_emails (app_id, email_key, user_id) select app_id, $5, user_id from c
+    ), asserted as (
+      delete from identity_subjects s using c
+      where s.user_id = c.user_id and s.provider = 'email' and s.subject <> $5
+        and s.reserved_until is null
+    ), subject as (
+      insert into identity_subjects as s (app_id, provider, subject, user_id, identity_id)
+      select app_id, 'email', $5, user_id, $3 from c
+      on conflict (app_id, provider, subject) do update
+        set user_id = excluded.user_id, identity_id = excluded.identity_id, reserved_until = null
+        where s.user_id = excluded.user_id or s.reserved_until < now()
+      returning 1
     )
     update users u set anonymous = false, email = btrim($4), email_verified = false,
       version = u.version + 1, updated_at = now()
-    from c where u.user_id = c.user_id
+    from c where u.user_id = c.user_id and require((select count(*) from subject) = 1)
     returning u.user_id, drop_anonymous_identity(u.user_id)
     """
   )
@@ -118,21 +131,22 @@ package enum IdentitiesQueries {
     select max(t.expires_at) from mail_tokens t
     where t.user_id = $1 and t.purpose = 'restore' and t.expires_at > now()
       and not exists (
-        select from identities i where i.user_id = t.user_id and i.provider = 'password')
+        select from identities i
+        where i.user_id = t.user_id and i.provider in ('password', 'email'))
     having count(*) > 0
     """
   )
 
-  /// Ends what was made while nobody had shown who a user is.
+  /// Revokes what a guest had before the first link.
   ///
   /// - Parameters:
   ///   - 6: a session that is spared; null for none.
   ///   - 7: its device.
-  static let endUnproved = Statement<
+  static let revokeGuest = Statement<
     NoRow, UserID, AppID, String, String?, String?, SessionID?, DeviceID?
   >(
-    "identities.end_unproved",
-    "select end_unproved($1, $2, $3, $4::inet, $5, $6, $7)"
+    "identities.revoke_guest",
+    "select revoke_guest_credentials($1, $2, $3, $4::inet, $5, $6, $7)"
   )
 
   /// How many others there are to log in with; no row when there is no such identity.
@@ -151,27 +165,35 @@ package enum IdentitiesQueries {
     """
     with gone as (
       delete from identities where user_id = $1 and identity_id = $2 returning user_id, provider
+    ), reserved as (
+      update identity_subjects s set reserved_until = now() + interval '7 days'
+      from users u where s.user_id = $1 and s.identity_id = $2 and s.provider = 'email'
+        and s.reserved_until is null and u.user_id = $1 and u.email_verified
     ), subject as (
-      delete from identity_subjects where user_id = $1 and identity_id = $2
+      delete from identity_subjects s using users u
+      where s.user_id = $1 and s.identity_id = $2 and s.reserved_until is null
+        and u.user_id = $1 and not (s.provider = 'email' and u.email_verified)
     ), key as (
       delete from api_keys where user_id = $1 and key_id = $2
     ), password as (
       delete from passwords p using gone g where p.user_id = g.user_id and g.provider = 'password'
-    ), claim as (
-      delete from unconfirmed_emails e using gone g
-      where e.user_id = g.user_id and g.provider = 'password'
     ), mail as (
       delete from mail_tokens m using gone g
-      where m.user_id = g.user_id and g.provider = 'password' and m.purpose <> 'restore'
+      where m.user_id = g.user_id and g.provider in ('password', 'email')
+        and m.purpose <> 'restore'
     )
     update users u set version = u.version + 1, updated_at = now(),
-      email = case when g.provider = 'password' then null else u.email end,
-      email_verified = u.email_verified and g.provider <> 'password'
-    from gone g where u.user_id = g.user_id
+      email = case when o.is_address then null else u.email end,
+      email_verified = u.email_verified and not o.is_address
+    from gone g, lateral (
+      select g.provider in ('password', 'email') or exists (
+        select from identity_subjects s
+        where s.user_id = $1 and s.identity_id = $2 and s.provider = 'email') as is_address) o
+    where u.user_id = g.user_id
     """
   )
 
   package static let all: [any PreparedStatement] = [
-    list, holder, linkPassword, linkSubject, lock, wayBack, endUnproved, others, unlink,
+    list, holder, linkPassword, linkSubject, lock, wayBack, revokeGuest, others, unlink,
   ]
 }

@@ -4,12 +4,12 @@ import Postgres
 extension Identities {
   /// Links the address and the password of a registration to the caller.
   ///
-  /// The user that the registration made, who has never logged in, goes: its address and password
-  /// become the caller's, confirmed if they were. Nothing changes when they are the caller's already.
-  /// - Throws: `.wrongCredentials` when they are nobody's, `.identityTaken` when their user has logged
-  ///   in, `.identityExists` when the caller has a password, `.emailUnconfirmed` where addresses must
-  ///   be confirmed first, `.wayBackOpen`, `.tooManyAttempts`, `.wayInClosed`, `.unauthenticated`,
-  ///   `.overloaded`, `.unavailable`.
+  /// The user that the registration made, who has never signed in, goes: its address and password
+  /// become the caller's, verified if they were. Nothing changes when they are the caller's already.
+  /// The session of the caller stays.
+  /// - Throws: `.wrongCredentials` when they are nobody's, `.identityTaken` when their user has signed
+  ///   in, `.identityExists` when the caller has an address, `.emailUnverified`, `.wayBackOpen`,
+  ///   `.tooManyAttempts`, `.wayInClosed`, `.unauthenticated`, `.overloaded`, `.unavailable`.
   package static func linkRegistered(
     _ credentials: Credentials,
     to caller: Caller,
@@ -17,72 +17,59 @@ extension Identities {
   ) async throws(Failure) {
     try context.requireOpen(.password)
     try await context.requireSession(of: caller)
+    let right = try await Users.compare(credentials, context)
+    try await right.guarding.takeBack()
+    let account = right.account
+    if account.user == caller.user { return }
+    try account.requireUsable(context)
     let address = try await EmailAddress(credentials.email, context)
-    let match = try await Users.match(credentials.password, address, context)
-    guard let found = match.found, !found.isBlocked else {
-      throw try await Users.refused(match.found?.user ?? match.holder, context)
-    }
-    try await match.guarding?.takeBack()
-    if found.user == caller.user { return }
-    if context.app.settings.requiresEmailConfirmation, !found.isConfirmed {
-      throw .emailUnconfirmed
-    }
-    let email = address.stored(credentials.email)
-    let outcome = try await context.store.transaction { transaction async throws(DatabaseError) in
-      try await address.lock(in: context.app.id, context.store, transaction)
-      // Always in one order, whoever is linked to whom at the same moment.
-      for user in [caller.user, found.user].sorted(by: { $0.text < $1.text }) {
-        _ = try await transaction.run(IdentitiesQueries.lock, user)
-      }
-      let live = try await transaction.run(CallerQueries.live, caller.user, caller.authority)
-      guard !live.isEmpty else { return TakeOver.sessionEnded }
-      if let end = try await wayBack(to: caller, in: transaction) { return .wayBack(until: end) }
-      let gone = try await transaction.run(BeginningQueries.takeOver, found.user, context.app.id)
-      guard !gone.isEmpty else {
-        // Another link of the same at the same moment may have made it the caller's.
-        let now = try await match.anew(context, in: transaction)
-        return now.found?.user == caller.user ? .isCallers : .taken
-      }
-      _ = try await transaction.run(BeginningQueries.forget, found.user)
-      try await endUnproved(of: caller, in: transaction, context)
-      _ = try await transaction.run(
-        IdentitiesQueries.linkPassword,
-        caller.user,
-        caller.authority,
-        IdentityID(),
-        email,
-        address.key,
-        match.renewed ?? found.hash
-      )
-      if found.isConfirmed {
-        _ = try await Emails.prove(
-          email,
-          of: caller.user,
-          in: context.app.id,
-          by: caller.actor,
-          transaction
+    // What was mailed before was for the user that goes.
+    let mail =
+      account.isVerified
+      ? nil : try await Users.verification(of: caller.user, account.email, address, context)
+    do throws(Failure) {
+      try await context.store.transaction { transaction async throws(Failure) in
+        // Always in one order, whoever is linked to whom at the same moment.
+        for user in [caller.user, account.user].sorted(by: { $0.text < $1.text }) {
+          _ = try await transaction.run(IdentitiesQueries.lock, user)
+        }
+        guard
+          try await !transaction.run(CallerQueries.live, caller.user, caller.authority).isEmpty
+        else { throw caller.gone }
+        if let end = try await wayBack(to: caller, in: transaction) {
+          throw .wayBackOpen(until: end)
+        }
+        let gone = try await transaction.run(
+          BeginningQueries.takeOver,
+          account.user,
+          context.app.id
         )
+        guard !gone.isEmpty else { throw .identityTaken }
+        _ = try await transaction.run(BeginningQueries.forget, account.user)
+        try await revokeGuestCredentials(of: caller, in: transaction, context)
+        try await link(
+          address,
+          account.email,
+          right.renewed ?? right.hash,
+          to: caller,
+          in: transaction
+        )
+        if account.isVerified {
+          try await Accounts.markVerified(
+            address,
+            of: caller.user,
+            byReader: account.isVerifiedByReader,
+            in: transaction,
+            context
+          )
+        }
+        try await mail?.queue(in: transaction)
+        try await WayInChange.linked("password").record(by: caller, in: transaction, context)
       }
-      try await WayInChange.linked("password").record(
-        by: caller,
-        in: transaction,
-        context
-      )
-      return .done
+    } catch .identityTaken {
+      // Another link of the same at the same moment may have made it the caller's.
+      let now = try await Accounts.findLatest(address, context)
+      guard now?.user == caller.user else { throw .identityTaken }
     }
-    switch outcome {
-    case .done:
-      // What was mailed before was for the user that is gone.
-      if !found.isConfirmed { Emails.mail(.confirm, to: address, claimedBy: caller.user, context) }
-    case .isCallers: return
-    case .sessionEnded: throw caller.gone
-    case .taken: throw .identityTaken
-    case .wayBack(let end): throw .wayBackOpen(until: end)
-    }
-  }
-
-  private enum TakeOver {
-    case done, isCallers, sessionEnded, taken
-    case wayBack(until: Timestamp)
   }
 }

@@ -16,72 +16,100 @@ import Postgres
     return found
   }
 
-  /// Attaches an email address and a password to the caller, and mails what confirms the address.
+  /// Attaches an email address and a password to the caller, and mails what verifies the address.
   ///
-  /// An address that another user has proved is answered alike, and the mail tells that one.
-  /// - Throws: `.invalid`, `.emailTaken` in an app that reveals it, `.identityExists` when the caller
-  ///   has a password already, `.wayBackOpen`, `.tooManyAttempts` also when the address has all the
-  ///   claims it may, `.wayInClosed`, `.unauthenticated`, `.overloaded`, `.unavailable`.
+  /// - Parameters:
+  ///   - credentials: the address and the password.
+  ///   - caller: the caller, whose session ends unless it stays.
+  ///   - style: the style of the new session; nil where the client cannot take one, whose session
+  ///     stays.
+  ///   - context: the context of the request.
+  /// - Returns: the tokens of the new session.
+  /// - Throws: `.invalid`, `.emailTaken`, `.identityExists` when the caller has an address,
+  ///   `.wayBackOpen`, `.tooManyAttempts`, `.wayInClosed`, `.unauthenticated`, `.overloaded`,
+  ///   `.unavailable`.
+  @discardableResult
   package static func linkPassword(
     _ credentials: Credentials,
     to caller: Caller,
+    as style: SessionStyle?,
     _ context: Context
-  ) async throws(Failure) {
+  ) async throws(Failure) -> Sessions.Grant? {
     try context.requireOpen(.password)
     try credentials.checkForRegistration(context.app)
     try await context.requireSession(of: caller)
     let address = try await EmailAddress(credentials.email, context)
     try await RequestGuard.registration(of: address.key, context)
-    if context.app.settings.revealsTakenEmails {
-      let holder = try await context.store.read(
-        IdentitiesQueries.holder,
-        context.app.id,
-        "email",
-        address.key
-      )
-      if let holder = holder.first, holder.user != caller.user { throw .emailTaken }
+    if let account = try await Accounts.find(address, context) {
+      throw account.user == caller.user ? .identityExists : .emailTaken
     }
     let hash = try await context.store.passwords.hash(
       credentials.password,
       address.passwordSalt(context),
       for: context.store.owner
     )
-    let limit = ClaimLimit(address.key, context)
-    let outcome = try await context.store.transaction { transaction async throws(DatabaseError) in
-      try await address.lock(in: context.app.id, context.store, transaction)
-      guard try await lock(caller, in: transaction) else { return LinkOutcome.sessionEnded }
-      if let end = try await wayBack(to: caller, in: transaction) { return .wayBack(until: end) }
-      guard try await limit.makeRoom(in: transaction) else { return .crowded }
-      try await endUnproved(of: caller, in: transaction, context)
-      let linked = try await transaction.run(
-        IdentitiesQueries.linkPassword,
-        caller.user,
-        caller.authority,
-        IdentityID(),
-        address.stored(credentials.email),
-        address.key,
-        hash
-      )
-      guard !linked.isEmpty else { return .sessionEnded }
-      try await WayInChange.linked("password").record(
-        by: caller,
-        in: transaction,
-        context
-      )
-      return .linked
-    }
-    switch outcome {
-    case .linked:
-      Emails.mail(.confirm, to: address, claimedBy: caller.user, context)
-    case .sessionEnded: throw caller.gone
-    case .crowded: throw limit.failure
-    case .wayBack(let end): throw .wayBackOpen(until: end)
+    let mail = try await Users.verification(of: caller.user, credentials.email, address, context)
+    return try await link("password", to: caller, as: style, context) {
+      transaction async throws(Failure) in
+      try await link(address, credentials.email, hash, to: caller, in: transaction)
+      try await mail?.queue(in: transaction)
+      return (VerifiedCredential(of: caller.user, .password(hash: hash)), isNew: true)
     }
   }
 
-  private enum LinkOutcome {
-    case linked, sessionEnded, crowded
-    case wayBack(until: Timestamp)
+  /// Writes an address and a password of the caller, whose row is locked.
+  static func link(
+    _ address: EmailAddress,
+    _ email: String,
+    _ hash: String,
+    to caller: Caller,
+    in transaction: Transaction
+  ) async throws(Failure) {
+    let linked = try await transaction.send(
+      IdentitiesQueries.linkPassword,
+      caller.user,
+      caller.authority,
+      IdentityID(),
+      address.stored(email),
+      address.key,
+      hash
+    ).rows(undone: .emailTaken, duplicate: .identityExists)
+    guard !linked.isEmpty else { throw .identityExists }
+  }
+
+  /// Links credentials to the caller: what every link has in common.
+  ///
+  /// The first link of a guest revokes what the guest had. Where the client takes new tokens, the
+  /// session of the caller ends too: somebody may have copied its tokens before.
+  /// - Parameter write: writes the credential, and tells whether it was not the caller's before.
+  private static func link(
+    _ provider: String,
+    to caller: Caller,
+    as style: SessionStyle?,
+    _ context: Context,
+    _ write: @EventLoop (Transaction) async throws(Failure) -> (VerifiedCredential, isNew: Bool)
+  ) async throws(Failure) -> Sessions.Grant? {
+    let live = try await context.store.transaction {
+      transaction async throws(Failure) -> LiveSession? in
+      guard try await lock(caller, in: transaction) else { throw caller.gone }
+      if let end = try await wayBack(to: caller, in: transaction) { throw .wayBackOpen(until: end) }
+      try await revokeGuestCredentials(of: caller, in: transaction, context)
+      let (credential, isNew) = try await write(transaction)
+      if isNew {
+        try await WayInChange.linked(provider).record(by: caller, in: transaction, context)
+      }
+      guard let style else { return nil }
+      return try await Sessions.renew(
+        caller,
+        by: credential,
+        as: style,
+        "link",
+        in: transaction,
+        context
+      )
+    }
+    guard let style, let live else { return nil }
+    return try await Sessions.grant(live, of: caller.user, as: style, context)
   }
 
   /// Until when an address that was taken away from the caller can be given back; nil when nothing
@@ -95,20 +123,29 @@ import Postgres
   static func wayBack(
     to caller: Caller,
     in transaction: Transaction
-  ) async throws(DatabaseError) -> Timestamp? {
+  ) async throws(Failure) -> Timestamp? {
     try await transaction.run(IdentitiesQueries.wayBack, caller.user).first
   }
 
-  /// Attaches what an issuer's token says to the caller; nothing changes when it is the caller's.
+  /// Attaches what an issuer's token says to the caller; nothing is linked when it is the caller's.
   ///
+  /// - Parameters:
+  ///   - token: the token.
+  ///   - isAccepted: whether the route takes identities of a provider.
+  ///   - caller: the caller.
+  ///   - style: as for `linkPassword`.
+  ///   - context: the context of the request.
+  /// - Returns: the tokens of the new session.
   /// - Throws: `.identityTaken` when it is another user's, `.wayBackOpen`, `.invalidExternalToken`,
   ///   `.wayInClosed`, `.unauthenticated`, `.unavailable`.
+  @discardableResult
   package static func linkToken(
     _ token: String,
     accepting isAccepted: (String) -> Bool = { _ in true },
     to caller: Caller,
+    as style: SessionStyle?,
     _ context: Context
-  ) async throws(Failure) {
+  ) async throws(Failure) -> Sessions.Grant? {
     try context.requireOpen(.jwt)
     try await context.requireSession(of: caller)
     let external = try await TokenLogin.identity(
@@ -117,8 +154,8 @@ import Postgres
       shownBy: caller.user,
       context
     )
-    let outcome = try await context.store.transaction { transaction async throws(DatabaseError) in
-      guard try await lock(caller, in: transaction) else { return LinkOutcome.sessionEnded }
+    return try await link(external.provider, to: caller, as: style, context) {
+      transaction async throws(Failure) in
       let holder = try await transaction.run(
         IdentitiesQueries.holder,
         context.app.id,
@@ -126,29 +163,22 @@ import Postgres
         external.subject
       )
       // Of two links at once the second finds what the first has written.
-      if holder.first?.user == caller.user { return .linked }
-      if let end = try await wayBack(to: caller, in: transaction) { return .wayBack(until: end) }
-      try await endUnproved(of: caller, in: transaction, context)
-      let linked = try await transaction.run(
+      let credential = VerifiedCredential(
+        of: caller.user,
+        .token(provider: external.provider, subject: external.subject),
+        at: external.authenticatedAt
+      )
+      if holder.first?.user == caller.user { return (credential, isNew: false) }
+      let linked = try await transaction.send(
         IdentitiesQueries.linkSubject,
         caller.user,
         caller.authority,
         IdentityID(),
         external.provider,
         external.subject
-      )
-      guard !linked.isEmpty else { return .sessionEnded }
-      try await WayInChange.linked(external.provider).record(
-        by: caller,
-        in: transaction,
-        context
-      )
-      return .linked
-    }
-    switch outcome {
-    case .linked: return
-    case .wayBack(let end): throw .wayBackOpen(until: end)
-    case .sessionEnded, .crowded: throw caller.gone
+      ).rows(duplicate: .identityTaken)
+      guard !linked.isEmpty else { throw caller.gone }
+      return (credential, isNew: true)
     }
   }
 
@@ -158,13 +188,13 @@ import Postgres
   /// Every link of credentials does so first, and so does a row of an import. Somebody else may have
   /// begun as an anonymous user, in the same browser, what the owner then goes on with, and made a key
   /// there to come back by.
-  static func endUnproved(
+  static func revokeGuestCredentials(
     of caller: Caller,
     in transaction: Transaction,
     _ context: Context
-  ) async throws(DatabaseError) {
+  ) async throws(Failure) {
     _ = try await transaction.run(
-      IdentitiesQueries.endUnproved,
+      IdentitiesQueries.revokeGuest,
       caller.user,
       context.app.id,
       caller.actor,
@@ -185,16 +215,16 @@ import Postgres
     from caller: Caller,
     _ context: Context
   ) async throws(Failure) {
-    let outcome = try await context.store.transaction { transaction async throws(DatabaseError) in
+    try await context.store.transaction { transaction async throws(Failure) in
       // Two at once must not each leave the other's.
-      guard try await lock(caller, in: transaction) else { return UnlinkOutcome.sessionEnded }
+      guard try await lock(caller, in: transaction) else { throw caller.gone }
       let found = try await transaction.run(IdentitiesQueries.others, caller.user, identity)
-      guard let found = found.first else { return .notFound }
+      guard let found = found.first else { throw .notFound }
       if found.others == 0 {
         // Who made a key in place of credentials has what it had before: its session.
         guard found.provider == "api-key",
           try await !transaction.run(BeginningQueries.comeBack, caller.user).isEmpty
-        else { return .last }
+        else { throw .lastIdentity }
       }
       try await WayInChange.unlinked(found.provider).record(
         by: caller,
@@ -212,17 +242,8 @@ import Postgres
           in: transaction
         )
       }
-      return .unlinked
-    }
-    switch outcome {
-    case .unlinked: return
-    case .sessionEnded: throw caller.gone
-    case .notFound: throw .notFound
-    case .last: throw .lastIdentity
     }
   }
-
-  private enum UnlinkOutcome { case unlinked, sessionEnded, notFound, last }
 
   /// Keeps what the caller can log in with from changing, other than by this transaction.
   ///
@@ -231,7 +252,7 @@ import Postgres
   static func lock(
     _ caller: Caller,
     in transaction: Transaction
-  ) async throws(DatabaseError) -> Bool {
+  ) async throws(Failure) -> Bool {
     _ = try await transaction.run(IdentitiesQueries.lock, caller.user)
     return try await !transaction.run(CallerQueries.live, caller.user, caller.authority).isEmpty
   }

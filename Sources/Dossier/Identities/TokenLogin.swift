@@ -4,44 +4,69 @@ import Postgres
 
 /// Ways in by the token of an issuer.
 package enum TokenLogin {
-  /// Proves who somebody is by the token of an issuer; the user who comes for the first time is made
-  /// when the session is opened.
+  /// Signs in by the token of an issuer; makes a user for a subject that nobody has.
   ///
   /// - Parameters:
   ///   - token: as the issuer made it.
-  ///   - isAccepted: of which kinds an identity may be that is shown here, `jwt:` and the issuer.
-  ///   - context: of the request.
-  /// - Returns: the proof, for `Sessions.open`.
+  ///   - isAccepted: whether the route takes identities of a provider, `jwt:` and the issuer.
+  ///   - style: the style of the session.
+  ///   - context: the context of the request.
+  /// - Returns: the tokens.
   /// - Throws: `.invalidExternalToken`, `.issuerUnavailable`, `.wrongCredentials` for a blocked user,
-  ///   `.wayInClosed`, `.deviceUnknown`, `.deviceFull`, `.unavailable`.
-  @EventLoop package static func prove(
+  ///   `.signUpClosed`, `.additionalFactorRequired`, `.wayInClosed`, `.deviceUnknown`,
+  ///   `.deviceFull`, `.unavailable`.
+  @EventLoop package static func signIn(
     _ token: String,
     accepting isAccepted: @Sendable (String) -> Bool = { _ in true },
+    as style: SessionStyle = .native,
     _ context: Context
-  ) async throws(Failure) -> Proof {
+  ) async throws(Failure) -> Sessions.Grant {
     try context.requireOpen(.jwt)
     let external = try await identity(of: token, accepting: isAccepted, context)
-    if let known = try await known(external, context) { return known }
+    if let known = try await known(external, context) {
+      return try await SignIn.complete(known, as: style, context)
+    }
+    do throws(Failure) {
+      return try await create(external, as: style, context)
+    } catch .identityTaken {
+      // The token came twice at once, and the other request was first.
+      guard let known = try await known(external, context) else {
+        throw .unavailable(retryAfter: .seconds(1))
+      }
+      return try await SignIn.complete(known, as: style, context)
+    }
+  }
+
+  @EventLoop private static func create(
+    _ external: ExternalTokens.Identity,
+    as style: SessionStyle,
+    _ context: Context
+  ) async throws(Failure) -> Sessions.Grant {
+    try context.requireOpenSignUp()
     let user = UserID()
-    let proof = Proof(
+    var address: EmailAddress?
+    if let email = external.profile["email"]?.string {
+      address = try await EmailAddress(email, context)
+    }
+    let credential = VerifiedCredential(
       of: user,
-      by: external.provider,
+      .token(provider: external.provider, subject: external.subject),
       at: external.authenticatedAt,
-      on: try await Devices.admit(user, context)
+      isOfNewUser: true
     )
-    proof.preparation = { (transaction) async throws(DatabaseError) in
-      Users.make(
+    return try await SignIn.complete(credential, as: style, context) { [address] transaction in
+      let made = Users.send(
         user,
-        by: external.provider,
+        external.provider,
         external.subject,
         isAnonymous: false,
         external.profile,
-        context,
-        transaction
+        address,
+        in: transaction,
+        context
       )
+      return { () async throws(Failure) in try await made.rows(duplicate: .identityTaken) }
     }
-    proof.again = { () async throws(Failure) in try await known(external, context) }
-    return proof
   }
 
   /// Whose token it is; one that is refused goes into the trail.
@@ -76,12 +101,12 @@ package enum TokenLogin {
     try await context.store.read(IssuerQueries.kinds, context.app.id)
   }
 
-  /// Nil when nobody has the identity.
+  /// Returns the credential of the user who has the identity; nil without one.
   @EventLoop private static func known(
     _ external: ExternalTokens.Identity,
     _ context: Context
-  ) async throws(Failure) -> Proof? {
-    // On the exclusive lane: this must see the user that another login has just made.
+  ) async throws(Failure) -> VerifiedCredential? {
+    // On the exclusive lane: this must see the user that another sign-in has just made.
     let found = try await context.store.write(
       IdentitiesQueries.holder,
       context.app.id,
@@ -93,12 +118,10 @@ package enum TokenLogin {
       try await RefusedLogin.record("jwt", of: holder.user, context)
       throw .wrongCredentials
     }
-    return Proof(
+    return VerifiedCredential(
       of: holder.user,
-      by: external.provider,
-      showing: external.subject,
-      at: external.authenticatedAt,
-      on: try await Devices.admit(holder.user, context)
+      .token(provider: external.provider, subject: external.subject),
+      at: external.authenticatedAt
     )
   }
 }

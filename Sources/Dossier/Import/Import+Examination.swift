@@ -10,32 +10,54 @@ struct ImportFinding: RowDecodable {
   let app: String?
   /// What its address is compared by.
   let emailKey: String?
-  /// Who has confirmed the address.
+  /// The user of the row's address.
   let holder: UserID?
-  /// The first whom a program has made with a claim of the address; the row's own user before others.
-  let claimant: UserID?
+  /// How far the address tells that the row is of its user; nil for an address of no user.
+  let address: AddressState?
   /// Whose its identities are.
   let owners: [UserID?]
+
+  enum AddressState: String {
+    case verified
+    /// It is not verified, and a program has made its user.
+    case made
+    /// It is not verified, and anybody may have registered it.
+    case registered
+    /// It is a former address, which a mail can give back to the user.
+    case reserved
+  }
 
   init(from row: Row) throws(DatabaseError) {
     index = try row.int(0)
     app = row.text(ifAny: 1)
     emailKey = row.text(ifAny: 2)
     holder = row.text(ifAny: 3).map(UserID.init(trusted:))
-    claimant = row.text(ifAny: 4).map(UserID.init(trusted:))
+    address = row.text(ifAny: 4).flatMap(AddressState.init(rawValue:))
     owners = (row.text(ifAny: 5) ?? "").split(separator: " ").map { UserID($0) }
+  }
+
+  /// The user whom the address of the row names; nil if it names none.
+  ///
+  /// An address that anybody may have registered names a user who is not changed, or one from whom
+  /// all credentials are taken because the row verifies the address. Otherwise an attacker who
+  /// registers an address before the import would get what the import stores.
+  func user(of row: ImportedUser, _ existing: ExistingUser) -> UserID? {
+    switch address {
+    case .verified, .made: holder
+    case .registered: existing.isChanged && row.isVerified != true ? nil : holder
+    case .reserved, nil: nil
+    }
   }
 }
 
 extension ImportFinding {
-  /// What the database has that rows would meet: nobody comes to claim or prove their addresses until
-  /// the transaction ends, and whom they change stays as he was found.
+  /// Returns what the database has that rows would meet; users who are changed stay as they were found
+  /// until the transaction ends.
   ///
   /// - Parameters:
   ///   - rows: nil for lines that have none.
   ///   - isForUpdate: whether users who are there are changed.
   ///   - app: whose users they become.
-  ///   - store: knows what addresses are locked by.
   ///   - transaction: that writes the rows.
   /// - Returns: one for each that is not nil, with its place.
   /// - Throws: what the database says.
@@ -43,18 +65,15 @@ extension ImportFinding {
     of rows: [ImportedUser?],
     isForUpdate: Bool,
     in app: AppID,
-    _ store: Store,
     _ transaction: Transaction
-  ) async throws(DatabaseError) -> [ImportFinding] {
-    let keys = try await EmailAddress.keys(of: rows.compactMap { $0?.email }, transaction)
-    try await EmailAddress.lock(keys, in: app, store, transaction)
+  ) async throws(Failure) -> [ImportFinding] {
     let questions = TextBytes(ImportBatch.questions(rows).serialized())
     var locked: Set<String> = []
     while true {
       let findings = try await transaction.run(ImportQueries.examine, app, questions)
       let users = Set(findings.flatMap { $0.users(of: rows[$0.index]) }).subtracting(locked)
       guard isForUpdate, !users.isEmpty else { return findings }
-      // Somebody may have changed them while they were waited for.
+      // Another transaction may have changed them while this one waited.
       _ = try await transaction.run(
         ImportQueries.lockUsers,
         app,
@@ -66,7 +85,7 @@ extension ImportFinding {
 
   private func users(of row: ImportedUser?) -> [String] {
     let own = app == nil ? nil : row?.id
-    return ([own, holder, claimant] + owners).compactMap { $0?.text }
+    return ([own, holder] + owners).compactMap { $0?.text }
   }
 }
 
@@ -85,8 +104,8 @@ package enum ExistingUser: Sendable {
 /// What is to be done with one row.
 enum ImportDecision {
   case create(UserID)
-  /// Also whether the user has confirmed the row's address before.
-  case update(UserID, hasProved: Bool)
+  /// Also whether the row's address is the user's, and verified, before.
+  case update(UserID, wasVerified: Bool)
   case skip(UserID)
   case fail(UserID?, [Fault])
 
@@ -101,14 +120,12 @@ enum ImportDecision {
       self = .fail(id, [Fault("/id", "id_taken", "A user of another app, or an app, has this id.")])
       return
     }
-    let address = row.hasPassword ? found.holder : nil
-    // An address that is only claimed tells who it is when the row does not prove it either.
-    let claimant = row.hasPassword && row.isVerified != true ? found.claimant : nil
-    let known = row.id ?? address ?? found.owners.compactMap(\.self).first ?? claimant
+    let address = found.user(of: row, existing)
+    let known = row.id ?? address ?? found.owners.compactMap(\.self).first
     let isThere = row.id == nil ? known != nil : found.app != nil
     var faults: [Fault] = []
-    if let holder = found.holder, holder != known, row.hasPassword {
-      faults.append(Fault("/email", "email_taken", "Another user has confirmed this address."))
+    if let holder = found.holder, holder != known {
+      faults.append(Fault("/email", "email_taken", "Another user has this address."))
     }
     for (index, owner) in found.owners.enumerated() {
       guard let owner, owner != known else { continue }
@@ -127,20 +144,18 @@ enum ImportDecision {
     }
     switch existing {
     case .fail:
-      let byAddress = address != nil || claimant != nil
-      let place = row.id != nil ? "/id" : byAddress ? "/email" : "/identities"
+      let place = row.id != nil ? "/id" : address != nil ? "/email" : "/identities"
       self = .fail(known, [Fault(place, "exists", "There is such a user.")])
     case .skip: self = .skip(known)
     case .update, .require:
-      self =
-        faults.isEmpty
-        ? .update(known, hasProved: found.holder == known) : .fail(known, faults)
+      let wasVerified = found.holder == known && found.address == .verified
+      self = faults.isEmpty ? .update(known, wasVerified: wasVerified) : .fail(known, faults)
     }
   }
 }
 
 /// What no two rows of one transaction may both touch, so that each finds what those before it left.
-struct ImportClaims {
+struct BatchConflictKeys {
   private var taken: Set<ExactString> = []
 
   /// Whether the row shares nothing with those before; then what it touches is taken.
@@ -148,7 +163,7 @@ struct ImportClaims {
     var own = Set(row.identities.map { "\($0.provider) \($0.subject)" })
     if let id = row.id { own.insert(id.text) }
     if let key = found.emailKey { own.insert("email \(key)") }
-    for user in [found.holder, found.claimant] + found.owners {
+    for user in [found.holder] + found.owners {
       if let user { own.insert(user.text) }
     }
     let exact = own.map(ExactString.init)

@@ -59,9 +59,8 @@ package enum ImportQueries {
 
   /// One row for each that was asked for.
   ///
-  /// Anybody can claim an address, so a claim tells whose a row is only where a program made the
-  /// user, as the trail says. An id that is, or was, an app's is as another app's user's: the trails of
-  /// both are kept by it. Served by the primary keys.
+  /// The audit trail says whether a program made a user. An id that is, or was, an app's is as another
+  /// app's user's: the trails of both are kept by it. Served by the primary keys.
   static let examine = Statement<ImportFinding, AppID, TextBytes>(
     "imports.examine",
     """
@@ -71,13 +70,13 @@ package enum ImportQueries {
         or exists (select from audit a where a.user_id = r.user_id and a.app_id = r.user_id)
         then repeat('0', 24) else u.app_id end,
       r.key,
-      (select s.user_id from identity_subjects s
-        where s.app_id = $1 and s.provider = 'email' and s.subject = r.key),
-      (select e.user_id from unconfirmed_emails e
-        where e.app_id = $1 and e.email_key = r.key and (e.user_id = r.user_id or exists (
-          select from audit a where a.user_id = e.user_id and a.app_id = $1
-            and a.action in ('user_create', 'user_import')))
-        order by coalesce(e.user_id = r.user_id, false) desc, e.created_at, e.user_id limit 1),
+      h.user_id,
+      case when h.user_id is null then null
+        when h.reserved_until is not null then 'reserved'
+        when (select email_verified from users where user_id = h.user_id) then 'verified'
+        when exists (select from audit a where a.user_id = h.user_id and a.app_id = $1
+          and a.action in ('user_create', 'user_import')) then 'made'
+        else 'registered' end,
       (select string_agg(coalesce(s.user_id::text, '-'), ' ' order by i.place)
         from jsonb_array_elements(r.identities) with ordinality as i (given, place)
         left join identity_subjects s on s.app_id = $1 and s.provider = i.given ->> 'provider'
@@ -87,6 +86,8 @@ package enum ImportQueries {
       from jsonb_to_recordset($2::jsonb)
         as r (index bigint, user_id text, email text, identities jsonb)) r
     left join users u on u.user_id = r.user_id
+    left join identity_subjects h on h.app_id = $1 and h.provider = 'email' and h.subject = r.key
+      and (h.reserved_until is null or h.reserved_until > now())
     """
   )
 
@@ -122,8 +123,8 @@ package enum ImportQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    find, begin, lock, advance, finish, examine, lockUsers, done, record, create, endClaims,
-    endBlocked, endUnproved, update, release, readdress, settle, passwords, passwordIdentities,
-    supersede, confirm, claim, identities, documents, clearProperties, properties,
+    find, begin, lock, advance, finish, examine, lockUsers, done, record, create, takeOver,
+    revokeGuests, endBlocked, release, update, readdress, passwords, passwordIdentities, identities,
+    emails, settle, documents, clearProperties, properties,
   ]
 }

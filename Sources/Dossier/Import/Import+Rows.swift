@@ -67,40 +67,51 @@ extension ImportQueries {
     """
   )
 
-  /// Takes away the addresses of those whose address is told, with the mails that went there, but for
-  /// what gives an address back: rows that come every night would take it from the owner.
+  /// Takes the addresses away from users who get others, with the mails and the flows that belong to
+  /// them. A mail that gives an address back stays good: rows that come every night would take it from
+  /// the owner.
   static let release = Statement<NoRow, AppID, TextBytes>(
     "imports.release",
     """
     with r as (
-      select user_id from jsonb_to_recordset($2::jsonb) as r (user_id text, email text)
-      where email is not null
+      select r.user_id from jsonb_to_recordset($2::jsonb) as r (user_id text, email text)
+      join users u on u.user_id = r.user_id and u.app_id = $1
+      where u.email is null or email_key(u.email) <> email_key(r.email)
     ), subjects as (
       delete from identity_subjects s using r
       where s.user_id = r.user_id and s.app_id = $1 and s.provider = 'email'
+        and s.reserved_until is null
     ), mails as (
       delete from mail_tokens m using r where m.user_id = r.user_id and m.purpose <> 'restore'
     )
-    delete from unconfirmed_emails e using r where e.user_id = r.user_id
+    delete from authentication_flows f using r
+    where f.user_id = r.user_id and f.purpose = 'change_email'
     """
   )
 
+  /// Gives the identities of users their new addresses. Who signs in by mailed codes and gets a
+  /// password signs in by it too.
   static let readdress = Statement<NoRow, AppID, TextBytes>(
     "imports.readdress",
     """
-    update identities i set subject = email_key(r.email)
+    update identities i set subject = email_key(r.email),
+      provider = case when exists (select from passwords p where p.user_id = i.user_id)
+        then 'password' else i.provider end,
+      proved_by_reader = i.proved_by_reader and i.subject = email_key(r.email)
     from jsonb_to_recordset($2::jsonb) as r (user_id text, email text)
-    where i.user_id = r.user_id and i.app_id = $1 and i.provider = 'password'
+    where i.user_id = r.user_id and i.app_id = $1 and i.provider in ('password', 'email')
     """
   )
 
-  /// `*` stands for a hash that is not told, and takes nobody's away.
+  /// `*` stands for a hash that is not told, and takes nobody's away; who signs in by mailed codes
+  /// needs none.
   static let passwords = Statement<NoRow, AppID, TextBytes>(
     "imports.passwords",
     """
     with r as (
       select user_id, hash from jsonb_to_recordset($2::jsonb) as r (user_id text, hash text)
-      where $1::text is not null
+      where $1::text is not null and (hash <> '*' or not exists (
+        select from identities i where i.user_id = r.user_id and i.provider = 'email'))
     )
     insert into passwords as p (user_id, hash) select user_id, hash from r
     on conflict (user_id) do update set hash = excluded.hash, changed_at = now()
@@ -116,61 +127,73 @@ extension ImportQueries {
     from jsonb_to_recordset($2::jsonb)
       as r (user_id text, identity_id text, email text, password boolean)
     where r.password and not exists (
-      select from identities i where i.user_id = r.user_id and i.provider = 'password')
+      select from identities i
+      where i.user_id = r.user_id and i.provider in ('password', 'email'))
     """
   )
 
-  /// Those who claim an address that another has proved lose that way in, as when it is confirmed
-  /// by mail.
-  static let supersede = Statement<NoRow, AppID, TextBytes, String>(
-    "imports.supersede",
+  /// Takes over users whose address a row verifies and nobody has verified before: somebody else may
+  /// have made them. All that could sign in ends, and the rows bring what is to stay.
+  static let takeOver = Statement<NoRow, AppID, TextBytes, String, String?, String?>(
+    "imports.take_over",
     """
-    select supersede_claims($1, r.email, r.user_id, $3)
-    from jsonb_to_recordset($2::jsonb) as r (user_id text, email text)
-    where exists (select from identities i where i.user_id = r.user_id and i.provider = 'password')
+    with taken as materialized (
+      select u.user_id from jsonb_to_recordset($2::jsonb) as r (user_id text)
+      join users u on u.user_id = r.user_id and u.app_id = $1
+      where u.email is not null and (not u.email_verified or exists (
+        select from identities i where i.user_id = u.user_id and i.proved_by_reader))
+    ), passwords as (
+      delete from passwords p using taken t where p.user_id = t.user_id
+    ), identity as (
+      update identities i set provider = 'email', proved_by_reader = false from taken t
+      where i.user_id = t.user_id and i.provider in ('password', 'email')
+    ), mails as (
+      delete from mail_tokens m using taken t
+      where m.user_id = t.user_id and m.purpose <> 'restore'
+    ), flows as (
+      delete from authentication_flows f using taken t where f.user_id = t.user_id
+    ), facts as (
+      insert into audit (user_id, event_id, app_id, action, actor, address, agent)
+      select user_id, new_object_id(), $1, 'account_takeover', $3, $4::inet, $5 from taken
+    )
+    select revoke_credentials(t.user_id, $1, $3, $4::inet, $5), (
+      select count(*) from end_sessions(t.user_id, 'account_takeover', $3, $4::inet, $5))
+    from taken t
     """
   )
 
-  /// Ends what could log in as who has claimed an address that the rows prove: somebody else may have
-  /// made it.
-  static let endClaims = Statement<NoRow, AppID, TextBytes, String, String?, String?>(
-    "imports.end_claims",
+  /// Revokes what guests had before the rows gave them credentials: the guest may be another.
+  static let revokeGuests = Statement<NoRow, AppID, TextBytes, String, String?, String?>(
+    "imports.revoke_guests",
     """
-    select end_other_ways_in(e.user_id, $1, $3, $4::inet, $5), (
-      select count(*) from end_sessions(e.user_id, 'email_confirm', $3, $4::inet, $5))
-    from jsonb_to_recordset($2::jsonb) as r (user_id text, email text)
-    join unconfirmed_emails e on e.app_id = $1 and e.user_id = r.user_id
-      and e.email_key = email_key(r.email)
-    """
-  )
-
-  /// Ends what was made while nobody had shown who the users are, to whom the rows give credentials.
-  static let endUnproved = Statement<NoRow, AppID, TextBytes, String, String?, String?>(
-    "imports.end_unproved",
-    """
-    select end_unproved(u.user_id, $1, $3, $4::inet, $5)
+    select revoke_guest_credentials(u.user_id, $1, $3, $4::inet, $5)
     from jsonb_to_recordset($2::jsonb) as r (user_id text)
     join users u on u.user_id = r.user_id and u.app_id = $1
     """
   )
 
-  static let confirm = Statement<NoRow, AppID, TextBytes>(
-    "imports.confirm",
+  /// Gives users their addresses, also former ones and those that are no longer reserved for others;
+  /// fails by `require` if one is another user's.
+  ///
+  /// The order of the keys keeps two imports from a deadlock.
+  static let emails = Statement<NoRow, AppID, TextBytes>(
+    "imports.emails",
     """
-    insert into identity_subjects (app_id, provider, subject, user_id, identity_id)
-    select $1, 'email', i.subject, i.user_id, i.identity_id
-    from jsonb_to_recordset($2::jsonb) as r (user_id text)
-    join identities i on i.user_id = r.user_id and i.provider = 'password'
-    """
-  )
-
-  static let claim = Statement<NoRow, AppID, TextBytes>(
-    "imports.claim",
-    """
-    insert into unconfirmed_emails (app_id, email_key, user_id)
-    select $1, i.subject, i.user_id
-    from jsonb_to_recordset($2::jsonb) as r (user_id text)
-    join identities i on i.user_id = r.user_id and i.provider = 'password'
+    with r as (
+      select r.user_id, email_key(r.email) as key, (
+        select i.identity_id from identities i where i.user_id = r.user_id
+        order by i.provider not in ('password', 'email'), i.created_at, i.identity_id limit 1
+      ) as identity_id
+      from jsonb_to_recordset($2::jsonb) as r (user_id text, email text)
+    ), written as (
+      insert into identity_subjects as s (app_id, provider, subject, user_id, identity_id)
+      select $1, 'email', key, user_id, identity_id from r order by key
+      on conflict (app_id, provider, subject) do update
+      set user_id = excluded.user_id, identity_id = excluded.identity_id, reserved_until = null
+      where s.user_id = excluded.user_id or s.reserved_until < now()
+      returning 1
+    )
+    select require((select count(*) from written) = (select count(*) from r))
     """
   )
 
@@ -189,7 +212,7 @@ extension ImportQueries {
       select user_id, identity_id, $1, provider, subject from r
     )
     insert into identity_subjects (app_id, provider, subject, user_id, identity_id)
-    select $1, provider, subject, user_id, identity_id from r
+    select $1, provider, subject, user_id, identity_id from r order by provider, subject
     """
   )
 

@@ -9,11 +9,13 @@ struct ImportBatch {
   private let `import`: ImportID?
   private var created: [JSON] = []
   private var updated: [JSON] = []
-  /// Addresses of those that have, or may have, a password.
+  /// Those of them whose addresses their rows verify.
+  private var verified: [JSON] = []
+  /// Addresses, and whether a password comes with them.
   private var addresses: [JSON] = []
   private var passwords: [JSON] = []
   private var identities: [JSON] = []
-  /// Users who are there and are given what logs them in.
+  /// Users who are there and get credentials.
   private var credentialed: [JSON] = []
   private var documents: [JSON] = []
   private var properties: [JSON] = []
@@ -61,24 +63,25 @@ struct ImportBatch {
     case .fail(let user, let faults): return (user, .failed(faults))
     case .skip(let user): return (user, .skipped)
     case .create(let user):
-      created.append(.object(members(of: row, user, isProved: row.isVerified ?? false)))
-      addData(row, user, isNew: true, isProved: row.isVerified ?? false)
+      created.append(.object(members(of: row, user, isVerified: row.isVerified ?? false)))
+      addData(row, user, isNew: true)
       return (user, .created)
-    case .update(let user, let hasProved):
-      let isProved = row.isVerified ?? hasProved
-      updated.append(.object(members(of: row, user, isProved: isProved)))
-      addData(row, user, isNew: false, isProved: isProved)
+    case .update(let user, let wasVerified):
+      let isVerified = row.isVerified ?? wasVerified
+      updated.append(.object(members(of: row, user, isVerified: isVerified)))
+      if row.isVerified == true { verified.append(["user_id": .string(user.text)]) }
+      addData(row, user, isNew: false)
       return (user, .updated)
     }
   }
 
-  private func members(of row: ImportedUser, _ user: UserID, isProved: Bool) -> JSONObject {
+  private func members(of row: ImportedUser, _ user: UserID, isVerified: Bool) -> JSONObject {
     var members = JSONObject()
     members["user_id"] = .string(user.text)
     members["anonymous"] = .bool(!row.hasPassword && row.identities.isEmpty)
     if let email = row.email {
       members["email"] = .string(email)
-      members["email_verified"] = .bool(isProved)
+      members["email_verified"] = .bool(isVerified)
     }
     members["profile"] = .object(row.profile)
     if let isBlocked = row.isBlocked { members["blocked"] = .bool(isBlocked) }
@@ -86,12 +89,7 @@ struct ImportBatch {
     return members
   }
 
-  private mutating func addData(
-    _ row: ImportedUser,
-    _ user: UserID,
-    isNew: Bool,
-    isProved: Bool
-  ) {
+  private mutating func addData(_ row: ImportedUser, _ user: UserID, isNew: Bool) {
     let id = JSON.string(user.text)
     if let `import` {
       facts.append([
@@ -102,7 +100,7 @@ struct ImportBatch {
     if let email = row.email {
       addresses.append([
         "user_id": id, "identity_id": .string(IdentityID().text), "email": .string(email),
-        "verified": .bool(isProved), "password": .bool(row.hasPassword),
+        "password": .bool(row.hasPassword),
       ])
     }
     if row.hasPassword {
@@ -134,30 +132,47 @@ struct ImportBatch {
     ])
   }
 
+  /// Examines and writes rows by `body`, again when another transaction has made one of the users, or
+  /// has taken an address or identity, between the two: the next examination finds what it has written.
+  ///
+  /// - Throws: what `body` throws; `.identityTaken` only after several attempts.
+  @EventLoop static func repeating<Outcome>(
+    _ body: @EventLoop () async throws(Failure) -> Outcome
+  ) async throws(Failure) -> Outcome {
+    for _ in 0..<8 {
+      do throws(Failure) {
+        return try await body()
+      } catch .identityTaken {
+        continue
+      }
+    }
+    return try await body()
+  }
+
   /// Writes all of it: a statement for each table, whatever the number of rows.
+  ///
+  /// - Throws: `.identityTaken` if another transaction has made one of the users, or has taken an
+  ///   address or identity, since the rows were examined.
   @EventLoop func write(
     in transaction: Transaction,
     _ administrator: Administrator
-  ) async throws(DatabaseError) {
+  ) async throws(Failure) {
     let writing = ImportWriting(app: app, transaction: transaction, administrator: administrator)
-    let proved = addresses.filter { $0["verified"]?.bool == true }
     try await writing.run(ImportQueries.create, created)
     if !updated.isEmpty {
       let blocked = updated.filter { $0["blocked"]?.bool == true }
-      try await writing.run(ImportQueries.endClaims, proved)
-      try await writing.run(ImportQueries.endUnproved, credentialed)
+      try await writing.run(ImportQueries.takeOver, verified)
+      try await writing.run(ImportQueries.revokeGuests, credentialed)
       try await writing.run(ImportQueries.endBlocked, blocked)
       // What is there gives way before what comes: in one statement they would meet.
+      try await writing.run(ImportQueries.release, addresses)
       try await writing.run(ImportQueries.update, updated)
-      try await writing.run(ImportQueries.release, updated)
-      try await writing.run(ImportQueries.readdress, addresses)
     }
     try await writing.run(ImportQueries.passwords, passwords)
+    if !updated.isEmpty { try await writing.run(ImportQueries.readdress, addresses) }
     try await writing.run(ImportQueries.passwordIdentities, addresses)
-    try await writing.run(ImportQueries.supersede, proved)
-    try await writing.run(ImportQueries.confirm, proved)
-    try await writing.run(ImportQueries.claim, addresses.filter { $0["verified"]?.bool == false })
     try await writing.run(ImportQueries.identities, identities)
+    try await writing.run(ImportQueries.emails, addresses)
     try await writing.run(ImportQueries.settle, updated)
     try await writing.run(ImportQueries.documents, documents)
     if !propertyOwners.isEmpty {
@@ -178,28 +193,34 @@ struct ImportBatch {
   func run(
     _ statement: Statement<NoRow, AppID, TextBytes>,
     _ rows: [JSON]
-  ) async throws(DatabaseError) {
+  ) async throws(Failure) {
     guard let list = Self.list(rows) else { return }
-    _ = try await transaction.run(statement, app, list)
+    try await finish(transaction.send(statement, app, list))
   }
 
   /// Says also who does it.
   func run(
     _ statement: Statement<NoRow, AppID, TextBytes, String>,
     _ rows: [JSON]
-  ) async throws(DatabaseError) {
+  ) async throws(Failure) {
     guard let list = Self.list(rows) else { return }
-    _ = try await transaction.run(statement, app, list, administrator.actor.text)
+    try await finish(transaction.send(statement, app, list, administrator.actor.text))
   }
 
   /// Says also who does it, and from where.
   func run(
     _ statement: Statement<NoRow, AppID, TextBytes, String, String?, String?>,
     _ rows: [JSON]
-  ) async throws(DatabaseError) {
+  ) async throws(Failure) {
     guard let list = Self.list(rows) else { return }
     let (actor, origin) = (administrator.actor.text, administrator.origin)
-    _ = try await transaction.run(statement, app, list, actor, origin.address, origin.agent)
+    try await finish(
+      transaction.send(statement, app, list, actor, origin.address, origin.agent)
+    )
+  }
+
+  private func finish(_ sent: Sent<NoRow>) async throws(Failure) {
+    try await sent.rows(undone: .identityTaken, duplicate: .identityTaken)
   }
 
   private static func list(_ rows: [JSON]) -> TextBytes? {

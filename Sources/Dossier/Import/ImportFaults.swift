@@ -2,7 +2,7 @@ extension Failure {
   /// Whether another row may well be written.
   var isOfOneRow: Bool {
     switch self {
-    case .unavailable, .overloaded: false
+    case .unavailable, .overloaded, .versionMoved: false
     default: true
     }
   }

@@ -35,7 +35,7 @@ package import Postgres
     withHashes: Bool,
     by administrator: Administrator
   ) async throws(Failure) -> UserExport {
-    try await administrator.transaction { transaction async throws(DatabaseError) in
+    try await administrator.transaction { transaction async throws(Failure) in
       try await administrator.record(
         "users_export",
         app: app,

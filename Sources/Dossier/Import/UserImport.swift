@@ -59,14 +59,14 @@ package struct ImportLine: Sendable {
     isResumed: Bool,
     by administrator: Administrator
   ) async throws(Failure) -> UserImport {
-    let found = try await administrator.transaction { transaction async throws(DatabaseError) in
+    let found = try await administrator.transaction { transaction async throws(Failure) in
       if isResumed,
         let progress = try await transaction.run(ImportQueries.find, app, source).first
       {
-        return Optional(progress)
+        return progress
       }
       let begun = try await transaction.run(ImportQueries.begin, app, source, ImportID())
-      guard let progress = begun.first else { return nil }
+      let progress = try begun.first.orUnforeseen("an import")
       try await administrator.record(
         "users_import_begin",
         app: app,
@@ -75,29 +75,30 @@ package struct ImportLine: Sendable {
       )
       return progress
     }
-    return UserImport(try found.orUnforeseen("an import"), app, existing, administrator)
+    return UserImport(found, app, existing, administrator)
   }
 
   /// Writes the first of some lines, as many as can be written in one transaction, and takes them
   /// away; call it until none is left.
   ///
-  /// - Returns: what became of them, also in `progress` as lines of JSON; nil when another run goes
-  ///   on with this import.
-  /// - Throws: `.overloaded`, `.unavailable`: nobody knows whether the lines were written until the
-  ///   import is resumed.
+  /// - Returns: what became of them, also in `progress` as lines of JSON.
+  /// - Throws: `.versionMoved` if another run goes on with this import; `.overloaded`,
+  ///   `.unavailable`: then it is unknown whether the lines were written, until the import is resumed.
   package func write(
     _ lines: inout ArraySlice<ImportLine>
-  ) async throws(Failure) -> [ImportResult]? {
+  ) async throws(Failure) -> [ImportResult] {
     while !lines.isEmpty {
       let batch = Array(lines.prefix(step))
       do throws(Failure) {
-        guard let results = try await write(batch) else { return nil }
+        let results = try await ImportBatch.repeating { () async throws(Failure) in
+          try await write(batch)
+        }
         lines = lines.dropFirst(results.count)
         // The row has been found, or is not among these.
         if step < 1 << 20 { step *= 2 }
         return results
       } catch {
-        // Somebody else came between, or the database alone knows a rule: find the row.
+        // The database alone knows a rule: find the row.
         guard error.isOfOneRow else { throw error }
         if batch.count > 1 {
           step = batch.count / 2
@@ -116,30 +117,27 @@ package struct ImportLine: Sendable {
     return []
   }
 
-  private func write(_ lines: [ImportLine]) async throws(Failure) -> [ImportResult]? {
-    let outcome = try await administrator.transaction { transaction async throws(DatabaseError) in
+  private func write(_ lines: [ImportLine]) async throws(Failure) -> [ImportResult] {
+    let outcome = try await administrator.transaction { transaction async throws(Failure) in
       try await attempt(lines, in: transaction)
     }
-    guard let outcome else { return nil }
     progress = outcome.progress
     return outcome.results
   }
 
-  /// Nil when another run has gone on with the import.
   private func attempt(
     _ lines: [ImportLine],
     in transaction: Transaction
-  ) async throws(DatabaseError) -> (results: [ImportResult], progress: ImportProgress)? {
+  ) async throws(Failure) -> (results: [ImportResult], progress: ImportProgress) {
     // Before anything is written: two runs of one import follow one another, and the later stops.
     let place = try await transaction.run(ImportQueries.lock, app, progress.id)
-    guard place.first == progress.lines else { return nil }
+    guard place.first == progress.lines else { throw .versionMoved(current: place.first ?? 0) }
     var batch = ImportBatch(app: app, import: progress.id)
     let rows = lines.map { try? $0.content.get() }
     let findings = try await ImportFinding.all(
       of: rows,
       isForUpdate: existing.isChanged,
       in: app,
-      administrator.store,
       transaction
     )
     var done: Set<Int> = []
@@ -148,7 +146,7 @@ package struct ImportLine: Sendable {
       done = Set(try await transaction.run(ImportQueries.done, app, questions, progress.id))
     }
     let found = Dictionary(uniqueKeysWithValues: findings.map { ($0.index, $0) })
-    var claims = ImportClaims()
+    var keys = BatchConflictKeys()
     var results: [ImportResult] = []
     for (index, line) in lines.enumerated() {
       var user: UserID?
@@ -156,10 +154,8 @@ package struct ImportLine: Sendable {
       switch line.content {
       case .failure(let failure): outcome = .failed(failure.faults)
       case .success(let row):
-        guard let finding = found[index] else {
-          throw DatabaseError(.unexpectedColumn, "a row was not examined")
-        }
-        guard claims.take(row, finding) else {
+        let finding = try found[index].orUnforeseen("a row that was examined")
+        guard keys.take(row, finding) else {
           return try await commit(batch, results, lines, in: transaction)
         }
         let decision =
@@ -177,7 +173,7 @@ package struct ImportLine: Sendable {
     _ results: [ImportResult],
     _ lines: [ImportLine],
     in transaction: Transaction
-  ) async throws(DatabaseError) -> (results: [ImportResult], progress: ImportProgress) {
+  ) async throws(Failure) -> (results: [ImportResult], progress: ImportProgress) {
     try await batch.write(in: transaction, administrator)
     var tally = progress.tally
     for result in results { tally.count(result.outcome) }
@@ -191,10 +187,7 @@ package struct ImportLine: Sendable {
       end.digest,
       TextBytes(Array(text.utf8))
     )
-    guard let progress = written.first else {
-      throw DatabaseError(.unexpectedColumn, "the import has gone")
-    }
-    return (results, progress)
+    return (results, try written.first.orUnforeseen("an import that goes on"))
   }
 
   private func position(_ end: InputPosition) -> JSON {
@@ -205,7 +198,7 @@ package struct ImportLine: Sendable {
   ///
   /// - Throws: `.unavailable`.
   package func finish() async throws(Failure) {
-    try await administrator.transaction { transaction async throws(DatabaseError) in
+    try await administrator.transaction { transaction async throws(Failure) in
       let ended = try await transaction.run(ImportQueries.finish, app, progress.id)
       guard ended.first == true else { return }
       try await administrator.record(

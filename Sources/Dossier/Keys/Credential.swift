@@ -13,11 +13,10 @@ struct Credential {
     case device = "ddv_"
     case apiKey = "dak_"
     case clientKey = "dck_"
-    case confirmation = "dct_"
+    case verification = "dct_"
     case passwordReset = "dpr_"
-    case newAddress = "dna_"
-    case oldAddress = "doa_"
-    case emailCode = "dec_"
+    case addressRestore = "doa_"
+    case flow = "dfl_"
   }
 
   let kind: Kind

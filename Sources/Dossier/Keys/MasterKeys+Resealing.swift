@@ -10,8 +10,8 @@ extension MasterKeys {
   ///   - discardsLost: what no key opens is removed instead of refused: the master key that sealed it
   ///     is lost.
   ///   - administrator: who does it, by the master key of its store.
-  /// - Returns: `resealed`, how many; `discarded`, their names; `api_keys` and `clients`, how many are
-  ///   older than the key and need those before it.
+  /// - Returns: `resealed`, how many; `discarded`, their names; `api_keys`, `clients` and
+  ///   `recovery_codes`, how many are older than the key and need those before it.
   /// - Throws: `.unforeseen` for a secret that cannot be opened, `.unavailable`.
   @EventLoop package static func reseal(
     discardingLost discardsLost: Bool,
@@ -20,35 +20,32 @@ extension MasterKeys {
     let master = administrator.store.keys.master
     var lost: [String] = []
     var count = 0
-    do throws(Failure) {
-      try await administrator.transaction { transaction async throws(DatabaseError) in
-        (lost, count) = ([], 0)
-        for secret in try await transaction.run(ResealingQueries.secrets) {
-          guard let opened = try? master.opened(secret.sealed, as: secret.name) else {
-            lost.append("\(secret.kind.rawValue) \(secret.name)")
-            if discardsLost { _ = try await transaction.run(secret.kind.removal, secret.name) }
-            continue
-          }
-          guard let sealed = try? master.sealed(opened, as: secret.name) else { continue }
-          _ = try await transaction.run(secret.kind.change, secret.name, BinaryBytes(sealed))
-          count += 1
+    try await administrator.transaction { transaction async throws(Failure) in
+      (lost, count) = ([], 0)
+      for secret in try await transaction.run(ResealingQueries.secrets) {
+        guard let opened = try? master.opened(secret.sealed, as: secret.name) else {
+          lost.append("\(secret.kind.rawValue) \(secret.name)")
+          if discardsLost { _ = try await transaction.run(secret.kind.removal, secret.name) }
+          continue
         }
-        guard discardsLost || lost.isEmpty else { throw DatabaseError(.undone, "a lost key") }
-        _ = try await transaction.run(MasterKeysQueries.add, BinaryBytes(master.checks[0]))
-        _ = try await transaction.run(ResealingQueries.forgetOthers, BinaryBytes(master.checks[0]))
-        try await administrator.record(
-          "master_key_reseal",
-          app: .deployment,
-          detail: [
-            "resealed": .number(JSONNumber(count)), "discarded": .number(JSONNumber(lost.count)),
-          ],
-          in: transaction
+        guard let sealed = try? master.sealed(opened, as: secret.name) else { continue }
+        _ = try await transaction.run(secret.kind.change, secret.name, BinaryBytes(sealed))
+        count += 1
+      }
+      guard discardsLost || lost.isEmpty else {
+        throw .unforeseen(
+          "sealed with a master key that is not given here: \(lost.joined(separator: ", "))"
         )
       }
-    } catch {
-      guard !discardsLost, !lost.isEmpty else { throw error }
-      throw .unforeseen(
-        "sealed with a master key that is not given here: \(lost.joined(separator: ", "))"
+      _ = try await transaction.run(MasterKeysQueries.add, BinaryBytes(master.checks[0]))
+      _ = try await transaction.run(ResealingQueries.forgetOthers, BinaryBytes(master.checks[0]))
+      try await administrator.record(
+        "master_key_reseal",
+        app: .deployment,
+        detail: [
+          "resealed": .number(JSONNumber(count)), "discarded": .number(JSONNumber(lost.count)),
+        ],
+        in: transaction
       )
     }
     let older = try await administrator.store.search(ResealingQueries.older).first
@@ -56,6 +53,7 @@ extension MasterKeys {
       "resealed": .number(JSONNumber(count)), "discarded": .array(lost.map(JSON.string)),
       "api_keys": .number(JSONNumber(older?.keys ?? 0)),
       "clients": .number(JSONNumber(older?.clients ?? 0)),
+      "recovery_codes": .number(JSONNumber(older?.recoveryCodes ?? 0)),
     ]
   }
 }
@@ -70,6 +68,7 @@ private struct KindedSecret: RowDecodable {
     case signingKey = "signing_key"
     case issuer
     case mail
+    case secondFactor = "second_factor"
   }
 
   init(from row: Row) throws(DatabaseError) {
@@ -88,6 +87,7 @@ extension KindedSecret.Kind {
     case .signingKey: ResealingQueries.changeKey
     case .issuer: ResealingQueries.changeIssuer
     case .mail: ResealingQueries.changeMail
+    case .secondFactor: ResealingQueries.changeFactor
     }
   }
 
@@ -96,6 +96,7 @@ extension KindedSecret.Kind {
     case .signingKey: ResealingQueries.removeKey
     case .issuer: ResealingQueries.removeIssuer
     case .mail: ResealingQueries.removeMail
+    case .secondFactor: ResealingQueries.removeFactor
     }
   }
 }
@@ -103,10 +104,12 @@ extension KindedSecret.Kind {
 private struct OlderCredentials: RowDecodable {
   let keys: Int
   let clients: Int
+  let recoveryCodes: Int
 
   init(from row: Row) throws(DatabaseError) {
     keys = try row.int(0)
     clients = try row.int(1)
+    recoveryCodes = try row.int(2)
   }
 }
 
@@ -121,6 +124,8 @@ package enum ResealingQueries {
     where secret is not null
     union all
     select 'mail', 'mail ' || mail_id, sealed from mails
+    union all
+    select 'second_factor', 'factor ' || user_id || ' ' || factor_id, secret from second_factors
     """
   )
 
@@ -137,6 +142,22 @@ package enum ResealingQueries {
   static let changeMail = Statement<NoRow, String, BinaryBytes>(
     "resealing.change_mail",
     "update mails set sealed = $2 where mail_id = substr($1, 6)"
+  )
+
+  static let changeFactor = Statement<NoRow, String, BinaryBytes>(
+    "resealing.change_factor",
+    """
+    update second_factors set secret = $2
+    where user_id = split_part($1, ' ', 2) and factor_id = split_part($1, ' ', 3)
+    """
+  )
+
+  static let removeFactor = Statement<NoRow, String>(
+    "resealing.remove_factor",
+    """
+    delete from second_factors
+    where user_id = split_part($1, ' ', 2) and factor_id = split_part($1, ' ', 3)
+    """
   )
 
   static let removeMail = Statement<NoRow, String>(
@@ -164,13 +185,14 @@ package enum ResealingQueries {
     "resealing.older",
     """
     select (select count(*) from api_keys k where k.created_at < m.created_at),
-      (select count(*) from clients c where c.created_at < m.created_at)
+      (select count(*) from clients c where c.created_at < m.created_at),
+      (select count(*) from recovery_codes r where r.created_at < m.created_at)
     from master_keys m
     """
   )
 
   package static let all: [any PreparedStatement] = [
-    secrets, changeKey, changeIssuer, changeMail, removeKey, removeIssuer, removeMail, forgetOthers,
-    older,
+    secrets, changeKey, changeIssuer, changeMail, changeFactor, removeKey, removeIssuer, removeMail,
+    removeFactor, forgetOthers, older,
   ]
 }

@@ -12,6 +12,7 @@ package import Postgres
   private let master: MasterKey
   private let relay: MailRelay
   private let mailer: Mailer
+  private let store: @EventLoop () -> Store
   private let tell: @EventLoop (Event) -> Void
   private var underWay = 0
   private var sleeper: Task<Void, Never>?
@@ -34,18 +35,21 @@ package import Postgres
   ///   - master: the master key.
   ///   - relay: takes the mail.
   ///   - mailer: who queues here, and reports.
+  ///   - store: makes what the mails of requests are written with.
   ///   - tell: hears what becomes of mails.
   package init(
     _ database: Database,
     _ master: MasterKey,
     _ relay: MailRelay,
     _ mailer: Mailer,
+    store: @escaping @EventLoop () -> Store,
     tell: @escaping @EventLoop (Event) -> Void = { _ in }
   ) {
     self.database = database
     self.master = master
     self.relay = relay
     self.mailer = mailer
+    self.store = store
     self.tell = tell
   }
 
@@ -115,6 +119,7 @@ package import Postgres
 
   private func deliver(_ due: DueMail) async {
     guard !due.isVoid else { return await note(OutboxQueries.remove, due.id) }
+    guard !due.isRequest else { return await resolve(due) }
     guard let mail = QueuedMail(due.id, sealed: due.sealed, master) else {
       return await putOff(due, nil, "it cannot be opened with this master key")
     }
@@ -125,6 +130,17 @@ package import Postgres
     }
     tell(.sent)
     await note(OutboxQueries.sent, due.id)
+  }
+
+  private func resolve(_ due: DueMail) async {
+    do throws(Failure) {
+      try await AccountMail.resolve(due, in: store())
+    } catch {
+      switch error {
+      case .unforeseen(let reason): await putOff(due, nil, reason)
+      default: await putOff(due, Self.pause(after: due.attempts), "\(error)")
+      }
+    }
   }
 
   /// Some seconds more or less, lest all that waited for one relay come back together.

@@ -5,27 +5,24 @@ package import Postgres
 /// What is mailed to a user, to be shown again by whoever reads that mail.
 struct MailedToken {
   enum Purpose: String, Sendable {
-    /// Proves that the address is the user's.
-    case confirm
+    /// Verifies the address.
+    case verify
     /// Lets its reader choose a new password.
     case reset
-    /// Makes another address the user's.
-    case email
-    /// Gives an address back that was the user's.
+    /// Restores an address that was the user's.
     case restore
 
     var kind: Credential.Kind {
       switch self {
-      case .confirm: .confirmation
+      case .verify: .verification
       case .reset: .passwordReset
-      case .email: .newAddress
-      case .restore: .oldAddress
+      case .restore: .addressRestore
       }
     }
 
     var lifetime: Duration {
       switch self {
-      case .confirm, .email: .seconds(86_400)
+      case .verify: .seconds(86_400)
       case .reset: .seconds(3_600)
       case .restore: .seconds(7 * 86_400)
       }
@@ -33,9 +30,8 @@ struct MailedToken {
 
     fileprivate var mail: MailKind {
       switch self {
-      case .confirm: .confirm
+      case .verify: .verify
       case .reset: .reset
-      case .email: .email
       case .restore: .restore
       }
     }
@@ -45,32 +41,47 @@ struct MailedToken {
   let email: String
   let user: UserID
   private let language: String?
-  private let context: Context
+  private let store: Store
+  private let appOfUser: App
   private let token: Credential
 
   /// - Parameters:
-  ///   - purpose: what it may be shown for.
-  ///   - email: as it is stored of the user, never as somebody typed it who asks for mail.
-  ///   - user: whom it is about.
-  ///   - language: of the user; nil when it has not said.
-  ///   - context: of the request that asked for it.
+  ///   - purpose: what it may be presented for.
+  ///   - email: the address as it is stored of the user, never as somebody typed it who asks for mail.
+  ///   - user: the user.
+  ///   - language: the language of the user; nil when it is not known.
+  ///   - app: the app of the user.
+  ///   - store: what it is queued with.
   init(
+    _ purpose: Purpose,
+    to email: String,
+    of user: UserID,
+    in language: String?,
+    _ app: App,
+    _ store: Store
+  ) {
+    self.purpose = purpose
+    self.email = email
+    self.user = user
+    self.language = language
+    appOfUser = app
+    self.store = store
+    token = Credential(purpose.kind, of: user)
+  }
+
+  /// As the other, for the app of a request.
+  @EventLoop init(
     _ purpose: Purpose,
     to email: String,
     of user: UserID,
     in language: String?,
     _ context: Context
   ) {
-    self.purpose = purpose
-    self.email = email
-    self.user = user
-    self.language = language
-    self.context = context
-    token = Credential(purpose.kind, of: user)
+    self.init(purpose, to: email, of: user, in: language, context.app, context.store)
   }
 
-  @EventLoop var app: AppID { context.app.id }
-  @EventLoop var hash: BinaryBytes { token.hash(context.store.keys.master) }
+  var app: AppID { appOfUser.id }
+  @EventLoop var hash: BinaryBytes { token.hash(store.keys.master) }
   var lifetime: Duration { purpose.lifetime }
 
   /// Queues its mail, and with it the token, which counts from then on.
@@ -78,36 +89,36 @@ struct MailedToken {
   /// It counts beside those before it until the relay has taken its mail, and then takes their place
   /// (`OutboxQueries.sent`): whoever asks for mail that cannot be sent takes nobody's code away.
   @EventLoop func queue() async throws(Failure) {
-    if let message { try await context.store.queue(message, with: self) }
+    if let message { try await store.queue(message, with: self) }
   }
 
   /// As the other, in the transaction that gives reason to it.
-  @EventLoop func queue(in transaction: Transaction) async throws(DatabaseError) {
-    if let message { try await context.store.queue(message, with: self, in: transaction) }
+  @EventLoop func queue(in transaction: Transaction) async throws(Failure) {
+    if let message { try await store.queue(message, with: self, in: transaction) }
   }
 
   @EventLoop private var message: MailMessage? {
-    let text = token.text(context.store.keys.master)
-    let page = context.app.settings.mailPage
+    let text = token.text(store.keys.master)
+    let page = appOfUser.settings.mailPage
     let values = [
       "token": text, "link": page.isEmpty ? text : "\(page)#\(purpose.rawValue)=\(text)",
     ]
     do {
-      return try AppMail.message(purpose.mail, to: email, in: language, context.app, values)
+      return try AppMail.message(purpose.mail, to: email, in: language, appOfUser, values)
     } catch {
-      context.store.mailer.lose("\(error)")
+      store.mailer.lose("\(error)")
       return nil
     }
   }
 }
 
 /// What a token was mailed for, and to whom.
-struct MailedClaim: RowDecodable {
+struct MailedSubject: RowDecodable {
   /// As it is stored of the user.
   let email: String
   /// Of the address.
   let key: String
-  /// The user's password; nil when it has none.
+  /// The hash of the user's password; nil without one.
   let hash: String?
 
   init(from row: Row) throws(DatabaseError) {
@@ -118,7 +129,7 @@ struct MailedClaim: RowDecodable {
 }
 
 package enum MailTokenQueries {
-  /// Queues the mail of a token together with it; it is of no use longer than the token is good.
+  /// Queues the mail of a token together with it; the mail expires with the token.
   static let write = Statement<
     NoRow, UserID, String, BinaryBytes, String, Duration, MailID, AppID, BinaryBytes
   >(
@@ -134,32 +145,28 @@ package enum MailTokenQueries {
     """
   )
 
-  /// What a token that is good was mailed for; it stays good.
-  ///
-  /// - Parameter 5: for how long it must be good still.
-  static let look = Statement<MailedClaim, UserID, String, BinaryBytes, AppID, Duration>(
+  /// What a valid token was mailed for; it stays valid.
+  static let look = Statement<MailedSubject, UserID, String, BinaryBytes, AppID>(
     "mail_tokens.look",
     """
     select t.email, email_key(t.email), p.hash
     from mail_tokens t join users u on u.user_id = t.user_id
     left join passwords p on p.user_id = t.user_id
-    where t.user_id = $1 and t.purpose = $2 and t.token_hash = $3
-      and t.expires_at > now() + $5::interval
+    where t.user_id = $1 and t.purpose = $2 and t.token_hash = $3 and t.expires_at > now()
       and u.app_id = $4 and u.blocked_at is null
     """
   )
 
-  /// Uses a token up, and the others of its purpose with it; one row when it was good as for `look`.
+  /// Uses a token up, and the others of its purpose with it; one row when it was valid.
   ///
-  /// Of what gives addresses back only what is younger goes: whoever moved an account on could else use
-  /// its own token, and so end that of whom it belonged to first.
-  static let take = Statement<String, UserID, String, BinaryBytes, AppID, Duration>(
+  /// Of the tokens that restore addresses only younger ones go. Whoever moved an account on could else
+  /// use its own token, and so end that of the user whom the account belonged to first.
+  static let take = Statement<String, UserID, String, BinaryBytes, AppID>(
     "mail_tokens.take",
     """
     with taken as (
       delete from mail_tokens t using users u
-      where t.user_id = $1 and t.purpose = $2 and t.token_hash = $3
-        and t.expires_at > now() + $5::interval
+      where t.user_id = $1 and t.purpose = $2 and t.token_hash = $3 and t.expires_at > now()
         and u.user_id = t.user_id and u.app_id = $4 and u.blocked_at is null
       returning t.user_id, t.email, t.expires_at
     ), others as (

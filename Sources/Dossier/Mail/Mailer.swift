@@ -37,7 +37,7 @@ extension Store {
     of app: AppID,
     for time: Duration = Outbox.patience,
     in transaction: Transaction
-  ) async throws(DatabaseError) {
+  ) async throws(Failure) {
     guard let call = queuing(message, kind, of: app, for: time) else { return }
     try await transaction.run(call)
   }
@@ -59,7 +59,7 @@ extension Store {
     _ message: MailMessage,
     with token: MailedToken,
     in transaction: Transaction
-  ) async throws(DatabaseError) {
+  ) async throws(Failure) {
     guard let call = queuing(message, with: token) else { return }
     try await transaction.run(call)
   }

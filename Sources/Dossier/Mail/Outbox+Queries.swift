@@ -20,7 +20,7 @@ package enum OutboxQueries {
     where m.mail_id = any (array(
       select mail_id::text from mails where next_attempt_at <= now() and expires_at > now()
       order by next_attempt_at limit $1 for update skip locked))
-    returning m.mail_id, m.sealed, m.attempts::bigint,
+    returning m.mail_id, m.sealed, m.attempts::bigint, m.app_id, m.kind,
       m.token_hash is not null and (
         select t.expires_at > now() from mail_tokens t where t.user_id = m.user_id
           and t.purpose = m.kind and t.token_hash = m.token_hash) is not true
@@ -52,6 +52,12 @@ package enum OutboxQueries {
     update mails set next_attempt_at = now() + $2::interval, last_error = $3
     where mail_id = $1
     """
+  )
+
+  /// Removes a request that is about to be replaced by a mail; its id if it was there.
+  static let takeRequest = Statement<String, MailID>(
+    "outbox.take_request",
+    "delete from mails where mail_id = $1 and kind = 'request' returning mail_id"
   )
 
   static let remove = Statement<NoRow, MailID>(
@@ -114,6 +120,6 @@ package enum OutboxQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    add, claim, sent, putOff, remove, expire, state, page, retry, drop,
+    add, claim, sent, putOff, takeRequest, remove, expire, state, page, retry, drop,
   ]
 }

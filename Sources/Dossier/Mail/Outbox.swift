@@ -63,7 +63,7 @@ package enum Outbox {
     _ mail: MailID?,
     _ administrator: Administrator
   ) async throws(Failure) -> Int {
-    let count = try await administrator.transaction { transaction async throws(DatabaseError) in
+    let count = try await administrator.transaction { transaction async throws(Failure) in
       let count = try await transaction.run(statement, mail).first ?? 0
       try await administrator.record(
         action,
@@ -117,6 +117,8 @@ struct DueMail: RowDecodable {
   let id: MailID
   let sealed: [UInt8]
   let attempts: Int
+  let app: AppID
+  let isRequest: Bool
   /// The token that it carries is of no use any more.
   let isVoid: Bool
 
@@ -124,7 +126,9 @@ struct DueMail: RowDecodable {
     id = MailID(trusted: try row.text(0))
     sealed = try row.binary(1)
     attempts = try row.int(2)
-    isVoid = try row.bool(3)
+    app = try row.id(3)
+    isRequest = try row.text(4) == "request"
+    isVoid = try row.bool(5)
   }
 }
 

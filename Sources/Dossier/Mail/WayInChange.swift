@@ -57,9 +57,15 @@ struct WayInChange {
     "api_key_enable",
     "An API key of your account that was disabled can be used again."
   )
-  static let emailConfirmed = WayInChange(
-    "email_confirm",
-    "This address was confirmed as the one of your account."
+  static let emailVerified = WayInChange(
+    "email_verify",
+    "This address was verified as the one of your account."
+  )
+  static let takenOver = WayInChange(
+    "account_takeover",
+    "You have proved that this address is yours. It was not verified before, so somebody else may "
+      + "have made the account. All sessions, the password and all other credentials were revoked. "
+      + "The data of the account is still there."
   )
   static let passwordChanged = WayInChange(
     "password_change",
@@ -85,6 +91,25 @@ struct WayInChange {
       + "ended that could log in.",
     remedy: .none
   )
+  static let factorAdded = WayInChange(
+    "second_factor_add",
+    "A second factor was added to your account: each sign-in asks for its code from now on. All other "
+      + "sessions were signed out.",
+    remedy: .none
+  )
+  static let factorRemoved = WayInChange(
+    "second_factor_remove",
+    "A second factor was removed from your account: its codes are not accepted any more."
+  )
+  static let secondFactorsRemoved = WayInChange(
+    "second_factor_remove",
+    "The second factors of your account were removed by those who run the app. A sign-in does not ask "
+      + "for a code any more."
+  )
+  static let recoveryCodesMade = WayInChange(
+    "recovery_codes_make",
+    "New recovery codes were made for your account, in place of those from before."
+  )
   static let deleted = WayInChange(
     "user_delete",
     "Your account was deleted, with all its data.",
@@ -104,7 +129,7 @@ struct WayInChange {
     by caller: Caller,
     in transaction: Transaction,
     _ context: Context
-  ) async throws(DatabaseError) {
+  ) async throws(Failure) {
     try await AuditEvent(
       action,
       of: caller.user,
@@ -135,7 +160,7 @@ struct WayInChange {
     ofReader user: UserID,
     in transaction: Transaction,
     _ context: Context
-  ) async throws(DatabaseError) {
+  ) async throws(Failure) {
     try await AuditEvent(action, of: user, by: "anyone", detail: detail).record(
       in: transaction,
       context
@@ -152,7 +177,7 @@ struct WayInChange {
     in transaction: Transaction,
     _ app: App?,
     _ store: Store
-  ) async throws(DatabaseError) -> WayInNotice {
+  ) async throws(Failure) -> WayInNotice {
     let reader = try await transaction.run(WayInQueries.confirmedEmail, user).first
     let advice =
       switch remedy {
@@ -175,23 +200,17 @@ struct WayInNotice {
   fileprivate let store: Store
 
   /// Queues it, in the transaction that makes the change.
-  @EventLoop func queue(in transaction: Transaction) async throws(DatabaseError) {
+  @EventLoop func queue(in transaction: Transaction) async throws(Failure) {
     guard let reader, let app else { return }
-    let values = ["change": change, "advice": advice]
-    do {
-      let message = try AppMail.message(
-        .change,
-        to: reader.email,
-        in: reader.language,
-        app,
-        values
-      )
-      try await store.queue(message, .change, of: app.id, in: transaction)
-    } catch let error as DatabaseError {
-      throw error
-    } catch {
-      store.mailer.lose("\(error)")
-    }
+    let message = try? AppMail.message(
+      .change,
+      to: reader.email,
+      in: reader.language,
+      app,
+      ["change": change, "advice": advice]
+    )
+    guard let message else { return store.mailer.lose("a mail of a change cannot be written") }
+    try await store.queue(message, .change, of: app.id, in: transaction)
   }
 }
 

@@ -46,18 +46,12 @@ package enum Properties {
     guard change.count <= PropertySet.changeLimit else {
       throw .tooManyProperties(limit: PropertySet.limit)
     }
-    let outcome = try await context.store.transaction { transaction async throws(DatabaseError) in
+    return try await context.store.transaction { transaction async throws(Failure) in
       let locked = try await transaction.run(PropertyQueries.lock, caller.user, caller.authority)
-      guard let floor = locked.first else {
-        return Result<[Property], Failure>.failure(caller.gone)
-      }
+      guard let floor = locked.first else { throw caller.gone }
       let stored = try await transaction.run(PropertyQueries.stored, caller.user)
       var set = PropertySet(stored.compactMap(\.property), floor: floor)
-      do throws(Failure) {
-        try set.apply(change)
-      } catch {
-        return .failure(error)
-      }
+      try set.apply(change)
       if !set.removed.isEmpty || !set.written.isEmpty {
         _ = try await transaction.run(
           PropertyQueries.write,
@@ -70,9 +64,8 @@ package enum Properties {
       if let fact = ProgramChange(of: "properties", by: caller, context.origin) {
         _ = try await transaction.run(AuditQueries.recordChange, caller.user, caller.app, fact)
       }
-      return .success(set.properties.sorted { $0.key < $1.key }.map(\.value))
+      return set.properties.sorted { $0.key < $1.key }.map(\.value)
     }
-    return try outcome.get()
   }
 
   private static func faults(in change: PropertyChange, _ stringLimit: Int) -> [Fault] {

@@ -29,7 +29,7 @@ import Postgres
   ) async throws(Failure) -> Bool {
     _ = try compiled(text)
     let id = try await Apps.record(of: app, for: administrator).id
-    return try await administrator.transaction { transaction async throws(DatabaseError) in
+    return try await administrator.transaction { transaction async throws(Failure) in
       let set = try await transaction.run(
         SchemaQueries.set,
         id,
@@ -102,7 +102,7 @@ import Postgres
     by administrator: Administrator
   ) async throws(Failure) {
     let id = try await Apps.record(of: app, for: administrator).id
-    try await administrator.act("schema_remove") { transaction async throws(DatabaseError) in
+    try await administrator.act("schema_remove") { transaction async throws(Failure) in
       try await transaction.run(SchemaQueries.remove, id, document).first
     } recording: { _ in
       (id, ["class": .string(document.pathName)])

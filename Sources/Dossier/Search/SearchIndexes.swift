@@ -24,15 +24,15 @@ package enum SearchIndexes {
   ) async throws(Failure) -> SearchIndex {
     let (document, names) = try check(path, kind)
     let id = try await Apps.record(of: app, for: administrator).id
-    let made = try await administrator.transaction { transaction async throws(DatabaseError) in
+    return try await administrator.transaction { transaction async throws(Failure) in
       // Those who declare follow one another, so that there are never too many.
       _ = try await transaction.run(AppsAdministrationQueries.lock, app)
       let all = try await transaction.run(SearchIndexQueries.list, id)
       if let same = all.first(where: { $0.document == document && $0.names == names }) {
-        return same.kind.rawValue == kind && same.state == .building
-          ? Declaration.made(same) : .refused(.indexExists)
+        guard same.kind.rawValue == kind, same.state == .building else { throw .indexExists }
+        return same
       }
-      guard all.count < limit else { return .refused(.tooManyIndexes(limit: limit)) }
+      guard all.count < limit else { throw .tooManyIndexes(limit: limit) }
       let index = IndexID()
       _ = try await transaction.run(
         SearchIndexQueries.add,
@@ -49,17 +49,8 @@ package enum SearchIndexes {
         in: transaction
       )
       let made = try await transaction.run(SearchIndexQueries.find, id, index)
-      return made.first.map(Declaration.made) ?? .refused(.notFound)
+      return try made.first.orUnforeseen("an index that was declared")
     }
-    switch made {
-    case .made(let index): return index
-    case .refused(let failure): throw failure
-    }
-  }
-
-  private enum Declaration: Sendable {
-    case made(SearchIndex)
-    case refused(Failure)
   }
 
   private static func check(
@@ -129,7 +120,7 @@ package enum SearchIndexes {
     by administrator: Administrator
   ) async throws(Failure) {
     let id = try await Apps.record(of: app, for: administrator).id
-    try await administrator.act("index_remove") { transaction async throws(DatabaseError) in
+    try await administrator.act("index_remove") { transaction async throws(Failure) in
       let found = try await transaction.run(SearchIndexQueries.find, id, index).first
       _ = try await transaction.run(SearchIndexQueries.remove, id, index)
       return found

@@ -3,9 +3,11 @@ import Glibc
 import JSON
 package import Postgres
 
-/// What a user shows, in a session that is live, to prove anew who it is.
-package enum Evidence: Sendable {
+/// A credential that a user sends, in a live session, to authenticate again.
+package enum ReauthenticationCredential: Sendable {
   case password(String)
+  /// A mailed code, and its flow.
+  case code(String, flow: String)
   /// A token of an issuer.
   case token(String)
   case apiKey(String)
@@ -13,6 +15,7 @@ package enum Evidence: Sendable {
   fileprivate var provider: String {
     switch self {
     case .password: "password"
+    case .code: "email"
     case .token: "jwt"
     case .apiKey: "api-key"
     }
@@ -54,28 +57,36 @@ extension Sessions {
   ///   `.issuerUnavailable`, `.tooManyAttempts`, `.unauthenticated`, `.overloaded`, `.unavailable`.
   @EventLoop package static func reauthenticate(
     _ caller: Caller,
-    by evidence: Evidence,
+    by evidence: ReauthenticationCredential,
     as style: SessionStyle = .native,
     _ context: Context
   ) async throws(Failure) -> Grant {
     try await context.requireSession(of: caller)
     // Of any kind: what is refused is recorded, and somebody may have stolen the token.
     let guarding = Users.passwordGuard(of: caller, context)
-    let verified: Verified
+    let verified: VerifiedCredential
     do throws(Failure) {
       verified = try await guarding.attempt { () async throws(Failure) in
         try await verify(evidence, of: caller, context)
       }
     } catch {
       switch error {
-      case .wrongCredentials, .invalidExternalToken:
+      case .wrongCredentials, .invalidExternalToken, .invalidCode:
         try await event("login_failure", evidence, caller).record(context)
       default: break
       }
       throw error
     }
-    let live = try await context.store.transaction { transaction async throws(DatabaseError) in
-      guard try await Identities.lock(caller, in: transaction) else { return LiveSession?.none }
+    let live = try await context.store.transaction { transaction async throws(Failure) in
+      guard try await Identities.lock(caller, in: transaction) else { throw caller.gone }
+      if case .email(let key) = verified.kind {
+        try await AuthenticationFlow.useAll(
+          .signIn,
+          of: EmailAddress(key: key),
+          in: transaction,
+          context
+        )
+      }
       let live = try await renew(
         caller,
         by: verified,
@@ -85,67 +96,68 @@ extension Sessions {
         context
       )
       try await guarding.succeed(in: transaction)
-      try await event("reauthenticate", evidence, caller, live?.session).record(
+      try await event("reauthenticate", evidence, caller, live.session).record(
         in: transaction,
         context
       )
       return live
     }
-    guard let live else { throw caller.gone }
     return try await grant(live, of: caller.user, as: style, context)
   }
 
-  /// What was found to be right.
-  struct Verified {
-    /// As of a session.
-    let provider: String
-    /// As `Opening` has it.
-    let evidence: String
-    /// In seconds since 1970; nil for now.
-    var authenticatedAt: Int?
-  }
-
-  /// Puts a new session in the place of the caller's; nil when that has ended.
+  /// Puts a new session in the place of the caller's.
   ///
-  /// In a transaction that has locked the user. Undoes it when the proof is none any more.
+  /// The transaction has locked the user.
+  /// - Throws: `.wrongCredentials` when the credential is not valid any more, `.unauthenticated` when
+  ///   the session has ended.
   @EventLoop static func renew(
     _ caller: Caller,
-    by proof: Verified,
+    by credential: VerifiedCredential,
     as style: SessionStyle,
     _ reason: String,
     in transaction: Transaction,
     _ context: Context
-  ) async throws(DatabaseError) -> LiveSession? {
-    guard let session = caller.session else { return nil }
-    try await Opening.require(proof.provider, proof.evidence, of: caller.user, in: transaction)
-    return try await transaction.run(
+  ) async throws(Failure) -> LiveSession {
+    guard let session = caller.session else { throw caller.gone }
+    try await credential.sendCheck(in: transaction, context)()
+    let renewed = try await transaction.run(
       SessionsQueries.renew,
       caller.user,
       session,
       SessionID(),
       reason,
-      proof.provider,
+      credential.provider,
       BinaryBytes(Credential.salt()),
       context.app.settings.sessionLifetime,
       context.origin.address,
       context.origin.agent,
-      key(of: proof.provider, proof.evidence),
-      proof.authenticatedAt,
+      credential.apiKey,
+      credential.authenticatedAt,
       style.name,
       style.client
-    ).first
+    )
+    guard let live = renewed.first else { throw caller.gone }
+    return live
   }
 
   @EventLoop private static func verify(
-    _ evidence: Evidence,
+    _ evidence: ReauthenticationCredential,
     of caller: Caller,
     _ context: Context
-  ) async throws(Failure) -> Verified {
+  ) async throws(Failure) -> VerifiedCredential {
     switch evidence {
     case .password(let password):
       try context.requireOpen(.password)
       let hash = try await Users.verify(password, of: caller, context)
-      return Verified(provider: "password", evidence: hash)
+      return VerifiedCredential(of: caller.user, .password(hash: hash))
+    case .code(let code, let flow):
+      try context.requireOpen(.emailCode)
+      let flow = try await AuthenticationFlow(code, flow, for: [.signIn], context)
+      // A code to an address that is not verified takes the account over; that is a sign-in.
+      guard let account = try await Accounts.find(flow.address, context),
+        account.user == caller.user, !account.isTakenOverByMail
+      else { throw .invalidCode }
+      return VerifiedCredential(of: caller.user, .email(key: flow.address.key))
     case .token(let token):
       try context.requireOpen(.jwt)
       let external = try await context.store.external.identity(of: token, context)
@@ -162,21 +174,21 @@ extension Sessions {
         external.subject
       )
       guard holder.first?.user == caller.user else { throw .wrongCredentials }
-      return Verified(
-        provider: external.provider,
-        evidence: external.subject,
-        authenticatedAt: external.authenticatedAt
+      return VerifiedCredential(
+        of: caller.user,
+        .token(provider: external.provider, subject: external.subject),
+        at: external.authenticatedAt
       )
     case .apiKey(let text):
       let key = try await APIKeys.use(text, context)
       guard key.owner == caller.user else { throw .wrongCredentials }
-      return Verified(provider: "api-key", evidence: key.id.text)
+      return VerifiedCredential(of: caller.user, .apiKey(key.id))
     }
   }
 
   private static func event(
     _ action: String,
-    _ evidence: Evidence,
+    _ evidence: ReauthenticationCredential,
     _ caller: Caller,
     _ next: SessionID? = nil
   ) -> AuditEvent {

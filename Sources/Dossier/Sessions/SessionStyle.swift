@@ -7,15 +7,26 @@ package struct SessionStyle: Sendable {
   package let name: String
   package let scopes: Scopes
   let tokens: TokenProfile
+  /// Whether a sign-in keeps the sessions that the user has on the device.
+  ///
+  /// The tabs of a browser may have one device and not one memory.
+  let keepsSessions: Bool
 
   /// - Parameters:
   ///   - name: of the wire, or of one of its kinds of clients.
   ///   - scopes: what the sessions may do.
   ///   - tokens: which tokens they have.
-  package init(_ name: String, scopes: Scopes, tokens: TokenProfile = .native()) {
+  ///   - keepsSessions: whether a sign-in keeps the sessions of the user on the device.
+  package init(
+    _ name: String,
+    scopes: Scopes,
+    tokens: TokenProfile = .native(),
+    keepsSessions: Bool = false
+  ) {
     self.name = name
     self.scopes = scopes
     self.tokens = tokens
+    self.keepsSessions = keepsSessions
   }
 
   /// The client of OpenID Connect whose sessions they are: another one can use none of them.

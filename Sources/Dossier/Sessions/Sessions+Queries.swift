@@ -31,81 +31,63 @@ struct SupersededSession: RowDecodable {
 }
 
 package enum SessionsQueries {
-  /// Writes the device if it is new, gives it the new secret, and locks it and then the user; no row
-  /// when the device has another secret than the one shown.
+  /// Writes the device if it is new, gives it the new secret, and locks it and then the user; undoes
+  /// the transaction when the device has another secret than the one that was sent.
   ///
-  /// Those who log in at once, on one device or as one user, follow one another from here.
-  /// - Parameter 4: the hash of the secret shown; null for a new device.
+  /// Those who sign in at once, on one device or as one user, follow one another from here.
+  /// - Parameter 4: the hash of the secret that was sent; null for a new device.
   /// - Parameter 5: that of the new one.
-  static let enter = Statement<String, UserID, DeviceID, AppID, BinaryBytes?, BinaryBytes>(
+  static let enter = Statement<NoRow, UserID, DeviceID, AppID, BinaryBytes?, BinaryBytes>(
     "sessions.enter",
     """
     with device as (
       insert into devices as d (device_id, app_id, secret_hash) values ($2, $3, $5::bytea)
-      on conflict (device_id) do update set last_seen_at = now(), secret_hash = $5::bytea,
+      on conflict (device_id) do update set last_seen_at = now(),
+        secret_hash = case
+          when require(d.app_id = excluded.app_id and d.secret_hash = $4::bytea) then $5::bytea end,
         previous_hash = $4::bytea, replaced_at = now()
-        where d.app_id = excluded.app_id and d.secret_hash = $4::bytea
       returning d.device_id
-    ), login as (
-      update users u set last_login_at = now(), login_count = login_count + 1
-      from device where u.user_id = $1
     )
-    select device_id from device
+    update users u set last_login_at = now(), login_count = login_count + 1
+    from device where u.user_id = $1
     """
   )
 
-  /// Whether what a user has shown logs it in still.
+  /// Writes the user's place on the device, the session and the event; undoes the transaction when
+  /// there is no room on the device.
   ///
-  /// After `enter`: whatever ends a way in has locked the user before, and is seen here.
-  /// - Parameter 2: `password`, `api-key` or the provider of an identity.
-  /// - Parameter 3: as `Opening` has it.
-  static let stands = Statement<Bool, UserID, String, String>(
-    "sessions.way_in_stands",
-    """
-    select u.blocked_at is null and case $2
-        when 'password' then exists (
-          select from passwords p where p.user_id = u.user_id and p.hash = $3)
-        when 'api-key' then exists (
-          select from api_keys k
-          where k.user_id = u.user_id and k.key_id = $3 and k.disabled_at is null)
-        else exists (
-          select from identity_subjects i where i.app_id = u.app_id and i.provider = $2
-            and i.subject = $3 and i.user_id = u.user_id)
-      end
-    from users u where u.user_id = $1
-    """
-  )
-
-  /// Writes the user's place on the device, the session, which replaces the one that the user had
-  /// there, and the fact; no row when there is no room on the device.
-  ///
-  /// After `enter`, whose locks keep what is counted here from changing. Of a user's sessions on other
-  /// devices as many are spared as fit beside this one: those used last. Served by `sessions_live`.
+  /// After `enter`, whose locks keep what is counted here from changing. It ends the sessions that the
+  /// user has on the device, unless the style keeps them. Of the others as many are spared as fit
+  /// beside this one: those used last. Served by `sessions_live`.
   /// - Parameter 11: how many users there may be on the device.
   /// - Parameter 12: how many sessions the user may have. At most a thousand end at once, so that a
-  ///   user with many more can still log in.
-  /// - Parameter 13: the API key that logs in; null for none.
-  /// - Parameter 14: when the user proved who it is, in seconds since 1970; null for now.
+  ///   user with many more can still sign in.
+  /// - Parameter 13: the API key that signs in; null for none.
+  /// - Parameter 14: when the user authenticated, in seconds since 1970; null for now.
   /// - Parameters 15 and 16: whose tokens it has, and which client of theirs; null for none.
   /// - Parameter 17: the id of the audit entry.
+  /// - Parameter 18: the authentication methods.
+  /// - Parameter 19: whether the sessions on the device stay.
   static let open = Statement<
-    String, UserID, SessionID, DeviceID, AppID, String, String, BinaryBytes, Duration, String?,
+    NoRow, UserID, SessionID, DeviceID, AppID, String, String, BinaryBytes, Duration, String?,
     String?,
-    Int, Int, APIKeyID?, Int?, String, String?, EventID
+    Int, Int, APIKeyID?, Int?, String, String?, EventID, String, Bool
   >(
     "sessions.open",
     """
     with room as (
-      select where (
-        select count(*) from device_users where device_id = $3 and user_id <> $1) < $11::bigint
+      select require((
+        select count(*) from device_users where device_id = $3 and user_id <> $1) < $11::bigint)
     ), replaced as (
       update sessions s set ended_at = now(), end_reason = 'login'
-      from room where s.user_id = $1 and s.device_id = $3 and s.ended_at is null
+      from room
+      where s.user_id = $1 and s.device_id = $3 and s.ended_at is null and not $19::boolean
     ), surplus as (
       update sessions s set ended_at = now(), end_reason = 'session_limit'
       where s.user_id = $1 and s.session_id = any (array(
         select o.session_id::text from sessions o cross join room
-        where o.user_id = $1 and o.device_id <> $3 and o.ended_at is null and o.expires_at > now()
+        where o.user_id = $1 and (o.device_id <> $3 or $19::boolean) and o.ended_at is null
+          and o.expires_at > now()
         order by o.refreshed_at desc, o.session_id desc offset $12::bigint - 1 limit 1000))
       returning s.session_id, s.device_id
     ), fact as (
@@ -127,11 +109,10 @@ package enum SessionsQueries {
     )
     insert into sessions (
       user_id, session_id, device_id, app_id, provider, scope, refresh_salt, expires_at, address,
-      agent, key_id, authenticated_at, style, client_id)
+      agent, key_id, authenticated_at, style, client_id, amr)
     select $1, $2, $3, $4, $5, $6, $7, now() + $8::interval, $9::inet, $10, $13,
-      least(coalesce(to_timestamp($14::bigint), now()), now()), $15, $16
+      least(coalesce(to_timestamp($14::bigint), now()), now()), $15, $16, $18
     from room
-    returning session_id
     """
   )
 
@@ -152,14 +133,14 @@ package enum SessionsQueries {
     with old as (
       update sessions set ended_at = now(), end_reason = $4
       where user_id = $1 and session_id = $2 and ended_at is null and expires_at > now()
-      returning device_id, app_id, scope
+      returning device_id, app_id, scope, amr
     )
     insert into sessions (
       user_id, session_id, device_id, app_id, client_id, provider, scope, refresh_salt, expires_at,
-      address, agent, key_id, authenticated_at, style)
+      address, agent, key_id, authenticated_at, style, amr)
     select $1, $3, device_id, app_id, $13, $5, scope, $6,
       now() + $7::interval, $8::inet, $9, $10,
-      least(coalesce(to_timestamp($11::bigint), now()), now()), $12
+      least(coalesce(to_timestamp($11::bigint), now()), now()), $12, amr
     from old
     returning session_id, device_id, scope, refresh_generation, refresh_salt
     """
@@ -189,8 +170,10 @@ package enum SessionsQueries {
   /// session has lasted for as long as one may, or when its tokens are another wire's or client's.
   ///
   /// - Parameter 7: how long that is; null for ever.
+  /// - Parameter 10: whether the session must have had a second factor, or need none.
   static let rotate = Statement<
-    LiveSession, UserID, SessionID, AppID, BinaryBytes, Int, Duration, Duration?, String, String?
+    LiveSession, UserID, SessionID, AppID, BinaryBytes, Int, Duration, Duration?, String, String?,
+    Bool
   >(
     "sessions.rotate",
     """
@@ -201,6 +184,7 @@ package enum SessionsQueries {
     where s.user_id = c.user_id and s.session_id = $2 and s.app_id = $3 and s.refresh_salt = $4
       and s.refresh_generation = $5 and s.ended_at is null and s.style = $8
       and s.client_id is not distinct from $9
+      and (not $10::boolean or s.amr like '%mfa%' or s.provider in ('anonymous', 'api-key'))
       and ($7::interval is null or s.created_at + $7::interval > now())
     returning s.session_id, s.device_id, s.scope, s.refresh_generation, s.refresh_salt
     """
@@ -254,6 +238,6 @@ package enum SessionsQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    enter, stands, open, renew, authenticated, provider, rotate, superseded, end, page,
+    enter, open, renew, authenticated, provider, rotate, superseded, end, page,
   ]
 }

@@ -50,7 +50,8 @@ import Postgres
       context.app.settings.sessionLifetime,
       context.app.settings.longestSession,
       style.name,
-      style.client
+      style.client,
+      context.app.settings.mfa == .required
     )
     if let live = rotated.first { return try await grant(live, of: user, as: style, context) }
     // On the exclusive lane: this must see what a rotation that came first has committed.
@@ -116,11 +117,29 @@ import Postgres
   /// - Throws: `.unauthenticated` when it has ended already, `.unavailable`.
   package static func logout(
     _ caller: Caller,
+    next: NextActive = .mostRecent,
     _ context: Context
   ) async throws(Failure) {
-    guard let session = caller.session,
-      try await end(session, of: caller.user, "logout", context)
-    else { throw caller.gone }
+    guard let session = caller.session else { throw caller.gone }
+    guard next == .none else {
+      guard try await end(session, of: caller.user, "logout", context) else { throw caller.gone }
+      return
+    }
+    try await context.store.transaction { transaction async throws(Failure) in
+      try await Devices.deactivate(caller, in: transaction)
+      let ended = try await transaction.run(
+        SessionsQueries.end,
+        caller.user,
+        session,
+        nil,
+        "logout",
+        "user",
+        context.origin.address,
+        context.origin.agent,
+        nil
+      )
+      guard !ended.isEmpty else { throw caller.gone }
+    }
   }
 
   /// Returns whether there was a session to end.
@@ -159,7 +178,7 @@ import Postgres
     by actor: String,
     from origin: Origin,
     in transaction: Transaction
-  ) async throws(DatabaseError) {
+  ) async throws(Failure) {
     var spared: SessionID?
     var key: APIKeyID?
     switch which {

@@ -113,7 +113,8 @@ extension Sessions {
       caller.user,
       caller.authority,
       context.app.settings.sessionLifetime,
-      context.app.settings.longestSession
+      context.app.settings.longestSession,
+      context.app.settings.mfa == .required
     )
     if renewed.isEmpty { throw caller.gone }
   }
@@ -123,7 +124,8 @@ package enum SignedSessionQueries {
   /// One row when the session is live, and has not lasted for as long as one may.
   ///
   /// - Parameter 4: how long that is; null for ever.
-  static let renew = Statement<String, UserID, Authority, Duration, Duration?>(
+  /// - Parameter 5: whether the session must have had a second factor, or need none.
+  static let renew = Statement<String, UserID, Authority, Duration, Duration?, Bool>(
     "signed_sessions.renew",
     """
     update sessions s set refreshed_at = now(),
@@ -132,6 +134,7 @@ package enum SignedSessionQueries {
     from caller($1, $2) c
     where s.user_id = c.user_id and s.session_id = $2 and s.ended_at is null
       and ($4::interval is null or s.created_at + $4::interval > now())
+      and (not $5::boolean or s.amr like '%mfa%' or s.provider in ('anonymous', 'api-key'))
     returning s.session_id
     """
   )

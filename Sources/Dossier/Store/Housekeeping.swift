@@ -95,13 +95,29 @@ package enum HousekeepingQueries {
     """
   )
 
-  private static let emailCodes = Statement<Int>(
-    "housekeeping.email_codes",
+  private static let flows = Statement<Int>(
+    "housekeeping.authentication_flows",
     """
     with removed as (
-      delete from email_codes c using (
-        select app_id, code_id from email_codes where expires_at < now() limit 1000) old
-      where c.app_id = old.app_id and c.code_id = old.code_id returning 1
+      delete from authentication_flows f using (
+        select app_id, flow_id from authentication_flows where expires_at < now() limit 1000) old
+      where f.app_id = old.app_id and f.flow_id = old.flow_id returning 1
+    )
+    select count(*) from removed
+    """
+  )
+
+  /// Former addresses that are no longer reserved for their users.
+  private static let reservations = Statement<Int>(
+    "housekeeping.reservations",
+    """
+    with removed as (
+      delete from identity_subjects s using (
+        select app_id, provider, subject from identity_subjects
+        where reserved_until < now() limit 1000) old
+      where s.app_id = old.app_id and s.provider = old.provider and s.subject = old.subject
+        and s.reserved_until < now()
+      returning 1
     )
     select count(*) from removed
     """
@@ -188,7 +204,7 @@ package enum HousekeepingQueries {
   )
 
   static let statements = [
-    audit, sessions, attempts, mailTokens, emailCodes, keptAnswers, imports, hosts,
+    audit, sessions, attempts, mailTokens, flows, reservations, keptAnswers, imports, hosts,
     documentVersions,
   ]
   package static let all: [any PreparedStatement] = statements

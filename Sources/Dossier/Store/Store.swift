@@ -14,7 +14,7 @@ package import Postgres
   /// For whom it waits and calculates, while a request is under way; nil for the server itself.
   package var owner: (any JobOwner)?
   /// Whether something of this request has been written.
-  package private(set) var hasWritten = false
+  package internal(set) var hasWritten = false
   /// When it is too late to begin with more of it; nil before the first.
   var calculatesUntil: UInt64?
 
@@ -142,9 +142,12 @@ package import Postgres
   }
 
   private func failure(_ error: DatabaseError, since start: UInt64) -> Failure {
-    databaseNanoseconds += EventLoop.now() - start
+    note(databaseTimeSince: start)
     return Failure(error)
   }
+
+  /// Adds the time since `start` to what the request was in the database.
+  func note(databaseTimeSince start: UInt64) { databaseNanoseconds += EventLoop.now() - start }
 
   /// Runs one statement that writes, on the exclusive lane.
   func write<Row, each Value>(
@@ -212,20 +215,8 @@ package import Postgres
     }
   }
 
-  /// Runs statements of one user in a transaction; it may run again after a conflict.
-  func transaction<Value>(
-    _ body: @EventLoop (Transaction) async throws(DatabaseError) -> Value
-  ) async throws(Failure) -> Value {
-    defer { tellQueued() }
-    let outcome = try await metered { () async throws(DatabaseError) in
-      try await database.transaction(for: owner, body)
-    }
-    hasWritten = true
-    return outcome
-  }
-
   /// The one place where the database's words become the domain's.
-  private func metered<Value>(
+  fileprivate func metered<Value>(
     _ body: @EventLoop () async throws(DatabaseError) -> Value
   ) async throws(Failure) -> Value {
     let start = EventLoop.now()
@@ -235,5 +226,54 @@ package import Postgres
     } catch {
       throw Failure(error)
     }
+  }
+}
+
+/// Reads of bounded cost that leave together, and so take one round trip.
+@EventLoop struct ReadBatch {
+  fileprivate var calls: [StatementCall] = []
+
+  init() {}
+
+  /// Adds a read and returns its place.
+  mutating func add<Row, each Value>(
+    _ statement: Statement<Row, repeat each Value>,
+    _ values: repeat each Value
+  ) -> Int {
+    calls.append(StatementCall(statement, repeat each values))
+    return calls.count - 1
+  }
+
+  /// Adds reads and returns their places.
+  mutating func add(_ more: [StatementCall]) -> Range<Int> {
+    calls += more
+    return calls.count - more.count..<calls.count
+  }
+}
+
+/// The results of a batch.
+@EventLoop struct BatchResults {
+  fileprivate let results: [ResultSet]
+
+  /// Returns the first row of a read; nil without one.
+  func first<Row: RowDecodable>(
+    _ place: Int,
+    as type: Row.Type = Row.self
+  ) throws(Failure) -> Row? {
+    do throws(DatabaseError) {
+      return try results[place].decodeFirst(Row.self)
+    } catch {
+      throw Failure(error)
+    }
+  }
+}
+
+extension Store {
+  /// Runs reads of bounded cost that leave together, on the express lane.
+  func read(_ batch: ReadBatch) async throws(Failure) -> BatchResults {
+    let results = try await metered { () async throws(DatabaseError) in
+      try await database.answers(to: batch.calls)
+    }
+    return BatchResults(results: results)
   }
 }

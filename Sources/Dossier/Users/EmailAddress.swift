@@ -14,7 +14,7 @@ struct EmailAddress {
 
   init(key: String) { self.key = key }
 
-  /// Asks the database for the key.
+  /// Folds an address; asks the database unless it is of ASCII, whose fold both do alike.
   ///
   /// - Throws: `.unavailable`.
   @EventLoop init(_ text: String, _ context: Context) async throws(Failure) {
@@ -23,8 +23,27 @@ struct EmailAddress {
 
   /// As the other, where there is no request of a user.
   @EventLoop init(_ text: String, _ store: Store) async throws(Failure) {
+    if let key = Self.asciiKey(text) {
+      self.key = key
+      return
+    }
     let rows = try await store.read(EmailAddressQueries.key, text)
     key = try rows.first.orUnforeseen("the key of an address")
+  }
+
+  /// Returns the key of an address of ASCII; nil for another.
+  ///
+  /// `email_key` of the database trims spaces, normalizes and makes lower case.
+  private static func asciiKey(_ text: String) -> String? {
+    let space = UInt8(ascii: " ")
+    var bytes = Array(text.utf8)
+    while bytes.last == space { bytes.removeLast() }
+    bytes.removeFirst(bytes.prefix { $0 == space }.count)
+    for (index, byte) in bytes.enumerated() {
+      guard byte < 0x80 else { return nil }
+      if (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) { bytes[index] = byte | 0x20 }
+    }
+    return String(decoding: bytes, as: UTF8.self)
   }
 
   /// What is stored of a form that was typed: it, unless mail can be sent to the key alone.
@@ -42,81 +61,10 @@ struct EmailAddress {
   @EventLoop func passwordSalt(_ context: Context) -> PasswordSalt {
     context.store.keys.master.passwordSalt(context.app.id, key)
   }
-
-  /// Has those who come to claim the address, or to prove it, follow one another: from here on the
-  /// transaction sees all who do.
-  ///
-  /// It comes before all else of users that a transaction locks.
-  @EventLoop func lock(
-    in app: AppID,
-    _ store: Store,
-    _ transaction: Transaction
-  ) async throws(DatabaseError) {
-    try await Self.lock([key], in: app, store, transaction)
-  }
-
-  /// As the other, for the keys of many addresses, which are always taken in one order.
-  ///
-  /// There need be nothing of an address to lock: it takes a row of `attempts`, which counts none.
-  @EventLoop static func lock(
-    _ keys: [String],
-    in app: AppID,
-    _ store: Store,
-    _ transaction: Transaction
-  ) async throws(DatabaseError) {
-    guard !keys.isEmpty else { return }
-    let subjects = keys.map { key in
-      JSON.string(
-        "\\x" + String(hexadecimal: Allowance.subject("claims", [key], store.keys.master))
-      )
-    }
-    _ = try await transaction.run(EmailAddressQueries.lock, app, Self.list(subjects))
-  }
-
-  /// The keys of addresses, in no order.
-  @EventLoop static func keys(
-    of addresses: [String],
-    _ transaction: Transaction
-  ) async throws(DatabaseError) -> [String] {
-    guard !addresses.isEmpty else { return [] }
-    return try await transaction.run(
-      EmailAddressQueries.keys,
-      list(addresses.map { .string($0) })
-    )
-  }
-
-  private static func list(_ texts: [JSON]) -> TextBytes {
-    TextBytes(JSON.array(texts).serialized())
-  }
-}
-
-extension DatabaseError {
-  /// Undoes a transaction that has locked an address and finds that others were there first.
-  static let overtaken = DatabaseError(
-    .undone,
-    "somebody came first",
-    constraint: "registered_meanwhile"
-  )
 }
 
 package enum EmailAddressQueries {
   static let key = Statement<String, String>("email_addresses.key", "select email_key($1)")
 
-  static let keys = Statement<String, TextBytes>(
-    "email_addresses.keys",
-    "select distinct email_key(a.typed) from jsonb_array_elements_text($1::jsonb) as a (typed)"
-  )
-
-  static let lock = Statement<NoRow, AppID, TextBytes>(
-    "email_addresses.lock",
-    """
-    insert into attempts (app_id, subject, clear_at)
-    select distinct on (subject) $1, subject, now()
-    from (select s::bytea from jsonb_array_elements_text($2::jsonb) s) as given (subject)
-    order by subject
-    on conflict (app_id, subject) do update set clear_at = excluded.clear_at
-    """
-  )
-
-  package static let all: [any PreparedStatement] = [key, keys, lock]
+  package static let all: [any PreparedStatement] = [key]
 }

@@ -59,7 +59,7 @@ extension Export {
   ) async throws(Failure) -> Export {
     let app = context.app.id
     let export = try await all(of: administrator.caller(on: user, of: app), context)
-    try await administrator.transaction { transaction async throws(DatabaseError) in
+    try await administrator.transaction { transaction async throws(Failure) in
       try await administrator.record("user_export", of: user, app: app, in: transaction)
     }
     return export
@@ -86,13 +86,19 @@ package enum ExportQueries {
           'id', identity_id, 'provider', provider, 'subject', subject, 'profile', profile,
           'created_at', created_at) order by created_at), '[]')
         from identities t where t.user_id = c.user_id),
-      'unconfirmed_emails', (select coalesce(json_agg(json_build_object(
-          'email', email_key, 'created_at', created_at) order by created_at), '[]')
-        from unconfirmed_emails t where t.user_id = c.user_id),
+      'former_emails', (select coalesce(json_agg(json_build_object(
+          'email', subject, 'reserved_until', reserved_until) order by reserved_until), '[]')
+        from identity_subjects t
+        where t.user_id = c.user_id and t.provider = 'email' and t.reserved_until is not null),
+      'second_factors', (select coalesce(json_agg(json_build_object(
+          'id', factor_id, 'created_at', created_at, 'confirmed_at', confirmed_at,
+          'last_used_at', last_used_at) order by created_at), '[]')
+        from second_factors t where t.user_id = c.user_id),
+      'recovery_codes', (select count(*) from recovery_codes t where t.user_id = c.user_id),
       'mails', (select coalesce(json_agg(json_build_object(
           'purpose', purpose, 'email', email, 'expires_at', expires_at)), '[]')
         from mail_tokens t
-        where t.user_id = c.user_id and c.email_verified and t.purpose <> 'email'),
+        where t.user_id = c.user_id and c.email_verified),
       'password', (select json_build_object('changed_at', changed_at)
         from passwords t where t.user_id = c.user_id),
       'api_keys', (select coalesce(json_agg(json_build_object(

@@ -26,18 +26,16 @@ extension Users {
       try await verify(current, against: own, context)
       return try await context.store.passwords.hash(new, salt, for: context.store.owner)
     }
-    let outcome = try await context.store.transaction { transaction async throws(DatabaseError) in
+    let live = try await context.store.transaction { transaction async throws(Failure) in
       // While the hashes were made, a reset may have ended the session or set another password.
-      guard try await Identities.lock(caller, in: transaction) else {
-        return PasswordChangeOutcome.sessionEnded
-      }
+      guard try await Identities.lock(caller, in: transaction) else { throw caller.gone }
       let changed = try await transaction.run(
         PasswordQueries.replace,
         caller.user,
         own.hash ?? "",
         hash
       )
-      guard !changed.isEmpty else { return .changedMeanwhile }
+      guard !changed.isEmpty else { throw .wrongCredentials }
       if !keepingKeys { _ = try await transaction.run(APIKeyQueries.removeAll, caller.user) }
       try await Sessions.end(
         .others(than: caller.session),
@@ -49,26 +47,17 @@ extension Users {
       )
       try await guarding.succeed(in: transaction)
       try await WayInChange.passwordChanged.record(by: caller, in: transaction, context)
-      let proof = Sessions.Verified(provider: "password", evidence: hash)
-      let live = try await Sessions.renew(
+      return try await Sessions.renew(
         caller,
-        by: proof,
+        by: VerifiedCredential(of: caller.user, .password(hash: hash)),
         as: style,
         "password_change",
         in: transaction,
         context
       )
-      return live.map(PasswordChangeOutcome.changed) ?? .sessionEnded
     }
-    switch outcome {
-    case .changed(let live):
-      return try await Sessions.grant(live, of: caller.user, as: style, context)
-    case .changedMeanwhile: throw .wrongCredentials
-    case .sessionEnded: throw caller.gone
-    }
+    return try await Sessions.grant(live, of: caller.user, as: style, context)
   }
-
-  private enum PasswordChangeOutcome { case changed(LiveSession), changedMeanwhile, sessionEnded }
 }
 
 extension Users {
@@ -134,16 +123,34 @@ package enum PasswordQueries {
     """
     select p.hash, i.subject from caller($1, $2) c
     left join passwords p on p.user_id = c.user_id
-    left join identities i on i.user_id = c.user_id and i.provider = 'password'
+    left join identities i on i.user_id = c.user_id and i.provider in ('password', 'email')
     """
   )
 
-  /// Also takes away what was mailed to choose a new one.
+  /// Sets the password of a user with an address; also uses up what was mailed to choose a new one.
   static let set = Statement<NoRow, UserID, String>(
     "passwords.set",
     """
-    with used as (delete from mail_tokens where user_id = $1 and purpose = 'reset')
-    update passwords set hash = $2, changed_at = now() where user_id = $1
+    with used as (
+      delete from mail_tokens where user_id = $1 and purpose = 'reset'
+    ), identity as (
+      update identities set provider = 'password' where user_id = $1 and provider = 'email'
+    )
+    insert into passwords (user_id, hash) values ($1, $2)
+    on conflict (user_id) do update set hash = excluded.hash, changed_at = now()
+    """
+  )
+
+  /// Removes the password of a user, who signs in by codes from then on.
+  static let remove = Statement<NoRow, UserID>(
+    "passwords.remove",
+    """
+    with identity as (
+      update identities set provider = 'email' where user_id = $1 and provider = 'password'
+    ), used as (
+      delete from mail_tokens where user_id = $1 and purpose = 'reset'
+    )
+    delete from passwords where user_id = $1
     """
   )
 
@@ -159,5 +166,5 @@ package enum PasswordQueries {
     """
   )
 
-  package static let all: [any PreparedStatement] = [own, set, replace]
+  package static let all: [any PreparedStatement] = [own, set, remove, replace]
 }

@@ -4,44 +4,61 @@ import Postgres
 
 /// Users: how they come in, and how they go.
 package enum Users {
-  /// Somebody without credentials: a user that nobody else can log in as, who is made when the
-  /// session is opened.
+  /// Makes a guest, a user without credentials, and signs it in.
   ///
-  /// - Throws: `.wayInClosed`, `.deviceUnknown`, `.deviceFull`, `.tooManyAttempts`, `.overloaded`,
-  ///   `.unavailable`.
-  @EventLoop package static func proveNothing(_ context: Context) async throws(Failure) -> Proof {
+  /// - Throws: `.wayInClosed`, `.signUpClosed`, `.deviceUnknown`, `.deviceFull`, `.tooManyAttempts`,
+  ///   `.overloaded`, `.unavailable`.
+  @EventLoop package static func signInAnonymously(
+    as style: SessionStyle = .native,
+    _ context: Context
+  ) async throws(Failure) -> Sessions.Grant {
     try context.requireOpen(.anonymous)
+    try context.requireOpenSignUp()
     let user = UserID()
-    let device = try await Devices.admit(user, context)
-    let proof = Proof(of: user, by: "anonymous", on: device)
-    proof.allowances = try await RequestGuard.anonymous(context)
-    proof.preparation = { (transaction) async throws(DatabaseError) in
-      make(
-        user,
-        by: "anonymous",
-        user.text,
-        isAnonymous: true,
-        JSONObject(),
-        context,
-        transaction
-      )
+    let allowances = try await RequestGuard.anonymous(context)
+    do throws(Failure) {
+      return try await SignIn.complete(
+        VerifiedCredential(of: user, .anonymous, isOfNewUser: true),
+        as: style,
+        context
+      ) { transaction in
+        let made = send(
+          user,
+          "anonymous",
+          user.text,
+          isAnonymous: true,
+          JSONObject(),
+          nil,
+          in: transaction,
+          context
+        )
+        let spent = allowances.sendSpending(in: transaction)
+        return { () async throws(Failure) in
+          try await made.rows()
+          try await spent()
+        }
+      }
+    } catch .tooManyAttempts {
+      // Others who came at the same moment have taken the last; this says so, and to whom.
+      try await allowances.requireLeft()
+      throw .tooManyAttempts(retryAfter: .seconds(1))
     }
-    return proof
   }
 
-  /// Sends what makes a user who has one identity: what a provider knows by that subject.
+  /// Sends the statement that makes a user with one identity: what a provider knows by a subject.
   ///
-  /// Always true, as what prepares a session answers when the session may be opened.
-  @EventLoop static func make(
+  /// - Parameter address: what the profile says; another user's is left out.
+  @EventLoop static func send(
     _ user: UserID,
-    by provider: String,
+    _ provider: String,
     _ subject: String,
     isAnonymous: Bool,
     _ profile: JSONObject,
-    _ context: Context,
-    _ transaction: Transaction
-  ) -> Bool {
-    _ = transaction.send(
+    _ address: EmailAddress?,
+    in transaction: Transaction,
+    _ context: Context
+  ) -> Sent<NoRow> {
+    transaction.send(
       UsersQueries.create,
       user,
       context.app.id,
@@ -49,42 +66,48 @@ package enum Users {
       provider,
       subject,
       isAnonymous,
-      TextBytes(JSON.object(profile).serialized())
+      TextBytes(JSON.object(profile).serialized()),
+      address?.key
     )
-    return true
   }
 
   /// Deletes the caller, with all that is stored of it; the audit trail keeps that it was.
   ///
+  /// - Parameters:
+  ///   - caller: the caller.
+  ///   - condition: the versions that the user may have.
+  ///   - next: who becomes active on the device.
+  ///   - context: the context of the request.
   /// - Throws: `.versionMoved`, `.unauthenticated`, `.unavailable`.
   @EventLoop package static func delete(
     _ caller: Caller,
     if condition: VersionCondition,
+    next: NextActive = .mostRecent,
     _ context: Context
   ) async throws(Failure) {
-    let deleted = try await context.store.transaction { transaction async throws(DatabaseError) in
+    let picture = try await context.store.transaction {
+      transaction async throws(Failure) -> String? in
+      guard try await Identities.lock(caller, in: transaction) else { throw caller.gone }
+      let version = try await transaction.run(UsersQueries.version, caller.user).first ?? 0
+      guard condition.allows(version) else { throw .versionMoved(current: version) }
       let notice = try await WayInChange.deleted.notice(
         of: caller.user,
         in: transaction,
         context.app,
         context.store
       )
-      let deleted = try await transaction.run(
-        UsersQueries.delete,
-        caller.user,
-        caller.authority,
-        context.origin.address,
-        context.origin.agent,
-        condition.allowed.map(VersionList.init)
-      ).first
-      if deleted?.isDeleted == true { try await notice.queue(in: transaction) }
-      return deleted
+      try await notice.queue(in: transaction)
+      if next == .none { try await Devices.deactivate(caller, in: transaction) }
+      let picture = try await remove(caller.user, in: transaction)
+      try await AuditEvent(
+        "user_delete",
+        of: caller.user,
+        by: caller.actor,
+        session: caller.session
+      ).record(in: transaction, context)
+      return picture
     }
-    guard let row = deleted else { throw caller.gone }
-    guard row.isDeleted else {
-      throw .versionMoved(current: try await Profiles.read(of: caller, in: context.store).version)
-    }
-    await context.store.pictures.shelf.forget(row.picture)
+    await context.store.pictures.shelf.forget(picture)
   }
 }
 

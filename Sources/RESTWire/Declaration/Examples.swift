@@ -30,11 +30,10 @@ enum Example {
   static let deviceSecret = "ddv_aX3uwOUIfzY3GtEo…"
   static let keyOfUser = "dak_aX31yOUIfzY3GtEs…"
   static let keyOfClient = "dck_aXydfEUa5lbwOmX2…"
-  static let confirmation = "dct_aX3uwOUIfzY3GtEmK…"
+  static let verification = "dct_aX3uwOUIfzY3GtEmK…"
   static let reset = "dpr_aX3uwOUIfzY3GtEmR…"
-  static let newAddress = "dna_aX3uwOUIfzY3GtEmN…"
   static let oldAddress = "doa_aX3uwOUIfzY3GtEmO…"
-  static let codeRequest = "dec_aX3uwOUIfzY3GtEmC…"
+  static let flow = "dfl_aX3uwOUIfzY3GtEmC…"
 
   static let email = "ada@example.com"
   static let password = "correct horse battery"
@@ -95,13 +94,6 @@ enum Example {
   static let newAPIKey: JSON = [
     "id": .string(apiKey), "name": "laptop", "key": .string(keyOfUser),
   ]
-  static let unconfirmed: JSON = [
-    [
-      "id": .string(identity), "provider": "password", "subject": .string(email),
-      "confirmed": false, "created_at": .string(registered),
-    ]
-  ]
-
   /// An app as it is when it was made, with the settings in force.
   static func newApp(_ settings: JSONObject) -> JSON {
     [

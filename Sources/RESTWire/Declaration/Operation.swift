@@ -100,6 +100,12 @@ struct QueryParameter: Sendable {
     says: cursor.says,
     shape: .integer.like(7)
   )
+  static let next = QueryParameter(
+    name: "next",
+    says: "who becomes active on the device: most_recent, the user who signed in last, or none",
+    shape: .choice(["most_recent", "none"])
+      .named("NextActive", "Who becomes active when a user leaves a device.")
+  )
   static let limit = QueryParameter(
     name: "limit",
     says: "how many a page has at most",

@@ -48,6 +48,7 @@ extension Shape {
     case .number(let range): .integer(range)
     case .choice(let choices): .choice(choices)
     case .senderName: .text(1...100)
+    case .issuerName: .text(0...100)
     case .address, .collection, .page: .text
     case .subject: .text(1...SettingRule.longestSubject)
     case .body: .text(1...SettingRule.longestBody)

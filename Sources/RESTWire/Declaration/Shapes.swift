@@ -35,16 +35,17 @@ extension Shape {
     case "identity": .id(Example.identity)
     case "client": .id(Example.client)
     case "index": .id(Example.index)
+    case "factor": .id(Example.factor)
     default: .id(Example.ada)
     }
   }
 
   // MARK: Logging in
 
-  static let codeRequest = Shape.object([
-    "request": .text.saying("to be sent with the code").like(.string(Example.codeRequest)),
-    "expires_in": .count.saying("seconds the code is good for").like(600),
-  ]).named("CodeRequest", "What a code is good with.")
+  static let flow = Shape.object([
+    "flow": .text.saying("to be sent with the code").like(.string(Example.flow)),
+    "expires_in": .count.saying("seconds until the code expires").like(600),
+  ]).named("Flow", "A sign-in, registration or change of address that waits for its code.")
   static let address = Shape.text.like(.string(Example.email))
   static let password = Shape.text.like(.string(Example.password))
   static let newPassword = Shape.text.like(.string(Example.newPassword))
@@ -58,6 +59,7 @@ extension Shape {
     optional: [
       "refresh_token": .text.saying("exchanged once; absent where a cookie holds the device"),
       "device_secret": .text.saying("at every login, in place of the one before"),
+      "recovery_codes": .listOfRecoveryCodes,
     ]
   ).named("Tokens", "What a login, a refresh or a switch of users answers.").like(Example.tokens)
 
@@ -114,7 +116,7 @@ extension Shape {
   static let identities = Shape.list(
     of: .object([
       "id": .id(Example.identity), "provider": .text.like("password"), "subject": .address,
-      "confirmed": .flag.like(true), "created_at": .time(Example.registered),
+      "verified": .flag.like(true), "created_at": .time(Example.registered),
     ]).named("Identity", "By what a user is known: an address, an issuer's subject, an API key.")
   )
 
@@ -133,8 +135,8 @@ extension Shape {
   ]).named("NewAPIKey", "An API key with its secret.")
 
   /// One shape for both answers of a route, as generators of clients have one type for it.
-  static let linked = Shape.either(.identities, .newAPIKey)
-    .named("LinkResult", "The identities of a user, or the API key that was made.")
+  static let linked = Shape.either(.grant, .newAPIKey)
+    .named("LinkResult", "The tokens of a new session, or the API key that was made.")
 
   static let sessions = Shape.list(
     of: .object([

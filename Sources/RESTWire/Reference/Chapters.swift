@@ -1,12 +1,11 @@
 extension RESTWire {
-  /// All of the API, in the order in which it is read.
+  /// All of the API, in the order of the reference.
   ///
-  /// The examples are commands that run one after the other, in one shell; a test runs them as they
-  /// are served.
+  /// The examples are commands for one shell, in this order. A test runs them as they are served.
   static let chapters: [Chapter] = [
     Chapter(
-      title: "Logging in",
-      says: "Anybody may ask; failures are slowed down, by address and by network.",
+      title: "Signing in",
+      says: "These routes need no access token. Failures are limited, by address and by network.",
       example: #"""
         # B is the address of the server, such as http://127.0.0.1:8080.
         JSON='Content-Type: application/json'
@@ -18,11 +17,12 @@ extension RESTWire {
           -d '{"email":"lovelace@example.com","password":"correct horse battery"}'
         """#,
       operations: LoginResource.operations + EmailResource.codes
-        + ConfirmationResource.operations + PasswordResource.operations
+        + SecondFactorResource.signIn + EmailResource.verification
+        + PasswordResource.operations
     ),
     Chapter(
       title: "Devices",
-      says: "Who is logged in on a device, and who is active there.",
+      says: "The users of a device: who is signed in, and who is active.",
       example: #"""
         DEVICE=$(curl -s $B/v1/login/anonymous -H "$JSON" -d '{}' \
           | sed 's/.*"device_secret":"\([^"]*\)".*/\1/')
@@ -32,7 +32,7 @@ extension RESTWire {
     ),
     Chapter(
       title: "Users",
-      says: "Profile and picture: /v1/me is the user's own, /v1/users is for programs.",
+      says: "Profile and picture. /v1/me is for the user, /v1/users for programs.",
       example: #"""
         curl -s $B/v1/me -H "$AUTH"
         curl -s -X PATCH $B/v1/me -H "$AUTH" -H 'Content-Type: application/merge-patch+json' \
@@ -50,7 +50,7 @@ extension RESTWire {
     ),
     Chapter(
       title: "Documents",
-      says: "Metadata, app metadata and custom data: objects of the app's own making.",
+      says: "Metadata, app metadata and custom data: JSON objects of the app.",
       example: #"""
         curl -s -X PATCH $B/v1/me/metadata -H "$AUTH" -H 'If-Match: "0"' \
           -H 'Content-Type: application/merge-patch+json' -d '{"theme":"dark"}'
@@ -76,7 +76,7 @@ extension RESTWire {
     ),
     Chapter(
       title: "Identities and sessions",
-      says: "By what a user is known, where it is logged in, and what was done to it.",
+      says: "The credentials and sessions of a user, and what happened to it.",
       example: #"""
         curl -s $B/v1/me/api-keys -H "$AUTH" -H "$JSON" -d '{"name":"laptop"}'
         curl -s $B/v1/me/identities -H "$AUTH"
@@ -85,7 +85,7 @@ extension RESTWire {
         curl -s $B/v1/apps/default/jwks.json
         """#,
       operations: IdentityResource.operations + EmailResource.change
-        + SessionResource.operations + KeyResource.ofApps
+        + SecondFactorResource.operations + SessionResource.operations + KeyResource.ofApps
     ),
     Chapter(
       title: "Operation",
@@ -104,7 +104,7 @@ extension RESTWire {
     ),
     Chapter(
       title: "Reference",
-      says: "This page, and the same for programs.",
+      says: "This page, and the same as OpenAPI.",
       example: #"""
         curl -s $B/openapi.json
         """#,

@@ -1,28 +1,33 @@
-/// How the client for web pages makes calls, by the names of routes.
+/// The calls of the client for web pages, by the names of routes.
 ///
-/// It keeps the tokens that some of them answer, and knows of the sessions that others end: a page that
-/// asked for these by `request` would be logged out. What is not here, it asks by that.
+/// These members store the tokens of a response, and forget sessions that have ended. A page that used
+/// `request` instead would be signed out. Routes that are not listed are called with `request`.
 enum ClientCalls {
   static let all: [String: String] = [
-    "POST /v1/login/anonymous": "loginAnonymously()",
+    "POST /v1/login/anonymous": "signInAnonymously()",
     "POST /v1/register": #"register("ada@example.com", "correct horse battery")"#,
-    "POST /v1/login/password": #"login("ada@example.com", "correct horse battery")"#,
-    "POST /v1/login/jwt": #"loginWithToken("\#(Example.issuerToken)")"#,
-    "POST /v1/login/api-key": #"loginWithKey("\#(Example.keyOfUser)")"#,
+    "POST /v1/login/password": #"signIn("ada@example.com", "correct horse battery")"#,
+    "POST /v1/login/jwt": #"signInWithToken("\#(Example.issuerToken)")"#,
+    "POST /v1/login/api-key": #"signInWithKey("\#(Example.keyOfUser)")"#,
     "POST /v1/reauthenticate":
       #"reauthenticate({ provider: "password", password: "correct horse battery" })"#,
-    "POST /v1/logout": "logout()",
+    "POST /v1/logout": "signOut()",
     "POST /v1/login/code/request": #"requestCode("ada@example.com")"#,
-    "POST /v1/login/code": #"loginWithCode({ request: "\#(Example.codeRequest)" }, "1234 5678")"#,
-    "POST /v1/confirm": #"confirm("\#(Example.confirmation)", "correct horse battery")"#,
-    "POST /v1/confirm/request": #"requestConfirmation("ada@example.com")"#,
+    "POST /v1/login/code": #"signInWithCode("\#(Example.flow)", "1234 5678")"#,
+    "POST /v1/login/second-factor":
+      #"completeSecondFactor("\#(Example.flow)", "123456")"#,
+    "POST /v1/login/second-factor/enroll": #"enrollSecondFactor("\#(Example.flow)")"#,
+    "POST /v1/email/verify":
+      #"verifyEmail("\#(Example.verification)", "correct horse battery")"#,
+    "POST /v1/email/verify/request": #"requestVerification("ada@example.com")"#,
     "POST /v1/password/reset-request": #"requestReset("ada@example.com")"#,
     "POST /v1/password/reset": #"resetPassword("\#(Example.reset)", "another horse battery")"#,
     "POST /v1/password/change":
       #"changePassword("correct horse battery", "another horse battery")"#,
     "GET /v1/device": "users()",
     "PUT /v1/device/active": #"switchTo("\#(Example.charles)")"#,
-    "POST /v1/device/users/{user}/logout": #"logout("\#(Example.ada)")"#,
+    "POST /v1/device/users/{user}/logout": #"signOut("\#(Example.ada)")"#,
+    "POST /v1/device/logout": "signOutAll()",
     "DELETE /v1/device/users/{user}": #"forget("\#(Example.ada)")"#,
     "GET /v1/me": "profile()",
     "PATCH /v1/me": #"changeProfile({ name: "Ada Lovelace" })"#,
@@ -47,7 +52,7 @@ enum ClientCalls {
       #"link({ provider: "password", email: "ada@example.com", password: "correct horse battery" })"#,
     "DELETE /v1/me/identities/{identity}": #"unlink("\#(Example.identity)")"#,
     "POST /v1/me/email": #"changeEmail("ada@example.net")"#,
-    "POST /v1/me/email/confirm": #"confirmEmail("\#(Example.newAddress)")"#,
+    "POST /v1/me/email/verify": #"verifyNewEmail("\#(Example.flow)", "1234 5678")"#,
     "POST /v1/email/restore": #"restoreEmail("\#(Example.oldAddress)", "another horse battery")"#,
   ]
 }

@@ -1,4 +1,4 @@
-/// Everyday words for what routes do, by route; the search of the reference uses them.
+/// Everyday words for what routes do, by route. The search of the reference uses them.
 enum EverydayWords {
   static let all: [String: String] = [
     "POST /v1/login/anonymous": "guest visitor sign in log in without account try out",
@@ -11,16 +11,21 @@ enum EverydayWords {
       "magic link one-time code OTP passwordless sign in sign up email",
     "POST /v1/login/code": "magic link one-time code OTP passwordless sign in sign up email",
     "POST /v1/token/refresh": "stay signed in keep logged in renew token expired",
+    "POST /v1/login/second-factor":
+      "MFA 2FA two-factor TOTP authenticator app recovery code sign in",
+    "POST /v1/login/second-factor/enroll":
+      "MFA 2FA two-factor TOTP authenticator app QR code set up required",
     "POST /v1/reauthenticate": "sudo confirm password again step up",
     "POST /v1/logout": "sign out signout log out",
-    "POST /v1/confirm": "verify email verification activate account",
-    "POST /v1/confirm/request": "verify email verification resend",
+    "POST /v1/email/verify": "confirm email verification activate account",
+    "POST /v1/email/verify/request": "confirm email verification resend",
     "POST /v1/password/reset-request": "forgot forgotten lost password recover account",
     "POST /v1/password/reset": "forgot forgotten lost password recover account new",
     "POST /v1/password/change": "update password new",
     "GET /v1/device": "switch account multiple accounts users of this browser",
     "PUT /v1/device/active": "switch account multiple accounts change user",
     "POST /v1/device/users/{user}/logout": "sign out signout log out account",
+    "POST /v1/device/logout": "sign out signout log out all accounts of this browser",
     "DELETE /v1/device/users/{user}": "remove account from device forget",
     "GET /v1/me": "who am I current user account",
     "PATCH /v1/me": "edit profile rename display name language time zone phone",
@@ -50,8 +55,18 @@ enum EverydayWords {
     "POST /v1/me/identities": "link account connect guest upgrade convert anonymous add password",
     "DELETE /v1/me/identities/{identity}": "unlink disconnect account",
     "POST /v1/me/api-keys": "personal access token",
+    "POST /v1/me/second-factors":
+      "MFA 2FA two-factor TOTP authenticator app QR code set up enable",
+    "POST /v1/me/second-factors/{factor}/confirm":
+      "MFA 2FA two-factor TOTP authenticator app enable verify code",
+    "GET /v1/me/second-factors": "MFA 2FA two-factor TOTP authenticator app list",
+    "DELETE /v1/me/second-factors/{factor}":
+      "MFA 2FA two-factor TOTP authenticator app remove disable",
+    "POST /v1/me/recovery-codes": "MFA 2FA two-factor backup codes lost phone",
+    "DELETE /v1/users/{user}/second-factors":
+      "MFA 2FA two-factor reset lost phone authenticator app",
     "POST /v1/me/email": "change email new address",
-    "POST /v1/me/email/confirm": "change email verify new address",
+    "POST /v1/me/email/verify": "change email confirm new address code",
     "POST /v1/email/restore": "hacked stolen account recover undo email change",
     "GET /v1/me/sessions": "where am I logged in signed in devices",
     "DELETE /v1/me/sessions": "sign out log out everywhere all devices",

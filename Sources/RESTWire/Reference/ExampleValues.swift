@@ -1,6 +1,6 @@
 import JSON
 
-/// Values that fit shapes, for people to read.
+/// Makes example values of shapes, for the reference.
 struct ExampleValues {
   private let shapes: [String: Shape]
 
@@ -8,12 +8,12 @@ struct ExampleValues {
     self.shapes = Dictionary(shapes.compactMap { shape in shape.name.map { ($0, shape) } }) { $1 }
   }
 
-  /// Returns what is shown of a shape at the place that uses it.
+  /// Returns the example of a shape at the place that uses it.
   func value(of shape: Shape) -> JSON { shape.sample ?? value(of: shape.reference) }
 
-  /// Returns the example of a schema, or one that is made of the examples of its parts.
+  /// Returns the example of a schema, or one composed of the examples of its parts.
   ///
-  /// Nothing is made up: a part without an example is null, which a test finds.
+  /// A part without an example becomes null, which a test finds.
   private func value(of schema: JSON) -> JSON {
     if let reference = schema["$ref"]?.string?.split(separator: "/").last {
       return shapes[String(reference)].map { value(of: .object($0.schema)) } ?? .null
@@ -25,7 +25,7 @@ struct ExampleValues {
     }
     if let members = schema["properties"]?.object {
       var object = JSONObject()
-      // Of a body that is sent, what must be there; of an answer, all.
+      // A request body shows its required members, a response all of them.
       let isSent = schema["additionalProperties"] == .bool(false)
       let required = schema["required"]?.array ?? []
       for (member, part) in members where !isSent || required.contains(.string(member)) {
@@ -38,7 +38,7 @@ struct ExampleValues {
 }
 
 extension JSON {
-  /// As text in lines of a width that fits the page; what fits in one line is not broken.
+  /// Returns the text in lines that fit the page. A value that fits in one line is not broken.
   func lines(indentedBy indent: String = "") -> String {
     let line = text
     guard line.utf8.count + indent.utf8.count > 76 else { return line }

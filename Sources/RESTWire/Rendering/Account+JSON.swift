@@ -7,7 +7,7 @@ extension IdentityInfo {
   package var json: JSON {
     [
       "id": .string(id.text), "provider": .string(provider), "subject": .string(subject),
-      "confirmed": .bool(isConfirmed), "created_at": .string(createdAt.text),
+      "verified": .bool(isVerified), "created_at": .string(createdAt.text),
     ]
   }
 }

@@ -1,0 +1,183 @@
+import EventLoop
+package import Postgres
+
+/// The user of an address, and what a sign-in needs to know of it.
+struct Account: RowDecodable {
+  let user: UserID
+  /// As the user wrote the address.
+  let email: String
+  /// The hash of the password; nil without one.
+  let hash: String?
+  let isVerified: Bool
+  /// Whether only the reader of a mail has verified the address, who has shown nothing else.
+  let isVerifiedByReader: Bool
+  let isBlocked: Bool
+  let language: String?
+
+  init(from row: Row) throws(DatabaseError) {
+    user = try row.id(0)
+    email = try row.text(1)
+    hash = row.text(ifAny: 2)
+    isVerified = try row.bool(3)
+    isVerifiedByReader = try row.bool(4)
+    isBlocked = try row.bool(5)
+    language = row.text(ifAny: 6)
+  }
+
+  /// Whether whoever proves to read the mail of the address takes the account over.
+  ///
+  /// Somebody else may have made the account, and may know its password.
+  var isTakenOverByMail: Bool { !isVerified || isVerifiedByReader }
+}
+
+/// Accounts: the address by which a user signs in. One address belongs to one user.
+enum Accounts {
+  /// Returns the user of an address; nil without one.
+  ///
+  /// - Throws: `.unavailable`.
+  @EventLoop static func find(
+    _ address: EmailAddress,
+    _ context: Context
+  ) async throws(Failure) -> Account? {
+    try await context.store.read(AccountQueries.find, context.app.id, address.key).first
+  }
+
+  /// Returns the user of an address as the latest commit has it; nil without one.
+  ///
+  /// - Throws: `.unavailable`.
+  @EventLoop static func findLatest(
+    _ address: EmailAddress,
+    _ context: Context
+  ) async throws(Failure) -> Account? {
+    try await context.store.write(AccountQueries.find, context.app.id, address.key).first
+  }
+
+  /// Locks the user of an address, and returns it as it is then; nil without one.
+  @EventLoop static func lock(
+    _ address: EmailAddress,
+    of user: UserID,
+    in transaction: Transaction,
+    _ context: Context
+  ) async throws(Failure) -> Account? {
+    _ = try await transaction.run(IdentitiesQueries.lock, user)
+    return try await transaction.run(AccountQueries.find, context.app.id, address.key).first {
+      $0.user == user
+    }
+  }
+
+  /// Sends the statement that makes a user with an address.
+  ///
+  /// - Parameters:
+  ///   - user: the id of the new user.
+  ///   - email: the address as the user wrote it.
+  ///   - address: the same, with its key.
+  ///   - hash: the hash of the password; nil for a user who signs in by codes.
+  ///   - isVerified: whether the reader of the address asks for it.
+  /// - Returns: waits, and throws `.emailTaken` if another user has the address.
+  @EventLoop static func sendCreation(
+    of user: UserID,
+    _ email: String,
+    _ address: EmailAddress,
+    hash: String?,
+    isVerified: Bool,
+    in transaction: Transaction,
+    _ context: Context
+  ) -> Completion {
+    let sent = transaction.send(
+      AccountQueries.create,
+      user,
+      context.app.id,
+      IdentityID(),
+      address.stored(email),
+      address.key,
+      hash,
+      isVerified
+    )
+    return { () async throws(Failure) in try await sent.rows(undone: .emailTaken) }
+  }
+
+  /// Marks the address of a user as verified, and makes it what the user signs in by.
+  @EventLoop static func markVerified(
+    _ address: EmailAddress,
+    of user: UserID,
+    byReader isReader: Bool = false,
+    in transaction: Transaction,
+    _ context: Context
+  ) async throws(Failure) {
+    _ = try await transaction.run(
+      AccountQueries.verify,
+      user,
+      context.app.id,
+      address.key,
+      IdentityID(),
+      isReader
+    )
+  }
+}
+
+package enum AccountQueries {
+  /// Served by the primary keys.
+  static let find = Statement<Account, AppID, String>(
+    "accounts.find",
+    """
+    select u.user_id, coalesce(u.email, s.subject), p.hash, u.email_verified,
+      coalesce(i.proved_by_reader, false), u.blocked_at is not null, u.locale
+    from identity_subjects s
+    join users u on u.user_id = s.user_id
+    left join passwords p on p.user_id = s.user_id
+    left join identities i on i.user_id = s.user_id and i.identity_id = s.identity_id
+    where s.app_id = $1 and s.provider = 'email' and s.subject = $2 and s.reserved_until is null
+    """
+  )
+
+  /// Makes a user; undoes the transaction if another user has the address.
+  static let create = Statement<NoRow, UserID, AppID, IdentityID, String, String, String?, Bool>(
+    "accounts.create",
+    """
+    with created as (
+      insert into users (user_id, app_id, anonymous, email, email_verified)
+      values ($1, $2, false, btrim($4), $7)
+    ), identity as (
+      insert into identities (user_id, identity_id, app_id, provider, subject)
+      values ($1, $3, $2, case when $6::text is null then 'email' else 'password' end, $5)
+    ), password as (
+      insert into passwords (user_id, hash) select $1, $6 where $6::text is not null
+    ), subject as (
+      insert into identity_subjects as s (app_id, provider, subject, user_id, identity_id)
+      values ($2, 'email', $5, $1, $3)
+      on conflict (app_id, provider, subject) do update
+        set user_id = excluded.user_id, identity_id = excluded.identity_id, reserved_until = null
+        where s.reserved_until < now()
+      returning 1
+    )
+    select require((select count(*) from subject) = 1)
+    """
+  )
+
+  /// Verifies an address, and gives the user an identity by it if it has none.
+  ///
+  /// - Parameter 5: whether only the reader of the mail vouches for it.
+  static let verify = Statement<NoRow, UserID, AppID, String, IdentityID, Bool>(
+    "accounts.verify",
+    """
+    with own as (
+      update identities set proved_by_reader = $5
+      where user_id = $1 and provider in ('password', 'email')
+      returning identity_id
+    ), made as (
+      insert into identities (user_id, identity_id, app_id, provider, subject, proved_by_reader)
+      select $1, $4, $2, 'email', $3, $5 where not exists (select from own)
+    ), subject as (
+      update identity_subjects set identity_id = coalesce((select identity_id from own), $4)
+      where app_id = $2 and provider = 'email' and subject = $3 and user_id = $1
+    ), mails as (
+      delete from mail_tokens where user_id = $1 and purpose = 'verify'
+    )
+    update users set email_verified = true, anonymous = false, version = version + 1,
+      updated_at = now()
+    where user_id = $1
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [find, create, verify]
+}

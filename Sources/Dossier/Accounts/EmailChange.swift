@@ -1,0 +1,247 @@
+import EventLoop
+import JSON
+package import Postgres
+
+/// Another address for a user: nothing changes until its code is entered.
+extension Emails {
+  /// Mails a code to a new address, which makes it the caller's.
+  ///
+  /// - Returns: the flow, which the client sends with the code.
+  /// - Throws: `.invalid`, `.noEmail`, `.emailTaken` unless the app's setting `sign_up` is
+  ///   `verify_first`, `.mailNotConfigured`, `.tooManyAttempts`, `.unauthenticated`, `.unavailable`.
+  @EventLoop package static func requestChange(
+    to email: String,
+    of caller: Caller,
+    _ context: Context
+  ) async throws(Failure) -> String {
+    try EmailAddress.check(email, context)
+    guard context.store.mailer.isConfigured else { throw .mailNotConfigured }
+    let address = try await EmailAddress(email, context)
+    let found = try await context.store.read(
+      EmailChangeQueries.own,
+      caller.user,
+      caller.authority
+    )
+    guard let own = found.first else { throw caller.gone }
+    guard let key = own.key else { throw .noEmail }
+    guard !key.hasSameBytes(as: address.key) else {
+      throw .invalid([Fault("/email", "same", "This is the address that the user has.")])
+    }
+    // It tells, as a registration does, whether somebody has the address.
+    try await RequestGuard.registration(of: address.key, context)
+    let account = try await Accounts.find(address, context)
+    if account != nil, context.app.settings.signUp != .verifyFirst { throw .emailTaken }
+    try await RequestGuard.mail(to: address.key, for: nil, context)
+    let flow = AuthenticationFlow.New(.changeEmail, email, address, user: caller.user)
+    try await context.store.transaction { transaction async throws(Failure) in
+      try await flow.write(in: transaction, context)
+      if let account {
+        try await AccountMail.sendTaken(to: account, in: transaction, context)
+      } else {
+        try await AccountMail.sendCode(of: flow, in: own.language, in: transaction, context)
+      }
+    }
+    return flow.text(context)
+  }
+
+  /// Makes an address the caller's by its code, and mails to the address before how to restore it.
+  ///
+  /// Only a verified address can be restored. It stays reserved for the user as long.
+  /// - Throws: `.invalidCode`, `.emailTaken`, `.noEmail`, `.unauthenticated`, `.unavailable`.
+  @EventLoop package static func change(
+    _ code: String,
+    _ flow: String,
+    of caller: Caller,
+    _ context: Context
+  ) async throws(Failure) {
+    try await context.requireSession(of: caller)
+    let flow = try await AuthenticationFlow(code, flow, for: [.changeEmail], context)
+    guard flow.user == caller.user else { throw .invalidCode }
+    try await context.store.transaction { transaction async throws(Failure) in
+      guard try await Identities.lock(caller, in: transaction) else { throw caller.gone }
+      try await flow.use(in: transaction, context)
+      let before = try await replace(by: flow.address, flow.email, of: caller.user, in: transaction, context)
+      try await AuditEvent(
+        "email_change",
+        of: caller.user,
+        session: caller.session,
+        device: caller.device
+      ).record(in: transaction, context)
+      guard let old = before.email else { return }
+      try await MailedToken(.restore, to: old, of: caller.user, in: before.language, context)
+        .queue(in: transaction)
+    }
+  }
+
+  /// Puts a verified address in the place of the user's own.
+  ///
+  /// - Returns: the address before, if it was verified.
+  @EventLoop static func replace(
+    by address: EmailAddress,
+    _ email: String,
+    of user: UserID,
+    in transaction: Transaction,
+    _ context: Context
+  ) async throws(Failure) -> FormerEmail {
+    let rows = try await transaction.send(
+      EmailChangeQueries.change,
+      user,
+      context.app.id,
+      address.stored(email),
+      address.key
+    ).rows(undone: .emailTaken)
+    guard let before = rows.first else { throw .noEmail }
+    return before
+  }
+
+  /// Restores an address that a user had before, by a mailed token and with a new password.
+  ///
+  /// Whoever has changed the address could sign in, so all other credentials are revoked. The address
+  /// that the user had in between is told.
+  /// - Returns: the tokens of a new session.
+  /// - Throws: `.invalid`, `.invalidMailToken`, `.emailTaken`, `.additionalFactorRequired` (the
+  ///   address is restored), `.deviceUnknown` and `.deviceFull` (the token stays valid),
+  ///   `.wayInClosed`, `.overloaded`, `.unavailable`.
+  @EventLoop package static func restore(
+    _ text: String,
+    password: String,
+    as style: SessionStyle = .native,
+    _ context: Context
+  ) async throws(Failure) -> Sessions.Grant {
+    let (token, hash) = try await choose(password, by: text, for: .restore, context)
+    let user = token.user
+    _ = try await Devices.admit(user, context)
+    try await context.store.transaction { transaction async throws(Failure) in
+      try await token.use(in: transaction, context)
+      let notice = try await WayInChange.emailDisplaced.notice(
+        of: user,
+        in: transaction,
+        context.app,
+        context.store
+      )
+      // Whoever signed in may have unlinked the address.
+      _ = try await transaction.run(
+        EmailChangeQueries.relink,
+        user,
+        context.app.id,
+        token.address.key,
+        IdentityID()
+      )
+      let before = try await replace(
+        by: token.address,
+        token.email,
+        of: user,
+        in: transaction,
+        context
+      )
+      if before.email != nil { try await notice.queue(in: transaction) }
+      _ = try await transaction.run(PasswordQueries.set, user, hash)
+      try await Takeover.revokeAll(
+        of: user,
+        by: "anyone",
+        context.app.id,
+        context.origin,
+        in: transaction
+      )
+      try await WayInChange.emailRestored.record(ofReader: user, in: transaction, context)
+      try await Attempts.sendForget(of: token.address.key, context, in: transaction)()
+    }
+    return try await SignIn.complete(
+      VerifiedCredential(of: user, .password(hash: hash)),
+      as: style,
+      context
+    )
+  }
+}
+
+/// The address by which a user can sign in.
+struct OwnEmail: RowDecodable {
+  /// Nil when there is none.
+  let key: String?
+  let language: String?
+
+  init(from row: Row) throws(DatabaseError) {
+    key = row.text(ifAny: 0)
+    language = row.text(ifAny: 1)
+  }
+}
+
+/// The address that was the user's before.
+struct FormerEmail: RowDecodable {
+  /// Nil when it was not verified, or is the new one.
+  let email: String?
+  let language: String?
+
+  init(from row: Row) throws(DatabaseError) {
+    email = row.text(ifAny: 0)
+    language = row.text(ifAny: 1)
+  }
+}
+
+package enum EmailChangeQueries {
+  /// One row when the session is live.
+  static let own = Statement<OwnEmail, UserID, Authority>(
+    "email_change.own",
+    """
+    select i.subject, c.locale from caller($1, $2) c
+    left join identities i on i.user_id = c.user_id and i.provider in ('password', 'email')
+    """
+  )
+
+  /// Puts a verified address in the place of the one before; no row when there was none, and undoes
+  /// the transaction when another user has it.
+  ///
+  /// The tokens that were mailed are of no more use but those that restore an address. A verified
+  /// address stays reserved as long as such a token is valid.
+  static let change = Statement<FormerEmail, UserID, AppID, String, String>(
+    "email_change.change",
+    """
+    with own as (
+      select i.identity_id, u.email_verified, case when u.email_verified and i.subject <> $4
+        then u.email end as email, u.locale
+      from identities i join users u on u.user_id = i.user_id
+      where i.user_id = $1 and i.provider in ('password', 'email')
+    ), reserved as (
+      update identity_subjects s set reserved_until = now() + interval '7 days'
+      from own where s.user_id = $1 and s.provider = 'email' and s.subject <> $4
+        and s.reserved_until is null and own.email_verified
+    ), gone as (
+      delete from identity_subjects s using own
+      where s.user_id = $1 and s.provider = 'email' and s.subject <> $4
+        and s.reserved_until is null and not own.email_verified
+    ), identity as (
+      update identities i set subject = $4, proved_by_reader = false
+      from own where i.user_id = $1 and i.identity_id = own.identity_id
+    ), subject as (
+      insert into identity_subjects as s (app_id, provider, subject, user_id, identity_id)
+      select $2, 'email', $4, $1, identity_id from own
+      on conflict (app_id, provider, subject) do update
+        set user_id = excluded.user_id, identity_id = excluded.identity_id, reserved_until = null
+        where s.user_id = excluded.user_id or s.reserved_until < now()
+      returning 1
+    ), mails as (
+      delete from mail_tokens
+      where user_id = $1 and purpose <> 'restore' and exists (select from own)
+    ), flows as (
+      delete from authentication_flows where user_id = $1 and purpose = 'change_email'
+    ), changed as (
+      update users set email = btrim($3), email_verified = true, anonymous = false,
+        version = version + 1, updated_at = now()
+      where user_id = $1 and exists (select from own)
+    )
+    select email, locale from own where require((select count(*) from subject) = 1)
+    """
+  )
+
+  /// Gives a user without an address to sign in with an identity by one.
+  static let relink = Statement<NoRow, UserID, AppID, String, IdentityID>(
+    "email_change.relink",
+    """
+    insert into identities (user_id, identity_id, app_id, provider, subject)
+    select $1::text, $4, $2, 'email', $3 where not exists (
+      select from identities where user_id = $1::text and provider in ('password', 'email'))
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [own, change, relink]
+}

@@ -1,0 +1,119 @@
+import EventLoop
+import Outbound
+import Postgres
+
+/// Sign-in and sign-up by a mailed code.
+package enum EmailCodes {
+  /// Mails a code to an address, whether or not somebody has it.
+  ///
+  /// - Returns: the flow, which the client sends with the code.
+  /// - Throws: `.invalid`, `.wayInClosed`, `.mailNotConfigured`, `.tooManyAttempts`, `.unavailable`.
+  @EventLoop package static func request(
+    for email: String,
+    by caller: Caller? = nil,
+    _ context: Context
+  ) async throws(Failure) -> String {
+    try context.requireOpen(.emailCode)
+    try EmailAddress.check(email, context)
+    guard context.store.mailer.isConfigured else { throw .mailNotConfigured }
+    let address = try await EmailAddress(email, context)
+    // One read, whoever has the address, or nobody.
+    let account = try await Accounts.find(address, context)
+    try await RequestGuard.mail(to: address.key, for: account, by: caller, context)
+    let flow = AuthenticationFlow.New(
+      .signIn,
+      account?.isVerified == true ? account?.email ?? email : email,
+      address
+    )
+    let isClosed = account == nil && context.app.settings.signUp == .closed
+    try await context.store.transaction { transaction async throws(Failure) in
+      try await flow.write(in: transaction, context)
+      if isClosed {
+        // Nobody can sign up by it, and the response takes as long.
+        try await AccountMail.request(.nothing, address, in: transaction, context)
+      } else {
+        try await AccountMail.sendCode(of: flow, account, in: transaction, context)
+      }
+    }
+    return flow.text(context)
+  }
+
+  /// Signs in, or signs up, by a mailed code.
+  ///
+  /// Whoever enters the code reads the mail of the address: an account that was not verified before
+  /// is taken over.
+  /// - Throws: `.invalidCode`, `.wrongCredentials` for a blocked user, `.signUpClosed`,
+  ///   `.emailTaken` while the address is reserved for the user who had it before,
+  ///   `.additionalFactorRequired`, `.wayInClosed`, `.deviceUnknown`, `.deviceFull`, `.unavailable`.
+  @EventLoop package static func signIn(
+    _ code: String,
+    _ flow: String,
+    as style: SessionStyle = .native,
+    _ context: Context
+  ) async throws(Failure) -> Sessions.Grant {
+    let flow = try await AuthenticationFlow(code, flow, for: [.signIn, .register], context)
+    if flow.purpose == .signIn { try context.requireOpen(.emailCode) }
+    while true {
+      do throws(Failure) {
+        if let account = try await Accounts.findLatest(flow.address, context) {
+          return try await enter(account, flow, as: style, context)
+        }
+        return try await create(flow, as: style, context)
+      } catch .emailTaken {
+        // Another request has made the user at the same moment, or the address is reserved.
+        guard try await Accounts.findLatest(flow.address, context) != nil else {
+          throw .emailTaken
+        }
+      }
+    }
+  }
+
+  @EventLoop private static func enter(
+    _ account: Account,
+    _ flow: AuthenticationFlow,
+    as style: SessionStyle,
+    _ context: Context
+  ) async throws(Failure) -> Sessions.Grant {
+    try await SignIn.complete(
+      VerifiedCredential(of: account.user, .email(key: flow.address.key)),
+      as: style,
+      context
+    ) { transaction async throws(Failure) in
+      guard
+        let now = try await Accounts.lock(flow.address, of: account.user, in: transaction, context)
+      else { throw .invalidCode }
+      try await flow.use(in: transaction, context)
+      if now.isTakenOverByMail {
+        try await Takeover.run(now, flow.address, in: transaction, context)
+      }
+      return Attempts.sendForget(of: flow.address.key, context, in: transaction)
+    }
+  }
+
+  @EventLoop private static func create(
+    _ flow: AuthenticationFlow,
+    as style: SessionStyle,
+    _ context: Context
+  ) async throws(Failure) -> Sessions.Grant {
+    guard context.app.settings.signUp != .closed else { throw .signUpClosed }
+    let user = UserID()
+    let kind: VerifiedCredential.Kind =
+      flow.hash.map { .password(hash: $0) } ?? .email(key: flow.address.key)
+    return try await SignIn.complete(
+      VerifiedCredential(of: user, kind, isOfNewUser: true),
+      as: style,
+      context
+    ) { transaction async throws(Failure) in
+      try await flow.use(in: transaction, context)
+      return Accounts.sendCreation(
+        of: user,
+        flow.email,
+        flow.address,
+        hash: flow.hash,
+        isVerified: true,
+        in: transaction,
+        context
+      )
+    }
+  }
+}

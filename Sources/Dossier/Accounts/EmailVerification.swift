@@ -1,0 +1,101 @@
+import EventLoop
+import Postgres
+
+extension Emails {
+  /// Mails a token that verifies an address.
+  ///
+  /// The response is the same, and as fast, for an address of no user.
+  /// - Throws: `.mailNotConfigured`, `.tooManyAttempts`, `.wayInClosed`, `.unavailable`.
+  @EventLoop package static func requestVerification(
+    of email: String,
+    by caller: Caller? = nil,
+    _ context: Context
+  ) async throws(Failure) {
+    try await AccountMail.request(.verification, email, by: caller, context)
+  }
+
+  /// Verifies an address by a mailed token and a session of its user, or the password.
+  ///
+  /// The token alone changes nothing: whoever reads the mail need not have made the account. Nothing
+  /// ends by a verification.
+  /// - Parameters:
+  ///   - text: the token.
+  ///   - password: the password of the user; nil without one.
+  ///   - caller: the caller by its access token; nil without one.
+  ///   - style: the style of the session that the password creates.
+  ///   - context: the context of the request.
+  /// - Returns: the tokens of a new session; nil if the caller has one.
+  /// - Throws: `.invalidMailToken`, `.signInToVerify` (the token stays valid), `.wrongCredentials`,
+  ///   `.additionalFactorRequired`, `.tooManyAttempts`, `.unauthenticated`, `.deviceUnknown`,
+  ///   `.deviceFull`, `.overloaded`, `.unavailable`.
+  @EventLoop package static func verify(
+    _ text: String,
+    password: String?,
+    caller: Caller?,
+    as style: SessionStyle = .native,
+    _ context: Context
+  ) async throws(Failure) -> Sessions.Grant? {
+    let token = try await PresentedToken(text, for: .verify, context)
+    if let caller, caller.user == token.user {
+      try await context.store.transaction { transaction async throws(Failure) in
+        guard try await Identities.lock(caller, in: transaction) else { throw caller.gone }
+        try await verify(token, in: transaction, context)
+      }
+      return nil
+    }
+    guard let password else { throw .signInToVerify }
+    // Counted by the user and not by the address, for which strangers can cause failures.
+    let guarding = FailureGuard(.password, on: token.user.text, context)
+    let isRight = try await guarding.attempt { () async throws(Failure) in
+      let isRight = try await context.store.passwords.verify(
+        password,
+        against: token.hash,
+        for: context.store.owner
+      )
+      if !isRight { try await Users.recordFailure(of: token.user, context) }
+      return isRight
+    }
+    guard isRight, let hash = token.hash else { throw .wrongCredentials }
+    return try await SignIn.complete(
+      VerifiedCredential(of: token.user, .password(hash: hash)),
+      as: style,
+      context
+    ) { transaction async throws(Failure) in
+      try await verify(token, in: transaction, context)
+      return guarding.sendSuccess(in: transaction)
+    }
+  }
+
+  /// Verifies an address by a mailed token alone, for a protocol that shows nothing else.
+  ///
+  /// The address counts as verified by mail only: the next reset or code takes the account over.
+  /// - Throws: `.invalidMailToken`, `.unavailable`.
+  @EventLoop package static func verifyByReader(
+    _ text: String,
+    _ context: Context
+  ) async throws(Failure) {
+    let token = try await PresentedToken(text, for: .verify, context)
+    try await context.store.transaction { transaction async throws(Failure) in
+      try await verify(token, byReader: true, in: transaction, context)
+    }
+  }
+
+  @EventLoop private static func verify(
+    _ token: PresentedToken,
+    byReader isReader: Bool = false,
+    in transaction: Transaction,
+    _ context: Context
+  ) async throws(Failure) {
+    let account = try await token.useForAccount(in: transaction, context)
+    guard account.isTakenOverByMail else { return }
+    try await Accounts.markVerified(
+      token.address,
+      of: token.user,
+      byReader: isReader,
+      in: transaction,
+      context
+    )
+    try await WayInChange.emailVerified.record(ofReader: token.user, in: transaction, context)
+    try await Attempts.sendForget(of: token.address.key, context, in: transaction)()
+  }
+}

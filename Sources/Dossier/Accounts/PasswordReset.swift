@@ -1,0 +1,103 @@
+import EventLoop
+import Postgres
+
+/// Addresses of mail: verified, changed and restored, and the passwords that are reset by them.
+package enum Emails {
+  /// Mails a token that lets its reader choose a new password.
+  ///
+  /// The response is the same, and as fast, for an address of no user.
+  /// - Throws: `.mailNotConfigured`, `.tooManyAttempts`, `.wayInClosed`, `.unavailable`.
+  @EventLoop package static func requestReset(
+    of email: String,
+    by caller: Caller? = nil,
+    _ context: Context
+  ) async throws(Failure) {
+    try await AccountMail.request(.reset, email, by: caller, context)
+  }
+
+  /// Sets a new password by a mailed token, and signs in.
+  ///
+  /// It ends the sessions, API keys and places on devices of the user, and forgets the failed logins
+  /// of the address. An account that was not verified before is taken over.
+  /// - Returns: the tokens.
+  /// - Throws: `.invalid`, `.invalidMailToken`, `.additionalFactorRequired` (the password is set),
+  ///   `.deviceUnknown` and `.deviceFull` (the token stays valid), `.wayInClosed`, `.overloaded`,
+  ///   `.unavailable`.
+  @EventLoop package static func reset(
+    _ text: String,
+    password: String,
+    as style: SessionStyle = .native,
+    _ context: Context
+  ) async throws(Failure) -> Sessions.Grant {
+    let credential = try await setPassword(text, password, context)
+    return try await SignIn.complete(credential, as: style, context)
+  }
+
+  /// Sets a new password by a mailed token, as `reset` does, without a sign-in.
+  ///
+  /// - Throws: as `reset`.
+  @EventLoop package static func resetOnly(
+    _ text: String,
+    password: String,
+    _ context: Context
+  ) async throws(Failure) {
+    _ = try await setPassword(text, password, context)
+  }
+
+  @EventLoop private static func setPassword(
+    _ text: String,
+    _ password: String,
+    _ context: Context
+  ) async throws(Failure) -> VerifiedCredential {
+    let (token, hash) = try await choose(password, by: text, for: .reset, context)
+    _ = try await Devices.admit(token.user, context)
+    try await context.store.transaction { transaction async throws(Failure) in
+      let account = try await token.useForAccount(in: transaction, context)
+      if account.isTakenOverByMail {
+        try await Takeover.run(account, token.address, in: transaction, context)
+      } else {
+        _ = try await transaction.run(APIKeyQueries.removeAll, token.user)
+        try await Sessions.end(
+          .all,
+          of: token.user,
+          "password_reset",
+          by: "anyone",
+          from: context.origin,
+          in: transaction
+        )
+      }
+      _ = try await transaction.run(PasswordQueries.set, token.user, hash)
+      try await WayInChange.passwordReset.record(ofReader: token.user, in: transaction, context)
+      try await Attempts.sendForget(of: token.address.key, context, in: transaction)()
+    }
+    return VerifiedCredential(of: token.user, .password(hash: hash))
+  }
+
+  /// Checks and hashes a new password that comes with a mailed token, which stays valid.
+  ///
+  /// - Throws: `.invalid`, `.invalidMailToken`, `.wayInClosed`, `.overloaded`, `.unavailable`.
+  @EventLoop static func choose(
+    _ password: String,
+    by text: String,
+    for purpose: MailedToken.Purpose,
+    _ context: Context
+  ) async throws(Failure) -> (PresentedToken, hash: String) {
+    try context.requireOpen(.password)
+    // Also before the token is read: without a token the response to a password is the same.
+    try check(password, of: nil, context)
+    let token = try await PresentedToken(text, for: purpose, context)
+    try check(password, of: token.email, context)
+    let salt = token.address.passwordSalt(context)
+    return (token, try await context.store.passwords.hash(password, salt, for: context.store.owner))
+  }
+
+  @EventLoop private static func check(
+    _ password: String,
+    of email: String?,
+    _ context: Context
+  ) throws(Failure) {
+    if let fault = Credentials.fault(in: password, of: email, at: "/password", context.app) {
+      throw .invalid([fault])
+    }
+  }
+}

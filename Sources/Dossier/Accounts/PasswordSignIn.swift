@@ -1,0 +1,118 @@
+import EventLoop
+import JSON
+import Postgres
+
+/// Sign-in by address and password.
+extension Users {
+  /// Signs in by address and password.
+  ///
+  /// The response to a wrong password is that to an unknown address, and takes as long.
+  /// - Throws: `.wrongCredentials` also for a blocked user, `.emailUnverified`,
+  ///   `.additionalFactorRequired`, `.tooManyAttempts`, `.wayInClosed`, `.deviceUnknown`,
+  ///   `.deviceFull`, `.overloaded`, `.unavailable`.
+  @EventLoop package static func signIn(
+    _ credentials: Credentials,
+    as style: SessionStyle = .native,
+    _ context: Context
+  ) async throws(Failure) -> Sessions.Grant {
+    try context.requireOpen(.password)
+    let comparison = try await compare(credentials, context)
+    let account = comparison.account
+    do throws(Failure) {
+      try account.requireUsable(context)
+      return try await SignIn.complete(
+        VerifiedCredential(of: account.user, .password(hash: comparison.hash)),
+        as: style,
+        context
+      ) { transaction in
+        let renewal = comparison.renewed.map {
+          transaction.send(UsersQueries.renewHash, account.user, $0)
+        }
+        let success = comparison.guarding.sendSuccess(in: transaction)
+        return { () async throws(Failure) in
+          try await renewal?.rows()
+          try await success()
+        }
+      }
+    } catch {
+      // The password was right: what refuses it is no failed guess.
+      try await comparison.guarding.takeBack()
+      throw error
+    }
+  }
+
+  /// Compares a password with that of the user of an address; counts the attempt.
+  ///
+  /// - Returns: the account and its hash if the password is right, and the guard that counted.
+  /// - Throws: `.wrongCredentials` for a wrong one and for a blocked user, which is recorded;
+  ///   `.tooManyAttempts`, `.overloaded`, `.unavailable`.
+  @EventLoop static func compare(
+    _ credentials: Credentials,
+    _ context: Context
+  ) async throws(Failure) -> RightPassword {
+    let address = try await EmailAddress(credentials.email, context)
+    let strangers = FailureGuard(.login, on: address.key, context)
+    let familiar = FailureGuard(.login, on: address.key, isFamiliar: true, context)
+    // What waits for no other answer goes to the database together.
+    var batch = ReadBatch()
+    let find = batch.add(AccountQueries.find, context.app.id, address.key)
+    let device = Devices.addRead(to: &batch, context)
+    let ofStrangers = batch.add(strangers.calls)
+    let ofFamiliar = context.device == nil ? 0..<0 : batch.add(familiar.calls)
+    let results = try await context.store.read(batch)
+    let account: Account? = try results.first(find)
+    if let device { context.deviceRecord = .some(try results.first(device)) }
+    let isFamiliar = context.deviceRecord??.knows(account?.user) ?? false
+    let guarding = isFamiliar ? familiar : strangers
+    var used: [Int] = []
+    for place in isFamiliar ? ofFamiliar : ofStrangers {
+      used.append(try results.first(place) ?? 0)
+    }
+    return try await guarding.attempt(knowing: used) { () async throws(Failure) in
+      let match = try await context.store.passwords.match(
+        credentials.password,
+        address.passwordSalt(context),
+        among: [account?.hash].compactMap(\.self),
+        for: context.store.owner
+      )
+      guard let account, let hash = account.hash, match.index != nil, !account.isBlocked else {
+        try await recordFailure(of: account?.user, context)
+        throw .wrongCredentials
+      }
+      return RightPassword(
+        account: account,
+        hash: hash,
+        renewed: match.isOutdated ? match.hash : nil,
+        guarding: guarding
+      )
+    }
+  }
+
+  @EventLoop static func recordFailure(
+    of user: UserID?,
+    _ context: Context
+  ) async throws(Failure) {
+    try await AuditEvent(
+      "login_failure",
+      of: user,
+      by: "anyone",
+      detail: ["provider": "password"]
+    ).record(context)
+  }
+}
+
+/// An account, and its password that was right.
+struct RightPassword {
+  let account: Account
+  let hash: String
+  /// The hash that replaces the stored one, if that was made at another cost.
+  let renewed: String?
+  let guarding: FailureGuard
+}
+
+extension Account {
+  /// Throws `.emailUnverified` if the app lets in only users with a verified address.
+  @EventLoop func requireUsable(_ context: Context) throws(Failure) {
+    guard isVerified || context.app.settings.signUp != .verifyFirst else { throw .emailUnverified }
+  }
+}

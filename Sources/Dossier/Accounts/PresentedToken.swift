@@ -1,0 +1,69 @@
+import EventLoop
+import Postgres
+
+/// A token from a mail, as somebody presents it.
+struct PresentedToken {
+  let user: UserID
+  let address: EmailAddress
+  /// The address as it is stored of the user.
+  let email: String
+  /// The hash of the user's password; nil without one.
+  let hash: String?
+  private let purpose: MailedToken.Purpose
+  private let tokenHash: BinaryBytes
+
+  /// Finds what the token was mailed for, and leaves it valid.
+  ///
+  /// - Throws: `.invalidMailToken`, `.unavailable`.
+  @EventLoop init(
+    _ text: String,
+    for purpose: MailedToken.Purpose,
+    _ context: Context
+  ) async throws(Failure) {
+    let master = context.store.keys.master
+    guard let token = Credential(purpose.kind, text, master) else { throw .invalidMailToken }
+    self.purpose = purpose
+    user = token.owner()
+    tokenHash = token.hash(master)
+    let found = try await context.store.read(
+      MailTokenQueries.look,
+      user,
+      purpose.rawValue,
+      tokenHash,
+      context.app.id
+    )
+    guard let subject = found.first else { throw .invalidMailToken }
+    email = subject.email
+    address = EmailAddress(key: subject.key)
+    hash = subject.hash
+  }
+
+  /// Locks the user, and uses the token up.
+  ///
+  /// - Throws: `.invalidMailToken` if another request was first.
+  @EventLoop func use(in transaction: Transaction, _ context: Context) async throws(Failure) {
+    // Sign-ins and changes that are under way come before, or find what this has ended.
+    _ = try await transaction.run(IdentitiesQueries.lock, user)
+    let taken = try await transaction.run(
+      MailTokenQueries.take,
+      user,
+      purpose.rawValue,
+      tokenHash,
+      context.app.id
+    )
+    guard !taken.isEmpty else { throw .invalidMailToken }
+  }
+
+  /// Locks the user, uses the token up, and returns the account.
+  ///
+  /// - Throws: `.invalidMailToken` if another request was first, or the user has another address.
+  @EventLoop func useForAccount(
+    in transaction: Transaction,
+    _ context: Context
+  ) async throws(Failure) -> Account {
+    try await use(in: transaction, context)
+    let account = try await Accounts.lock(address, of: user, in: transaction, context)
+    guard let account else { throw .invalidMailToken }
+    return account
+  }
+}

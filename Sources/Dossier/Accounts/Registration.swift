@@ -1,0 +1,156 @@
+import EventLoop
+import Postgres
+
+/// What a registration comes to.
+package enum Registration {
+  case signedIn(Sessions.Grant)
+  /// A code is mailed; the flow is sent with it.
+  case codeMailed(flow: String)
+}
+
+extension Users {
+  /// Registers an address and a password, as the app's setting `sign_up` says.
+  ///
+  /// - Returns: the tokens of the new user; in `verify_first` a flow, whether or not the address is
+  ///   known. The mail tells the reader of a known address to sign in or to reset the password.
+  /// - Throws: `.invalid`, `.emailTaken` in `immediate`, `.signUpClosed`, `.mailNotConfigured` in
+  ///   `verify_first`, `.additionalFactorRequired`, `.tooManyAttempts`, `.wayInClosed`,
+  ///   `.deviceUnknown`, `.deviceFull`, `.overloaded`, `.unavailable`.
+  @EventLoop package static func register(
+    _ credentials: Credentials,
+    as style: SessionStyle = .native,
+    _ context: Context
+  ) async throws(Failure) -> Registration {
+    let address = try await admitRegistration(credentials, context)
+    guard context.app.settings.signUp == .immediate else {
+      return .codeMailed(flow: try await mailCode(credentials, address, context))
+    }
+    let (user, hash) = try await prepare(credentials, address, context)
+    let mail = try await verification(of: user, credentials.email, address, context)
+    let grant = try await SignIn.complete(
+      VerifiedCredential(of: user, .password(hash: hash), isOfNewUser: true),
+      as: style,
+      context
+    ) { transaction async throws(Failure) in
+      let created = Accounts.sendCreation(
+        of: user,
+        credentials.email,
+        address,
+        hash: hash,
+        isVerified: false,
+        in: transaction,
+        context
+      )
+      // The token of the mail belongs to the user, who must be there.
+      if let mail {
+        try await created()
+        try await mail.queue(in: transaction)
+      }
+      return created
+    }
+    return .signedIn(grant)
+  }
+
+  /// Registers without a sign-in: until there is one, whoever has the password may link the address
+  /// to another user.
+  ///
+  /// - Throws: as `register`; `.emailTaken` also in `verify_first`.
+  @EventLoop package static func registerOnly(
+    _ credentials: Credentials,
+    _ context: Context
+  ) async throws(Failure) {
+    let address = try await admitRegistration(credentials, context)
+    let (user, hash) = try await prepare(credentials, address, context)
+    let mail = try await verification(of: user, credentials.email, address, context)
+    try await context.store.transaction { transaction async throws(Failure) in
+      let created = Accounts.sendCreation(
+        of: user,
+        credentials.email,
+        address,
+        hash: hash,
+        isVerified: false,
+        in: transaction,
+        context
+      )
+      try await created()
+      _ = try await transaction.run(BeginningQueries.register, user)
+      try await mail?.queue(in: transaction)
+    }
+  }
+
+  /// Checks that the app takes a registration, and counts it.
+  @EventLoop private static func admitRegistration(
+    _ credentials: Credentials,
+    _ context: Context
+  ) async throws(Failure) -> EmailAddress {
+    try context.requireOpen(.password)
+    try context.requireOpenSignUp()
+    try credentials.checkForRegistration(context.app)
+    let address = try await EmailAddress(credentials.email, context)
+    try await RequestGuard.registration(of: address.key, context)
+    return address
+  }
+
+  /// Checks that the address is free, and hashes the password.
+  @EventLoop private static func prepare(
+    _ credentials: Credentials,
+    _ address: EmailAddress,
+    _ context: Context
+  ) async throws(Failure) -> (UserID, hash: String) {
+    guard try await Accounts.find(address, context) == nil else { throw .emailTaken }
+    let hash = try await context.store.passwords.hash(
+      credentials.password,
+      address.passwordSalt(context),
+      for: context.store.owner
+    )
+    return (UserID(), hash)
+  }
+
+  /// Returns the mail that verifies the address of a new user; nil if none is sent.
+  @EventLoop static func verification(
+    of user: UserID,
+    _ email: String,
+    _ address: EmailAddress,
+    _ context: Context
+  ) async throws(Failure) -> MailedToken? {
+    guard context.store.mailer.isConfigured,
+      try await RequestGuard.mayMail(to: address.key, for: nil, context)
+    else { return nil }
+    return MailedToken(.verify, to: address.stored(email), of: user, in: nil, context)
+  }
+
+  /// Mails a code that completes a registration, or tells the user of the address.
+  ///
+  /// Everything but the words of the mail is the same for a known and an unknown address.
+  @EventLoop private static func mailCode(
+    _ credentials: Credentials,
+    _ address: EmailAddress,
+    _ context: Context
+  ) async throws(Failure) -> String {
+    guard context.store.mailer.isConfigured else { throw .mailNotConfigured }
+    try await RequestGuard.mail(to: address.key, for: nil, context)
+    let hash = try await context.store.passwords.hash(
+      credentials.password,
+      address.passwordSalt(context),
+      for: context.store.owner
+    )
+    let account = try await Accounts.find(address, context)
+    let flow = AuthenticationFlow.New(.register, credentials.email, address, hash: hash)
+    try await context.store.transaction { transaction async throws(Failure) in
+      try await flow.write(in: transaction, context)
+      if let account {
+        try await AccountMail.sendTaken(to: account, in: transaction, context)
+      } else {
+        try await AccountMail.sendCode(of: flow, nil, in: transaction, context)
+      }
+    }
+    return flow.text(context)
+  }
+}
+
+extension Context {
+  /// Throws `.signUpClosed` if only the management API makes users.
+  func requireOpenSignUp() throws(Failure) {
+    guard app.settings.signUp != .closed else { throw .signUpClosed }
+  }
+}

@@ -1,0 +1,61 @@
+import EventLoop
+package import Postgres
+
+/// The takeover of an unverified account by whoever proves to read the mail of its address.
+///
+/// Somebody else may have made the account, to wait there for the owner of the address (Sudhodanan
+/// and Paverd, "Pre-hijacked accounts", 2022). So all credentials are revoked. The data stays.
+@EventLoop enum Takeover {
+  /// Revokes all credentials of a user, marks its address as verified, records it and mails it.
+  ///
+  /// The transaction has locked the user. A password that the reader of the mail has chosen is set
+  /// after this.
+  static func run(
+    _ account: Account,
+    _ address: EmailAddress,
+    in transaction: Transaction,
+    _ context: Context
+  ) async throws(Failure) {
+    let user = account.user
+    try await revokeAll(of: user, by: "anyone", context.app.id, context.origin, in: transaction)
+    _ = try await transaction.run(PasswordQueries.remove, user)
+    try await Accounts.markVerified(address, of: user, in: transaction, context)
+    try await WayInChange.takenOver.record(ofReader: user, in: transaction, context)
+  }
+
+  /// Revokes the sessions, API keys, linked identities, second factors and places on devices of a
+  /// user: all but the password.
+  static func revokeAll(
+    of user: UserID,
+    by actor: String,
+    _ app: AppID,
+    _ origin: Origin,
+    in transaction: Transaction
+  ) async throws(Failure) {
+    try await Sessions.end(
+      .all,
+      of: user,
+      "account_takeover",
+      by: actor,
+      from: origin,
+      in: transaction
+    )
+    _ = try await transaction.run(
+      TakeoverQueries.revoke,
+      user,
+      app,
+      actor,
+      origin.address,
+      origin.agent
+    )
+  }
+}
+
+package enum TakeoverQueries {
+  static let revoke = Statement<NoRow, UserID, AppID, String, String?, String?>(
+    "takeover.revoke",
+    "select revoke_credentials($1, $2, $3, $4::inet, $5)"
+  )
+
+  package static let all: [any PreparedStatement] = [revoke]
+}

@@ -1,0 +1,248 @@
+package import EventLoop
+import JSON
+package import Postgres
+
+/// The second step of a sign-in: a code, after a credential was verified.
+///
+/// The flow keeps the credential, which is checked again when the session is created.
+@EventLoop package enum SecondFactorFlow {
+  package nonisolated static let lifetime = Duration.seconds(600)
+  /// How many codes one flow takes.
+  ///
+  /// The failures of a user also count over all flows.
+  private nonisolated static let tries = 10
+
+  /// Begins a flow for a verified credential.
+  ///
+  /// - Parameters:
+  ///   - credential: the credential.
+  ///   - enroll: whether the user must enroll a factor first.
+  ///   - context: the request that brought the credential.
+  /// - Returns: the error that tells the client of the flow.
+  /// - Throws: `.unavailable`.
+  static func begin(
+    _ credential: VerifiedCredential,
+    enroll: Bool,
+    _ context: Context
+  ) async throws(Failure) -> Failure {
+    try await context.store.transaction { transaction async throws(Failure) in
+      try await begin(credential, enroll: enroll, in: transaction, context)
+    }
+  }
+
+  /// Begins a flow as above, in the transaction that has verified the credential.
+  static func begin(
+    _ credential: VerifiedCredential,
+    enroll: Bool,
+    in transaction: Transaction,
+    _ context: Context
+  ) async throws(Failure) -> Failure {
+    let flow = FlowID()
+    let purpose: AuthenticationFlow.Purpose = enroll ? .enroll : .secondFactor
+    _ = try await transaction.run(
+      SecondFactorFlowQueries.begin,
+      context.app.id,
+      flow,
+      purpose.rawValue,
+      credential.user,
+      credential.provider,
+      credential.evidence,
+      credential.authenticatedAt,
+      tries,
+      lifetime
+    )
+    return .additionalFactorRequired(
+      flow: Credential(.flow, of: flow).text(context.store.keys.master),
+      methods: enroll ? ["enroll"] : ["totp", "recovery_code"]
+    )
+  }
+
+  /// Signs in by the code of a second factor.
+  ///
+  /// In a flow that enrolls a factor, the code confirms the factor.
+  /// - Parameters:
+  ///   - text: the flow, as the first step has returned it.
+  ///   - code: a code of an authenticator, or a recovery code.
+  ///   - style: the style of the wire's sessions.
+  ///   - context: the context of the request.
+  /// - Returns: the tokens, and new recovery codes if a factor was enrolled.
+  /// - Throws: `.invalidCode` also for a flow that is finished or expired, `.wrongCredentials` if the
+  ///   credential of the first step is not valid any more, `.tooManyAttempts`, `.deviceFull`,
+  ///   `.unavailable`.
+  package static func complete(
+    _ text: String,
+    by code: String,
+    as style: SessionStyle = .native,
+    _ context: Context
+  ) async throws(Failure) -> (grant: Sessions.Grant, recoveryCodes: [String]) {
+    let flow = try id(of: text, context)
+    let spent = try await context.store.write(FlowQueries.spend, context.app.id, flow)
+    guard let row = spent.first, let first = FirstStep(row) else { throw .invalidCode }
+    let user = first.credential.user
+    let guarding = FailureGuard(
+      .secondFactor,
+      on: user.text,
+      isFamiliar: try await Devices.knows(user, context),
+      context
+    )
+    do throws(Failure) {
+      return try await guarding.attempt { () async throws(Failure) in
+        var recoveryCodes: [String] = []
+        let grant = try await SignIn.complete(
+          first.credential,
+          secondFactor: SecondFactors.methods,
+          as: style,
+          context
+        ) { (transaction) async throws(Failure) in
+          if first.enrolls {
+            recoveryCodes = try await enroll(user, by: code, in: transaction, context)
+          } else {
+            try await SecondFactors.use(code, of: user, in: transaction, context)
+          }
+          let finished = transaction.send(SecondFactorFlowQueries.finish, context.app.id, flow)
+          let success = guarding.sendSuccess(in: transaction)
+          return { () async throws(Failure) in
+            try await finished.rows(undone: .invalidCode)
+            try await success()
+          }
+        }
+        return (grant, recoveryCodes)
+      }
+    } catch .invalidCode {
+      try await AuditEvent(
+        "login_failure",
+        of: user,
+        by: "anyone",
+        detail: ["provider": "second-factor"]
+      ).record(context)
+      throw .invalidCode
+    }
+  }
+
+  /// Begins to enroll a factor in a flow of an app that requires one.
+  ///
+  /// Throws `.invalidCode` for a flow that is finished or expired, or whose user has a factor;
+  /// `.factorsOff`, `.unavailable`.
+  package static func enroll(
+    _ text: String,
+    _ context: Context
+  ) async throws(Failure) -> SecondFactors.Enrollment {
+    let flow = try id(of: text, context)
+    try SecondFactors.requireOffered(context)
+    return try await context.store.transaction { transaction async throws(Failure) in
+      let found = try await transaction.run(
+        SecondFactorFlowQueries.enrollingUser,
+        context.app.id,
+        flow
+      )
+      guard let user = found.first.map(UserID.init(trusted:)) else { throw .invalidCode }
+      _ = try await lockedFactors(of: user, in: transaction)
+      return try await SecondFactors.begin(of: user, in: transaction, context)
+    }
+  }
+
+  /// Confirms the factor that the flow has enrolled, and returns new recovery codes.
+  private static func enroll(
+    _ user: UserID,
+    by code: String,
+    in transaction: Transaction,
+    _ context: Context
+  ) async throws(Failure) -> [String] {
+    try SecondFactors.requireOffered(context)
+    guard let factor = try await lockedFactors(of: user, in: transaction).first else {
+      throw .invalidCode
+    }
+    try await SecondFactors.confirm(factor, by: code, of: user, in: transaction, context)
+    let codes = try await SecondFactors.replaceRecoveryCodes(of: user, in: transaction, context)
+    try await Sessions.end(
+      .all,
+      of: user,
+      "second_factor_add",
+      by: "user",
+      from: context.origin,
+      in: transaction
+    )
+    try await WayInChange.factorAdded.record(ofReader: user, in: transaction, context)
+    return codes
+  }
+
+  /// Locks a user who has no confirmed factor, and returns the factor that is not confirmed.
+  private static func lockedFactors(
+    of user: UserID,
+    in transaction: Transaction
+  ) async throws(Failure) -> [StoredFactor] {
+    _ = try await transaction.run(IdentitiesQueries.lock, user)
+    let factors = try await transaction.run(SecondFactorQueries.factors, user)
+    // Somebody has enrolled one since the first step: a new sign-in asks for its code.
+    guard !factors.contains(where: \.isConfirmed) else { throw .invalidCode }
+    return factors
+  }
+
+  private static func id(of text: String, _ context: Context) throws(Failure) -> FlowID {
+    guard let credential = Credential(.flow, text, context.store.keys.master) else {
+      throw .invalidCode
+    }
+    return credential.owner()
+  }
+}
+
+/// The first step of a sign-in, as its flow has kept it.
+private struct FirstStep {
+  let credential: VerifiedCredential
+  /// Whether the second step enrolls a factor.
+  let enrolls: Bool
+
+  /// Returns nil for a flow of another purpose.
+  init?(_ row: FlowRow) {
+    switch AuthenticationFlow.Purpose(rawValue: row.purpose) {
+    case .secondFactor: enrolls = false
+    case .enroll: enrolls = true
+    default: return nil
+    }
+    guard let user = row.user, let provider = row.provider, let evidence = row.evidence else {
+      return nil
+    }
+    credential = VerifiedCredential(
+      of: user,
+      provider: provider,
+      evidence: evidence,
+      at: row.authenticatedAt
+    )
+  }
+}
+
+package enum SecondFactorFlowQueries {
+  /// - Parameter 7: when the issuer of a token saw the user, in seconds since 1970; null for now.
+  static let begin = Statement<
+    NoRow, AppID, FlowID, String, UserID, String, String?, Int?, Int, Duration
+  >(
+    "second_factor_flows.begin",
+    """
+    insert into authentication_flows (
+      app_id, flow_id, purpose, user_id, provider, evidence, authenticated_at, tries, expires_at)
+    values ($1, $2, $3, $4, $5, $6, to_timestamp($7::bigint), $8::bigint, now() + $9::interval)
+    """
+  )
+
+  /// Returns the user of a flow that enrolls a factor; no row if it is finished or expired.
+  static let enrollingUser = Statement<String, AppID, FlowID>(
+    "second_factor_flows.enrolling_user",
+    """
+    select user_id from authentication_flows
+    where app_id = $1 and flow_id = $2 and purpose = 'enroll' and tries > 0 and expires_at > now()
+    """
+  )
+
+  /// Finishes a flow; undoes the transaction if another request has finished it.
+  static let finish = Statement<NoRow, AppID, FlowID>(
+    "second_factor_flows.finish",
+    """
+    with gone as (
+      delete from authentication_flows where app_id = $1 and flow_id = $2 returning 1
+    )
+    select require((select count(*) from gone) = 1)
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [begin, enrollingUser, finish]
+}

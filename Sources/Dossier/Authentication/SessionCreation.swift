@@ -1,0 +1,102 @@
+import EventLoop
+import Postgres
+
+/// A session that is about to be created.
+///
+/// Its device gets a new secret by that, so that a copy of the one before is of no use.
+@EventLoop struct SessionCreation {
+  private let credential: VerifiedCredential
+  private let methods: String
+  private let style: SessionStyle
+  private let session = SessionID()
+  private let salt = Credential.salt()
+  private let device: DeviceID
+  private let secret: Credential
+  /// The credential of the device that the client has sent; nil for a new device.
+  private let known: DeviceProof?
+  private let context: Context
+
+  init(
+    _ credential: VerifiedCredential,
+    secondFactor methods: String,
+    on known: DeviceProof?,
+    _ style: SessionStyle,
+    _ context: Context
+  ) {
+    self.credential = credential
+    self.methods = methods
+    self.known = known
+    self.style = style
+    self.context = context
+    device = known?.id ?? DeviceID()
+    if let known, known.isBare {
+      secret = known.secret
+    } else {
+      secret = Credential(.device, of: device)
+    }
+  }
+
+  /// Sends all that is written, without waiting for any of it.
+  ///
+  /// - Returns: waits, and throws `.deviceUnknown`, `.wrongCredentials` or `.deviceFull`.
+  func send(in transaction: Transaction) -> Completion {
+    let master = context.store.keys.master
+    let entered = transaction.send(
+      SessionsQueries.enter,
+      credential.user,
+      device,
+      context.app.id,
+      known?.secret.hash(master),
+      secret.hash(master)
+    )
+    let checked = credential.sendCheck(in: transaction, context)
+    let opened = transaction.send(
+      SessionsQueries.open,
+      credential.user,
+      session,
+      device,
+      context.app.id,
+      credential.provider,
+      style.scopes.text,
+      BinaryBytes(salt),
+      context.app.settings.sessionLifetime,
+      context.origin.address,
+      context.origin.agent,
+      Devices.limit,
+      context.app.settings.sessionsPerUser,
+      credential.apiKey,
+      credential.authenticatedAt,
+      style.name,
+      style.client,
+      EventID(),
+      methods.isEmpty ? credential.methods : "\(credential.methods) \(methods)",
+      style.keepsSessions
+    )
+    return { () async throws(Failure) in
+      try await entered.rows(undone: .deviceUnknown)
+      try await checked()
+      try await opened.rows(undone: .deviceFull(limit: Devices.limit))
+    }
+  }
+
+  /// Returns the tokens of the session, once the transaction is committed.
+  func grant() async throws(Failure) -> Sessions.Grant {
+    try await Sessions.grant(
+      LiveSession(session: session, device: device, scope: style.scopes.text, salt: salt),
+      of: credential.user,
+      as: style,
+      context,
+      deviceSecret: secret.text(context.store.keys.master)
+    )
+  }
+}
+
+extension LiveSession {
+  fileprivate init(session: SessionID, device: DeviceID, scope: String, salt: [UInt8]) {
+    self.session = session
+    self.device = device
+    self.scope = scope
+    self.salt = salt
+    generation = 1
+  }
+}

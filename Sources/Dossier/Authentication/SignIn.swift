@@ -1,0 +1,68 @@
+import EventLoop
+import Postgres
+
+/// The last step of every sign-in: a verified credential becomes a session.
+@EventLoop enum SignIn {
+  /// Creates a session for a verified credential.
+  ///
+  /// - Parameters:
+  ///   - credential: the credential.
+  ///   - methods: the methods of a second factor that was verified; empty without one.
+  ///   - style: the style of the wire's sessions.
+  ///   - context: the request that brought the credential.
+  ///   - body: what belongs to the sign-in, in its transaction and before the session; what it
+  ///     returns waits for the statements that it has sent.
+  /// - Returns: the tokens.
+  /// - Throws: `.additionalFactorRequired` with a flow, `.wrongCredentials` when the credential is
+  ///   not valid any more, `.deviceUnknown`, `.deviceFull`, `.overloaded`, `.unavailable`, and what
+  ///   `body` throws.
+  static func complete(
+    _ credential: VerifiedCredential,
+    secondFactor methods: String = "",
+    as style: SessionStyle,
+    _ context: Context,
+    _ body: @EventLoop (Transaction) async throws(Failure) -> Completion = noWork
+  ) async throws(Failure) -> Sessions.Grant {
+    let device = try await Devices.admit(credential.user, context)
+    do throws(Failure) {
+      return try await complete(credential, methods, on: device, as: style, context, body)
+    } catch .deviceUnknown where device != nil {
+      // Another sign-in has replaced the secret of the device since it was read.
+      return try await complete(credential, methods, on: nil, as: style, context, body)
+    }
+  }
+
+  static let noWork: @EventLoop (Transaction) async throws(Failure) -> Completion = { _ in
+    { () async throws(Failure) in }
+  }
+
+  private static func complete(
+    _ credential: VerifiedCredential,
+    _ methods: String,
+    on device: DeviceProof?,
+    as style: SessionStyle,
+    _ context: Context,
+    _ body: @EventLoop (Transaction) async throws(Failure) -> Completion
+  ) async throws(Failure) -> Sessions.Grant {
+    let session = SessionCreation(credential, secondFactor: methods, on: device, style, context)
+    let asks = context.app.settings.mfa != .off && credential.takesSecondFactor && methods.isEmpty
+    var need = SecondFactors.Need.none
+    do throws(Failure) {
+      try await context.store.transaction { transaction async throws(Failure) in
+        if asks {
+          need = try await SecondFactors.need(of: credential.user, in: transaction, context)
+          guard need == .none else { throw .wrongCredentials }
+        }
+        let work = try await body(transaction)
+        let created = session.send(in: transaction)
+        transaction.sendCommit()
+        try await work()
+        try await created()
+      }
+    } catch {
+      guard need != .none else { throw error }
+      throw try await SecondFactorFlow.begin(credential, enroll: need == .enroll, context)
+    }
+    return try await session.grant()
+  }
+}

@@ -1,0 +1,149 @@
+import EventLoop
+import JSON
+import Outbound
+import Postgres
+
+/// Mails about accounts, queued in the transaction that decides to send them.
+@EventLoop enum AccountMail {
+  /// What the reader of an address is sent, once it is known who that is.
+  enum Request: String {
+    case verification = "verify"
+    case reset
+    /// Takes as long as the others.
+    case nothing
+  }
+
+  /// Queues a request for the mail of an address.
+  ///
+  /// The user of the address is looked up when the mail is delivered. So neither the response nor its
+  /// time tells whether there is one.
+  /// - Throws: `.mailNotConfigured`, `.tooManyAttempts`, `.wayInClosed`, `.unavailable`.
+  static func request(
+    _ request: Request,
+    _ email: String,
+    by caller: Caller?,
+    _ context: Context
+  ) async throws(Failure) {
+    try context.requireOpen(.password)
+    guard context.store.mailer.isConfigured else { throw .mailNotConfigured }
+    let address = try await EmailAddress(email, context)
+    let account = try await Accounts.find(address, context)
+    // An address of no user is counted too, so that the response reports the same limits.
+    try await RequestGuard.mail(to: address.key, for: account, by: caller, context)
+    try await context.store.transaction { transaction async throws(Failure) in
+      try await self.request(request, address, in: transaction, context)
+    }
+  }
+
+  /// Queues a request in a transaction.
+  static func request(
+    _ request: Request,
+    _ address: EmailAddress,
+    in transaction: Transaction,
+    _ context: Context
+  ) async throws(Failure) {
+    let id = MailID()
+    let json: JSON = ["request": .string(request.rawValue), "key": .string(address.key)]
+    let store = context.store
+    guard let sealed = try? store.keys.master.sealed(json.serialized(), as: name(id)) else {
+      return store.mailer.lose("a request for mail cannot be sealed")
+    }
+    store.hasQueuedMail = true
+    _ = try await transaction.run(
+      OutboxQueries.add,
+      id,
+      context.app.id,
+      "request",
+      BinaryBytes(sealed),
+      Outbox.patience
+    )
+  }
+
+  private static func name(_ id: MailID) -> String { "request \(id)" }
+
+  /// Replaces a request by the mail that it asks for; by nothing for an address of no user.
+  static func resolve(_ due: DueMail, in store: Store) async throws(Failure) {
+    guard let opened = try? store.keys.master.opened(due.sealed, as: name(due.id)),
+      let json = try? JSON.parse(opened), let key = json["key"]?.string,
+      let request = json["request"]?.string.flatMap(Request.init)
+    else { throw .unforeseen("a request for mail cannot be opened with this master key") }
+    let app = try await store.apps.app(due.app)
+    try await store.transaction { transaction async throws(Failure) in
+      // Another worker may have replaced it.
+      guard try await !transaction.run(OutboxQueries.takeRequest, due.id).isEmpty else { return }
+      let account = try await transaction.run(AccountQueries.find, app.id, key).first
+      guard let account, !account.isBlocked else { return }
+      switch request {
+      case .nothing: return
+      case .verification where account.isVerified && !account.isVerifiedByReader:
+        try await send(.taken, to: account, app, store, in: transaction)
+      case .verification, .reset:
+        try await MailedToken(
+          request == .reset ? .reset : .verify,
+          to: account.email,
+          of: account.user,
+          in: account.language,
+          app,
+          store
+        ).queue(in: transaction)
+      }
+    }
+  }
+
+  /// Mails the code of a flow.
+  static func sendCode(
+    of flow: AuthenticationFlow.New,
+    _ account: Account?,
+    in transaction: Transaction,
+    _ context: Context
+  ) async throws(Failure) {
+    let language = account?.isVerified == true ? account?.language : nil
+    try await sendCode(of: flow, in: language, in: transaction, context)
+  }
+
+  /// Mails the code of a flow in a language.
+  static func sendCode(
+    of flow: AuthenticationFlow.New,
+    in language: String?,
+    in transaction: Transaction,
+    _ context: Context
+  ) async throws(Failure) {
+    let store = context.store
+    let message = try? AppMail.message(
+      .code,
+      to: flow.address.stored(flow.email),
+      in: language,
+      context.app,
+      ["code": flow.shownCode]
+    )
+    guard let message else { return store.mailer.lose("a code cannot be written") }
+    try await store.queue(
+      message,
+      .code,
+      of: context.app.id,
+      for: AuthenticationFlow.lifetime,
+      in: transaction
+    )
+  }
+
+  /// Tells the user of an address that somebody has tried to register it.
+  static func sendTaken(
+    to account: Account,
+    in transaction: Transaction,
+    _ context: Context
+  ) async throws(Failure) {
+    try await send(.taken, to: account, context.app, context.store, in: transaction)
+  }
+
+  private static func send(
+    _ kind: MailKind,
+    to account: Account,
+    _ app: App,
+    _ store: Store,
+    in transaction: Transaction
+  ) async throws(Failure) {
+    let message = try? AppMail.message(kind, to: account.email, in: account.language, app)
+    guard let message else { return store.mailer.lose("a mail \(kind) cannot be written") }
+    try await store.queue(message, kind, of: app.id, in: transaction)
+  }
+}

@@ -1,0 +1,122 @@
+import EventLoop
+import Postgres
+
+/// A transaction of the domain: what its body throws undoes it, and reaches the caller.
+@EventLoop final class Transaction {
+  private let transaction: Postgres.Transaction
+  /// The first error of a statement, which decides whether the body runs again.
+  fileprivate(set) var error: DatabaseError?
+
+  init(_ transaction: Postgres.Transaction) { self.transaction = transaction }
+
+  /// Sends a statement without waiting for those before it.
+  ///
+  /// What is sent in one turn of the loop takes one round trip. When one fails, so do all that follow.
+  func send<Row, each Value>(
+    _ statement: Statement<Row, repeat each Value>,
+    _ values: repeat each Value
+  ) -> Sent<Row> {
+    Sent(statement: transaction.send(statement, repeat each values), transaction: self)
+  }
+
+  /// Sends the commit behind all that was sent, so that it takes no round trip of its own.
+  ///
+  /// The body only waits for what was sent after this.
+  func sendCommit() { transaction.sendCommit() }
+
+  /// Runs a statement and returns its rows.
+  func run<Row, each Value>(
+    _ statement: Statement<Row, repeat each Value>,
+    _ values: repeat each Value
+  ) async throws(Failure) -> [Row] {
+    do throws(DatabaseError) {
+      return try await transaction.run(statement, repeat each values)
+    } catch {
+      throw note(error)
+    }
+  }
+
+  /// Runs a statement that was put together before.
+  @discardableResult
+  func run(_ call: StatementCall) async throws(Failure) -> ResultSet {
+    do throws(DatabaseError) {
+      return try await transaction.run(call)
+    } catch {
+      throw note(error)
+    }
+  }
+
+  fileprivate func note(_ error: DatabaseError) -> Failure {
+    if self.error == nil { self.error = error }
+    return Failure(error)
+  }
+}
+
+/// A statement that a transaction has sent.
+@EventLoop struct Sent<Row: RowDecodable> {
+  fileprivate let statement: SentStatement<Row>
+  fileprivate let transaction: Transaction
+
+  /// Waits for the rows.
+  ///
+  /// - Parameters:
+  ///   - undone: what it means that a `require` of the statement does not hold.
+  ///   - duplicate: what it means that a key of a new row is taken.
+  /// - Returns: the rows.
+  /// - Throws: one of the two, or what the database says.
+  @discardableResult
+  func rows(
+    undone: Failure? = nil,
+    duplicate: Failure? = nil
+  ) async throws(Failure) -> [Row] {
+    do throws(DatabaseError) {
+      return try await statement.rows()
+    } catch {
+      let failure = transaction.note(error)
+      switch error.state {
+      case .undone: throw undone ?? failure
+      case .uniqueViolation: throw duplicate ?? failure
+      default: throw failure
+      }
+    }
+  }
+}
+
+/// Waits for statements that were sent.
+typealias Completion = @EventLoop () async throws(Failure) -> Void
+
+extension Store {
+  /// Runs statements of one user in a transaction; it may run again after a conflict.
+  ///
+  /// - Throws: what `body` throws, which undoes all that it did.
+  func transaction<Value>(
+    _ body: @EventLoop (Transaction) async throws(Failure) -> Value
+  ) async throws(Failure) -> Value {
+    defer { tellQueued() }
+    var refusal: Failure?
+    let start = EventLoop.now()
+    do throws(DatabaseError) {
+      let outcome = try await database.transaction(for: owner) {
+        engine async throws(DatabaseError) in
+        refusal = nil
+        let transaction = Transaction(engine)
+        do throws(Failure) {
+          return try await body(transaction)
+        } catch {
+          // A conflict is for the database to repeat; all else is the body's last word.
+          if let cause = transaction.error, cause.isConflict || cause.isConnectionLost {
+            throw cause
+          }
+          refusal = error
+          throw DatabaseError(.undone, "the body of the transaction has refused")
+        }
+      }
+      note(databaseTimeSince: start)
+      hasWritten = true
+      return outcome
+    } catch {
+      note(databaseTimeSince: start)
+      throw refusal ?? Failure(error)
+    }
+  }
+}

@@ -1,0 +1,193 @@
+import Dossier
+import EventLoop
+import HTTP
+import JSON
+import Wiring
+
+/// `/v1/me/second-factors`, and the second step of a sign-in.
+@EventLoop enum SecondFactorResource {
+  /// The second step of a sign-in.
+  nonisolated static let signIn: [Operation] = [
+    LoginResource.open(
+      "/v1/login/second-factor",
+      1_024,
+      reads: Fields(
+        "SecondFactorCode",
+        "A code that completes a sign-in.",
+        .flow,
+        .text("code", .code)
+      ),
+      gives: .ok(.grant),
+      refuses: [.codeInvalid, .wrongCredentials, .mfaOff, .tooManyAttempts, .deviceFull],
+      "Complete a sign-in with a code of an authenticator app, or a recovery code"
+    ) { (call, flow, code) async throws(Failure) in
+      let done = try await SecondFactorFlow.complete(flow, by: code, call.context)
+      return try LoginResource.response(.ok, done.grant, recoveryCodes: done.recoveryCodes, call)
+    },
+    LoginResource.open(
+      "/v1/login/second-factor/enroll",
+      1_024,
+      reads: Fields(
+        "EnrollmentFlow",
+        "A sign-in whose user must have a second factor.",
+        .flow
+      ),
+      gives: .created(.enrollment, "The factor waits for its first code."),
+      refuses: [.codeInvalid, .mfaOff],
+      "Enroll an authenticator app at a sign-in, in an app that requires one"
+    ) { (call, flow) async throws(Failure) in
+      Response(.created, try await SecondFactorFlow.enroll(flow, call.context))
+    },
+  ]
+
+  /// What a user does with its factors.
+  nonisolated static let operations: [Operation] = [
+    Operation(
+      .get,
+      "/v1/me/second-factors",
+      access: .user(scope: Scopes.readUser),
+      gives: [.ok(.secondFactors)],
+      summary: "List the second factors, and count the recovery codes that are left"
+    ) { (call) async throws(Failure) in
+      let found = try await SecondFactors.list(of: call.caller, call.context)
+      let body: JSON = [
+        "second_factors": .array(found.factors.map(\.json)),
+        "recovery_codes_left": .number(JSONNumber(found.recoveryCodesLeft)),
+      ]
+      return Response(.ok, json: body.serialized())
+    },
+    Operation(
+      .post,
+      "/v1/me/second-factors",
+      access: .user(scope: Scopes.updateIdentities),
+      gives: [.created(.enrollment, "The factor waits for its first code.")],
+      refuses: [.mfaOff, .secondFactorLimit],
+      summary: "Begin to enroll an authenticator app, in place of one that was not confirmed"
+    ) { (call) async throws(Failure) in
+      Response(.created, try await SecondFactors.enroll(call.caller, call.context))
+    },
+    Operation(
+      .post,
+      "/v1/me/second-factors/{factor}/confirm",
+      access: .user(scope: Scopes.updateIdentities),
+      body: .json(limit: 1_024),
+      reads: Fields(
+        "FirstCode",
+        "A code of the authenticator app.",
+        .text("code", .code)
+      ),
+      gives: [.ok(.recoveryCodes, "The user's other sessions have ended.")],
+      refuses: [.codeInvalid, .mfaOff],
+      summary: "Confirm a second factor by a code of it, and get recovery codes"
+    ) { (call, code) async throws(Failure) in
+      let codes = try await SecondFactors.confirm(
+        code,
+        of: call.captured("factor"),
+        by: call.caller,
+        call.context
+      )
+      return Response(recoveryCodes: codes)
+    },
+    Operation(
+      .delete,
+      "/v1/me/second-factors/{factor}",
+      access: .user(scope: Scopes.updateIdentities),
+      gives: [.noContent],
+      summary: "Remove a second factor; the last one takes the recovery codes with it"
+    ) { (call) async throws(Failure) in
+      try await SecondFactors.remove(call.captured("factor"), of: call.caller, call.context)
+      return Response(.noContent)
+    },
+    Operation(
+      .post,
+      "/v1/me/recovery-codes",
+      access: .user(scope: Scopes.updateIdentities),
+      gives: [.ok(.recoveryCodes)],
+      refuses: [.mfaOff, .notFound],
+      summary: "Make new recovery codes, in place of those from before"
+    ) { (call) async throws(Failure) in
+      Response(
+        recoveryCodes: try await SecondFactors.makeRecoveryCodes(of: call.caller, call.context)
+      )
+    },
+    Operation(
+      .delete,
+      "/v1/users/{user}/second-factors",
+      access: .client(scope: Scopes.updateUsers),
+      gives: [.noContent],
+      summary: "Remove all second factors of a user who has lost them; a mail reports it"
+    ) { (call) async throws(Failure) in
+      try await SecondFactors.removeAll(
+        of: call.captured("user"),
+        in: call.context.app.id,
+        by: call.administrator
+      )
+      return Response(.noContent)
+    },
+  ]
+}
+
+extension Shape {
+  fileprivate static let code = Shape.text
+    .saying("six digits, or a recovery code; spaces and hyphens do not count")
+    .like("123 456")
+
+  fileprivate static let enrollment = Shape.object([
+    "id": .id(Example.factor),
+    "secret": .text.saying("base 32, to be typed; shown this once").like(.string(Example.secret)),
+    "uri": .text.saying("for a QR code").like(.string(Example.uri)),
+  ]).named("Enrollment", "A second factor that waits for its first code.")
+
+  fileprivate static let secondFactors = Shape.object([
+    "second_factors": .list(
+      of: .object([
+        "id": .id(Example.factor), "created_at": .time(Example.keyMade),
+        "last_used_at": .time(Example.played).orNull,
+      ]).named("SecondFactor", "An authenticator app of a user."),
+      atMost: SecondFactors.limit
+    ),
+    "recovery_codes_left": .count.like(9),
+  ]).named("SecondFactors", "The confirmed second factors of a user, the oldest first.")
+
+  fileprivate static let recoveryCodes = Shape.object(["recovery_codes": .listOfRecoveryCodes])
+    .named("RecoveryCodes", "Codes that are good once each, in place of those from before.")
+
+  static let listOfRecoveryCodes = Shape.list(of: .text, atMost: 10)
+    .saying("shown this once, when a second factor was confirmed")
+    .like(.array(Example.recoveryCodes.map(JSON.string)))
+}
+
+extension Example {
+  static let factor = "697df5c8e5087f36371ad140"
+  fileprivate static let secret = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"
+  fileprivate static let uri =
+    "otpauth://totp/Adventure:ada%40example.com?secret=\(secret)&issuer=Adventure"
+  fileprivate static let recoveryCodes = [
+    "4k7wd-9xq2m", "0hz3t-vb6yn", "c8r5p-1jeg7", "wq2n9-6sk4d", "73ymx-fhp0a", "b6tzv-5c8rj",
+    "e1gd4-qn97w", "x0k2h-3ymsp", "9vjr6-tb5zc", "n4apf-81wqe",
+  ]
+}
+
+extension SecondFactor {
+  fileprivate var json: JSON {
+    [
+      "id": .string(id.text), "created_at": .string(createdAt.text),
+      "last_used_at": JSON(lastUsedAt),
+    ]
+  }
+}
+
+extension Response {
+  fileprivate init(_ status: Status, _ enrollment: SecondFactors.Enrollment) {
+    let body: JSON = [
+      "id": .string(enrollment.id.text), "secret": .string(enrollment.secret),
+      "uri": .string(enrollment.uri),
+    ]
+    self.init(status, json: body.serialized())
+  }
+
+  fileprivate init(recoveryCodes codes: [String]) {
+    let body: JSON = ["recovery_codes": .array(codes.map(JSON.string))]
+    self.init(.ok, json: body.serialized())
+  }
+}

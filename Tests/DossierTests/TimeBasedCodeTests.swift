@@ -1,0 +1,86 @@
+import Testing
+
+@testable import Dossier
+
+@Suite struct TimeBasedCodeTests {
+  private let secret = Array("12345678901234567890".utf8)
+
+  /// RFC 6238 appendix B, of which an authenticator shows the last six digits.
+  @Test(
+    arguments: [
+      (59, "94287082"), (1_111_111_109, "07081804"), (1_111_111_111, "14050471"),
+      (1_234_567_890, "89005924"), (2_000_000_000, "69279037"), (20_000_000_000, "65353130"),
+    ]
+  )
+  func `a code is that of the standard`(time: Int, code: String) {
+    let step = TimeBasedCode.step(at: time)
+    #expect(TimeBasedCode.code(of: secret, at: step) == code.suffix(6))
+  }
+
+  @Test func `a clock may be one step slow or fast`() {
+    for step in 97...103 {
+      let code = TimeBasedCode.code(of: secret, at: step)
+      let found = TimeBasedCode.step(of: code, secret, near: 100, after: 0)
+      #expect(found == ((99...101).contains(step) ? step : nil))
+    }
+  }
+
+  @Test func `codes up to the last one are used`() {
+    for step in 99...101 {
+      let code = TimeBasedCode.code(of: secret, at: step)
+      let found = TimeBasedCode.step(of: code, secret, near: 100, after: 100)
+      #expect(found == (step == 101 ? 101 : nil))
+    }
+  }
+
+  @Test(arguments: ["", "0", "00000", "0000000", "abcdef", "１２３４５６"])
+  func `what is not six digits is no code`(_ code: String) {
+    #expect(TimeBasedCode.step(of: code, secret, near: 100, after: 0) == nil)
+  }
+
+  @Test func `a URI is percent-encoded`() {
+    let uri = ProvisioningURI.text(secret, of: "ada+x@example.com", at: "Ada & Søns")
+    #expect(
+      uri == "otpauth://totp/Ada%20%26%20S%C3%B8ns:ada%2Bx%40example.com"
+        + "?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=Ada%20%26%20S%C3%B8ns"
+    )
+  }
+}
+
+@Suite struct RecoveryCodeTests {
+  private let user = UserID()
+  private let key = MasterKey([UInt8](repeating: 7, count: 32))
+
+  @Test func `ten codes are made, which read back`() throws {
+    let codes = RecoveryCode.make()
+    #expect(Set(codes).count == 10)
+    for code in codes {
+      #expect(code.text.utf8.count == 11)
+      #expect(try #require(RecoveryCode(code.text)) == code)
+    }
+  }
+
+  @Test(
+    arguments: [
+      "0123456789", "01234-56789", "OI234 56789", " ol234-56789 ", "0-1-2-3-4-5-6-7-8-9",
+    ]
+  )
+  func `a code may be typed in many ways`(_ typed: String) {
+    #expect(RecoveryCode(typed)?.text == "01234-56789")
+  }
+
+  @Test(arguments: ["", "123456", "0123456789a", "u123456789", "012345678é", "01234_6789"])
+  func `what does not have the form of a code is none`(_ typed: String) {
+    #expect(RecoveryCode(typed) == nil)
+  }
+
+  @Test func `a code is stored as a hash for its user and each master key`() throws {
+    let code = try #require(RecoveryCode("01234-56789"))
+    let hash = code.hash(of: user, key)
+    #expect(code.hash(of: UserID(), key) != hash)
+    let secrets = [UInt8(8), 7].map { [UInt8](repeating: $0, count: 32) }
+    let hashes = code.hashes(of: user, MasterKey(secrets))
+    #expect(hashes.count == 2)
+    #expect(hashes[1] == hash)
+  }
+}

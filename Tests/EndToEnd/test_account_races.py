@@ -1,0 +1,195 @@
+"""Two requests of every pair that changes who has an address, sent at once."""
+
+import itertools
+import unittest
+
+from cases import Case, in_parallel
+
+MINE, NEW, THEIRS = "my own password", "my new password", "another password"
+ROUNDS = 2
+# What is stored twice must agree, whatever happened at once.
+FAULTS = {
+    "a user without the row of its address": """
+        select from users u where u.email is not null and not exists (
+          select from identity_subjects s where s.app_id = u.app_id and s.provider = 'email'
+            and s.subject = email_key(u.email) and s.user_id = u.user_id
+            and s.reserved_until is null)""",
+    "an address of a user who has another": """
+        select from identity_subjects s left join users u on u.user_id = s.user_id
+        where s.provider = 'email' and s.reserved_until is null
+          and email_key(u.email) is distinct from s.subject""",
+    "a password without its identity": """
+        select from passwords p where not exists (
+          select from identities i where i.user_id = p.user_id and i.provider = 'password')""",
+    "an identity without its password": """
+        select from identities i where i.provider = 'password' and not exists (
+          select from passwords p where p.user_id = i.user_id)""",
+    "an identity of another address": """
+        select from identities i join users u on u.user_id = i.user_id
+        where i.provider in ('password', 'email')
+          and i.subject is distinct from email_key(u.email)""",
+    "two identities by an address": """
+        select from identities where provider in ('password', 'email')
+        group by user_id having count(*) > 1""",
+    "a user without an identity": """
+        select from users u where not exists (
+          select from identities i where i.user_id = u.user_id)""",
+}
+
+
+class World:
+    """A user with an unverified address, and the requests that may meet."""
+
+    def __init__(self, case, email):
+        self.case, self.email, self.other = case, email, f"new-{email}"
+        self.grant = case.expect(case.register(email, MINE), 201).json
+        self.token = self.grant["access_token"]
+
+    def prepared(self, name):
+        """The request of a name; what it needs is there when this returns."""
+        return getattr(self, name)()
+
+    def register(self):
+        return lambda: self.case.register(self.email, THEIRS)
+
+    def link(self):
+        guest = self.case.site.login()
+        body = {"provider": "password", "email": self.email, "password": THEIRS}
+        return lambda: self.case.post("/v1/me/identities", body, token=guest["access_token"])
+
+    def verify(self):
+        token = self.case.site.mailed(self.email, "dct")
+        return lambda: self.case.verify(token, password=MINE)
+
+    def reset(self):
+        self.case.expect(
+            self.case.post("/v1/password/reset-request", {"email": self.email}), 202)
+        token = self.case.site.mailed(self.email, "dpr")
+        return lambda: self.case.reset(token, NEW)
+
+    def change(self):
+        return self.case.change_of(self.grant, self.other)
+
+    def delete(self):
+        return lambda: self.case.site.request("DELETE", "/v1/me", token=self.token)
+
+
+class AccountRaces(Case):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.site.set_app(failures_per_address=10**6, failures_per_identifier=10**6)
+
+    def change_of(self, grant, email):
+        """The last request of a change of address."""
+        count = len(self.codes(email)) + 1
+        asked = self.post("/v1/me/email", {"email": email}, token=grant["access_token"])
+        body = {"flow": self.expect(asked, 202).json["flow"], "code": self.mailed_code(email, count)}
+        return lambda: self.post("/v1/me/email/verify", body, token=grant["access_token"])
+
+    def meet(self, one, other):
+        """The responses to two requests that are sent at once."""
+        answers = in_parallel(2, lambda index: [one, other][index]())
+        for answer in answers:
+            self.assertIn(answer.status, {200, 201, 204, 400, 401, 409}, answer.body)
+        return answers
+
+    def assert_consistent(self):
+        told = self.site.sql("; ".join(f"select count(*) from ({q}) q" for q in FAULTS.values()))
+        self.assertEqual(dict(zip(FAULTS, told.split("\n"))), dict.fromkeys(FAULTS, "0"))
+
+    def assert_sessions(self, grants):
+        """Tokens of live sessions are valid, and all others are not."""
+        valid = []
+        for grant in grants:
+            answer = self.me(grant)
+            self.assertIn(answer.status, (200, 401), answer.body)
+            self.assertEqual(self.refresh(grant).status, answer.status)
+            if answer.status == 200:
+                valid.append(grant)
+        users = ", ".join(f"'{grant['user_id']}'" for grant in grants)
+        self.assertEqual(self.site.sql(
+            f"select count(*) from sessions where user_id in ({users}) and ended_at is null"),
+            str(len(valid)))
+        return valid
+
+    # A taken address
+
+    ACTIONS = ["register", "link", "verify", "reset", "change", "delete"]
+    # Of these pairs, the request that comes first makes the other one useless.
+    EXCLUSIVE = [{"reset", "change"}, {"reset", "delete"}, {"reset"}, {"change"}, {"delete"},
+                 {"verify"}]
+
+    def test_requests_about_a_taken_address(self):
+        pairs = itertools.combinations_with_replacement(self.ACTIONS, 2)
+        for one, other in pairs:
+            with self.subTest(one=one, other=other):
+                for number in range(ROUNDS):
+                    self.race(one, other, f"{one}-{other}-{number}@example.com")
+
+    def race(self, one, other, email):
+        world = World(self, email)
+        first = world.prepared(one)
+        second = first if one == other else world.prepared(other)
+        answers = self.meet(first, second)
+        done = [name for name, answer in zip([one, other], answers) if answer.status < 300]
+        told = f"{one} {answers[0].status}, {other} {answers[1].status}"
+        user = world.grant["user_id"]
+        grants = [answer.json for answer in answers if answer.status in (200, 201)]
+        if {one, other} in self.EXCLUSIVE:
+            self.assertEqual(len(done), 1, told)
+        if "delete" not in (one, other) and "change" not in (one, other):
+            self.assertFalse({"register", "link"} & set(done), told)
+        self.assert_consistent()
+        valid = self.assert_sessions([world.grant, *grants])
+        holders = self.site.sql(
+            f"select string_agg(user_id, ' ') from users where email = '{email}'").split()
+        self.assertLessEqual(len(holders), 1, told)
+        if "delete" in done:
+            self.assertEqual(self.site.sql(
+                f"select count(*) from users where user_id = '{user}'"), "0", told)
+            self.assertNotIn(user, [grant["user_id"] for grant in valid], told)
+        elif "change" not in done:
+            self.assertEqual(holders, [user], told)
+        if "reset" in done:
+            # All that was there before has ended.
+            self.assertEqual([grant["user_id"] for grant in valid], [user], told)
+            self.assertNotEqual(valid[0]["access_token"], world.token, told)
+            self.expect(self.login(email, MINE), 401, "wrong_credentials")
+            self.expect(self.login(email, NEW), 200)
+            self.assertTrue(self.me(valid[0]).json["email_verified"], told)
+        elif set(done) & {"verify"} and not set(done) & {"delete"}:
+            self.assertEqual(len(valid), 2, told)
+
+    # A free address
+
+    def test_requests_for_a_free_address(self):
+        names = ["register", "link", "change"]
+        for one, other in itertools.combinations_with_replacement(names, 2):
+            with self.subTest(one=one, other=other):
+                for number in range(ROUNDS):
+                    email = f"free-{one}-{other}-{number}@example.com"
+                    requests = [self.taking(name, place, email)
+                                for place, name in enumerate([one, other])]
+                    answers = self.meet(*requests)
+                    statuses = sorted(answer.status for answer in answers)
+                    self.assertIn(statuses[0], (200, 201, 204))
+                    self.expect(max(answers, key=lambda answer: answer.status), 409, "email_taken")
+                    self.assertEqual(self.site.sql(
+                        f"select count(*) from users where email = '{email}'"), "1")
+                    self.assert_consistent()
+
+    def taking(self, name, place, email):
+        """A request that takes a free address, by a user of its own."""
+        if name == "register":
+            return lambda: self.register(email, THEIRS)
+        if name == "link":
+            guest = self.site.login()
+            body = {"provider": "password", "email": email, "password": MINE}
+            return lambda: self.post("/v1/me/identities", body, token=guest["access_token"])
+        grant = self.expect(self.register(f"{place}-{email}", MINE), 201).json
+        return self.change_of(grant, email)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,167 @@
+"""Devices by the client API of App Services: several users, tabs, and copies of a session."""
+
+import unittest
+
+from app_services import PASSWORD, PREFIX, App, Services
+from asking import JSON
+from cases import in_parallel
+
+
+class Devices(Services):
+    def test_several_users_on_one_device(self):
+        first, second, third = self.anonymous(), self.anonymous(), self.anonymous()
+        for user in [first, second, third]:
+            user.refresh_custom_data()
+            user.refresh_profile()
+        self.app.switch(first)
+        self.assertIs(self.app.current, first)
+        first.log_out()
+        self.assertIs(self.app.current, third)
+        second.refresh_custom_data()
+        self.app.remove(second)
+        third.refresh_profile()
+
+    def test_an_old_refresh_token_stays_good(self):
+        self.app.email("register", email="twice@example.test", password=PASSWORD)
+        login = lambda app: app.log_in(
+            "local-userpass", username="twice@example.test", password=PASSWORD)
+        old = login(self.app).refresh
+        other = login(App(self.site, self.name))
+        self.assertNotEqual(other.device_id, self.app.device)
+        self.app.send("POST", f"{PREFIX}/auth/session", bearer=old)
+
+    def test_a_device_that_is_anybodys(self):
+        device = self.anonymous().device_id
+
+        def login(name):
+            body = {"options": {"device": {"deviceId": name}}}
+            path = f"{self.app.path}/auth/providers/anon-user/login"
+            return self.app.send("POST", path, body)["device_id"]
+
+        # What nobody was given is no device, and neither is one of another app or door.
+        self.site.add_app("shop-devices")
+        other = App(self.site, "shop-devices").log_in("anon-user").device_id
+        proved = self.site.request("POST", "/v1/login/anonymous", {},
+                                   {**JSON, "Dossier-App": self.name}).json["device_id"]
+        for name in ["0" * 24, "64c" + "0" * 21, "x", 7, None, other, proved]:
+            given = login({"$oid": name})
+            self.assertRegex(given, "^[0-9a-f]{24}$")
+            self.assertNotEqual(given, name)
+        for name in [device, {"$oid": device}, {"$oid": device.upper()}]:
+            self.assertEqual(login(name), device)
+        # It has room for so many; who comes then has one of its own.
+        given = device
+        for _ in range(30):
+            given = login({"$oid": device})
+        self.assertNotEqual(given, device)
+
+
+class Tabs(Services):
+    """Tabs of one browser share the device id. Each tab has its own tokens in memory."""
+
+    def setUp(self):
+        super().setUp()
+        self.email = f"{self._testMethodName.replace('_', '-')[-40:]}@example.test"
+        self.app.email("register", email=self.email, password=PASSWORD)
+
+    def log_in(self, app=None):
+        return (app or self.app).log_in("local-userpass", username=self.email, password=PASSWORD)
+
+    def tab(self):
+        app = App(self.site, self.name)
+        app.device = self.app.device
+        return app
+
+    def assert_works(self, *users):
+        for user in users:
+            user.refresh_profile()
+            user.refresh_custom_data()
+
+    def test_a_second_login_keeps_the_first_session(self):
+        first = self.log_in()
+        second = self.log_in(self.tab())
+        self.assertEqual((second.id, second.device_id), (first.id, first.device_id))
+        self.assertNotEqual(second.refresh, first.refresh)
+        self.assert_works(first, second)
+        # A logout ends the session of its tab alone.
+        second.log_out()
+        self.assert_works(first)
+        third = self.log_in(self.tab())
+        first.log_out()
+        self.assert_works(third)
+
+    def test_two_logins_at_once(self):
+        self.log_in()
+        for _ in range(10):
+            users = in_parallel(2, lambda _: self.log_in(self.tab()))
+            self.assertEqual({user.device_id for user in users}, {self.app.device})
+            self.assert_works(*users)
+        # Also where neither tab knows the device.
+        users = in_parallel(2, lambda _: self.log_in(App(self.site, self.name)))
+        self.assert_works(*users)
+
+    def test_two_users_of_one_device_at_once(self):
+        other = f"other-{self.email}"
+        self.app.email("register", email=other, password=PASSWORD)
+        self.log_in()
+        for _ in range(10):
+            users = in_parallel(2, lambda index: self.tab().log_in(
+                "local-userpass", username=[self.email, other][index], password=PASSWORD))
+            self.assertEqual({user.device_id for user in users}, {self.app.device})
+            self.assert_works(*users)
+
+    def test_sessions_that_are_too_many(self):
+        """The oldest ends, as everywhere."""
+        self.site.set_app(self.name, sessions_per_user=3)
+        self.addCleanup(self.site.set_app, self.name, sessions_per_user=100)
+        first, *others = [self.log_in(self.tab()) for _ in range(4)]
+        self.refused(401, "failed to find refresh token", "InvalidSession",
+                     first.refresh_custom_data)
+        self.assert_works(*others)
+
+
+class Copies(Services):
+    """Somebody copied an anonymous session before its user linked a credential."""
+
+    def linked(self, email):
+        user = self.anonymous()
+        key = self.app.send("POST", f"{PREFIX}/auth/api_keys", {"name": "later"},
+                            bearer=user.refresh)["key"]
+        thief = App(self.site, self.name).log_in("api-key", key=key)
+        self.app.email("register", email=email, password=PASSWORD)
+        user.link("local-userpass", username=email, password=PASSWORD)
+        return user, key, thief
+
+    def test_a_link_ends_all_other_sessions_and_keys(self):
+        user, key, thief = self.linked("other-sessions@example.test")
+        self.refused(401, "failed to find refresh token", "InvalidSession",
+                     thief.refresh_custom_data)
+        self.refused(401, "unauthorized", "AuthError", App(self.site, self.name).log_in, "api-key",
+                     key=key)
+        # The SDKs ignore new refresh tokens, so the caller's session stays.
+        user.refresh_custom_data()
+        user.refresh_profile()
+
+    def test_a_copy_of_the_same_session_changes_no_credentials_and_ends_with_the_logout(self):
+        user, _, _ = self.linked("same-session@example.test")
+        copy = App(self.site, self.name)
+        copy.is_located = True
+        renew = lambda: copy.send("POST", f"{PREFIX}/auth/session", bearer=refresh)["access_token"]
+        refresh = user.refresh
+        access = renew()
+        for method, path, body, bearer in [
+                ("POST", f"{PREFIX}/auth/api_keys", {"name": "again"}, refresh),
+                ("DELETE", f"{PREFIX}/auth/delete", None, access),
+                ("POST", f"{copy.path}/auth/providers/custom-token/login?link=true",
+                 {"token": "x"}, access)]:
+            self.refused(403, "log in again first", "AuthError", copy.send, method, path, body,
+                         bearer)
+        user.log_out()
+        self.refused(401, "failed to find refresh token", "InvalidSession", renew)
+        again = self.app.log_in("local-userpass", username="same-session@example.test",
+                                password=PASSWORD)
+        self.assertEqual(again.id, user.id)
+
+
+if __name__ == "__main__":
+    unittest.main()

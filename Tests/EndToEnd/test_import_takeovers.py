@@ -1,0 +1,127 @@
+"""Rows of an import that meet users whom an attacker has prepared."""
+
+import json
+import unittest
+
+from issuers import IssuerCase, claims
+
+MINE, THEIRS = "correct horse", "another horse altogether"
+HASH = "$6$salt$" + "a" * 86
+
+
+class ImportTakeovers(IssuerCase):
+    def imported(self, row, **options):
+        return self.site.dossier(
+            "user", "import", "-", "--update-existing", given=json.dumps(row) + "\n", **options)
+
+    def token(self, subject):
+        return {"token": self.key.token(claims(subject))}
+
+    def key_of(self, grant):
+        return self.expect(self.post("/v1/me/api-keys", {"name": "cron"},
+                                     token=grant["access_token"]), 201).json["key"]
+
+    def key_login(self, key):
+        return self.post("/v1/login/api-key", {"key": key})
+
+    def assert_ended(self, *grants):
+        for grant in grants:
+            self.expect(self.me(grant), 401, "session_ended")
+            self.expect(self.refresh(grant), 401, "refresh_token_invalid")
+
+    def ends(self, user):
+        """The actors and reasons of what has ended, by the audit."""
+        return self.site.sql(
+            "select string_agg(told, '; ' order by told) from (select actor || ': ' || "
+            "string_agg(distinct action || coalesce(' ' || (detail ->> 'provider'), '') "
+            "|| coalesce(' ' || (detail ->> 'reason'), ''), ', ') as told from audit "
+            f"where user_id = '{user['user_id']}' "
+            "and action in ('unlink', 'device_remove', 'session_end') group by actor) ends")
+
+    def test_a_row_gives_nothing_to_a_user_who_only_registered_its_address(self):
+        email = "arrives@example.com"
+        thief = self.expect(self.register(email, THEIRS), 201).json
+        run = self.imported({"email": email, "password_hash": HASH, "metadata": {"secret": 1}},
+                            check=False)
+        self.assertNotEqual(run.returncode, 0)
+        self.assertIn("email_taken", run.stdout + run.stderr)
+        self.assertEqual(self.me(thief, "/metadata").json, {})
+        self.expect(self.login(email, THEIRS), 200)
+        self.assertEqual(self.site.sql(f"select count(*) from users where email = '{email}'"), "1")
+
+    def test_a_row_that_verifies_the_address_takes_the_account_over(self):
+        for number, named in enumerate([True, False]):
+            with self.subTest(named=named):
+                email = f"verified-by-row-{number}@example.com"
+                thief = self.expect(self.register(email, THEIRS), 201).json
+                self.expect(self.link(thief, provider="jwt", **self.token(email)), 200)
+                key = self.key_of(thief)
+                row = {"email": email, "email_verified": True, "metadata": {"secret": 1}}
+                self.imported({"id": thief["user_id"], **row} if named else row)
+                self.assert_ended(thief)
+                self.expect(self.key_login(key), 401)
+                self.expect(self.login(email, THEIRS), 401, "wrong_credentials")
+                stranger = self.expect(self.post("/v1/login/jwt", self.token(email)), 200).json
+                self.assertNotEqual(stranger["user_id"], thief["user_id"])
+                # The owner comes by mail, and nothing more is taken over.
+                owner = self.reset_by_mail(email, MINE)
+                self.assertEqual(owner["user_id"], thief["user_id"])
+                self.assertTrue(self.me(owner).json["email_verified"])
+                self.assertEqual(self.me(owner, "/metadata").json, {"secret": 1})
+                actions = [event["action"] for event in self.me(owner, "/audit?limit=100").json]
+                self.assertEqual(actions.count("account_takeover"), 1)
+
+    def test_a_row_that_links_something_revokes_what_the_guest_had(self):
+        issuer = claims("x")["iss"]
+        for name, row in [
+                ("password", {"email": "row-links@example.com", "password_hash": HASH}),
+                ("jwt", {"identities": [{"provider": f"jwt:{issuer}", "subject": "row-links"}]})]:
+            with self.subTest(name):
+                thief = self.site.login()
+                key = self.key_of(thief)
+                other = self.expect(self.key_login(key), 200).json
+                self.imported({"id": thief["user_id"], **row})
+                self.expect(self.key_login(key), 401, "wrong_credentials")
+                self.assert_ended(thief, other)
+                self.assertEqual(self.ends(thief), "operator: device_remove, session_end link, "
+                                 "unlink api-key")
+                self.assertEqual(self.site.sql(
+                    "select anonymous, (select string_agg(provider, ' ') from identities i "
+                    "where i.user_id = u.user_id) from users u "
+                    f"where user_id = '{thief['user_id']}'"),
+                    "f|" + ("password" if name == "password" else f"jwt:{issuer}"))
+        grant = self.expect(self.post("/v1/login/jwt", self.token("row-links")), 200).json
+        self.assertEqual(grant["user_id"], thief["user_id"])
+
+    def test_a_row_that_links_nothing_first_revokes_nothing(self):
+        guest = self.site.login()
+        key = self.key_of(guest)
+        other = self.expect(self.key_login(key), 200).json
+        self.imported({"id": guest["user_id"], "name": "Guest"})
+        owner = self.expect(self.post("/v1/login/jwt", self.token("known")), 200).json
+        self.imported({"id": owner["user_id"], "email": "known@example.com", "password_hash": HASH})
+        for grant in [guest, other, owner]:
+            self.expect(self.me(grant), 200)
+        self.expect(self.key_login(key), 200)
+
+    def test_a_row_takes_no_restore_link_from_the_owner(self):
+        thief = self.verified("robbed@example.com", MINE)
+        self.change_email(thief, "robber@example.com")
+        token = self.site.mailed("robbed@example.com", "doa")
+        # Such rows come every night.
+        for email in ["robber@example.com", "elsewhere@example.com"]:
+            self.imported({"id": thief["user_id"], "email": email})
+        self.expect(self.post("/v1/email/restore", {"token": token, "password": "my old house"}), 200)
+        self.expect(self.login("robbed@example.com", "my old house"), 200)
+
+    def test_a_row_that_blocks_a_user_ends_the_sessions(self):
+        user = self.expect(self.register("blocked-by-row@example.com", MINE), 201).json
+        self.imported({"id": user["user_id"], "blocked": True})
+        self.expect(self.me(user), 401)
+        self.assertEqual(self.site.sql(
+            "select actor || ' ' || (detail ->> 'reason') from audit "
+            f"where user_id = '{user['user_id']}' and action = 'session_end'"), "operator blocked")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,74 @@
+"""Sign-ins to an app that requires a second factor."""
+
+import json
+import unittest
+
+from authenticator import Authenticator, FactorCase
+
+
+class Required(FactorCase):
+    """An app that requires a second factor."""
+
+    def setUp(self):
+        self.site.sql("delete from attempts")
+        self.set_mfa("required")
+
+    def enroll_in(self, flow):
+        answer = self.post("/v1/login/second-factor/enroll", {"flow": flow})
+        return Authenticator(self.expect(answer, 201).json)
+
+    def join(self, answer):
+        """Enrolls a factor in the flow of a sign-in; the tokens and the authenticator."""
+        flow = self.asked(answer, "enroll")
+        authenticator = self.enroll_in(flow)
+        return self.expect(self.prove(flow, authenticator.code()), 200).json, authenticator
+
+    def test_a_user_without_a_factor_enrolls_one_at_the_sign_in(self):
+        email = "join@example.com"
+        self.site.set_app(mfa="optional")
+        before = self.verified(email)
+        self.set_mfa("required")
+        # A session without a factor ends with its access token.
+        self.expect(self.me(before), 200)
+        self.expect(self.refresh(before), 401)
+        flow = self.asked(self.login(email), "enroll")
+        self.expect(self.prove(flow, "123456"), 401, "code_invalid")
+        first, second = self.enroll_in(flow), self.enroll_in(flow)
+        self.expect(self.prove(flow, first.code()), 401, "code_invalid")
+        grant = self.expect(self.prove(flow, second.code()), 200).json
+        self.assertEqual(len(set(grant["recovery_codes"])), 10)
+        self.expect(self.me(before), 401, "session_ended")
+        self.expect_mail(email, "second factor was added")
+        self.assertEqual([json.loads(event.split(" ", 1)[1]) for event in
+                          self.events(grant["user_id"], "second_factor_add")], [{}])
+        self.expect(self.prove(flow, grant["recovery_codes"][0]), 401, "code_invalid")
+        grant.update(self.expect(self.refresh(grant), 200).json)
+        # From then on it is asked for.
+        again = self.asked(self.login(email))
+        self.expect(self.prove(again, grant["recovery_codes"][0]), 200)
+
+    def test_who_signs_up_enrolls_a_factor(self):
+        grant, authenticator = self.join(self.register("new@example.com"))
+        self.assertEqual(self.me(grant).json["email"], "new@example.com")
+        self.sign_in("new@example.com", authenticator)
+        # By a code, too.
+        asked = self.post("/v1/login/code/request", {"email": "coded@example.com"})
+        flow = self.expect(asked, 202).json["flow"]
+        grant, _ = self.join(self.enter(flow, self.mailed_code("coded@example.com")))
+        self.assertTrue(self.me(grant).json["email_verified"])
+        self.expect(self.refresh(grant), 200)
+
+    def test_of_two_flows_that_enroll_one_makes_the_factor(self):
+        self.site.set_app(mfa="optional")
+        self.verified("two@example.com")
+        self.set_mfa("required")
+        first, second = [self.asked(self.login("two@example.com"), "enroll") for _ in range(2)]
+        mine = self.enroll_in(first)
+        self.expect(self.prove(first, mine.code()), 200)
+        enroll = self.post("/v1/login/second-factor/enroll", {"flow": second})
+        self.expect(enroll, 401, "code_invalid")
+        self.expect(self.prove(second, mine.code(1)), 401, "code_invalid")
+
+
+if __name__ == "__main__":
+    unittest.main()

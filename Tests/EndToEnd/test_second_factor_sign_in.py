@@ -1,0 +1,258 @@
+"""Sign-ins that ask for a second factor."""
+
+import unittest
+
+from app_services import App, ServiceError
+from asking import ADDRESS
+from authenticator import FactorCase
+from cases import in_parallel
+from issuers import IssuerCase, claims
+
+
+class Ways(FactorCase, IssuerCase):
+    """That no way to sign in passes by the factor."""
+
+    def complete(self, answer, authenticator, user, provider, amr):
+        """Enters a code in the flow of a sign-in; checks the session that it makes."""
+        flow = self.asked(answer)
+        self.later(user)
+        grant = self.expect(self.prove(flow, authenticator.code()), 200).json
+        self.assertEqual(grant["user_id"], user)
+        self.expect(self.me(grant), 200)
+        self.assertEqual(self.site.sql(
+            f"select provider, amr from sessions where user_id = '{user}' "
+            "order by session_id desc limit 1"), f"{provider}|{amr}")
+        self.expect(self.refresh(grant), 200)
+        return grant
+
+    def test_every_sign_in_asks_for_the_factor(self):
+        email = "ways@example.com"
+        grant = self.verified(email)
+        user = grant["user_id"]
+        token = self.key.token(claims("ways"))
+        self.expect(self.link(grant, provider="jwt", token=token), 200)
+        authenticator, _ = self.protected(grant)
+        sessions = f"select count(*) from sessions where user_id = '{user}'"
+        before = self.site.sql(sessions)
+
+        self.complete(self.login(email), authenticator, user, "password", "pwd mfa otp")
+        self.assertEqual(int(self.site.sql(sessions)), int(before) + 1)
+
+        asked = self.expect(self.post("/v1/login/code/request", {"email": email}), 202).json
+        self.complete(self.enter(asked["flow"], self.mailed_code(email)), authenticator, user,
+                      "email", "otp mfa otp")
+
+        self.complete(self.post("/v1/login/jwt", {"token": token}), authenticator, user,
+                      "jwt:https://issuer.example.com", "fed mfa otp")
+
+        self.expect(self.post("/v1/password/reset-request", {"email": email}), 202)
+        reset = self.reset(self.site.mailed(email, "dpr"), "another horse")
+        self.complete(reset, authenticator, user, "password", "pwd mfa otp")
+        # The new password counts, and asks for the factor too.
+        self.expect(self.login(email), 401, "wrong_credentials")
+        self.asked(self.login(email, "another horse"))
+
+    def test_a_link_that_verifies_an_address_asks_for_the_factor(self):
+        email = "verify@example.com"
+        grant = self.expect(self.register(email), 201).json
+        authenticator, _ = self.protected(grant)
+        answer = self.verify(self.site.mailed(email, "dct"), password="correct horse")
+        again = self.complete(answer, authenticator, grant["user_id"], "password", "pwd mfa otp")
+        self.assertTrue(self.me(again).json["email_verified"])
+
+    def test_a_link_that_restores_an_address_asks_for_the_factor(self):
+        grant = self.verified("old@example.com")
+        authenticator, _ = self.protected(grant)
+        self.change_email(grant, "new@example.com")
+        answer = self.post("/v1/email/restore", {
+            "token": self.site.mailed("old@example.com", "doa"), "password": "my old house"})
+        again = self.complete(answer, authenticator, grant["user_id"], "password", "pwd mfa otp")
+        self.assertEqual(self.me(again).json["email"], "old@example.com")
+
+    def test_a_client_of_app_services_is_refused(self):
+        email = "services@example.com"
+        grant = self.verified(email)
+        self.protected(grant)
+        app = App(self.site, "default")
+        with self.assertRaisesRegex(ServiceError, "second factor required") as caught:
+            app.log_in("local-userpass", username=email, password="correct horse")
+        self.assertEqual((caught.exception.status, caught.exception.code), (401, "AuthError"))
+        self.assertEqual(app.users, [])
+
+    def test_keys_and_guests_need_no_factor(self):
+        grant = self.verified("keys@example.com")
+        self.protected(grant)
+        key = self.expect(self.post("/v1/me/api-keys", {"name": "script"},
+                                    token=grant["access_token"]), 201).json["key"]
+        self.set_mfa("required")
+        script = self.expect(self.post("/v1/login/api-key", {"key": key}), 200).json
+        for session in [script, self.site.login()]:
+            self.expect(self.refresh(session), 200)
+
+    def test_a_factor_of_who_only_had_the_password_is_taken_over_with_the_account(self):
+        email = "victim@example.com"
+        attacker = self.expect(self.register(email, "attackers pass"), 201).json
+        self.protected(attacker)
+        victim = self.sign_in_by_code(email)
+        self.assertEqual(victim["user_id"], attacker["user_id"])
+        self.assertEqual(self.factors(victim), {"second_factors": [], "recovery_codes_left": 0})
+        self.expect(self.me(attacker), 401, "session_ended")
+
+
+class Codes(FactorCase):
+    """What a code is good for."""
+
+    def setUp(self):
+        self.site.sql("delete from attempts")
+        self.email = f"{self._testMethodName.replace('_', '-')[5:40]}@example.com"
+
+    def user(self, **options):
+        """A user with a factor."""
+        self.grant = self.verified(self.email, **options)
+        self.authenticator, self.recovery_codes = self.protected(self.grant, **options)
+        self.later(self.grant["user_id"])
+
+    def flow(self, **options):
+        return self.asked(self.login(self.email, **options))
+
+    def wrong(self, flow, **options):
+        return self.prove(flow, self.authenticator.wrong(), **options)
+
+    def test_a_code_is_good_once(self):
+        self.user()
+        first, second = self.flow(), self.flow()
+        code = self.authenticator.code()
+        self.expect(self.prove(first, code), 200)
+        self.expect(self.prove(second, code), 401, "code_invalid")
+        # Nor is one from before it.
+        self.expect(self.prove(second, self.authenticator.code(-1)), 401, "code_invalid")
+        # The first code of a factor is used, too.
+        self.later(self.grant["user_id"])
+        self.expect(self.prove(second, self.authenticator.code()), 200)
+        used, = self.factors(self.grant)["second_factors"]
+        self.assertIsNotNone(used["last_used_at"])
+
+    def test_the_clock_may_differ_by_one_step(self):
+        self.user()
+        user = self.grant["user_id"]
+        for later, status in [(-2, 401), (-1, 200), (0, 200), (1, 200), (2, 401)]:
+            with self.subTest(later=later):
+                flow = self.flow()
+
+                def attempt():
+                    self.later(user)
+                    # A flow ends with a success, and so does what may be repeated.
+                    self.site.sql("delete from attempts")
+                    return self.prove(self.flow() if status == 200 else flow,
+                                      self.authenticator.code(later))
+
+                self.assertEqual(self.in_one_step(attempt).status, status)
+
+    def test_a_recovery_code_is_good_once_however_it_is_typed(self):
+        self.user()
+        first, second, third = self.recovery_codes[:3]
+        self.expect(self.prove(self.flow(), first), 200)
+        flow = self.flow()
+        self.expect(self.prove(flow, first), 401, "code_invalid")
+        typed = second.upper().replace("-", " ").replace("0", "O").replace("1", "l")
+        self.expect(self.prove(flow, typed), 200)
+        self.assertEqual(self.factors(self.grant)["recovery_codes_left"], 8)
+        # It is the user's alone.
+        email = f"other-{self.email}"
+        self.protected(self.verified(email))
+        self.expect(self.prove(self.asked(self.login(email)), third), 401, "code_invalid")
+
+    def test_of_requests_with_one_code_at_once_one_succeeds(self):
+        self.user()
+        for code, flows in [(self.recovery_codes[0], [self.flow()] * 4),
+                            (self.recovery_codes[1], [self.flow() for _ in range(4)]),
+                            (None, [self.flow()] * 4), (None, [self.flow() for _ in range(4)])]:
+            self.later(self.grant["user_id"])
+            code = code or self.authenticator.code()
+            answers = in_parallel(4, lambda index: self.prove(flows[index], code))
+            self.assertEqual(sorted(answer.status for answer in answers), [200] + [401] * 3)
+
+    def test_wrong_codes_count_over_all_flows(self):
+        self.user()
+        flow = self.flow()
+        for _ in range(5):
+            self.expect(self.wrong(self.flow()), 401, "code_invalid")
+            self.expect(self.wrong(flow), 401, "code_invalid")
+        refused = self.expect(self.prove(flow, self.authenticator.code()), 429)
+        self.assertIn("Retry-After", refused.headers)
+        # The password is right, and is no failure.
+        flow = self.flow()
+        self.expect(self.prove(flow, self.recovery_codes[0]), 429, "too_many_attempts")
+        # A device that is known has attempts of its own.
+        device = {"Dossier-Device": self.grant["device_secret"]}
+        self.expect(self.prove(self.flow(headers=device), self.recovery_codes[0], headers=device),
+                    200)
+        self.assertEqual(len(self.events(self.grant["user_id"], "login_failure")), 10)
+        self.site.dossier("limit", "lift", self.email)
+        self.later(self.grant["user_id"])
+        self.expect(self.prove(self.flow(), self.authenticator.code()), 200)
+
+    def test_a_right_code_is_no_failure(self):
+        self.user()
+        self.site.set_app(failures_per_identifier=3)
+        self.addCleanup(self.site.set_app, failures_per_identifier=10)
+        for index in range(6):
+            self.expect(self.prove(self.flow(), self.recovery_codes[index]), 200)
+        # Nor does a stranger without the password use anything up.
+        for _ in range(3):
+            self.expect(self.login(self.email, "a guess", headers={ADDRESS: "192.0.2.9"}), 401)
+        self.expect(self.prove(self.flow(), self.recovery_codes[6]), 200)
+
+    def test_a_flow_has_so_many_tries_and_ten_minutes(self):
+        self.user()
+        self.site.set_app(failures_per_identifier=100)
+        self.addCleanup(self.site.set_app, failures_per_identifier=10)
+        flow = self.flow()
+        for _ in range(10):
+            self.expect(self.wrong(flow), 401, "code_invalid")
+        self.expect(self.prove(flow, self.recovery_codes[0]), 401, "code_invalid")
+        flow = self.flow()
+        self.site.sql("update authentication_flows set expires_at = now()")
+        self.expect(self.prove(flow, self.recovery_codes[0]), 401, "code_invalid")
+        flow = self.flow()
+        self.expect(self.prove(flow, self.recovery_codes[0]), 200)
+        for again in [flow, flow[:-4] + "AAAA", ""]:
+            self.expect(self.prove(again, self.recovery_codes[1]), 401, "code_invalid")
+
+    def test_a_flow_is_of_one_app_and_one_purpose(self):
+        self.user()
+        flow, other = self.flow(), self.site.add_app("another", mfa="required")
+        code = self.recovery_codes[0]
+        self.expect(self.prove(flow, code, headers=other), 401, "code_invalid")
+        enroll = "/v1/login/second-factor/enroll"
+        self.expect(self.post(enroll, {"flow": flow}), 401, "code_invalid")
+        asked = self.expect(self.post("/v1/login/code/request", {"email": self.email}), 202).json
+        self.expect(self.prove(asked["flow"], code), 401, "code_invalid")
+        self.expect(self.enter(flow, code), 401, "code_invalid")
+        self.expect(self.prove(flow, code), 200)
+
+    def test_the_credential_of_the_first_step_must_still_be_valid(self):
+        self.user()
+        flow = self.flow()
+        self.renewed(self.post("/v1/password/change", {
+            "current_password": "correct horse", "new_password": "another horse"},
+            token=self.grant["access_token"]), self.grant)
+        self.expect(self.prove(flow, self.recovery_codes[0]), 401, "wrong_credentials")
+        flow = self.asked(self.login(self.email, "another horse"))
+        self.site.dossier("user", "block", self.grant["user_id"])
+        self.expect(self.prove(flow, self.recovery_codes[0]), 401, "wrong_credentials")
+        self.site.dossier("user", "unblock", self.grant["user_id"])
+        # The code is not used up by a sign-in that was refused.
+        self.expect(self.prove(flow, self.recovery_codes[0]), 200)
+
+    def test_a_page_gets_its_tokens_by_the_cookie(self):
+        self.user()
+        self.site.set_app(allowed_origins=["https://app.example.com"])
+        page = {"Dossier-Device": "cookie", "Origin": "https://app.example.com"}
+        answer = self.prove(self.flow(headers=page), self.recovery_codes[0], headers=page)
+        self.assertNotIn("refresh_token", self.expect(answer, 200).json)
+        self.assertRegex(answer.headers["Set-Cookie"], "^__Host-dossier-device-[0-9a-f]{24}=ddv_")
+
+
+if __name__ == "__main__":
+    unittest.main()

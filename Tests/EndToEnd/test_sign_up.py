@@ -1,0 +1,266 @@
+"""Registration in the three modes of the setting `sign_up`."""
+
+import unittest
+
+from asking import JSON
+from cases import Case, in_parallel
+from issuers import claims, secret_token
+from machine import wait_until
+
+MINE, THEIRS = "my own password", "attackers password"
+SECRET = b"a secret of thirty-two bytes or so"
+# Header fields that differ in each response.
+VARYING = {"Date", "X-Request-Id"}
+
+
+class SignUp(Case):
+    def users(self, email):
+        return self.site.sql(f"select count(*) from users where email = '{email}'")
+
+    def custom_data(self, grant, body, **options):
+        options = {"headers": {**JSON, **options}, "token": grant["access_token"]}
+        self.expect(self.site.request("PUT", "/v1/me/custom-data", body, **options), 200)
+
+
+class Immediate(SignUp):
+    def setUp(self):
+        self.site.sql("delete from attempts")
+
+    def test_a_registration_returns_tokens_and_mails_a_link(self):
+        grant = self.expect(self.register("new@example.com"), 201).json
+        me = self.me(grant).json
+        self.assertEqual((me["email"], me["email_verified"], me["anonymous"]),
+                         ("new@example.com", False, False))
+        identity, = self.me(grant, "/identities").json
+        self.assertEqual((identity["provider"], identity["subject"], identity["verified"]),
+                         ("password", "new@example.com", False))
+        self.site.mailed("new@example.com", "dct")
+        again = self.expect(self.login("new@example.com"), 200).json
+        self.assertEqual(again["user_id"], grant["user_id"])
+
+    def test_a_taken_address_is_refused_in_every_form_and_with_every_password(self):
+        first = self.expect(self.register("taken@example.com", MINE), 201).json
+        self.custom_data(first, {"level": 7})
+        wide = "".join(chr(ord(letter) + 0xfee0) for letter in "taken")
+        for verifies in [False, True]:
+            for email in ["taken@example.com", "Taken@Example.com", f"{wide}@example.com"]:
+                for password in [MINE, THEIRS]:
+                    taken = self.expect(self.register(email, password), 409, "email_taken").json
+                    self.assertEqual(taken["errors"][0]["pointer"], "/email")
+            if not verifies:
+                token = self.site.mailed("taken@example.com", "dct")
+                self.expect(self.verify(token, first), 204)
+                self.site.sql("delete from attempts")
+        self.assertEqual(self.users("taken@example.com"), "1")
+        self.expect(self.login("taken@example.com", THEIRS), 401, "wrong_credentials")
+        again = self.expect(self.login("taken@example.com", MINE), 200).json
+        self.assertEqual(again["user_id"], first["user_id"])
+        self.assertEqual(self.me(again, "/custom-data").json, {"level": 7})
+
+    def test_an_address_is_taken_in_its_own_app_alone(self):
+        other = self.site.add_app("other")
+        grant = self.expect(self.register("two-apps@example.com"), 201).json
+        second = self.expect(self.register("two-apps@example.com", headers=other), 201).json
+        self.assertNotEqual(grant["user_id"], second["user_id"])
+
+    def test_the_address_of_a_deleted_user_is_free(self):
+        grant = self.verified("free@example.com")
+        self.expect(self.site.request("DELETE", "/v1/me", token=grant["access_token"]), 204)
+        second = self.expect(self.register("free@example.com", THEIRS), 201).json
+        self.assertNotEqual(second["user_id"], grant["user_id"])
+
+    def test_a_link_of_a_taken_address_is_refused_and_changes_nothing(self):
+        self.expect(self.register("owned@example.com", MINE), 201)
+        guest = self.site.login()
+        body = {"provider": "password", "email": "owned@example.com", "password": THEIRS}
+        self.expect(self.link(guest, **body), 409, "email_taken")
+        self.assertTrue(self.me(guest).json["anonymous"])
+
+
+class VerifyFirst(SignUp):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.site.set_app(sign_up="verify_first", taken_text="You have an account.")
+
+    def setUp(self):
+        self.site.sql("delete from attempts")
+
+    def taken_mails(self, email):
+        return self.site.mails(email).count("You have an account.\n")
+
+    def test_the_code_makes_the_user_and_the_session(self):
+        answer = self.expect(self.register("new@example.com", MINE), 202)
+        self.assertEqual(sorted(answer.json), ["expires_in", "flow"])
+        code = self.mailed_code("new@example.com")
+        self.assertEqual(self.users("new@example.com"), "0")
+        self.expect(self.login("new@example.com", MINE), 401, "wrong_credentials")
+        # People type a code with or without its space.
+        grant = self.expect(self.enter(answer.json["flow"], code.replace(" ", "")), 200).json
+        me = self.me(grant).json
+        self.assertEqual((me["email"], me["email_verified"]), ("new@example.com", True))
+        identity, = self.me(grant, "/identities").json
+        self.assertEqual((identity["provider"], identity["verified"]), ("password", True))
+        again = self.expect(self.login("new@example.com", MINE), 200).json
+        self.assertEqual(again["user_id"], grant["user_id"])
+        self.expect(self.enter(answer.json["flow"], code), 401, "code_invalid")
+
+    def test_the_response_is_the_same_for_a_known_address(self):
+        owner = self.sign_up("known@example.com", MINE)
+
+        def register(email):
+            # Each address begins with the same limits.
+            self.site.sql("delete from attempts")
+            answer = self.expect(self.register(email, THEIRS), 202)
+            fields = sorted((name, value) for name, value in answer.headers.items()
+                            if name not in VARYING)
+            body = answer.body.replace(answer.json["flow"].encode(), b"")
+            return fields, body, len(answer.json["flow"]), answer.json
+
+        known, unknown = register("Known@example.com"), register("other@example.com")
+        self.assertEqual(known[:3], unknown[:3])
+        # The mail alone says it, and it has no code.
+        wait_until(lambda: self.taken_mails("known@example.com"), what="the mail to the owner")
+        self.assertEqual(len(self.codes("known@example.com")), 1)
+        self.assertEqual(self.site.mails("Known@example.com"), [])
+        # Nor do wrong codes say it: each flow has five tries.
+        self.mailed_code("other@example.com")
+        answers = [[self.enter(flow[3]["flow"], "0000 000x") for _ in range(7)]
+                   for flow in [known, unknown]]
+        for of_known, of_unknown in zip(*answers):
+            for answer in [of_known, of_unknown]:
+                self.expect(answer, 401, "code_invalid")
+            self.assertEqual(*[{**answer.json, "instance": None}
+                               for answer in [of_known, of_unknown]])
+        self.expect(self.me(owner), 200)
+        self.expect(self.login("known@example.com", THEIRS), 401, "wrong_credentials")
+
+    def test_no_code_of_another_flow_completes_a_registration(self):
+        # The attacker's flow waits for a code that only the reader of the mails gets.
+        theirs = self.expect(self.register("raced@example.com", THEIRS), 202).json["flow"]
+        first = self.mailed_code("raced@example.com")
+        mine = self.expect(self.register("raced@example.com", MINE), 202).json["flow"]
+        second = self.mailed_code("raced@example.com", 2)
+        self.expect(self.enter(mine, first), 401, "code_invalid")
+        self.expect(self.enter(theirs, second), 401, "code_invalid")
+        grant = self.expect(self.enter(mine, second), 200).json
+        # The user exists: the older flow makes no other, and does not sign in.
+        self.expect(self.enter(theirs, first), 401, "code_invalid")
+        self.expect(self.login("raced@example.com", THEIRS), 401, "wrong_credentials")
+        self.assertEqual(self.users("raced@example.com"), "1")
+        self.expect(self.me(grant), 200)
+
+    def test_one_code_entered_many_times_at_once_makes_one_user(self):
+        flow = self.expect(self.register("crowd@example.com"), 202).json["flow"]
+        code = self.mailed_code("crowd@example.com")
+        answers = in_parallel(5, lambda _: self.enter(flow, code))
+        self.assertEqual(sorted(answer.status for answer in answers), [200] + [401] * 4)
+        self.assertEqual(self.users("crowd@example.com"), "1")
+
+    def test_flows_of_one_address_entered_at_once_make_one_user(self):
+        flows = []
+        for count in [1, 2, 3]:
+            flow = self.expect(self.register("both@example.com", f"{MINE} {count}"), 202).json["flow"]
+            flows.append((flow, self.mailed_code("both@example.com", count)))
+        answers = in_parallel(3, lambda index: self.enter(*flows[index]))
+        self.assertEqual(sorted(answer.status for answer in answers), [200, 401, 401])
+        self.assertEqual(self.users("both@example.com"), "1")
+
+    def test_a_code_expires(self):
+        flow = self.expect(self.register("late@example.com"), 202).json["flow"]
+        code = self.mailed_code("late@example.com")
+        self.site.sql("update authentication_flows set expires_at = now() "
+                      "where email_key = 'late@example.com'")
+        self.expect(self.enter(flow, code), 401, "code_invalid")
+        self.assertEqual(self.users("late@example.com"), "0")
+
+    def test_a_flow_of_one_app_is_none_of_another(self):
+        other = self.site.add_app("elsewhere", sign_up="verify_first")
+        flow = self.expect(self.register("apart@example.com"), 202).json["flow"]
+        code = self.mailed_code("apart@example.com")
+        self.expect(self.enter(flow, code, headers=other), 401, "code_invalid")
+        self.expect(self.enter(flow, code), 200)
+
+    def test_an_unverified_user_signs_in_after_verification_alone(self):
+        # Users of the back end are unverified unless it says otherwise.
+        key = self.site.client("--app", "default", "--scope", "create:users")["key"]
+        body = {"email": "made@example.com", "password": MINE}
+        self.expect(self.post("/v1/users", body, token=key), 201)
+        self.expect(self.login("made@example.com", THEIRS), 401, "wrong_credentials")
+        self.expect(self.login("made@example.com", MINE), 403, "email_unverified")
+        self.expect(self.post("/v1/email/verify/request", {"email": "made@example.com"}), 202)
+        token = self.site.mailed("made@example.com", "dct")
+        self.expect(self.verify(token), 401, "sign_in_to_verify")
+        grant = self.expect(self.verify(token, password=MINE), 200).json
+        self.assertTrue(self.me(grant).json["email_verified"])
+        self.expect(self.login("made@example.com", MINE), 200)
+
+    def test_a_registration_is_completed_where_codes_sign_nobody_in(self):
+        grant = self.sign_up("codeless@example.com")
+        self.expect(self.post("/v1/login/code/request", {"email": "codeless@example.com"}),
+                    403, "way_in_closed")
+        self.expect(self.me(grant), 200)
+
+
+class Closed(SignUp):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.site.set_app(sign_up="closed", email_code=True)
+        path = cls.site.folder / "secret"
+        path.write_bytes(SECRET)
+        cls.site.dossier("issuer", "add", "web", "--issuer", "https://issuer.example.com",
+                         "--audience", "app", "--secret-file", path)
+        cls.key = cls.site.client("--app", "default", "--scope", "create:users")["key"]
+
+    def token(self, subject, **others):
+        return {"token": secret_token(claims(subject, **others), SECRET)}
+
+    def made(self, **members):
+        return self.expect(self.post("/v1/users", members, token=self.key), 201).json
+
+    def test_nobody_is_created_by_a_request_of_the_public(self):
+        for path, body in [
+                ("/v1/register", {"email": "none@example.com", "password": MINE}),
+                ("/v1/login/anonymous", {}),
+                ("/v1/login/jwt", self.token("nobody"))]:
+            with self.subTest(path):
+                self.expect(self.post(path, body), 403, "sign_up_closed")
+        self.assertEqual(self.site.sql("select count(*) from users where email = "
+                                       "'none@example.com' or anonymous"), "0")
+
+    def test_a_registration_says_nothing_of_the_address(self):
+        self.made(email="known@example.com", password=MINE)
+        answers = [self.expect(self.register(email), 403, "sign_up_closed").json
+                   for email in ["known@example.com", "unknown@example.com"]]
+        self.assertEqual(*[{**answer, "instance": None} for answer in answers])
+
+    def test_users_whom_the_back_end_made_sign_in(self):
+        user = self.made(email="made@example.com", password=MINE, email_verified=True)
+        grant = self.expect(self.login("made@example.com", MINE), 200).json
+        self.assertEqual(grant["user_id"], user["id"])
+        self.assertEqual(self.sign_in_by_code("made@example.com")["user_id"], user["id"])
+        # A token of an issuer signs in after it was linked.
+        body = {"provider": "jwt", **self.token("made")}
+        self.expect(self.link(grant, **body), 200)
+        self.assertEqual(
+            self.expect(self.post("/v1/login/jwt", self.token("made")), 200).json["user_id"],
+            user["id"])
+
+    def test_a_code_for_an_unknown_address_is_requested_alike_and_not_mailed(self):
+        self.made(email="reader@example.com", email_verified=True)
+        first, second = [
+            self.expect(self.post("/v1/login/code/request", {"email": email}), 202)
+            for email in ["reader@example.com", "stranger@example.com"]]
+        self.assertEqual(sorted(first.headers.keys()), sorted(second.headers.keys()))
+        self.assertEqual((sorted(first.json), len(first.body)), (sorted(second.json), len(second.body)))
+        self.expect(self.enter(second.json["flow"], "0000 000x"), 401, "code_invalid")
+        # A mail to the stranger would have come before this one.
+        self.mailed_code("reader@example.com")
+        self.sign_in_by_code("reader@example.com")
+        self.assertEqual(self.site.mails("stranger@example.com"), [])
+        self.assertEqual(self.users("stranger@example.com"), "0")
+
+
+if __name__ == "__main__":
+    unittest.main()
