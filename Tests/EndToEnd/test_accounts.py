@@ -111,7 +111,7 @@ class Accounts(IssuerCase):
         self.site.dossier("user", "block", grant["user_id"])
         self.expect(self.register("blocked@example.com", MINE), 409, "email_taken")
         self.expect(self.enter(flow, code), 401)
-        self.expect(self.reset(token, THEIRS), 401, "wrong_credentials")
+        self.expect(self.reset(token, THEIRS), 400, "mail_token_invalid")
         self.assertEqual(self.site.sql(
             "select count(*) from sessions where ended_at is null "
             f"and user_id = '{grant['user_id']}'"), "0")

@@ -13,18 +13,18 @@ class EmailChange(Case):
     def ask(self, grant, email, **options):
         return self.post("/v1/me/email", {"email": email}, token=grant["access_token"], **options)
 
-    def flow(self, grant, email, **options):
+    def flow(self, grant, email):
         """Requests a change; returns the flow and the code that was mailed."""
         count = len(self.codes(email))
-        flow = self.expect(self.ask(grant, email, **options), 202).json["flow"]
+        flow = self.expect(self.ask(grant, email), 202).json["flow"]
         return flow, self.mailed_code(email, count + 1)
 
-    def finish(self, grant, flow, code):
+    def finish(self, grant, flow, code, **options):
         return self.post("/v1/me/email/verify", {"flow": flow, "code": code},
-                         token=grant["access_token"])
+                         token=grant["access_token"], **options)
 
-    def address(self, grant):
-        me = self.expect(self.me(grant), 200).json
+    def address(self, grant, **options):
+        me = self.expect(self.me(grant, **options), 200).json
         return me["email"], me["email_verified"]
 
     def test_nothing_changes_until_the_code_is_entered(self):
@@ -102,7 +102,8 @@ class EmailChange(Case):
         grants = [self.verified(f"race{n}@example.com") for n in range(4)]
         flows = [self.flow(grant, "prize@example.com") for grant in grants]
         answers = in_parallel(4, lambda n: self.finish(grants[n], *flows[n]))
-        self.assertEqual(sorted(answer.status for answer in answers), [204, 409, 409, 409])
+        statuses = sorted(answer.status for answer in answers)
+        self.assertEqual((statuses[0], set(statuses[1:]) <= {401, 409}), (204, True), statuses)
         winner = next(n for n in range(4) if answers[n].status == 204)
         for n, grant in enumerate(grants):
             email = "prize@example.com" if n == winner else f"race{n}@example.com"
@@ -146,20 +147,23 @@ class EmailChange(Case):
         app = self.site.add_app("careful", sign_up="verify_first", taken_text="You have an account.")
         self.sign_up("owner@example.com", headers=app)
         grant = self.sign_up("curious@example.com", headers=app)
-        free, taken = [self.expect(self.ask(grant, email), 202)
+        free, taken = [self.expect(self.ask(grant, email, headers=app), 202)
                        for email in ["free@example.com", "Owner@example.com"]]
         self.assertEqual((sorted(free.headers.keys()), sorted(free.json), len(free.body)),
                          (sorted(taken.headers.keys()), sorted(taken.json), len(taken.body)))
         self.mailed_code("free@example.com")
-        wait_until(lambda: "You have an account.\n" in self.site.mails("owner@example.com"),
+        wait_until(lambda: any("You have an account." in mail
+                               for mail in self.site.mails("owner@example.com")),
                    what="the mail to the owner")
         self.assertEqual(len(self.codes("owner@example.com")), 1)
         # Nor does the user find it out by codes or by an export.
         for flow in [free.json["flow"], taken.json["flow"]]:
             for _ in range(7):
-                self.expect(self.finish(grant, flow, "0000 000x"), 401, "code_invalid")
-        self.assertNotIn("owner@example.com", self.me(grant, "/export").body.decode())
-        self.assertEqual(self.address(grant), ("curious@example.com", True))
+                self.expect(self.finish(grant, flow, "0000 000x", headers=app), 401,
+                            "code_invalid")
+        export = self.expect(self.me(grant, "/export", headers=app), 200)
+        self.assertNotIn("owner@example.com", export.body.decode())
+        self.assertEqual(self.address(grant, headers=app), ("curious@example.com", True))
 
 
 if __name__ == "__main__":

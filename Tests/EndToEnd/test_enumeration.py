@@ -33,10 +33,10 @@ class Enumeration(Case):
         for kind in KINDS[1:]:
             body = {"email": self.address(kind), "password": "owners password",
                     "email_verified": kind != "unverified"}
-            self.expect(self.post("/v1/users", body, token=token), 201)
+            self.expect(self.post("/v1/users", body, token=token, headers=self.APP), 201)
         grant = self.expect(
             self.login(self.address("reserved"), "owners password", headers=self.APP), 200).json
-        self.change_email(grant, self.address("present"))
+        self.change_email(grant, self.address("present"), headers=self.APP)
         self.site.mailed(self.address("reserved"), "doa")
         self.site.sql("delete from attempts")
 
@@ -176,7 +176,7 @@ class VerifyFirst(Anywhere, Enumeration):
     def test_changing_to_an_address(self):
         grant = self.sign_up(self.address("user"), headers=self.APP)
         told = self.assert_alike(lambda email: self.post(
-            "/v1/me/email", {"email": email}, token=grant["access_token"]))
+            "/v1/me/email", {"email": email}, token=grant["access_token"], headers=self.APP))
         self.assertEqual((told[0], sorted(told[1]), told[2]), (202, ["expires_in", "flow"], 0))
 
 

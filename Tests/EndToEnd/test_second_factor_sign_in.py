@@ -89,6 +89,17 @@ class Ways(FactorCase, IssuerCase):
         for session in [script, self.site.login()]:
             self.expect(self.refresh(session), 200)
 
+    def test_who_has_an_api_key_changes_no_factor_by_what_it_links(self):
+        grant = self.verified("linked@example.com")
+        authenticator, _ = self.protected(grant)
+        key = self.expect(self.post("/v1/me/api-keys", {"name": "script"},
+                                    token=grant["access_token"]), 201).json["key"]
+        thief = self.expect(self.post("/v1/login/api-key", {"key": key}), 200).json
+        self.expect(self.link(thief, provider="jwt", token=self.key.token(claims("thief"))), 200)
+        remove = self.site.request("DELETE", f"/v1/me/second-factors/{authenticator.id}",
+                                   token=thief["access_token"])
+        self.expect(remove, 401, "reauthentication_required")
+
     def test_a_factor_of_who_only_had_the_password_is_taken_over_with_the_account(self):
         email = "victim@example.com"
         attacker = self.expect(self.register(email, "attackers pass"), 201).json
@@ -168,6 +179,7 @@ class Codes(FactorCase):
                             (self.recovery_codes[1], [self.flow() for _ in range(4)]),
                             (None, [self.flow()] * 4), (None, [self.flow() for _ in range(4)])]:
             self.later(self.grant["user_id"])
+            self.site.sql("delete from attempts")
             code = code or self.authenticator.code()
             answers = in_parallel(4, lambda index: self.prove(flows[index], code))
             self.assertEqual(sorted(answer.status for answer in answers), [200] + [401] * 3)

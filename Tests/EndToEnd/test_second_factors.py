@@ -1,5 +1,7 @@
 """Second factors that users and operators enroll, list and remove."""
 
+import base64
+import os
 import re
 import unittest
 import urllib.parse
@@ -201,8 +203,26 @@ class SecondFactors(FactorCase):
         exported = self.expect(self.me(grant, "/export"), 200).json
         self.assertEqual([factor["id"] for factor in exported["second_factors"]],
                          [authenticator.id])
-        self.assertEqual(exported["recovery_codes_left"], 10)
+        self.assertEqual(exported["recovery_codes"], 10)
         self.assertNotIn("secret", exported["second_factors"][0])
+
+
+class MasterKeys(FactorCase):
+    def test_factors_outlive_the_master_key_that_sealed_them(self):
+        email = "sealed@example.com"
+        grant = self.verified(email)
+        authenticator, codes = self.protected(grant)
+        old = self.site.environment["DOSSIER_MASTER_KEY"]
+        new = base64.b64encode(os.urandom(32)).decode()
+        for keys in [f"{old},{new}", f"{new},{old}"]:
+            self.restart(DOSSIER_MASTER_KEY=keys)
+        told = self.site.dossier("key", "reseal")
+        self.assertEqual((told["discarded"], told["recovery_codes"]), ([], 10))
+        # A recovery code needs the key that it was made with.
+        self.expect(self.prove(self.asked(self.login(email)), codes[0]), 200)
+        self.restart(DOSSIER_MASTER_KEY=new)
+        self.expect(self.prove(self.asked(self.login(email)), codes[1]), 401, "code_invalid")
+        self.sign_in(email, authenticator)
 
 
 if __name__ == "__main__":

@@ -93,8 +93,8 @@ class Verification(IssuerCase):
     def test_a_blocked_user_does_not_sign_in_by_verifying(self):
         grant, token = self.registered("blocked@example.com")
         self.site.sql(f"update users set blocked_at = now() where user_id = '{grant['user_id']}'")
-        self.expect(self.verify(token, password=MINE), 401)
-        self.expect(self.verify(token, grant), 401)
+        for shown in [{"password": MINE}, {"password": THEIRS}, {"grant": grant}, {}]:
+            self.expect(self.verify(token, **shown), 400, "mail_token_invalid")
         self.assertEqual(self.site.sql(
             f"select email_verified from users where user_id = '{grant['user_id']}'"), "f")
 

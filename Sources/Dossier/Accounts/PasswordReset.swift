@@ -87,8 +87,7 @@ package enum Emails {
     try check(password, of: nil, context)
     let token = try await PresentedToken(text, for: purpose, context)
     try check(password, of: token.email, context)
-    let salt = token.address.passwordSalt(context)
-    return (token, try await context.store.passwords.hash(password, salt, for: context.store.owner))
+    return (token, try await context.store.passwords.hash(password, for: context.store.owner))
   }
 
   @EventLoop private static func check(

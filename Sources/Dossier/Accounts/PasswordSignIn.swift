@@ -69,20 +69,19 @@ extension Users {
       used.append(try results.first(place) ?? 0)
     }
     return try await guarding.attempt(knowing: used) { () async throws(Failure) in
-      let match = try await context.store.passwords.match(
+      let check = try await context.store.passwords.check(
         credentials.password,
-        address.passwordSalt(context),
-        among: [account?.hash].compactMap(\.self),
+        against: account?.hash,
         for: context.store.owner
       )
-      guard let account, let hash = account.hash, match.index != nil, !account.isBlocked else {
+      guard let account, let hash = account.hash, check.isRight, !account.isBlocked else {
         try await recordFailure(of: account?.user, context)
         throw .wrongCredentials
       }
       return RightPassword(
         account: account,
         hash: hash,
-        renewed: match.isOutdated ? match.hash : nil,
+        renewed: check.renewed,
         guarding: guarding
       )
     }

@@ -100,7 +100,6 @@ extension Users {
     guard try await Accounts.find(address, context) == nil else { throw .emailTaken }
     let hash = try await context.store.passwords.hash(
       credentials.password,
-      address.passwordSalt(context),
       for: context.store.owner
     )
     return (UserID(), hash)
@@ -131,7 +130,6 @@ extension Users {
     try await RequestGuard.mail(to: address.key, for: nil, context)
     let hash = try await context.store.passwords.hash(
       credentials.password,
-      address.passwordSalt(context),
       for: context.store.owner
     )
     let account = try await Accounts.find(address, context)

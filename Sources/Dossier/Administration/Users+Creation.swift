@@ -23,10 +23,8 @@ extension Users {
       try administrator.require(Scopes.updateAppMetadata)
     }
     let store = administrator.store
-    if let password = new.password, let email = row.email {
-      let address = try await EmailAddress(email, store)
-      let salt = store.keys.master.passwordSalt(app.id, address.key)
-      row.password = .hash(try await store.passwords.hash(password, salt, for: store.owner))
+    if let password = new.password {
+      row.password = .hash(try await store.passwords.hash(password, for: store.owner))
     }
     let user: UserID
     do throws(Failure) {

@@ -21,8 +21,7 @@ extension Users {
     if let fault = Credentials.fault(in: password, of: address.key, at: "/password", app) {
       throw .invalid([fault])
     }
-    let salt = context.store.keys.master.passwordSalt(app.id, address.key)
-    let hash = try await context.store.passwords.hash(password, salt, for: context.store.owner)
+    let hash = try await context.store.passwords.hash(password, for: context.store.owner)
     try await change(user, of: app.id, administrator) { (transaction, _) async throws(Failure) in
       _ = try await transaction.run(PasswordQueries.set, user, hash)
       _ = try await transaction.run(APIKeyQueries.removeAll, user)

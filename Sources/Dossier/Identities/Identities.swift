@@ -45,7 +45,6 @@ import Postgres
     }
     let hash = try await context.store.passwords.hash(
       credentials.password,
-      address.passwordSalt(context),
       for: context.store.owner
     )
     let mail = try await Users.verification(of: caller.user, credentials.email, address, context)

@@ -16,7 +16,6 @@ package struct MasterKey: Sendable {
     let credentialHash: HMAC<SHA256>
     let credentialMark: HMAC<SHA256>
     let failures: HMAC<SHA256>
-    let passwordSalts: HMAC<SHA256>
     let settings: HMAC<SHA256>
     let seal: SymmetricKey
     let check: [UInt8]
@@ -33,7 +32,6 @@ package struct MasterKey: Sendable {
       credentialHash = HMAC(key: derived("credential hash"))
       credentialMark = HMAC(key: derived("credential mark"))
       failures = HMAC(key: derived("failures"))
-      passwordSalts = HMAC(key: derived("password salts"))
       settings = HMAC(key: derived("settings"))
       seal = derived("seal")
       check = derived("check").withUnsafeBytes { Array($0) }
@@ -70,11 +68,6 @@ package struct MasterKey: Sendable {
   /// The name under which attempts are counted: their table is not to be a list of who tried to log
   /// in.
   func attemptSubject(_ text: String) -> [UInt8] { Self.mac(Array(text.utf8), secrets[0].failures) }
-
-  /// Bytes that go with one name and cannot be foretold by others.
-  func passwordSalt(_ name: String) -> [UInt8] {
-    Self.mac(Array(name.utf8), secrets[0].passwordSalts)
-  }
 
   /// Returns a hash by which two hosts compare the value of a setting that neither shows.
   func settingHash(of value: String, named name: String) -> [UInt8] {

@@ -25,10 +25,10 @@ package struct HashingCost: Sendable, Hashable {
   /// Holds up its thread.
   /// - Returns: nil when there is not so much memory.
   package func measured() -> Duration? {
-    guard sodium_init() >= 0, hash("calibration", .none) != nil else { return nil }
+    guard sodium_init() >= 0, hash("calibration") != nil else { return nil }
     let times = (0..<3).map { _ in
       let start = EventLoop.now()
-      _ = hash("calibration", .none)
+      _ = hash("calibration")
       return EventLoop.now() - start
     }
     return .nanoseconds(times.sorted()[1])
@@ -60,21 +60,24 @@ package struct HashingCost: Sendable, Hashable {
     return cost
   }
 
-  /// The hash of a password in the PHC string format; holds up its thread.
+  /// Returns the hash of a password in the PHC string format, with a random salt; nil when there is not
+  /// so much memory.
   ///
-  /// - Returns: nil when there is not so much memory.
-  func hash(_ password: String, _ salt: PasswordSalt) -> String? {
-    var key = [UInt8](repeating: 0, count: PasswordRecipe.keyLength)
+  /// It holds up its thread.
+  func hash(_ password: String) -> String? {
+    let salt = Credential.salt()
+    var key = [UInt8](repeating: 0, count: 32)
     let code = crypto_pwhash(
       &key,
       UInt64(key.count),
       password,
       UInt64(password.utf8.count),
-      salt.bytes,
+      salt,
       UInt64(passes),
       memory * 1_024,
       crypto_pwhash_ALG_ARGON2ID13
     )
-    return code == 0 ? PasswordRecipe(self, salt).start + key.base64 : nil
+    return code == 0
+      ? "$argon2id$v=19$m=\(memory),t=\(passes),p=1$\(salt.base64)$\(key.base64)" : nil
   }
 }

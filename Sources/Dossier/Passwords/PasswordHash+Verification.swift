@@ -82,9 +82,4 @@ extension PasswordHash {
     )
     return key?.withUnsafeBytes { Array($0) }
   }
-
-  /// Whether a hash just made is this one.
-  func isSame(as made: String?) -> Bool {
-    areSame(made.map { Array($0.utf8) }, Array(text.utf8))
-  }
 }

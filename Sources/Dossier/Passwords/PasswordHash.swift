@@ -51,6 +51,13 @@ struct PasswordHash: Sendable, Equatable {
       }
   }
 
+  /// Whether it was made by Argon2id at a cost, as new hashes are.
+  func isMade(at cost: HashingCost) -> Bool {
+    guard case .argon2(let memory, let passes, lanes: 1) = algorithm else { return false }
+    return text.hasPrefix("$argon2id$v=19$m=\(cost.memory),t=\(cost.passes),p=1$")
+      && memory == cost.memory && passes == cost.passes
+  }
+
   /// The same for all hashes that take equally long to verify.
   var costClass: String {
     switch algorithm {

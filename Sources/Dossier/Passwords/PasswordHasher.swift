@@ -23,23 +23,22 @@ package import EventLoop
     self.cost = cost
   }
 
-  /// Hashes a new password, in the PHC string format.
+  /// Returns the hash of a new password, in the PHC string format.
   ///
   /// - Throws: `.overloaded` when the queue is full, `.tooManyAtOnce` when its owner's share is.
   func hash(
     _ password: String,
-    _ salt: PasswordSalt,
     for owner: (any JobOwner)?
   ) async throws(Failure) -> String {
     hashes += 1
-    let hash = try await run(for: owner) { [cost] in cost.hash(password, salt) }
+    let hash = try await run(for: owner) { [cost] in cost.hash(password) }
     guard let hash else { throw .unforeseen("no memory for Argon2id") }
     return hash
   }
 
-  /// Whether `password` is the one that was hashed; nil for a user without one.
+  /// Returns whether `password` is the one that was hashed; false at once for a user without one.
   ///
-  /// For who is known already: the time tells whether there is a hash.
+  /// Use it for a known user: the time tells whether there is a hash.
   /// - Throws: as `hash`.
   func verify(
     _ password: String,
@@ -51,36 +50,39 @@ package import EventLoop
     return try await run(for: owner) { stored.isRight(password) }
   }
 
-  /// Finds the first of several hashes that is of `password`, which is hashed once whether there are
-  /// many, one or none.
+  /// Checks a password at a sign-in, in a time that does not tell whether there is a hash.
   ///
-  /// Hashes that were not made by the recipe of new ones (of other programs, of another cost) are
-  /// computed besides, each kind of them once. A no is held back until as much time has passed as
-  /// the slowest of those takes that was met here, so that it does not tell them from none.
+  /// A hash that was made by another program or at another cost is verified, and a new one is made. A
+  /// wrong password is answered when as much time has passed as the slowest such hash takes that was
+  /// met here.
   /// - Parameters:
   ///   - password: as somebody typed it.
-  ///   - salt: of new hashes.
-  ///   - stored: what is no hash is nobody's.
+  ///   - hash: the stored hash; nil for an address of no user.
   ///   - owner: for whom; nil for the server itself.
-  /// - Returns: which, and the hash by the recipe of new ones.
   /// - Throws: as `hash`.
-  func match(
+  func check(
     _ password: String,
-    _ salt: PasswordSalt,
-    among stored: [String],
+    against hash: String?,
     for owner: (any JobOwner)?
-  ) async throws(Failure) -> PasswordMatch {
-    let comparison = PasswordComparison(PasswordRecipe(cost, salt), stored)
-    guard let match = try await run(for: owner, { comparison.run(password) }) else {
-      throw .unforeseen("no memory for Argon2id")
+  ) async throws(Failure) -> PasswordCheck {
+    let stored = hash.flatMap { try? PasswordHash($0) }
+    if let stored, stored.isMade(at: cost) {
+      hashes += 1
+      let isRight = try await run(for: owner) { stored.isRight(password) }
+      if !isRight { await times.holdBack(0) }
+      return PasswordCheck(isRight: isRight, renewed: nil)
     }
-    hashes += 1 + match.foreign.count
-    let spent = match.foreign.reduce(0) { $0 + $1.time }
-    let slowest = times.slowest(after: match.foreign)
-    if match.index == nil, spent < slowest {
-      await EventLoop.sleep(for: .nanoseconds(Int64(slowest - spent)))
+    hashes += stored == nil ? 1 : 2
+    let (made, isRight, spent) = try await run(for: owner) { [cost] in
+      let made = cost.hash(password)
+      let start = EventLoop.now()
+      let isRight = stored?.isRight(password) ?? false
+      return (made, isRight, stored == nil ? 0 : EventLoop.now() - start)
     }
-    return match
+    guard let made else { throw .unforeseen("no memory for Argon2id") }
+    if let stored { times.note(spent, of: stored.costClass) }
+    if !isRight { await times.holdBack(spent) }
+    return PasswordCheck(isRight: isRight, renewed: isRight ? made : nil)
   }
 
   private func run<Result: Sendable>(
@@ -96,22 +98,33 @@ package import EventLoop
   }
 }
 
+/// What comes of checking a password.
+struct PasswordCheck: Sendable {
+  let isRight: Bool
+  /// The hash that takes the place of the stored one, if that was made otherwise.
+  let renewed: String?
+}
+
 /// How long hashes that are not ours take to verify, by their cost.
-private struct VerificationTimes {
-  /// The least of each class: more was waiting.
+@EventLoop private struct VerificationTimes {
+  /// The least of each class, in nanoseconds: more was waiting.
   private var least: [String: UInt64] = [:]
   /// More classes than programs that a database was filled from.
-  private static let limit = 64
+  private nonisolated static let limit = 64
 
-  /// Takes measurements, and tells what the slowest class takes, in nanoseconds.
-  mutating func slowest(after measurements: [PasswordMatch.Foreign]) -> UInt64 {
-    for (cost, time) in measurements {
-      if let known = least[cost] {
-        least[cost] = min(known, time)
-      } else if least.count < Self.limit {
-        least[cost] = time
-      }
+  nonisolated init() {}
+
+  mutating func note(_ time: UInt64, of cost: String) {
+    if let known = least[cost] {
+      least[cost] = min(known, time)
+    } else if least.count < Self.limit {
+      least[cost] = time
     }
-    return least.values.max() ?? 0
+  }
+
+  /// Waits until as much time has passed as the slowest class takes.
+  func holdBack(_ spent: UInt64) async {
+    let slowest = least.values.max() ?? 0
+    if spent < slowest { await EventLoop.sleep(for: .nanoseconds(Int64(slowest - spent))) }
   }
 }

@@ -56,11 +56,6 @@ struct EmailAddress {
   static func stored(_ typed: String, _ key: String) -> String {
     MailAddress.fault(in: typed) != nil && MailAddress.fault(in: key) == nil ? key : typed
   }
-
-  /// Of the passwords that come with this address.
-  @EventLoop func passwordSalt(_ context: Context) -> PasswordSalt {
-    context.store.keys.master.passwordSalt(context.app.id, key)
-  }
 }
 
 package enum EmailAddressQueries {

@@ -21,10 +21,9 @@ extension Users {
       throw .invalid([fault])
     }
     let guarding = passwordGuard(of: caller, context)
-    let salt = context.store.keys.master.passwordSalt(context.app.id, own.address ?? "")
     let hash = try await guarding.attempt { () async throws(Failure) in
       try await verify(current, against: own, context)
-      return try await context.store.passwords.hash(new, salt, for: context.store.owner)
+      return try await context.store.passwords.hash(new, for: context.store.owner)
     }
     let live = try await context.store.transaction { transaction async throws(Failure) in
       // While the hashes were made, a reset may have ended the session or set another password.
