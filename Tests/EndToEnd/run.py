@@ -3,7 +3,7 @@
 usage: run.py [--jobs N] [--report FILE] [MODULE[.CLASS]...]
 
 What a class says is printed when it has ended. The last line tells how many tests passed and
-failed; the report has the two numbers alone.
+failed; the report has the two numbers, and the classes with failures.
 """
 
 import argparse
@@ -96,7 +96,8 @@ def main():
     if broken:
         print("failed in:", *broken)
     if options.report:
-        pathlib.Path(options.report).write_text(f"{passed} {failed}\n")
+        names = " ".join(sorted(broken))
+        pathlib.Path(options.report).write_text(f"{passed} {failed} {names}\n")
     print(f"{passed} passed, {failed} failed")
     sys.exit(failed > 0)
 
