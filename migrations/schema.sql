@@ -665,8 +665,8 @@ END;
 CREATE FUNCTION public.record_change(of_user text, of_app text, change jsonb) RETURNS boolean
     LANGUAGE sql STRICT
     BEGIN ATOMIC
- INSERT INTO public.audit (user_id, event_id, app_id, action, actor, address, agent, detail)
-   VALUES (record_change.of_user, public.new_object_id(), record_change.of_app, 'data_change'::text, (record_change.change ->> 'actor'::text), ((record_change.change ->> 'address'::text))::inet, (record_change.change ->> 'agent'::text), jsonb_build_object('what', (record_change.change -> 'what'::text)))
+ INSERT INTO public.audit (user_id, event_id, app_id, action, actor, session_id, address, agent, detail)
+   VALUES (record_change.of_user, public.new_object_id(), record_change.of_app, 'data_change'::text, (record_change.change ->> 'actor'::text), (record_change.change ->> 'session'::text), ((record_change.change ->> 'address'::text))::inet, (record_change.change ->> 'agent'::text), jsonb_build_object('what', (record_change.change -> 'what'::text)))
    RETURNING true;
 END;
 
@@ -1373,6 +1373,13 @@ CREATE INDEX attempts_by_time ON public.attempts USING btree (clear_at);
 --
 
 CREATE INDEX audit_by_app ON public.audit USING btree (app_id, event_id);
+
+
+--
+-- Name: audit_own_changes; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX audit_own_changes ON public.audit USING btree (app_id, event_id) WHERE ((action = 'data_change'::text) AND (actor = 'user'::text));
 
 
 --

@@ -22,8 +22,8 @@ import Wiring
       "/v1/register",
       4_096,
       reads: credentials.telling(faults),
-      gives: .created(.grant, "The user is made and signed in."),
-      .accepted(.flow, "A code is mailed, which completes the registration."),
+      gives: .created(.registration.shown(as: Example.tokens), "The user is made and signed in."),
+      .accepted(.registration, "A code is mailed, which completes the registration."),
       refuses: [
         .wayInClosed, .signUpClosed, .emailTaken, .additionalFactorRequired, .tooManyAttempts,
         .mailNotConfigured, .deviceFull,

@@ -8,6 +8,8 @@ package struct Route: Sendable {
   package let access: Access
   package let body: BodyRule
   package let isVersioned: Bool
+  /// Whether its answer has the tokens of a new session, which is never given out twice.
+  package let issuesTokens: Bool
   package let summary: String
   package let handler: Handler
 
@@ -18,6 +20,7 @@ package struct Route: Sendable {
   ///   - body: what is read.
   ///   - isVersioned: whether the handler of a write gives the domain `Call.condition`. Without it no
   ///     entity tag is met by what the route changes.
+  ///   - issuesTokens: whether the answer has the tokens of a new session.
   ///   - summary: what it does, in a few words.
   ///   - handler: what answers.
   package init(
@@ -26,6 +29,7 @@ package struct Route: Sendable {
     access: Access,
     body: BodyRule = .none,
     isVersioned: Bool = false,
+    issuesTokens: Bool = false,
     summary: String,
     _ handler: @escaping Handler
   ) {
@@ -34,6 +38,7 @@ package struct Route: Sendable {
     self.access = access
     self.body = body
     self.isVersioned = isVersioned
+    self.issuesTokens = issuesTokens
     self.summary = summary
     self.handler = handler
   }

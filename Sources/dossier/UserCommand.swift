@@ -110,9 +110,9 @@ struct UserCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Makes the address of a user verified.",
       discussion: """
-        Say it of a user whose address you have checked. If the address was not verified before, \
-        somebody else may have made the user: all sessions, API keys, linked identities and second \
-        factors end. The password stays.
+        Use it for a user whose address you have checked. If the address was not verified before, an \
+        attacker may have made the user. So all sessions, API keys, linked identities and second \
+        factors are revoked. The password stays.
         """
     )
     @OptionGroup var user: UserArgument

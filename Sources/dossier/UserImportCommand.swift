@@ -35,8 +35,8 @@ struct UserImportCommand: ParsableCommand {
 
       With --format app-services a line is a user as the administration of Atlas App Services lists it \
       (one a line: jq -c '.[]'). Passwords are not there: users choose a new one by mail. Addresses \
-      are unverified, so that a reset by mail takes the account over from others who may have made it; \
-      --confirmed-emails is for apps that had addresses confirmed.
+      are unverified, so the first reset by mail revokes all other credentials. --confirmed-emails is \
+      for apps that had addresses confirmed.
 
       With --format app-services-documents a line is a document of custom data as mongoexport writes \
       it, whose user is in the app's app_services_user_field. Nothing in it makes a user or an \

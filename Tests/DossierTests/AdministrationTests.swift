@@ -56,7 +56,7 @@ import Testing
 
   @Test func `what is stored and cannot be is noted, and the safest counts in its place`() {
     let text =
-      #"{"anonymous":"no","sign_up":1,"mfa":"Off","mfa_issuer":"a:b","#
+      #"{"anonymous":"no","sign_up":1,"mfa":"Off","mfa_issuer":7,"#
       + #""app_metadata_readable":[],"switching":"Allow","device_cookie_same_site":"None","#
       + #""session_days":"3","mail_page":7,"allowed_origins":"https://a.example","jwt":null,"#
       + #""mail_translations":[]}"#

@@ -136,6 +136,16 @@ class Import(Services):
         self.assertEqual(
             self.site.sql(f"select count(*) from users where user_id = '{nobody}'"), "0")
 
+    def test_addresses_that_differ_in_case(self):
+        """App Services told them apart; here an address belongs to one user."""
+        users = [f"64c7{number:020x}" for number in range(2)]
+        path = self.file("cases", [{"_id": user, "identities": [
+            {"id": user, "provider_type": "local-userpass", "provider_data": {"email": email}}]}
+            for user, email in zip(users, ["Cased@example.test", "cased@example.test"])])
+        first, second = self.load(path, status=17)
+        self.assertEqual([first["status"], second["status"]], ["created", "failed"])
+        self.assertEqual(second["errors"][0]["code"], "email_taken")
+
     def test_who_proves_an_imported_address(self):
         """Anybody may have registered an address at an app that asked for no confirmation."""
         for number, (options, providers) in enumerate([

@@ -34,16 +34,27 @@ class Tokens(Services):
                 ("oauth2-google", "id_token", "https://accounts.google.com"),
                 ("oauth2-apple", "id_token", "https://appleid.apple.com")]:
             subject = f"ada-{provider}"
+            email = f"{subject}@example.test"
             user = self.app.log_in(provider, **{
-                member: self.token(subject, issuer, name="Ada L", email="ada@example.test")})
+                member: self.token(subject, issuer, name="Ada L", email=email)})
             self.assertEqual(user.identities, [provider])
             self.assertEqual(user.profile["identities"][0]["id"], subject)
-            self.assertEqual(user.profile["data"],
-                             {"name": "Ada L", "email": "ada@example.test"})
+            self.assertEqual(user.profile["data"], {"name": "Ada L", "email": email})
             again = self.app.log_in(provider, **{member: self.token(subject, issuer)})
             self.assertEqual(again.id, user.id)
             access = claims(again.access)
             self.assertEqual(access["exp"] - access["iat"], 1_800)
+
+    def test_an_address_of_another_user(self):
+        """An address belongs to one user: the second user of an issuer comes without it."""
+        email = "shared@example.test"
+        first, second = [
+            self.app.log_in("custom-token", token=self.token(f"shared-{number}", email=email))
+            for number in range(2)]
+        self.assertEqual(first.profile["data"], {"email": email})
+        self.assertEqual(second.profile["data"], {})
+        self.refused(409, "name already in use", "AccountNameInUse", self.app.email, "register",
+                     email=email, password="correct horse battery")
 
     def test_tokens_that_are_refused(self):
         for token in ["x", "a.b.c", self.token("ada", exp=int(time.time()) - 900),
@@ -52,6 +63,14 @@ class Tokens(Services):
             self.refused(401, "unauthorized", "AuthError", self.app.log_in, "custom-token",
                          token=token)
         self.refused(400, "authCode", "BadRequest", self.app.log_in, "oauth2-google", authCode="x")
+
+    def test_a_closed_sign_up(self):
+        user = self.app.log_in("custom-token", token=self.token("member"))
+        self.site.set_app(self.name, sign_up="closed")
+        self.addCleanup(self.site.set_app, self.name, sign_up="immediate")
+        self.refused(403, "sign-up is closed", "Forbidden", self.app.log_in, "custom-token",
+                     token=self.token("newcomer"))
+        self.assertEqual(self.app.log_in("custom-token", token=self.token("member")).id, user.id)
 
     def test_links(self):
         user = self.anonymous()

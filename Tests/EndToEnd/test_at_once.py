@@ -186,7 +186,10 @@ class AtOnce(Waiting):
                 self.expect(self.link_registered(user, email), 200)
             if login().status == 503:
                 return False
-            self.assertEqual(self.expect(login(), 200).json["user_id"], user["user_id"])
+            # No session of the user that is gone: the password is right on the next try.
+            self.assertEqual(self.expect(login(), 401).json["error_code"], "InvalidPassword")
+            again = self.expect(self.services_login(email), 200).json
+            self.assertEqual(again["user_id"], user["user_id"])
             return True
 
         self.attempt(try_once)

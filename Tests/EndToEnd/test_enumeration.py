@@ -41,7 +41,7 @@ class Enumeration(Case):
         self.site.sql("delete from attempts")
 
     def address(self, kind):
-        return f"{kind}-{self._testMethodName[5:]}@example.com"
+        return f"{kind}-{self._testMethodName[5:45]}@example.com"
 
     def hashes(self):
         text = self.site.get("/metrics").body.decode()

@@ -44,7 +44,7 @@ class ImportTakeovers(IssuerCase):
         run = self.imported({"email": email, "password_hash": HASH, "metadata": {"secret": 1}},
                             check=False)
         self.assertNotEqual(run.returncode, 0)
-        self.assertIn("email_taken", run.stdout + run.stderr)
+        self.assertIn("/email: Another user has this address.", run.stderr)
         self.assertEqual(self.me(thief, "/metadata").json, {})
         self.expect(self.login(email, THEIRS), 200)
         self.assertEqual(self.site.sql(f"select count(*) from users where email = '{email}'"), "1")

@@ -272,8 +272,9 @@ class PreHijacking(IssuerCase):
         self.put(victim, "/v1/me/custom-data", {"secret": 1}, app)
         self.expect(self.enter(flow, code, headers=app), 401, "code_invalid")
         self.expect(self.login(self.email, THEIRS, headers=app), 401, "wrong_credentials")
-        for sign_in in [self.sign_in_by_code(self.email, headers=app),
-                        self.reset_by_mail(self.email, MINE, headers=app)]:
+        for prove in [lambda: self.sign_in_by_code(self.email, headers=app),
+                      lambda: self.reset_by_mail(self.email, MINE, headers=app)]:
+            sign_in = prove()
             self.assertEqual(sign_in["user_id"], victim["user_id"])
             self.assertEqual(self.me(sign_in, "/custom-data", headers=app).json, {"secret": 1})
             self.assertNotIn("account_takeover", self.actions(sign_in, headers=app))

@@ -3,12 +3,14 @@
 import html
 import json
 import re
+import shlex
 import unittest
 
 import jsonschema
 
 from asking import JSON
 from cases import Case
+from machine import ROOT
 from reference import strict
 
 PASSWORD = "correct horse battery"
@@ -173,6 +175,53 @@ class Examples(Case):
             self.assertEqual(set(self.shown[name].answer), set(real), name)
         for name in ["postRegister", "postLoginPassword", "postLoginAnonymous"]:
             self.assertLessEqual({"refresh_token", "device_secret"}, set(self.shown[name].answer))
+
+
+class Guides(Case):
+    """The examples in the guides of the REST API."""
+
+    FOLDER = ROOT / "Sources/RESTWire/RESTWire.docc"
+
+    def commands(self):
+        """Each command of the guides, as its words."""
+        for path in sorted(self.FOLDER.glob("*.md")):
+            for block in re.findall(r"^```sh\n(.*?)^```", path.read_text(), re.S | re.M):
+                for line in block.replace("\\\n", " ").splitlines():
+                    yield shlex.split(line)
+
+    @staticmethod
+    def option(words, name):
+        return words[words.index(name) + 1] if name in words else None
+
+    def test_each_request_fits_the_reference(self):
+        document = self.site.reference.document
+        schemas = {"components": {"schemas": strict(document["components"]["schemas"])}}
+        count = 0
+        for words in self.commands():
+            if words[0] != "curl":
+                continue
+            target = next(word for word in words if word.startswith("$B/")).removeprefix("$B")
+            body = self.option(words, "-d")
+            method = self.option(words, "-X") or ("GET" if body is None else "POST")
+            operation = self.site.reference.operation(method, target)
+            self.assertIsNotNone(operation, words)
+            content = self.site.reference.resolved(operation.get("requestBody", {})).get("content", {})
+            self.assertEqual(body is None, not content, words)
+            count += 1
+            if body is not None:
+                self.assertIn("$JSON", words)
+                schema = {**strict(content["application/json"]["schema"]), **schemas}
+                jsonschema.Draft202012Validator(schema).validate(json.loads(body))
+        self.assertGreater(count, 30)
+
+    def test_each_setting_of_an_app_exists(self):
+        count = 0
+        for words in self.commands():
+            if words[:3] == ["dossier", "app", "set"]:
+                run = self.site.dossier(*words[1:], check=False)
+                self.assertEqual(run.returncode, 0, (words, run.stderr))
+                count += 1
+        self.assertGreater(count, 5)
 
 
 if __name__ == "__main__":

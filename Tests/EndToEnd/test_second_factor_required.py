@@ -69,6 +69,24 @@ class Required(FactorCase):
         self.expect(enroll, 401, "code_invalid")
         self.expect(self.prove(second, mine.code(1)), 401, "code_invalid")
 
+    def test_a_session_without_a_factor_does_not_go_on_by_the_device(self):
+        self.site.set_app(mfa="optional", allowed_origins=["https://app.example.com"])
+        self.verified("page@example.com")
+        page = {"Dossier-Device": "cookie", "Origin": "https://app.example.com"}
+        answer = self.login("page@example.com", headers=page)
+        user = self.expect(answer, 200).json["user_id"]
+        page["Cookie"] = answer.headers["Set-Cookie"].split(";")[0]
+
+        def switch():
+            return self.site.request("PUT", "/v1/device/active", {"user_id": user},
+                                     {**page, "Content-Type": "application/json"})
+
+        self.expect(self.post("/v1/token/refresh", {}, headers=page), 200)
+        self.expect(switch(), 200)
+        self.set_mfa("required")
+        self.expect(self.post("/v1/token/refresh", {}, headers=page), 401, "session_ended")
+        self.expect(switch(), 409, "not_logged_in")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -68,7 +68,7 @@ class Support(Administration):
         self.refused(64, "user", "password", made["id"], words="--mail or --from")
         anonymous = self.site.login()["user_id"]
         self.refused(10, "user", "password", anonymous, "--from", "-", given="of nobody at all")
-        self.refused(10, "user", "password", anonymous, "--mail", words="no address with a password")
+        self.refused(10, "user", "password", anonymous, "--mail", words="the user has no address")
 
     def test_a_reset_is_mailed_to_the_user_of_the_address(self):
         grant = self.expect(self.register("owned@example.com", "an owners password"), 201).json

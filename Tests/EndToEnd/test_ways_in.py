@@ -39,7 +39,7 @@ class WaysIn(IssuerCase):
         self.told(email, "This address was verified")
         made = self.make_key(grant)
         mail = self.told(email, "An API key can be used from now on")
-        self.assertIn("If it was not: ask for a new password with this address", mail)
+        self.assertIn("If you did not: ask for a new password with this address", mail)
         # Nobody puts words of his own into the mail.
         self.assertNotIn("cron", mail)
         path = f"/v1/me/api-keys/{made['id']}"
@@ -113,7 +113,7 @@ class WaysIn(IssuerCase):
         app = {"Dossier-App": "wordy"}
         grant = self.expect(self.register("wordy@example.com", headers=app), 201).json
         token = self.site.mailed("wordy@example.com", "dct")
-        self.expect(self.verify(token, grant), 204)
+        self.expect(self.verify(token, grant, headers=app), 204)
         mail = self.told("wordy@example.com", "<<This address was verified")
         self.assertRegex(mail, r"\|ask for [^|]*\|wordy at example dot com\|wordy>>")
 

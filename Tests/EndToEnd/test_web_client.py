@@ -303,7 +303,7 @@ class Client(WebCase):
                 email = f"factor-{device}@example.com"
                 factor = self.run_script("""
                     await dossier.register(...given.slice(2));
-                    return (await dossier.request("POST", "/v1/me/second-factors", { body: {} })).body;
+                    return (await dossier.request("POST", "/v1/me/second-factors")).body;
                     """, email, PASSWORD, device=device)
                 path = f"/v1/me/second-factors/{factor['id']}/confirm"
                 codes = self.run_script("""

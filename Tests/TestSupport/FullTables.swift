@@ -5,7 +5,8 @@ package enum FullTables {
 
   /// Tables whose size follows from the number of users, or of requests.
   package static let names = [
-    "api_keys", "attempts", "audit", "authentication_flows", "beginnings", "device_users", "devices",
+    "api_keys", "attempts", "audit", "authentication_flows", "beginnings", "device_users",
+    "devices",
     "document_versions", "documents", "identities", "identity_subjects", "kept_answers",
     "mail_tokens", "mails", "passwords", "pictures", "properties", "recovery_codes",
     "search_values", "second_factors", "sessions", "users",

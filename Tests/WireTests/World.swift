@@ -41,7 +41,10 @@ import Wiring
   /// - Parameter waiting: how much may wait to be calculated.
   /// - Throws: when there is no PostgreSQL.
   init(waiting: Int = 100_000) async throws {
-    mails = "/tmp/dossier-mails-\(getpid())"
+    // A folder of its own: worlds run side by side, with the same addresses.
+    let folder = "/tmp/dossier-mails-\(getpid())"
+    mkdir(folder, 0o700)
+    mails = "\(folder)/\(UserID())"
     mkdir(mails, 0o700)
     World.removeMailsAtExit()
     let name = try await TestCluster.shared.createMigratedDatabase()

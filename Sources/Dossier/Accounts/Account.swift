@@ -30,7 +30,9 @@ struct Account: RowDecodable {
   var isTakenOverByMail: Bool { !isVerified || isVerifiedByReader }
 }
 
-/// Accounts: the address by which a user signs in. One address belongs to one user.
+/// Accounts: the address by which a user signs in.
+///
+/// One address belongs to one user.
 enum Accounts {
   /// Returns the user of an address; nil without one.
   ///
@@ -73,6 +75,8 @@ enum Accounts {
   ///   - address: the same, with its key.
   ///   - hash: the hash of the password; nil for a user who signs in by codes.
   ///   - isVerified: whether the reader of the address asks for it.
+  ///   - transaction: the transaction that makes the user.
+  ///   - context: the context of the request.
   /// - Returns: waits, and throws `.emailTaken` if another user has the address.
   @EventLoop static func sendCreation(
     of user: UserID,

@@ -60,7 +60,13 @@ extension Emails {
     try await context.store.transaction { transaction async throws(Failure) in
       guard try await Identities.lock(caller, in: transaction) else { throw caller.gone }
       try await flow.use(in: transaction, context)
-      let before = try await replace(by: flow.address, flow.email, of: caller.user, in: transaction, context)
+      let before = try await replace(
+        by: flow.address,
+        flow.email,
+        of: caller.user,
+        in: transaction,
+        context
+      )
       try await AuditEvent(
         "email_change",
         of: caller.user,

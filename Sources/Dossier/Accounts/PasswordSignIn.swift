@@ -35,7 +35,9 @@ extension Users {
         }
       }
     } catch {
-      // The password was right: what refuses it is no failed guess.
+      // The password was right: what refuses it is no failed guess. The transaction that asks for a
+      // second factor has given the attempt back already.
+      if case .additionalFactorRequired = error { throw error }
       try await comparison.guarding.takeBack()
       throw error
     }

@@ -23,8 +23,8 @@ package import Postgres
     try await WayInChange.takenOver.record(ofReader: user, in: transaction, context)
   }
 
-  /// Revokes the sessions, API keys, linked identities, second factors and places on devices of a
-  /// user: all but the password.
+  /// Revokes the sessions, API keys, linked identities, second factors, pending flows and places on
+  /// devices of a user: all but the password.
   static func revokeAll(
     of user: UserID,
     by actor: String,
@@ -54,7 +54,10 @@ package import Postgres
 package enum TakeoverQueries {
   static let revoke = Statement<NoRow, UserID, AppID, String, String?, String?>(
     "takeover.revoke",
-    "select revoke_credentials($1, $2, $3, $4::inet, $5)"
+    """
+    with flows as (delete from authentication_flows where user_id = $1)
+    select revoke_credentials($1, $2, $3, $4::inet, $5)
+    """
   )
 
   package static let all: [any PreparedStatement] = [revoke]

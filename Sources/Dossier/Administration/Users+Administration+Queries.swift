@@ -10,7 +10,7 @@ struct AdministeredUser: RowDecodable {
   struct Address {
     let text: String
     let key: String
-    /// Whether it is verified, and not only by somebody who has read a mail.
+    /// Whether it is verified, and not by mail only.
     let isVerified: Bool
     /// Whether the user signs in by it, with a password or by mailed codes.
     let isCredential: Bool

@@ -131,8 +131,8 @@ extension Users {
 
   /// Makes the address of a user verified, on the operator's word.
   ///
-  /// Somebody else may have made the user, if the address was not verified before. So all sessions,
-  /// API keys, linked identities and second factors end. The password stays.
+  /// An attacker may have made the user if the address was not verified before. So all sessions, API
+  /// keys, linked identities and second factors are revoked. The password stays.
   /// - Throws: `.notFound` also for a user without an address, `.unavailable`.
   @EventLoop package static func verifyEmail(
     of user: UserID,

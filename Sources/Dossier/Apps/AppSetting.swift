@@ -91,7 +91,8 @@ package enum SettingRule: Sendable {
         }
     case .issuerName:
       value.string.map { $0.unicodeScalars.count <= 100 && !$0.contains(":") } == true
-        ? nil : ("name", "This setting is a name of up to 100 characters without a colon, or empty.")
+        ? nil
+        : ("name", "This setting is a name of up to 100 characters without a colon, or empty.")
     case .subject(let kind):
       Self.lengthFault(value, Self.longestSubject)
         ?? Self.templateFault(subject: value.string ?? "", text: "", kind)

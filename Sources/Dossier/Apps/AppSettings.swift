@@ -1,11 +1,11 @@
-package import JSON
+import JSON
 
 /// The settings of an app: what was chosen, over the defaults.
 ///
 /// The initializer declares each of them once: its name, its type, what it may be, its default, and
 /// what people are told of it.
 package final class AppSettings: Sendable {
-  private let openWays: Set<WayIn>
+  let openWays: Set<WayIn>
   package let signUp: SignUp
   package let mfa: MFA
   package let mfaIssuer: String
@@ -20,7 +20,7 @@ package final class AppSettings: Sendable {
   /// How old the proof of a session may be where a fresh one is asked for.
   package let proofLifetime: Duration
   package let allowsSwitching: Bool
-  private let allowedOrigins: [String]
+  let allowedOrigins: [String]
   package let deviceCookieSameSite: DeviceCookieSameSite
   package let failuresPerIdentifier: Int
   package let failuresPerIdentifierHourly: Int
@@ -41,19 +41,20 @@ package final class AppSettings: Sendable {
   /// `service/database/collection`, or nothing.
   package let appServicesCollection: String
   package let appServicesUserField: String
+  let recordsOwnChanges: Bool
   package let mailFrom: String
   package let mailFromName: String
   /// Where links of mails lead to; empty for nowhere.
   let mailPage: String
-  private let translations: MailTranslations
-  private let mails: [MailKind: AppMail]
+  let translations: MailTranslations
+  let mails: [MailKind: AppMail]
 
   /// Names of what is stored and cannot be, in whose place the safest counts.
   ///
   /// Somebody else wrote it, or a program of another time.
   package let misfits: [String]
 
-  private let chosen: JSONObject?
+  let chosen: JSONObject?
 
   /// Reads what passed `faults` before it was stored.
   package convenience init(stored: [UInt8]) {
@@ -246,6 +247,14 @@ package final class AppSettings: Sendable {
       365,
       "days after which facts of the audit trail are removed"
     )
+    recordsOwnChanges =
+      read.number(
+        "data_event_days",
+        0...36_500,
+        0,
+        "days after which events of changes that users make to their own data are removed; 0 for no "
+          + "such events"
+      ) > 0
     mailFrom = read.text(
       "mail_from",
       .address,
@@ -270,42 +279,5 @@ package final class AppSettings: Sendable {
     for kind in MailKind.allCases { mails[kind] = read.mail(kind) }
     self.mails = mails
     misfits = read.misfits
-  }
-
-  /// The words of a mail in the language of its reader.
-  func words(of kind: MailKind, in language: String?) -> AppMail {
-    let usual = mails[kind]
-    func words(_ part: String) -> String? {
-      translations.words("\(kind.rawValue)_\(part)", in: language)
-    }
-    return AppMail(
-      subject: words("subject") ?? usual?.subject ?? "",
-      text: words("text") ?? usual?.text ?? ""
-    )
-  }
-
-  /// Every setting with its value in force, and the names of those that are not left to their
-  /// defaults, in the order of all.
-  package var listed: (values: JSONObject, chosen: [String]) {
-    var reader = SettingsReader(chosen, isListing: true)
-    _ = AppSettings(&reader)
-    return (reader.json, reader.chosenNames)
-  }
-
-  package func isOpen(_ way: WayIn) -> Bool { openWays.contains(way) }
-
-  package func allows(origin: String) -> Bool {
-    allowedOrigins.contains { AllowedOrigin.matches($0, origin) }
-  }
-
-  /// What is wrong with a change of settings; null puts one back to its default.
-  package static func faults(in change: JSONObject, at pointer: String = "") -> [Fault] {
-    change.compactMap { name, value in
-      let place = "\(pointer)/\(JSONPointer.escaped(name))"
-      guard let setting = AppSetting.named(name) else {
-        return Fault(place, "unknown_member", "There is no such setting.")
-      }
-      return value == .null ? nil : setting.rule.fault(value).map { Fault(place, $0, $1) }
-    }
   }
 }

@@ -106,18 +106,19 @@ extension Audit {
   }
 }
 
-/// That a program changes a user's data, for the trail: the statement that changes it gives this to
+/// The event of a change of a user's data: the statement that makes the change gives this to
 /// `record_change`.
-struct ProgramChange: Bindable {
+struct DataChange: Bindable {
   private let json: JSON
 
-  /// Nil for the user itself: what it does with its own data is no fact.
-  init?(of what: String, by caller: Caller, _ origin: Origin) {
-    guard case .program = caller.authority else { return nil }
+  /// Nil for a user's own change in an app that keeps no events of these.
+  @EventLoop init?(of what: String, by caller: Caller, _ context: Context) {
+    if caller.session != nil, !context.app.settings.recordsOwnChanges { return nil }
     json = [
       "what": .string(what), "actor": .string(caller.actor),
-      "address": origin.address.map(JSON.string) ?? .null,
-      "agent": origin.agent.map(JSON.string) ?? .null,
+      "session": caller.session.map { .string($0.text) } ?? .null,
+      "address": context.origin.address.map(JSON.string) ?? .null,
+      "agent": context.origin.agent.map(JSON.string) ?? .null,
     ]
   }
 
@@ -141,7 +142,7 @@ package enum AuditQueries {
   )
 
   /// For a change that takes more than one statement, in their transaction.
-  static let recordChange = Statement<NoRow, UserID, AppID, ProgramChange?>(
+  static let recordChange = Statement<NoRow, UserID, AppID, DataChange?>(
     "audit.record_change",
     "select record_change($1, $2, $3::jsonb)"
   )

@@ -115,7 +115,8 @@ package import Postgres
     id = credential.owner()
     let tried = try await context.store.write(FlowQueries.spend, context.app.id, id)
     guard let row = tried.first, let purpose = Purpose(rawValue: row.purpose),
-      purposes.contains(purpose), let stored = row.codeHash, let key = row.key, let email = row.email
+      purposes.contains(purpose), let stored = row.codeHash, let key = row.key,
+      let email = row.email
     else { throw .invalidCode }
     self.purpose = purpose
     address = EmailAddress(key: key)

@@ -46,21 +46,21 @@ import Postgres
   ) async throws(Failure) -> Sessions.Grant {
     let session = SessionCreation(credential, secondFactor: methods, on: device, style, context)
     let asks = context.app.settings.mfa != .off && credential.takesSecondFactor && methods.isEmpty
-    var need = SecondFactors.Need.none
-    do throws(Failure) {
-      try await context.store.transaction { transaction async throws(Failure) in
-        if asks {
-          need = try await SecondFactors.need(of: credential.user, in: transaction, context)
-          guard need == .none else { throw .wrongCredentials }
-        }
-        let work = try await body(transaction)
-        let created = session.send(in: transaction)
-        transaction.sendCommit()
+    let need = try await context.store.transaction { transaction async throws(Failure) in
+      let work = try await body(transaction)
+      if asks {
         try await work()
-        try await created()
+        let need = try await SecondFactors.need(of: credential.user, in: transaction, context)
+        // The first factor is done with: its code is used up, and a new user is made.
+        guard need == .none else { return need }
       }
-    } catch {
-      guard need != .none else { throw error }
+      let created = session.send(in: transaction)
+      transaction.sendCommit()
+      if !asks { try await work() }
+      try await created()
+      return SecondFactors.Need.none
+    }
+    guard need == .none else {
       throw try await SecondFactorFlow.begin(credential, enroll: need == .enroll, context)
     }
     return try await session.grant()

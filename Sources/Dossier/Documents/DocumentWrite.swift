@@ -45,7 +45,7 @@ struct DocumentWrite {
         condition.allowed.map(VersionList.init),
         condition.allowsFirst,
         caller.actor,
-        ProgramChange(of: document.pathName, by: caller, context.origin)
+        DataChange(of: document.pathName, by: caller, context)
       )
     } catch .documentTooLarge {
       throw .documentTooLarge(limit: document.limit)

@@ -88,7 +88,7 @@ package enum DocumentsQueries {
   /// makes writers follow one another, and the condition is tested on what the one before left.
   static let write = Statement<
     WrittenDocumentRow, UserID, Authority, DocumentClass, TextBytes, Bool, VersionList?, Bool,
-    String, ProgramChange?
+    String, DataChange?
   >(
     "documents.write",
     """
@@ -126,7 +126,7 @@ package enum DocumentsQueries {
 
   /// One row when the session is live: whether the document was there, in a version asked for.
   static let delete = Statement<
-    Bool, UserID, Authority, DocumentClass, VersionList?, String, ProgramChange?
+    Bool, UserID, Authority, DocumentClass, VersionList?, String, DataChange?
   >(
     "documents.delete",
     """

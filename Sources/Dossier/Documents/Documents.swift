@@ -288,7 +288,7 @@ package enum Documents {
       document,
       condition.allowed.map(VersionList.init),
       caller.actor,
-      ProgramChange(of: document.pathName, by: caller, context.origin)
+      DataChange(of: document.pathName, by: caller, context)
     )
     guard let isDeleted = rows.first else { throw caller.gone }
     // Where nothing is stored, nothing is to be done.

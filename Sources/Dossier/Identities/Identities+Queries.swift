@@ -94,7 +94,9 @@ package enum IdentitiesQueries {
     )
     update users u set anonymous = false, email = btrim($4), email_verified = false,
       version = u.version + 1, updated_at = now()
-    from c where u.user_id = c.user_id and require((select count(*) from subject) = 1)
+    from c
+    where u.user_id = c.user_id
+      and require((select count(*) from subject) = (select count(*) from c))
     returning u.user_id, drop_anonymous_identity(u.user_id)
     """
   )

@@ -39,6 +39,10 @@ extension Identities {
         if let end = try await wayBack(to: caller, in: transaction) {
           throw .wayBackOpen(until: end)
         }
+        // While the password was compared, a reset may have set another one.
+        let now = try await transaction.run(AccountQueries.find, context.app.id, address.key).first
+        guard let now, now.user == account.user else { throw .identityTaken }
+        guard now.hash == account.hash, !now.isBlocked else { throw .wrongCredentials }
         let gone = try await transaction.run(
           BeginningQueries.takeOver,
           account.user,
@@ -54,11 +58,11 @@ extension Identities {
           to: caller,
           in: transaction
         )
-        if account.isVerified {
+        if now.isVerified {
           try await Accounts.markVerified(
             address,
             of: caller.user,
-            byReader: account.isVerifiedByReader,
+            byReader: now.isVerifiedByReader,
             in: transaction,
             context
           )

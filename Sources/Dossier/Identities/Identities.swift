@@ -80,7 +80,7 @@ import Postgres
   ///
   /// The first link of a guest revokes what the guest had. Where the client takes new tokens, the
   /// session of the caller ends too: somebody may have copied its tokens before.
-  /// - Parameter write: writes the credential, and tells whether it was not the caller's before.
+  /// `write` writes the credential, and tells whether it was not the caller's before.
   private static func link(
     _ provider: String,
     to caller: Caller,

@@ -21,9 +21,9 @@ struct ImportFinding: RowDecodable {
     case verified
     /// It is not verified, and a program has made its user.
     case made
-    /// It is not verified, and anybody may have registered it.
+    /// It is not verified, and an attacker may have registered it.
     case registered
-    /// It is a former address, which a mail can give back to the user.
+    /// It is a former address, which a mail can restore.
     case reserved
   }
 
@@ -38,9 +38,9 @@ struct ImportFinding: RowDecodable {
 
   /// The user whom the address of the row names; nil if it names none.
   ///
-  /// An address that anybody may have registered names a user who is not changed, or one from whom
-  /// all credentials are taken because the row verifies the address. Otherwise an attacker who
-  /// registers an address before the import would get what the import stores.
+  /// An unverified address that its user registered names that user only if the import changes nobody,
+  /// or if the row verifies the address, which revokes all credentials. Otherwise an attacker who
+  /// registers an address before the import could read what the import stores.
   func user(of row: ImportedUser, _ existing: ExistingUser) -> UserID? {
     switch address {
     case .verified, .made: holder

@@ -67,9 +67,10 @@ extension ImportQueries {
     """
   )
 
-  /// Takes the addresses away from users who get others, with the mails and the flows that belong to
-  /// them. A mail that gives an address back stays good: rows that come every night would take it from
-  /// the owner.
+  /// Removes the addresses of users who get others, with the mails and flows that belong to them.
+  ///
+  /// A mail that restores an address stays good. Otherwise a nightly import would take it from the
+  /// owner.
   static let release = Statement<NoRow, AppID, TextBytes>(
     "imports.release",
     """
@@ -89,8 +90,9 @@ extension ImportQueries {
     """
   )
 
-  /// Gives the identities of users their new addresses. Who signs in by mailed codes and gets a
-  /// password signs in by it too.
+  /// Changes the subjects of identities to the new addresses.
+  ///
+  /// An identity for mailed codes becomes one for a password if the user has got a password.
   static let readdress = Statement<NoRow, AppID, TextBytes>(
     "imports.readdress",
     """
@@ -132,8 +134,9 @@ extension ImportQueries {
     """
   )
 
-  /// Takes over users whose address a row verifies and nobody has verified before: somebody else may
-  /// have made them. All that could sign in ends, and the rows bring what is to stay.
+  /// Takes over the users whose unverified addresses the rows verify: an attacker may have made them.
+  ///
+  /// It revokes all credentials, before other statements add those of the rows.
   static let takeOver = Statement<NoRow, AppID, TextBytes, String, String?, String?>(
     "imports.take_over",
     """
@@ -162,7 +165,7 @@ extension ImportQueries {
     """
   )
 
-  /// Revokes what guests had before the rows gave them credentials: the guest may be another.
+  /// Revokes what guests had before the rows give them credentials: the guest may be another person.
   static let revokeGuests = Statement<NoRow, AppID, TextBytes, String, String?, String?>(
     "imports.revoke_guests",
     """
@@ -172,10 +175,10 @@ extension ImportQueries {
     """
   )
 
-  /// Gives users their addresses, also former ones and those that are no longer reserved for others;
-  /// fails by `require` if one is another user's.
+  /// Gives users their addresses; undoes the transaction if another user has one of them.
   ///
-  /// The order of the keys keeps two imports from a deadlock.
+  /// A former address can come back to its user, or go to others if it is no longer reserved. The order
+  /// of the keys prevents deadlocks between imports.
   static let emails = Statement<NoRow, AppID, TextBytes>(
     "imports.emails",
     """

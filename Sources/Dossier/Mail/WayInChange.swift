@@ -45,7 +45,7 @@ struct WayInChange {
       "unlink",
       "\(name(of: provider)) can no longer be used to log in to your account.",
       detail: ["provider": .string(provider)],
-      remedy: provider == "password" ? .wayBack : .reset
+      remedy: provider == "password" || provider == "email" ? .wayBack : .reset
     )
   }
 
@@ -119,6 +119,7 @@ struct WayInChange {
   private static func name(of provider: String) -> String {
     switch provider {
     case "password": "An email address with a password"
+    case "email": "An email address"
     case "api-key": "An API key"
     default: "An identity of \(provider.drop { $0 != ":" }.dropFirst())"
     }

@@ -59,6 +59,7 @@ package import EventLoop
   ///   - password: as somebody typed it.
   ///   - hash: the stored hash; nil for an address of no user.
   ///   - owner: for whom; nil for the server itself.
+  /// - Returns: whether the password is right, and the hash that replaces the stored one.
   /// - Throws: as `hash`.
   func check(
     _ password: String,

@@ -68,7 +68,7 @@ package enum Pictures {
       caller.authority,
       name,
       body,
-      ProgramChange(of: "picture", by: caller, context.origin)
+      DataChange(of: "picture", by: caller, context)
     )
     guard let row = rows.first else { throw caller.gone }
     return row.name
@@ -105,7 +105,7 @@ struct PictureBody: RowDecodable {
 package enum PictureQueries {
   /// One row when the session is live.
   static let replace = Statement<
-    ReplacedPicture, UserID, Authority, String?, BinaryBytes?, ProgramChange?
+    ReplacedPicture, UserID, Authority, String?, BinaryBytes?, DataChange?
   >(
     "pictures.replace",
     """

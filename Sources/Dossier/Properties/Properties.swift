@@ -61,7 +61,7 @@ package enum Properties {
           set.floor
         )
       }
-      if let fact = ProgramChange(of: "properties", by: caller, context.origin) {
+      if let fact = DataChange(of: "properties", by: caller, context) {
         _ = try await transaction.run(AuditQueries.recordChange, caller.user, caller.app, fact)
       }
       return set.properties.sorted { $0.key < $1.key }.map(\.value)

@@ -55,6 +55,31 @@ package enum HousekeepingQueries {
     """
   )
 
+  /// Events of changes that users made to their own data, which their app keeps for a shorter time.
+  ///
+  /// Served by `audit_own_changes`.
+  private static let ownChanges = Statement<Int>(
+    "housekeeping.own_changes",
+    """
+    with old as (
+      select a.user_id, a.event_id
+      from apps p
+      cross join lateral (
+        select user_id, event_id from audit a
+        where a.app_id = p.app_id and a.action = 'data_change' and a.actor = 'user'
+          and a.event_id < lpad(to_hex(extract(epoch from now()
+            - coalesce((p.settings ->> 'data_event_days')::bigint, 0) * interval '1 day')::bigint),
+            8, '0')
+        order by a.event_id limit 1000
+      ) a
+    ), removed as (
+      delete from audit a using old where a.user_id = old.user_id and a.event_id = old.event_id
+      returning 1
+    )
+    select count(*) from removed
+    """
+  )
+
   /// Sessions that ended a month ago: until then a stolen refresh token of theirs is told from one
   /// that never was.
   private static let sessions = Statement<Int>(
@@ -204,7 +229,8 @@ package enum HousekeepingQueries {
   )
 
   static let statements = [
-    audit, sessions, attempts, mailTokens, flows, reservations, keptAnswers, imports, hosts,
+    audit, ownChanges, sessions, attempts, mailTokens, flows, reservations, keptAnswers, imports,
+    hosts,
     documentVersions,
   ]
   package static let all: [any PreparedStatement] = statements

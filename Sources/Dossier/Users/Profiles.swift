@@ -60,7 +60,7 @@ package import Postgres
       caller.authority,
       TextBytes(JSON.object(members).serialized()),
       condition.allowed.map(VersionList.init),
-      ProgramChange(of: "profile", by: caller, context.origin)
+      DataChange(of: "profile", by: caller, context)
     )
     guard let found else { throw caller.gone }
     guard let changed = found.first else {
@@ -153,7 +153,7 @@ package enum ProfileQueries {
 
   /// One row when the session is live, of nulls when the version was none of those asked for.
   static let change = Statement<
-    Found<Profile>, UserID, Authority, TextBytes, VersionList?, ProgramChange?
+    Found<Profile>, UserID, Authority, TextBytes, VersionList?, DataChange?
   >(
     "profile.change",
     """

@@ -47,7 +47,7 @@ package enum Users {
 
   /// Sends the statement that makes a user with one identity: what a provider knows by a subject.
   ///
-  /// - Parameter address: what the profile says; another user's is left out.
+  /// An address of the profile that another user has is left out.
   @EventLoop static func send(
     _ user: UserID,
     _ provider: String,

@@ -33,6 +33,7 @@ struct Operation: Sendable {
       access: access,
       body: body,
       isVersioned: versions.areConditionsOfWrites,
+      issuesTokens: gives.contains { $0.shape?.givesTokens == true },
       summary: summary,
       handler
     )

@@ -32,6 +32,9 @@ struct Shape: Sendable {
   /// All shapes with a name that this one consists of, itself among them.
   var named: [Shape] { parts.flatMap(\.named) + (name == nil ? [] : [self]) }
 
+  /// Whether it has the tokens of a new session, or may have.
+  var givesTokens: Bool { named.contains { $0.name == Shape.grant.name } }
+
   private var asPart: [Shape] { name == nil ? parts : [self] }
 
   // MARK: Values

@@ -46,6 +46,9 @@ extension Shape {
     "flow": .text.saying("to be sent with the code").like(.string(Example.flow)),
     "expires_in": .count.saying("seconds until the code expires").like(600),
   ]).named("Flow", "A sign-in, registration or change of address that waits for its code.")
+  /// Both responses of a registration, since generators of clients have one type for a route.
+  static let registration = Shape.either(.grant, .flow)
+    .named("Registration", "The tokens of the new user, or the flow that waits for a code.")
   static let address = Shape.text.like(.string(Example.email))
   static let password = Shape.text.like(.string(Example.password))
   static let newPassword = Shape.text.like(.string(Example.newPassword))

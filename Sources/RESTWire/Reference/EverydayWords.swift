@@ -1,4 +1,6 @@
-/// Everyday words for what routes do, by route. The search of the reference uses them.
+/// Everyday words for what routes do, by route.
+///
+/// The search of the reference uses them.
 enum EverydayWords {
   static let all: [String: String] = [
     "POST /v1/login/anonymous": "guest visitor sign in log in without account try out",

@@ -38,7 +38,9 @@ struct ExampleValues {
 }
 
 extension JSON {
-  /// Returns the text in lines that fit the page. A value that fits in one line is not broken.
+  /// Returns the text in lines that fit the page.
+  ///
+  /// A value that fits in one line is not broken.
   func lines(indentedBy indent: String = "") -> String {
     let line = text
     guard line.utf8.count + indent.utf8.count > 76 else { return line }

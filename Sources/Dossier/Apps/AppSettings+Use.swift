@@ -1,0 +1,41 @@
+package import JSON
+
+/// What is asked of an app's settings.
+extension AppSettings {
+  /// The words of a mail in the language of its reader.
+  func words(of kind: MailKind, in language: String?) -> AppMail {
+    let usual = mails[kind]
+    func words(_ part: String) -> String? {
+      translations.words("\(kind.rawValue)_\(part)", in: language)
+    }
+    return AppMail(
+      subject: words("subject") ?? usual?.subject ?? "",
+      text: words("text") ?? usual?.text ?? ""
+    )
+  }
+
+  /// Every setting with its value in force, and the names of those that are not left to their
+  /// defaults, in the order of all.
+  package var listed: (values: JSONObject, chosen: [String]) {
+    var reader = SettingsReader(chosen, isListing: true)
+    _ = AppSettings(&reader)
+    return (reader.json, reader.chosenNames)
+  }
+
+  package func isOpen(_ way: WayIn) -> Bool { openWays.contains(way) }
+
+  package func allows(origin: String) -> Bool {
+    allowedOrigins.contains { AllowedOrigin.matches($0, origin) }
+  }
+
+  /// What is wrong with a change of settings; null puts one back to its default.
+  package static func faults(in change: JSONObject, at pointer: String = "") -> [Fault] {
+    change.compactMap { name, value in
+      let place = "\(pointer)/\(JSONPointer.escaped(name))"
+      guard let setting = AppSetting.named(name) else {
+        return Fault(place, "unknown_member", "There is no such setting.")
+      }
+      return value == .null ? nil : setting.rule.fault(value).map { Fault(place, $0, $1) }
+    }
+  }
+}
