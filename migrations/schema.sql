@@ -708,12 +708,6 @@ CREATE FUNCTION public.revoke_credentials(of_user text, of_app text, by_actor te
           DELETE FROM public.device_users p
            WHERE (((p.user_id)::text = revoke_credentials.of_user) AND ((revoke_credentials.spared_device IS NULL) OR ((p.device_id)::text <> revoke_credentials.spared_device)))
            RETURNING p.device_id
-         ), factors AS (
-          DELETE FROM public.second_factors f
-           WHERE ((f.user_id)::text = revoke_credentials.of_user)
-         ), codes AS (
-          DELETE FROM public.recovery_codes c
-           WHERE ((c.user_id)::text = revoke_credentials.of_user)
          ), changed AS (
           UPDATE public.users u SET version = (u.version + 1), updated_at = now()
            WHERE ((u.user_id)::text = revoke_credentials.of_user)

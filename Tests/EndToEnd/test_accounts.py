@@ -2,9 +2,12 @@
 
 import unittest
 
+from asking import ADDRESS
+from authenticator import Authenticator
 from cases import in_parallel
 from issuers import IssuerCase, claims
 from machine import wait_until
+from test_limits import limits
 
 MINE, THEIRS = "my own password", "attackers password"
 
@@ -65,6 +68,40 @@ class Accounts(IssuerCase):
         statuses = [self.login("resets@example.com", f"{MINE} {index}").status for index in range(4)]
         self.assertEqual(statuses, [200 if index == winner else 401 for index in range(4)])
 
+    def test_a_mail_proof_takes_over_before_it_asks_for_a_factor(self):
+        self.site.set_app(mfa="required", email_code=True)
+        self.addCleanup(self.site.set_app, mfa="off")
+
+        def enroll(answer):
+            """Signs in by a factor that the app requires."""
+            refused = self.expect(answer, 401, "additional_factor_required").json
+            self.assertEqual(refused["methods"], ["enroll"])
+            body = {"flow": refused["flow"]}
+            enrolled = self.expect(self.post("/v1/login/second-factor/enroll", body), 201).json
+            body["code"] = Authenticator(enrolled).code()
+            return self.expect(self.post("/v1/login/second-factor", body), 200).json
+
+        def by_reset(email):
+            self.ask("/v1/password/reset-request", email)
+            return self.reset(self.site.mailed(email, "dpr"), MINE)
+
+        def by_code(email):
+            flow = self.ask("/v1/login/code/request", email).json["flow"]
+            return self.enter(flow, self.mailed_code(email))
+
+        for name, prove in [("reset", by_reset), ("code", by_code)]:
+            with self.subTest(name):
+                email = f"required-{name}@example.com"
+                attacker = enroll(self.register(email, THEIRS))
+                proof = prove(email)
+                # The attacker is out whether or not the victim goes on.
+                self.expect(self.me(attacker), 401, "session_ended")
+                self.expect(self.login(email, THEIRS), 401, "wrong_credentials")
+                victim = enroll(proof)
+                self.assertEqual(victim["user_id"], attacker["user_id"])
+                factors = self.me(victim, "/second-factors").json["second_factors"]
+                self.assertEqual(len(factors), 1)
+
     # Addresses that look like another's
 
     def test_an_address_has_no_invisible_characters(self):
@@ -100,6 +137,27 @@ class Accounts(IssuerCase):
             last = self.login("guarded@example.com", f"wrong {index}")
         self.expect(last, 429, "too_many_attempts")
         self.expect(self.register("guarded@example.com", f"{THEIRS} 0"), 409, "email_taken")
+
+    def test_a_right_password_that_waits_for_a_factor_gives_no_guesses_back(self):
+        self.site.set_app(mfa="optional", failures_per_address=50)
+        self.addCleanup(self.site.set_app, mfa="off", failures_per_address=10**6)
+        network = {ADDRESS: "192.0.2.50"}
+        self.verified("victim-of-guesses@example.com")
+        grant = self.verified("attacker-with-factor@example.com", THEIRS)
+        enrolled = self.post("/v1/me/second-factors", {}, token=grant["access_token"])
+        authenticator = Authenticator(self.expect(enrolled, 201).json)
+        self.expect(self.post(f"/v1/me/second-factors/{authenticator.id}/confirm",
+                              {"code": authenticator.code()}, token=grant["access_token"]), 200)
+
+        def left():
+            answer = self.login("victim-of-guesses@example.com", "a guess", headers=network)
+            return limits(self.expect(answer, 401))["login-network"]["r"]
+
+        before = [left() for _ in range(4)][-1]
+        for _ in range(4):
+            answer = self.login("attacker-with-factor@example.com", THEIRS, headers=network)
+            self.expect(answer, 401, "additional_factor_required")
+        self.assertLessEqual(left(), before)
 
     def test_a_blocked_user_gets_no_session_by_registering_or_by_mail(self):
         self.site.set_app(email_code=True)

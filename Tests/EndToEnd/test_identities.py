@@ -344,13 +344,18 @@ class Identities(Case):
         other = self.verified("other@example.com")
         self.expect(self.unlink(grant, self.identities(other)[0]["id"]), 404, "not_found")
 
-    def test_an_unlinked_address_is_free_again(self):
+    def test_an_unlinked_address_is_free_when_it_cannot_be_restored_any_more(self):
         grant = self.verified("free@example.com")
         self.expect(self.link(grant, provider="jwt", token=self.jwt("free")), 200)
         password = next(i["id"] for i in self.identities(grant) if i["provider"] == "password")
         self.expect(self.unlink(grant, password), 204)
         self.assertIsNone(self.me(grant).json["email"])
         self.expect(self.login("free@example.com"), 401, "wrong_credentials")
+        # For a week the mail that went there restores it.
+        self.site.mailed("free@example.com", "doa")
+        self.expect(self.register("Free@example.com", "somebody elses"), 409, "email_taken")
+        self.site.sql("update identity_subjects set reserved_until = now() "
+                      f"where user_id = '{grant['user_id']}' and reserved_until is not null")
         self.verified("Free@example.com", "somebody elses")
         self.assertIn("unlink", self.audit(grant))
 

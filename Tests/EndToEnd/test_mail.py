@@ -77,7 +77,7 @@ class Mail(Case):
         # Taken or not, a registration is answered alike; only the mail tells.
         again = self.expect(self.register(email, "another one", headers=app), 202)
         self.assertEqual(set(again.json), {"flow", "expires_in"})
-        wait_until(lambda: any("already has an account" in mail for mail in self.site.mails(email)),
+        wait_until(lambda: any("tried to use this address" in mail for mail in self.site.mails(email)),
                    what="the mail to the owner")
         self.assertEqual(self.codes(email), [code])
         self.expect(self.login(email, "another one", headers=app), 401, "wrong_credentials")

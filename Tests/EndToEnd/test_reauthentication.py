@@ -166,7 +166,7 @@ class Reauthentication(IssuerCase):
         self.expect(self.make_key(mine), 401, "reauthentication_required")
         right = asked("coded@example.com")
         for status, code, body in [
-            (401, "wrong_credentials", asked("stranger@example.com")),
+            (401, "code_invalid", asked("stranger@example.com")),
             (401, "code_invalid", {**right, "code": "0000 0000"}),
             (401, "code_invalid", {**right, "flow": "0" * 24}),
             (422, "invalid", {"provider": "email", "flow": right["flow"]}),

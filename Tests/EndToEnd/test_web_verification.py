@@ -4,6 +4,7 @@ import contextlib
 import re
 import unittest
 
+from authenticator import Authenticator
 from machine import wait_until
 from web import PASSWORD, PageCase
 
@@ -181,6 +182,21 @@ class Links(PageCase):
         self.assertIn("Sign in to verify", self.follow(self.mailed_link("ended@example.com", "verify")))
         self.assertIn("you are signed in", self.answer(PASSWORD))
         self.assertEqual((self.me(), self.is_verified()), (user, True))
+
+    def test_a_user_with_a_second_factor_enters_its_code_too(self):
+        self.site.set_app(mfa="optional")
+        self.addCleanup(self.site.set_app, mfa="off")
+        email = "factor@example.com"
+        token = self.expect(self.register(email, PASSWORD), 201).json["access_token"]
+        factor = self.expect(self.post("/v1/me/second-factors", token=token), 201).json
+        body = {"code": Authenticator(factor).code()}
+        path = f"/v1/me/second-factors/{factor['id']}/confirm"
+        codes = self.expect(self.post(path, body, token=token), 200).json["recovery_codes"]
+        self.assertIn("Sign in to verify", self.follow(self.mailed_link(email, "verify")))
+        self.assertEqual(self.answer(PASSWORD), "One more step.")
+        self.assertIn("code_invalid", self.answer("0" * 6))
+        self.assertIn("Signed in", self.answer(codes[0]))
+        self.assertTrue(self.is_verified())
 
     def test_a_used_link_changes_nothing(self):
         self.open()

@@ -14,9 +14,6 @@ const dossier = new Dossier(server, { device, app: query.get("app") ?? undefined
 /** The version of the value in the property's form; 0 if nothing is stored. */
 let version = 0;
 
-/** The token of a link that waits for a sign-in. */
-let unverified = "";
-
 /** Takes the code or password that the page has asked for. */
 let answer = /** @type {(value: string) => Promise<any>} */ (async () => {});
 
@@ -75,17 +72,10 @@ async function askForFactor(flow, methods) {
   }
   ask(question, "text", async (code) => {
     const { user, recoveryCodes } = await dossier.completeSecondFactor(flow, code);
-    if (unverified) await verify();
     const codes = recoveryCodes.join(" ");
     return `Signed in as ${user}.${codes && ` Keep these recovery codes: ${codes}`}`;
   });
   return "One more step.";
-}
-
-/** @param {string} [password] */
-async function verify(password) {
-  await dossier.verifyEmail(unverified, password);
-  unverified = "";
 }
 
 /**
@@ -94,17 +84,13 @@ async function verify(password) {
  */
 async function follow(kind, token) {
   if (kind === "verify") {
-    unverified = token;
     try {
-      await verify();
+      await dossier.verifyEmail(token);
       return "The address is verified.";
     } catch (error) {
-      if (!(error instanceof DossierError && error.status === 401)) {
-        unverified = "";
-        throw error;
-      }
+      if (!(error instanceof DossierError && error.status === 401)) throw error;
       ask("Enter your password to verify the address", "password", async (password) => {
-        await verify(password);
+        await dossier.verifyEmail(token, password);
         return "The address is verified, and you are signed in.";
       });
       return "Sign in to verify the address.";

@@ -102,8 +102,8 @@ extension Emails {
 
   /// Restores an address that a user had before, by a mailed token and with a new password.
   ///
-  /// Whoever has changed the address could sign in, so all other credentials are revoked. The address
-  /// that the user had in between is told.
+  /// Whoever has changed the address could sign in, so all other credentials are revoked, but for second
+  /// factors that are older than the change. The address that the user had in between is told.
   /// - Returns: the tokens of a new session.
   /// - Throws: `.invalid`, `.invalidMailToken`, `.emailTaken`, `.additionalFactorRequired` (the
   ///   address is restored), `.deviceUnknown` and `.deviceFull` (the token stays valid),
@@ -118,7 +118,7 @@ extension Emails {
     let user = token.user
     _ = try await Devices.admit(user, context)
     try await context.store.transaction { transaction async throws(Failure) in
-      try await token.use(in: transaction, context)
+      let changedAt = try await token.use(in: transaction, context)
       let notice = try await WayInChange.emailDisplaced.notice(
         of: user,
         in: transaction,
@@ -145,6 +145,7 @@ extension Emails {
       try await Takeover.revokeAll(
         of: user,
         by: "anyone",
+        factorsSince: changedAt,
         context.app.id,
         context.origin,
         in: transaction

@@ -21,12 +21,15 @@ extension Users {
     do throws(Failure) {
       try account.requireUsable(context)
       return try await SignIn.complete(
-        VerifiedCredential(of: account.user, .password(hash: comparison.hash)),
+        VerifiedCredential(
+          of: account.user,
+          .password(hash: comparison.renewed ?? comparison.hash)
+        ),
         as: style,
         context
       ) { transaction in
         let renewal = comparison.renewed.map {
-          transaction.send(UsersQueries.renewHash, account.user, $0)
+          transaction.send(UsersQueries.renewHash, account.user, comparison.hash, $0)
         }
         let success = comparison.guarding.sendSuccess(in: transaction)
         return { () async throws(Failure) in

@@ -40,8 +40,13 @@ struct PresentedToken {
 
   /// Locks the user, and uses the token up.
   ///
+  /// - Returns: when the token was mailed, in microseconds since 1970.
   /// - Throws: `.invalidMailToken` if another request was first.
-  @EventLoop func use(in transaction: Transaction, _ context: Context) async throws(Failure) {
+  @discardableResult
+  @EventLoop func use(
+    in transaction: Transaction,
+    _ context: Context
+  ) async throws(Failure) -> Int {
     // Sign-ins and changes that are under way come before, or find what this has ended.
     _ = try await transaction.run(IdentitiesQueries.lock, user)
     let taken = try await transaction.run(
@@ -51,7 +56,8 @@ struct PresentedToken {
       tokenHash,
       context.app.id
     )
-    guard !taken.isEmpty else { throw .invalidMailToken }
+    guard let end = taken.first else { throw .invalidMailToken }
+    return end - purpose.lifetime.wholeSeconds * 1_000_000
   }
 
   /// Locks the user, uses the token up, and returns the account.

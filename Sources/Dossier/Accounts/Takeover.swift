@@ -23,11 +23,14 @@ package import Postgres
     try await WayInChange.takenOver.record(ofReader: user, in: transaction, context)
   }
 
-  /// Revokes the sessions, API keys, linked identities, second factors, pending flows and places on
-  /// devices of a user: all but the password.
+  /// Revokes the sessions, API keys, linked identities, second factors and places on devices of a
+  /// user: all but the password.
+  ///
+  /// Second factors stay that are older than `time`, in microseconds since 1970.
   static func revokeAll(
     of user: UserID,
     by actor: String,
+    factorsSince time: Int = 0,
     _ app: AppID,
     _ origin: Origin,
     in transaction: Transaction
@@ -48,6 +51,7 @@ package import Postgres
       origin.address,
       origin.agent
     )
+    _ = try await transaction.run(TakeoverQueries.removeFactors, user, time)
   }
 }
 
@@ -60,5 +64,16 @@ package enum TakeoverQueries {
     """
   )
 
-  package static let all: [any PreparedStatement] = [revoke]
+  /// Removes second factors and recovery codes that were made since a time.
+  static let removeFactors = Statement<NoRow, UserID, Int>(
+    "takeover.remove_factors",
+    """
+    with codes as (
+      delete from recovery_codes where user_id = $1 and created_at >= to_timestamp($2::bigint / 1000000.0)
+    )
+    delete from second_factors where user_id = $1 and created_at >= to_timestamp($2::bigint / 1000000.0)
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [revoke, removeFactors]
 }

@@ -99,8 +99,10 @@ package enum DevicesQueries {
 
   /// One row when the proof is right, with nulls for a user the device does not know, or who has no
   /// live session there with tokens of that style and client.
+  ///
+  /// - Parameter 9: whether the session must have had a second factor, or need none.
   static let activate = Statement<
-    DevicePlaceRow, DeviceID, AppID, BinaryBytes, UserID, String?, String?, String, String?
+    DevicePlaceRow, DeviceID, AppID, BinaryBytes, UserID, String?, String?, String, String?, Bool
   >(
     "devices.activate",
     """
@@ -113,6 +115,7 @@ package enum DevicesQueries {
       left join sessions s
         on s.user_id = p.user_id and s.session_id = p.session_id and s.style = $7
         and s.client_id is not distinct from $8
+        and (not $9::boolean or s.amr like '%mfa%' or s.provider in ('anonymous', 'api-key'))
       where p.user_id = $4 and p.chosen_at < d.until
     ), chosen as (
       update device_users p set chosen_at = clock_timestamp() from place
@@ -136,9 +139,10 @@ package enum DevicesQueries {
   /// sessions would end it, and housekeeping remove an anonymous user, as if nobody came any more.
   /// - Parameter 6: the user; null for who is active.
   /// - Parameter 7: how long a session may last; null for ever.
+  /// - Parameter 10: whether the session must have had a second factor, or need none.
   static let refresh = Statement<
     DevicePlaceRow, DeviceID, AppID, BinaryBytes, Duration, Bool, String?, Duration?, String,
-    String?
+    String?, Bool
   >(
     "devices.refresh",
     """
@@ -155,6 +159,7 @@ package enum DevicesQueries {
         and s.session_id = p.session_id and s.ended_at is null and s.style = $8
         and s.client_id is not distinct from $9
         and ($7::interval is null or s.created_at + $7::interval > now())
+        and (not $10::boolean or s.amr like '%mfa%' or s.provider in ('anonymous', 'api-key'))
       returning s.session_id, s.device_id, s.scope, s.refresh_generation, s.refresh_salt, s.user_id
     )
     select s.session_id, s.device_id, s.scope, s.refresh_generation, s.refresh_salt, s.user_id
@@ -164,16 +169,23 @@ package enum DevicesQueries {
 
   /// One row when the proof is right: whether the device knew the user.
   ///
-  /// - Parameter 8: whether nobody else becomes active.
+  /// - Parameters:
+  ///   - 8: whether nobody else becomes active.
+  ///   - 9: whether the app lets a device switch users. If not, nobody becomes active in place of the
+  ///     user who was chosen last, also when the device forgets that user.
   static let leave = Statement<
-    Bool, DeviceID, AppID, BinaryBytes, UserID, Bool, String?, String?, Bool
+    Bool, DeviceID, AppID, BinaryBytes, UserID, Bool, String?, String?, Bool, Bool
   >(
     "devices.leave",
     """
     with device as (
       update devices d set last_seen_at = now(),
-        inactive_since = case when $8::boolean and exists (
-          select from device_places(d.device_id, true) a where a.user_id = $4 and a.is_active)
+        inactive_since = case when case when $9::boolean
+          then $8::boolean and exists (
+            select from device_places(d.device_id, true) a where a.user_id = $4 and a.is_active)
+          else $4 = (
+            select u.user_id from device_users u where u.device_id = d.device_id
+            order by u.chosen_at desc, u.user_id limit 1) end
           then clock_timestamp() else d.inactive_since end
       from proved_device($1, $2, $3) p
       where d.device_id = p.device_id returning d.device_id, p.until

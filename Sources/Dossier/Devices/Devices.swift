@@ -106,7 +106,8 @@ package enum Devices {
       context.origin.address,
       context.origin.agent,
       style.name,
-      style.client
+      style.client,
+      context.app.settings.mfa == .required
     )
     guard let row = rows.first else { throw .deviceUnknown }
     guard row.isKnown else { throw .notFound }
@@ -140,7 +141,8 @@ package enum Devices {
       user?.text,
       context.app.settings.longestSession,
       style.name,
-      style.client
+      style.client,
+      context.app.settings.mfa == .required
     )
     guard let row = rows.first else { throw .deviceUnknown }
     guard let user = row.user, let live = row.live else { throw .unauthenticated(.sessionEnded) }
@@ -185,7 +187,8 @@ package enum Devices {
       isForgotten,
       context.origin.address,
       context.origin.agent,
-      next == .none
+      next == .none,
+      context.app.settings.allowsSwitching
     )
     guard let isKnown = rows.first else { throw .deviceUnknown }
     guard isKnown else { throw .notFound }

@@ -161,7 +161,8 @@ package enum MailTokenQueries {
   ///
   /// Of the tokens that restore addresses only younger ones go. Whoever moved an account on could else
   /// use its own token, and so end that of the user whom the account belonged to first.
-  static let take = Statement<String, UserID, String, BinaryBytes, AppID>(
+  /// The row says when the token expires, in microseconds since 1970.
+  static let take = Statement<Int, UserID, String, BinaryBytes, AppID>(
     "mail_tokens.take",
     """
     with taken as (
@@ -174,7 +175,7 @@ package enum MailTokenQueries {
       where m.user_id = taken.user_id and m.purpose = $2 and m.token_hash <> $3
         and ($2 <> 'restore' or m.expires_at >= taken.expires_at)
     )
-    select email from taken
+    select (extract(epoch from expires_at) * 1000000)::bigint from taken
     """
   )
 

@@ -35,9 +35,10 @@ package enum UsersQueries {
     """
   )
 
-  static let renewHash = Statement<NoRow, UserID, String>(
+  /// Replaces the hash of the same password, unless another was set meanwhile.
+  static let renewHash = Statement<NoRow, UserID, String, String>(
     "users.renew_hash",
-    "update passwords set hash = $2 where user_id = $1"
+    "update passwords set hash = $3 where user_id = $1 and hash = $2"
   )
 
   static let version = Statement<Int, UserID>(

@@ -97,7 +97,9 @@ package enum Users {
         context.store
       )
       try await notice.queue(in: transaction)
-      if next == .none { try await Devices.deactivate(caller, in: transaction) }
+      if next == .none || !context.app.settings.allowsSwitching {
+        try await Devices.deactivate(caller, in: transaction)
+      }
       let picture = try await remove(caller.user, in: transaction)
       try await AuditEvent(
         "user_delete",
