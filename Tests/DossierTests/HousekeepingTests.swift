@@ -27,8 +27,8 @@ import Testing
     values (repeat('1', 24), 'verify', '', 'a@b.c', now() - interval '1 second'),
       (repeat('1', 24), 'reset', '', 'a@b.c', now() + interval '1 hour');
     insert into authentication_flows (app_id, flow_id, purpose, tries, expires_at)
-    select app_id, lpad(g::text, 24, '0'), 'sign_in', 5, now() + interval '1 hour' * (g - 0.5)
-    from apps, generate_series(-1, 1) g;
+    select app_id, lpad(g::text, 24, '0'), 'sign_in', 5, now() + interval '1 hour' * (g - 1.5)
+    from apps, generate_series(0, 2) g;
     insert into identity_subjects (app_id, provider, subject, user_id, identity_id, reserved_until)
     select app_id, 'email', s.subject, repeat('1', 24), repeat('2', 24), s.until
     from apps, (values ('present', null), ('reserved', now() + interval '1 hour'),

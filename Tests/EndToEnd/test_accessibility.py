@@ -53,6 +53,11 @@ class Accessible(WebCase):
         self.browser.wait(lambda: "No user" in self.browser.find("#said").text, "the page")
         self.check()
 
+    def test_the_sample_page_that_asks_for_a_password(self):
+        self.browser.open(f"{self.pages.origin}/?server={self.server}#reset=dpr_x")
+        self.browser.wait(lambda: self.browser.find("#answer").is_displayed(), "the form")
+        self.check()
+
     def test_the_sample_page_of_a_user_and_a_refusal(self):
         self.browser.open(f"{self.pages.origin}/?server={self.server}")
         self.browser.find("#anonymous").click()

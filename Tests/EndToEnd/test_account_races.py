@@ -84,7 +84,8 @@ class AccountRaces(Case):
         """The last request of a change of address."""
         count = len(self.codes(email)) + 1
         asked = self.post("/v1/me/email", {"email": email}, token=grant["access_token"])
-        body = {"flow": self.expect(asked, 202).json["flow"], "code": self.mailed_code(email, count)}
+        flow = self.expect(asked, 202).json["flow"]
+        body = {"flow": flow, "code": self.mailed_code(email, count)}
         return lambda: self.post("/v1/me/email/verify", body, token=grant["access_token"])
 
     def meet(self, one, other):
@@ -174,7 +175,7 @@ class AccountRaces(Case):
                     answers = self.meet(*requests)
                     statuses = sorted(answer.status for answer in answers)
                     self.assertIn(statuses[0], (200, 201, 204))
-                    # The first of two codes for an address ends the flow of the second.
+                    # The first code that is entered for an address ends other flows for it.
                     refusals = [401, 409] if one == other == "change" else [409]
                     self.assertIn(statuses[1], refusals)
                     self.assertEqual(self.site.sql(

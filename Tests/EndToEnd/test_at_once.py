@@ -1,4 +1,4 @@
-"""Requests that are sent at once: repeated ones succeed once, and different ones leave one outcome."""
+"""Requests that are sent at once, by a client that repeats them, by two taps or by two users."""
 
 import unittest
 

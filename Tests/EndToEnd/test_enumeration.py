@@ -1,4 +1,4 @@
-"""What a request says of whether an address has an account: in `immediate` mode registering alone."""
+"""Whether a response says that an address has an account: only registration in `immediate` does."""
 
 import collections
 import re

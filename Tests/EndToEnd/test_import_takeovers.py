@@ -111,7 +111,8 @@ class ImportTakeovers(IssuerCase):
         # Such rows come every night.
         for email in ["robber@example.com", "elsewhere@example.com"]:
             self.imported({"id": thief["user_id"], "email": email})
-        self.expect(self.post("/v1/email/restore", {"token": token, "password": "my old house"}), 200)
+        body = {"token": token, "password": "my old house"}
+        self.expect(self.post("/v1/email/restore", body), 200)
         self.expect(self.login("robbed@example.com", "my old house"), 200)
 
     def test_a_row_that_blocks_a_user_ends_the_sessions(self):

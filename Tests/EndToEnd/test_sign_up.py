@@ -160,7 +160,8 @@ class VerifyFirst(SignUp):
     def test_flows_of_one_address_entered_at_once_make_one_user(self):
         flows = []
         for count in [1, 2, 3]:
-            flow = self.expect(self.register("both@example.com", f"{MINE} {count}"), 202).json["flow"]
+            asked = self.register("both@example.com", f"{MINE} {count}")
+            flow = self.expect(asked, 202).json["flow"]
             flows.append((flow, self.mailed_code("both@example.com", count)))
         answers = in_parallel(3, lambda index: self.enter(*flows[index]))
         self.assertEqual(sorted(answer.status for answer in answers), [200, 401, 401])
@@ -253,7 +254,8 @@ class Closed(SignUp):
             self.expect(self.post("/v1/login/code/request", {"email": email}), 202)
             for email in ["reader@example.com", "stranger@example.com"]]
         self.assertEqual(sorted(first.headers.keys()), sorted(second.headers.keys()))
-        self.assertEqual((sorted(first.json), len(first.body)), (sorted(second.json), len(second.body)))
+        self.assertEqual((sorted(first.json), len(first.body)),
+                         (sorted(second.json), len(second.body)))
         self.expect(self.enter(second.json["flow"], "0000 000x"), 401, "code_invalid")
         # A mail to the stranger would have come before this one.
         self.mailed_code("reader@example.com")

@@ -44,7 +44,7 @@ class Verification(IssuerCase):
         other = self.verified("other@example.com", THEIRS)
         for session in [other, self.site.login()]:
             self.expect(self.verify(token, session), 401, "sign_in_to_verify")
-            self.expect(self.verify(token, session, THEIRS), 401)
+            self.expect(self.verify(token, session, THEIRS), 401, "wrong_credentials")
         self.assertFalse(self.is_verified(grant))
         # The password signs in, whose session the request may also carry.
         mine = self.expect(self.verify(token, other, MINE), 200).json
@@ -86,7 +86,7 @@ class Verification(IssuerCase):
 
     def test_a_guess_is_in_the_audit_and_leaves_the_token(self):
         grant, token = self.registered("one-guess@example.com")
-        self.expect(self.verify(token, password=THEIRS), 401)
+        self.expect(self.verify(token, password=THEIRS), 401, "wrong_credentials")
         self.assertIn("login_failure", self.actions(grant))
         self.expect(self.verify(token, password=MINE), 200)
 

@@ -236,7 +236,8 @@ package enum EmailChangeQueries {
         version = version + 1, updated_at = now()
       where user_id = $1 and exists (select from own)
     )
-    select email, locale from own where require((select count(*) from subject) = 1)
+    select email, locale from own
+    where require((select count(*) from subject) = (select count(*) from own))
     """
   )
 
