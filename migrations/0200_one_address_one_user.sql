@@ -38,6 +38,8 @@ alter table devices add column inactive_since timestamptz;
 
 -- Until when an address that a user had before cannot be another's; null for the present one.
 alter table identity_subjects add column reserved_until timestamptz;
+create index identity_subjects_reserved on identity_subjects (reserved_until)
+  where reserved_until is not null;
 
 -- The oldest user of an address keeps it. The others lose it.
 insert into identity_subjects (app_id, provider, subject, user_id, identity_id)

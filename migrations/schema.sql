@@ -1426,6 +1426,13 @@ CREATE INDEX identity_subjects_by_user ON public.identity_subjects USING btree (
 
 
 --
+-- Name: identity_subjects_reserved; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX identity_subjects_reserved ON public.identity_subjects USING btree (reserved_until) WHERE (reserved_until IS NOT NULL);
+
+
+--
 -- Name: imports_by_time; Type: INDEX; Schema: public; Owner: -
 --
 

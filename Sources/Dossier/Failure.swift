@@ -171,33 +171,9 @@ package struct Fault: Sendable, Equatable {
 extension Failure {
   /// Reads what the database said.
   ///
-  /// Constraint names are the contract between `migrations/`, what undoes a transaction, and this.
+  /// What a taken key means is known where the statement is run: see `Sent.rows`.
   init(_ error: DatabaseError) {
     switch (error.state, error.constraint) {
-    case (.uniqueViolation, "users_pkey"):
-      self = .userExists([Fault("/id", "exists", "There is such a user.")])
-    case (.uniqueViolation, "apps_name_key"): self = .appExists
-    case (.uniqueViolation, "app_hosts_pkey"): self = .hostTaken
-    case (.uniqueViolation, "issuers_pkey"): self = .issuerExists
-    case (.uniqueViolation, "issuers_missing_iss"):
-      self = .invalid([
-        Fault(
-          "/allow_missing_iss",
-          "ambiguous",
-          "Another issuer of the app may leave out iss, and a token without it would be of either. "
-            + "Remove that issuer, or let this one send iss."
-        )
-      ])
-    case (.uniqueViolation, "issuers_missing_aud"):
-      self = .invalid([
-        Fault(
-          "/allow_missing_aud",
-          "ambiguous",
-          "Another issuer of the app with this iss may leave out aud. Remove that issuer, or let "
-            + "this one send aud."
-        )
-      ])
-    case (.uniqueViolation, "search_indexes_path"): self = .indexExists
     case (.checkViolation, "documents_size"): self = .documentTooLarge(limit: 0)
     // The user was deleted between the reading of the session and the write.
     case (.foreignKeyViolation, _): self = .unauthenticated(.sessionEnded)

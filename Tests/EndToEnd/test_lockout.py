@@ -134,8 +134,10 @@ class Lockout(Case):
     def test_strangers_keep_nobody_from_registering(self):
         self.app("registering", failures_per_identifier_hourly=5)
         self.besiege()
-        self.expect(self.ask("/v1/register", {"email": self.email, "password": HERS}), 201)
-        self.assert_open("192.0.2.2")
+        body = {"email": self.email, "password": HERS}
+        device = self.expect(self.ask("/v1/register", body), 201).json["device_secret"]
+        self.expect(self.enter("192.0.2.2"), 429, "too_many_attempts")
+        self.expect(self.enter("192.0.2.2", device=device), 200)
 
     def test_a_stranger_who_registered_an_address_first_keeps_nobody_from_it(self):
         self.app("squatted", failures_per_identifier_hourly=5)
@@ -203,14 +205,20 @@ class Lockout(Case):
         self.assertEqual(sorted(answer.status for answer in answers), [202] * 6 + [429] * 24)
         refused = self.expect(self.ask(*reset, "203.0.113.99"), 429)
         self.assertEqual(limits(refused).keys(), {"mail-daily"})
-        before = 2 + 6  # Two of the verification.
-        wait_until(lambda: len(self.site.mails(self.email)) >= before, what="the mails")
+
+        def sent():
+            queue = "select count(*) from mails join apps using (app_id) where name = 'flooded'"
+            wait_until(lambda: self.site.sql(queue) == "0", what="the end of the queue")
+            return len(self.site.mails(self.email))
+
+        # Two of the verification, and of the reset those that no newer one has overtaken.
+        before = sent()
+        self.assertIn(before, range(2 + 1, 2 + 6 + 1))
         # Each route that sends mail counts.
         self.expect(self.ask("/v1/login/code/request", {"email": self.email}, "203.0.113.98"), 429)
         # The owner's device passes, and its mail comes last.
         self.expect(self.ask(*reset, device=grant["device_secret"]), 202)
-        wait_until(lambda: len(self.site.mails(self.email)) >= before + 1, what="the owner's mail")
-        self.assertEqual(len(self.site.mails(self.email)), before + 1)
+        self.assertEqual(sent(), before + 1)
         # So does its session, and no other's, nor one that has ended.
         token = grant["access_token"]
         told = limits(self.expect(self.ask(*reset, token=token), 202))

@@ -24,16 +24,30 @@ class Scripts(Case):
     def test_they_fit_the_client_as_it_is_declared(self):
         scripts = self.scripts()
         self.assertGreater(len(scripts), 50)
+        self.check("declare const dossier: Dossier;\ndeclare const file: Blob;\n"
+                   + "\n".join(scripts.values()))
+
+    def test_those_of_the_guide_fit_it_too(self):
+        guide = (ROOT / "Sources/RESTWire/RESTWire.docc/Signing in.md").read_text()
+        blocks = re.findall(r"^```js\n(.*?)^```", guide, re.S | re.M)
+        self.assertEqual(len(blocks), 2)
+        script = re.sub(r"^import .*\n", "", "".join(blocks), flags=re.M)
+        self.check(script)
+        # Each member that the guide names exists.
+        table = guide[guide.index("| task | members |"):].split("\n\n")[0]
+        names = re.findall(r"`(\w+)`", table)
+        self.check("declare const dossier: Dossier;\n"
+                   + "".join(f"void dossier.{name};\n" for name in names))
+
+    def check(self, script):
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
             (folder / "dossier.d.ts").write_text((ROOT / "deploy/web/dossier.d.ts").read_text())
-            (folder / "check.ts").write_text(
-                'import { Dossier } from "./dossier";\n'
-                "declare const dossier: Dossier;\ndeclare const file: Blob;\n"
-                + "\n".join(scripts.values()))
+            (folder / "check.ts").write_text('import { Dossier } from "./dossier";\n' + script)
             run = subprocess.run(
-                ["tsc", "--strict", "--noEmit", "--target", "es2022", "--module", "es2022", "--lib",
-                 "es2022,dom,dom.iterable", folder / "check.ts"], capture_output=True, text=True)
+                ["tsc", "--strict", "--useUnknownInCatchVariables", "false", "--noEmit", "--target",
+                 "es2022", "--module", "es2022", "--lib", "es2022,dom,dom.iterable",
+                 folder / "check.ts"], capture_output=True, text=True)
         self.assertEqual(run.returncode, 0, run.stdout)
 
     def test_none_loses_the_tokens_that_it_is_answered(self):

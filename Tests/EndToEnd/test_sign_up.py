@@ -150,6 +150,21 @@ class VerifyFirst(SignUp):
         self.assertEqual(self.users("raced@example.com"), "1")
         self.expect(self.me(grant), 200)
 
+    def test_a_registration_meets_a_user_who_was_made_meanwhile(self):
+        key = self.site.client("--app", "default", "--scope", "create:users")["key"]
+        for verified in [False, True]:
+            with self.subTest(verified=verified):
+                email = f"meanwhile-{verified}@example.com".lower()
+                flow = self.expect(self.register(email, MINE), 202).json["flow"]
+                code = self.mailed_code(email)
+                body = {"email": email, "password": THEIRS, "email_verified": verified}
+                user = self.expect(self.post("/v1/users", body, token=key), 201).json
+                grant = self.expect(self.enter(flow, code), 200).json
+                self.assertEqual(grant["user_id"], user["id"])
+                # The reader of the mail takes an unverified user over, with the password chosen.
+                self.expect(self.login(email, MINE), 401 if verified else 200)
+                self.expect(self.login(email, THEIRS), 200 if verified else 401)
+
     def test_one_code_entered_many_times_at_once_makes_one_user(self):
         flow = self.expect(self.register("crowd@example.com"), 202).json["flow"]
         code = self.mailed_code("crowd@example.com")

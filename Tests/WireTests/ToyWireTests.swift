@@ -100,12 +100,14 @@ import Wiring
   @Test @EventLoop func `a fresh proof is asked for beside a token of any kind`() async throws {
     let cast = try await World.shared.value.get().cast()
     let path = "/toy/\(cast.app)/change"
-    let ticket = "ticket-\(cast.user.access)"
-    #expect(try await ask(.post, path, cast) { $0.authorize(ticket) }.text == "done")
+    func change() async throws -> Reply {
+      try await ask(.post, path, cast) { $0.authorize("ticket-\(cast.user.access)") }
+    }
+    #expect(try await change().text == "done")
     var aged = Question(.post, path)
     let access = Access.user(scope: Scopes.updateIdentities)
     try await Stranger.withoutAFreshProof.disguise(&aged, at: access, cast)
-    let reply = try await ask(.post, path, cast) { $0.authorize(ticket) }
+    let reply = try await change()
     #expect(reply.text == "toy: who_are_you_now (\(cast.app))", "\(reply)")
   }
 

@@ -85,6 +85,10 @@ package enum EmailCodes {
       try await flow.use(in: transaction, context)
       if now.isTakenOverByMail {
         try await Takeover.run(now, flow.address, in: transaction, context)
+        // The code of a registration comes with the password that the reader of the mail has chosen.
+        if let hash = flow.hash {
+          _ = try await transaction.run(PasswordQueries.set, account.user, hash)
+        }
       }
       return Attempts.sendForget(of: flow.address.key, context, in: transaction)
     }

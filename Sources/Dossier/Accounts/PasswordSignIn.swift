@@ -16,7 +16,20 @@ extension Users {
     _ context: Context
   ) async throws(Failure) -> Sessions.Grant {
     try context.requireOpen(.password)
-    let comparison = try await compare(credentials, context)
+    let right = try await compare(credentials, context)
+    do throws(Failure) {
+      return try await signIn(right, as: style, context)
+    } catch .wrongCredentials where right.renewed != nil {
+      // Another sign-in has stored a new hash of the same password meanwhile.
+      return try await signIn(try await compare(credentials, context), as: style, context)
+    }
+  }
+
+  @EventLoop private static func signIn(
+    _ comparison: RightPassword,
+    as style: SessionStyle,
+    _ context: Context
+  ) async throws(Failure) -> Sessions.Grant {
     let account = comparison.account
     do throws(Failure) {
       try account.requireUsable(context)
