@@ -8,7 +8,7 @@ import signal
 import subprocess
 import unittest
 
-from cases import Case
+from cases import Case, in_parallel
 from machine import BUILD, wait_until
 
 PASSWORD = "pässwörd 9"
@@ -91,6 +91,12 @@ class Import(Case):
         return self.site.sql(text.replace("{app}", f"(select app_id from apps where name = '{self.app}')"))
 
     # Passwords
+
+    def test_first_sign_ins_at_once_succeed_while_the_hash_is_made_anew(self):
+        self.load([{"email": "six@example.com", "email_verified": True,
+                    "password_hash": HASHES["2b"]}])
+        answers = in_parallel(6, lambda _: self.sign_in("six@example.com"))
+        self.assertEqual([answer.status for answer in answers], [200] * 6)
 
     def test_hashes_of_other_programs_open_a_sign_in_and_are_replaced_by_ours(self):
         rows = [{"email": f"{name}@example.com", "email_verified": True, "password_hash": text}

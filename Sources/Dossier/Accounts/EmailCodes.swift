@@ -20,11 +20,8 @@ package enum EmailCodes {
     // One read, whoever has the address, or nobody.
     let account = try await Accounts.find(address, context)
     try await RequestGuard.mail(to: address.key, for: account, by: caller, context)
-    let flow = AuthenticationFlow.New(
-      .signIn,
-      account?.isVerified == true ? account?.email ?? email : email,
-      address
-    )
+    let verified = account.flatMap { $0.isVerified ? $0 : nil }
+    let flow = AuthenticationFlow.New(.signIn, verified?.email ?? email, address)
     let isClosed = account == nil && context.app.settings.signUp == .closed
     try await context.store.transaction { transaction async throws(Failure) in
       try await flow.write(in: transaction, context)
@@ -32,7 +29,7 @@ package enum EmailCodes {
         // Nobody can sign up by it, and the response takes as long.
         try await AccountMail.request(.nothing, address, in: transaction, context)
       } else {
-        try await AccountMail.sendCode(of: flow, account, in: transaction, context)
+        try await AccountMail.sendCode(of: flow, in: verified?.language, in: transaction, context)
       }
     }
     return flow.text(context)

@@ -55,6 +55,10 @@ extension Users {
       // second factor has given the attempt back already.
       if case .additionalFactorRequired = error { throw error }
       try await comparison.guarding.takeBack()
+      // Another sign-in has replaced the old hash of the same password in the meantime.
+      if case .wrongCredentials = error, comparison.renewed != nil {
+        return try await signIn(credentials, as: style, context)
+      }
       throw error
     }
   }

@@ -139,7 +139,7 @@ extension Users {
       if let account {
         try await AccountMail.sendTaken(to: account, in: transaction, context)
       } else {
-        try await AccountMail.sendCode(of: flow, nil, in: transaction, context)
+        try await AccountMail.sendCode(of: flow, in: nil, in: transaction, context)
       }
     }
     return flow.text(context)

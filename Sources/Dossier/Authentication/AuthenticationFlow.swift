@@ -42,8 +42,7 @@ package import Postgres
     var hash: String?
     var user: UserID?
     fileprivate let credential = Credential(.flow, of: FlowID())
-    /// Nil for a flow that no code completes.
-    let code: String?
+    fileprivate let code = AuthenticationFlow.newCode()
 
     @EventLoop init(
       _ purpose: Purpose,
@@ -54,7 +53,6 @@ package import Postgres
     ) {
       (self.purpose, self.email, self.address) = (purpose, email, address)
       (self.hash, self.user) = (hash, user)
-      code = AuthenticationFlow.newCode()
     }
 
     /// Returns what the client sends with the code.
@@ -63,10 +61,7 @@ package import Postgres
     }
 
     /// The code as people read it.
-    var shownCode: String {
-      let code = code ?? ""
-      return "\(code.prefix(length / 2)) \(code.suffix(length / 2))"
-    }
+    var shownCode: String { "\(code.prefix(length / 2)) \(code.suffix(length / 2))" }
 
     /// Stores the flow.
     @EventLoop func write(in transaction: Transaction, _ context: Context) async throws(Failure) {
@@ -80,7 +75,7 @@ package import Postgres
         address.key,
         address.stored(email),
         hash,
-        credential.hash(with: code ?? "", master),
+        credential.hash(with: code, master),
         tries,
         lifetime
       )
@@ -134,24 +129,6 @@ package import Postgres
       ).record(context)
       throw .invalidCode
     }
-  }
-
-  /// Uses up all flows of a purpose and an address.
-  ///
-  /// - Throws: `.invalidCode` if there is none.
-  static func useAll(
-    _ purpose: Purpose,
-    of address: EmailAddress,
-    in transaction: Transaction,
-    _ context: Context
-  ) async throws(Failure) {
-    let used = try await transaction.run(
-      FlowQueries.use,
-      context.app.id,
-      address.key,
-      purpose.rawValue
-    )
-    guard !used.isEmpty else { throw .invalidCode }
   }
 
   /// Uses the flow up, with all other flows of the same purpose and address.
@@ -209,7 +186,7 @@ package enum FlowQueries {
     """
   )
 
-  /// Counts a try before it is made; no row when there is none left.
+  /// Counts a try before it is made; returns no row if none is left.
   static let spend = Statement<FlowRow, AppID, FlowID>(
     "flows.spend",
     """
@@ -220,7 +197,7 @@ package enum FlowQueries {
     """
   )
 
-  /// Uses up all flows of an address and a purpose; their ids.
+  /// Deletes all flows of an address and a purpose, and returns their ids.
   ///
   /// Served by `authentication_flows_by_address`.
   static let use = Statement<String, AppID, String, String>(

@@ -17,20 +17,10 @@ package import Postgres
   /// - Parameters:
   ///   - credential: the credential.
   ///   - enroll: whether the user must enroll a factor first.
+  ///   - transaction: the transaction that has verified the credential.
   ///   - context: the request that brought the credential.
-  /// - Returns: the error that tells the client of the flow.
+  /// - Returns: the error that gives the client the flow.
   /// - Throws: `.unavailable`.
-  static func begin(
-    _ credential: VerifiedCredential,
-    enroll: Bool,
-    _ context: Context
-  ) async throws(Failure) -> Failure {
-    try await context.store.transaction { transaction async throws(Failure) in
-      try await begin(credential, enroll: enroll, in: transaction, context)
-    }
-  }
-
-  /// Begins a flow as above, in the transaction that has verified the credential.
   static func begin(
     _ credential: VerifiedCredential,
     enroll: Bool,

@@ -46,23 +46,33 @@ import Postgres
   ) async throws(Failure) -> Sessions.Grant {
     let session = SessionCreation(credential, secondFactor: methods, on: device, style, context)
     let asks = context.app.settings.mfa != .off && credential.takesSecondFactor && methods.isEmpty
-    let need = try await context.store.transaction { transaction async throws(Failure) in
+    let secondStep = try await context.store.transaction {
+      transaction async throws(Failure) -> Failure? in
       let work = try await body(transaction)
       if asks {
+        // A request that enrolls a factor at the same time finds this session, or is found here.
+        _ = transaction.send(IdentitiesQueries.lock, credential.user)
+        let checked = credential.sendCheck(in: transaction, context)
         try await work()
+        try await checked()
         let need = try await SecondFactors.need(of: credential.user, in: transaction, context)
-        // The first factor is done with: its code is used up, and a new user is made.
-        guard need == .none else { return need }
+        guard need == .none else {
+          // The commit keeps what the body did: its code is used up, and a new user is made.
+          return try await SecondFactorFlow.begin(
+            credential,
+            enroll: need == .enroll,
+            in: transaction,
+            context
+          )
+        }
       }
       let created = session.send(in: transaction)
       transaction.sendCommit()
       if !asks { try await work() }
       try await created()
-      return SecondFactors.Need.none
+      return nil
     }
-    guard need == .none else {
-      throw try await SecondFactorFlow.begin(credential, enroll: need == .enroll, context)
-    }
+    if let secondStep { throw secondStep }
     return try await session.grant()
   }
 }

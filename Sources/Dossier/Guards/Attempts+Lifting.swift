@@ -145,7 +145,7 @@ package enum AttemptLiftQueries {
     "attempts.own",
     """
     select subject, null from identities
-    where user_id = $1 and app_id = $2 and provider = 'password'
+    where user_id = $1 and app_id = $2 and provider in ('password', 'email')
     union all
     select null, p.device_id from device_users p join users u on u.user_id = p.user_id
     where p.user_id = $1 and u.app_id = $2

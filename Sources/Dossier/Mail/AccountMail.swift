@@ -45,7 +45,8 @@ import Postgres
     let id = MailID()
     let json: JSON = ["request": .string(request.rawValue), "key": .string(address.key)]
     let store = context.store
-    guard let sealed = try? store.keys.master.sealed(json.serialized(), as: name(id)) else {
+    guard let sealed = try? store.keys.master.sealed(json.serialized(), as: QueuedMail.name(id))
+    else {
       return store.mailer.lose("a request for mail cannot be sealed")
     }
     store.hasQueuedMail = true
@@ -59,11 +60,9 @@ import Postgres
     )
   }
 
-  private static func name(_ id: MailID) -> String { "request \(id)" }
-
   /// Replaces a request by the mail that it asks for; by nothing for an address of no user.
   static func resolve(_ due: DueMail, in store: Store) async throws(Failure) {
-    guard let opened = try? store.keys.master.opened(due.sealed, as: name(due.id)),
+    guard let opened = try? store.keys.master.opened(due.sealed, as: QueuedMail.name(due.id)),
       let json = try? JSON.parse(opened), let key = json["key"]?.string,
       let request = json["request"]?.string.flatMap(Request.init)
     else { throw .unforeseen("a request for mail cannot be opened with this master key") }
@@ -88,17 +87,6 @@ import Postgres
         ).queue(in: transaction)
       }
     }
-  }
-
-  /// Mails the code of a flow.
-  static func sendCode(
-    of flow: AuthenticationFlow.New,
-    _ account: Account?,
-    in transaction: Transaction,
-    _ context: Context
-  ) async throws(Failure) {
-    let language = account?.isVerified == true ? account?.language : nil
-    try await sendCode(of: flow, in: language, in: transaction, context)
   }
 
   /// Mails the code of a flow in a language.

@@ -88,11 +88,6 @@ struct MailedToken {
   ///
   /// It counts beside those before it until the relay has taken its mail, and then takes their place
   /// (`OutboxQueries.sent`): whoever asks for mail that cannot be sent takes nobody's code away.
-  @EventLoop func queue() async throws(Failure) {
-    if let message { try await store.queue(message, with: self) }
-  }
-
-  /// As the other, in the transaction that gives reason to it.
   @EventLoop func queue(in transaction: Transaction) async throws(Failure) {
     if let message { try await store.queue(message, with: self, in: transaction) }
   }

@@ -42,19 +42,7 @@ extension Store {
     try await transaction.run(call)
   }
 
-  /// Queues a mail that belongs to nothing else.
-  func queue(_ message: MailMessage, _ kind: MailKind, of app: AppID) async throws(Failure) {
-    guard let call = queuing(message, kind, of: app, for: Outbox.patience) else { return }
-    try await write(call)
-  }
-
   /// Queues a mail together with the token that it carries, in one statement.
-  func queue(_ message: MailMessage, with token: MailedToken) async throws(Failure) {
-    guard let call = queuing(message, with: token) else { return }
-    try await write(call)
-  }
-
-  /// As the other, in a transaction.
   func queue(
     _ message: MailMessage,
     with token: MailedToken,

@@ -46,8 +46,8 @@ package struct QueuedMail: Sendable {
     return BinaryBytes(try master.sealed(json.serialized(), as: Self.name(id)))
   }
 
-  /// The name that it is bound to.
-  private static func name(_ id: MailID) -> String { "mail \(id)" }
+  /// Returns the name under which the content of a mail is sealed.
+  static func name(_ id: MailID) -> String { "mail \(id)" }
 }
 
 package typealias MailID = ID<QueuedMail>

@@ -64,9 +64,9 @@ extension Sessions {
     try await context.requireSession(of: caller)
     // Of any kind: what is refused is recorded, and somebody may have stolen the token.
     let guarding = Users.passwordGuard(of: caller, context)
-    let verified: VerifiedCredential
+    let (verified, flow): (VerifiedCredential, AuthenticationFlow?)
     do throws(Failure) {
-      verified = try await guarding.attempt { () async throws(Failure) in
+      (verified, flow) = try await guarding.attempt { () async throws(Failure) in
         try await verify(evidence, of: caller, context)
       }
     } catch {
@@ -79,14 +79,7 @@ extension Sessions {
     }
     let live = try await context.store.transaction { transaction async throws(Failure) in
       guard try await Identities.lock(caller, in: transaction) else { throw caller.gone }
-      if case .email(let key) = verified.kind {
-        try await AuthenticationFlow.useAll(
-          .signIn,
-          of: EmailAddress(key: key),
-          in: transaction,
-          context
-        )
-      }
+      try await flow?.use(in: transaction, context)
       let live = try await renew(
         caller,
         by: verified,
@@ -144,12 +137,12 @@ extension Sessions {
     _ evidence: ReauthenticationCredential,
     of caller: Caller,
     _ context: Context
-  ) async throws(Failure) -> VerifiedCredential {
+  ) async throws(Failure) -> (VerifiedCredential, AuthenticationFlow?) {
     switch evidence {
     case .password(let password):
       try context.requireOpen(.password)
       let hash = try await Users.verify(password, of: caller, context)
-      return VerifiedCredential(of: caller.user, .password(hash: hash))
+      return (VerifiedCredential(of: caller.user, .password(hash: hash)), nil)
     case .code(let code, let flow):
       try context.requireOpen(.emailCode)
       let flow = try await AuthenticationFlow(code, flow, for: [.signIn], context)
@@ -157,7 +150,7 @@ extension Sessions {
       guard let account = try await Accounts.find(flow.address, context),
         account.user == caller.user, !account.isTakenOverByMail
       else { throw .invalidCode }
-      return VerifiedCredential(of: caller.user, .email(key: flow.address.key))
+      return (VerifiedCredential(of: caller.user, .email(key: flow.address.key)), flow)
     case .token(let token):
       try context.requireOpen(.jwt)
       let external = try await context.store.external.identity(of: token, context)
@@ -174,15 +167,16 @@ extension Sessions {
         external.subject
       )
       guard holder.first?.user == caller.user else { throw .wrongCredentials }
-      return VerifiedCredential(
+      let credential = VerifiedCredential(
         of: caller.user,
         .token(provider: external.provider, subject: external.subject),
         at: external.authenticatedAt
       )
+      return (credential, nil)
     case .apiKey(let text):
       let key = try await APIKeys.use(text, context)
       guard key.owner == caller.user else { throw .wrongCredentials }
-      return VerifiedCredential(of: caller.user, .apiKey(key.id))
+      return (VerifiedCredential(of: caller.user, .apiKey(key.id)), nil)
     }
   }
 
