@@ -71,16 +71,16 @@ import Wiring
 }
 
 extension Call {
-  /// Who becomes active on the device when its active user leaves, by the parameter `next`.
+  /// The choice of the next active user of the device, by the parameter `next`.
   var next: NextActive {
     get throws(Failure) {
-      guard let query = FormValues(request.query) else {
-        throw .invalid([Fault("/next", "choice", "The query cannot be read.")])
-      }
-      guard let text = query["next"] else { return .mostRecent }
-      guard let next = NextActive(rawValue: text) else {
-        let names = NextActive.allCases.map(\.rawValue).joined(separator: " or ")
-        throw .invalid([Fault("/next", "choice", "The parameter next is \(names).")])
+      guard !request.query.isEmpty else { return .mostRecent }
+      let parts = request.query.split(separator: "=", maxSplits: 1)
+      guard parts.count == 2, parts[0] == "next",
+        let next = NextActive(rawValue: String(parts[1]))
+      else {
+        let all = NextActive.allCases.map { "next=\($0.rawValue)" }.joined(separator: " or ")
+        throw .invalid([Fault("", "query", "The query may only be \(all).")])
       }
       return next
     }

@@ -50,9 +50,9 @@ import Wiring
       gives: .ok(.grant, "The address is verified, and the password has signed the user in."),
       Answer(status: .noContent, says: "The address is verified.", shape: nil),
       refuses: [
-        .mailTokenInvalid, .signInToVerify, .wrongCredentials, .additionalFactorRequired,
-        .tooManyAttempts, .deviceFull, .tokenInvalid, .tokenExpired, .sessionEnded,
-        .insufficientScope,
+        .mailTokenInvalid, .signInToVerify, .wayInClosed, .wrongCredentials,
+        .additionalFactorRequired, .tooManyAttempts, .deviceFull, .tokenInvalid, .tokenExpired,
+        .sessionEnded, .insufficientScope,
       ],
       "Verify an email address by a mailed token, and a session or the password of its user"
     ) {
@@ -70,7 +70,7 @@ import Wiring
       "/v1/email/verify/request",
       1_024,
       reads: email,
-      gives: .accepted(nil, "A mail is sent if somebody has the address."),
+      gives: .accepted(nil, "A mail is sent if a user has the address."),
       refuses: [.wayInClosed, .tooManyAttempts, .mailNotConfigured],
       "Mail a token that verifies an email address"
     ) {

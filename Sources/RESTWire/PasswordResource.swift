@@ -11,7 +11,7 @@ import Wiring
       "/v1/password/reset-request",
       1_024,
       reads: EmailResource.email,
-      gives: .accepted(nil, "A mail is sent if somebody has the address."),
+      gives: .accepted(nil, "A mail is sent if a user has the address."),
       refuses: [.wayInClosed, .tooManyAttempts, .mailNotConfigured],
       "Mail a token that resets a password"
     ) {

@@ -40,7 +40,7 @@ import Wiring
     },
   ]
 
-  /// What a user does with its factors.
+  /// The routes by which a user manages its factors.
   nonisolated static let operations: [Operation] = [
     Operation(
       .get,

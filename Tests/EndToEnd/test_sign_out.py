@@ -142,8 +142,15 @@ class SignOut(Case):
             refused = self.expect(self.leave(way, secret, grants[2], next), 422, "invalid")
             self.assertEqual(len(refused.json["errors"]), 1)
 
-        self.each(story, "anybody", "None", "none&next=none")
+        self.each(story, "anybody", "None", "none&next=none", "none&other=1", "none&")
         self.assertEqual(self.states(secret, grants), ["inactive", "inactive", "active"])
+
+    def test_a_parameter_of_another_name_is_refused(self):
+        grant = self.site.login()
+        for query in ["nxt=none", "next", "next="]:
+            answer = self.post(f"/v1/logout?{query}", token=grant["access_token"])
+            self.expect(answer, 422, "invalid")
+        self.expect(self.me(grant), 200)
 
     def test_a_page_is_nobody_after_its_user_has_signed_out(self):
         wish = {"Dossier-Device": "cookie", **PAGE}

@@ -231,7 +231,7 @@ class Programs(Case):
                 self.expect(answer, 404, "not_found")
 
     def test_a_program_ends_sessions_and_unlinks(self):
-        grant = self.confirmed("program@example.com")
+        grant = self.verified("program@example.com")
         self.grant = grant
         sessions = self.expect(self.call("reader", "GET", "/sessions"), 200).json
         self.assertEqual(len(sessions), 1)

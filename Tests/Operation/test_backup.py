@@ -81,7 +81,7 @@ class Backup(Case):
         self.assertFalse(self.metrics.exists())
 
         self.archive()
-        early = self.confirmed("early@example.com")
+        early = self.verified("early@example.com")
         made = self.back_up()
         self.assertEqual(made.returncode, 0, made.stdout + made.stderr)
         self.assertRegex(self.metrics.read_text(),

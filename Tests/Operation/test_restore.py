@@ -20,7 +20,7 @@ class Restore(Case):
             [TOOLS / name, "-h", self.site.folder, "-U", "owner", *arguments], check=True)
 
     def test_users_sessions_and_data_are_as_they_were_saved(self):
-        grant = self.confirmed("ada@example.com")
+        grant = self.verified("ada@example.com")
         token = grant["access_token"]
         self.expect(self.site.request("PATCH", "/v1/me/metadata", {"saved": 1}, MERGE, token), 200)
         program = self.site.client("--operator")

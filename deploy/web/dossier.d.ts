@@ -95,7 +95,7 @@ export class Dossier {
   verifyNewEmail(flow: string, code: string): Promise<void>;
   /**
    * Restores the address that a user had before, with the token that was mailed there and a new
-   * password. Signs in, and revokes everything else.
+   * password. Signs in, and revokes the other credentials.
    */
   restoreEmail(token: string, password: string): Promise<string>;
   /**

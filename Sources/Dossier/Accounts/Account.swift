@@ -9,10 +9,12 @@ struct Account: RowDecodable {
   /// The hash of the password; nil without one.
   let hash: String?
   let isVerified: Bool
-  /// Whether only the reader of a mail has verified the address, who has shown nothing else.
+  /// Whether the address is verified by a mailed token alone, without a password or a session.
   let isVerifiedByReader: Bool
   let isBlocked: Bool
   let language: String?
+  /// Whether the user signs in by the address; false if only an issuer or an import has named it.
+  let isCredential: Bool
 
   init(from row: Row) throws(DatabaseError) {
     user = try row.id(0)
@@ -22,17 +24,16 @@ struct Account: RowDecodable {
     isVerifiedByReader = try row.bool(4)
     isBlocked = try row.bool(5)
     language = row.text(ifAny: 6)
+    isCredential = try row.bool(7)
   }
 
-  /// Whether whoever proves to read the mail of the address takes the account over.
+  /// Whether a reset or a mailed code takes the account over.
   ///
-  /// Somebody else may have made the account, and may know its password.
+  /// An attacker may have made the account, and may know its password.
   var isTakenOverByMail: Bool { !isVerified || isVerifiedByReader }
 }
 
-/// Accounts: the address by which a user signs in.
-///
-/// One address belongs to one user.
+/// Finds and makes the users of addresses; one address belongs to one user.
 enum Accounts {
   /// Returns the user of an address; nil without one.
   ///
@@ -44,7 +45,7 @@ enum Accounts {
     try await context.store.read(AccountQueries.find, context.app.id, address.key).first
   }
 
-  /// Returns the user of an address as the latest commit has it; nil without one.
+  /// Returns the user of an address from the latest commit; nil without one.
   ///
   /// - Throws: `.unavailable`.
   @EventLoop static func findLatest(
@@ -54,7 +55,7 @@ enum Accounts {
     try await context.store.write(AccountQueries.find, context.app.id, address.key).first
   }
 
-  /// Locks the user of an address, and returns it as it is then; nil without one.
+  /// Locks a user, and returns its account; nil if it has another address by now.
   @EventLoop static func lock(
     _ address: EmailAddress,
     of user: UserID,
@@ -74,10 +75,10 @@ enum Accounts {
   ///   - email: the address as the user wrote it.
   ///   - address: the same, with its key.
   ///   - hash: the hash of the password; nil for a user who signs in by codes.
-  ///   - isVerified: whether the reader of the address asks for it.
+  ///   - isVerified: whether a mailed code has verified the address.
   ///   - transaction: the transaction that makes the user.
   ///   - context: the context of the request.
-  /// - Returns: waits, and throws `.emailTaken` if another user has the address.
+  /// - Returns: a function that waits, and throws `.emailTaken` if another user has the address.
   @EventLoop static func sendCreation(
     of user: UserID,
     _ email: String,
@@ -100,7 +101,7 @@ enum Accounts {
     return { () async throws(Failure) in try await sent.rows(undone: .emailTaken) }
   }
 
-  /// Marks the address of a user as verified, and makes it what the user signs in by.
+  /// Marks the address of a user as verified, and gives the user an identity with it.
   @EventLoop static func markVerified(
     _ address: EmailAddress,
     of user: UserID,
@@ -125,7 +126,8 @@ package enum AccountQueries {
     "accounts.find",
     """
     select u.user_id, coalesce(u.email, s.subject), p.hash, u.email_verified,
-      coalesce(i.proved_by_reader, false), u.blocked_at is not null, u.locale
+      coalesce(i.proved_by_reader, false), u.blocked_at is not null, u.locale,
+      coalesce(i.provider in ('password', 'email'), false)
     from identity_subjects s
     join users u on u.user_id = s.user_id
     left join passwords p on p.user_id = s.user_id
@@ -134,7 +136,7 @@ package enum AccountQueries {
     """
   )
 
-  /// Makes a user; undoes the transaction if another user has the address.
+  /// Makes a user with an address; undoes the transaction if another user has it.
   static let create = Statement<NoRow, UserID, AppID, IdentityID, String, String, String?, Bool>(
     "accounts.create",
     """
@@ -160,7 +162,7 @@ package enum AccountQueries {
 
   /// Verifies an address, and gives the user an identity by it if it has none.
   ///
-  /// - Parameter 5: whether only the reader of the mail vouches for it.
+  /// - Parameter 5: whether it is verified by a mailed token alone.
   static let verify = Statement<NoRow, UserID, AppID, String, IdentityID, Bool>(
     "accounts.verify",
     """

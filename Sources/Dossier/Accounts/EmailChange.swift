@@ -2,9 +2,9 @@ import EventLoop
 import JSON
 package import Postgres
 
-/// Another address for a user: nothing changes until its code is entered.
+/// Changes the address of a user, once the code that was mailed to the new address is entered.
 extension Emails {
-  /// Mails a code to a new address, which makes it the caller's.
+  /// Mails a code to a new address; the code makes it the caller's address.
   ///
   /// - Returns: the flow, which the client sends with the code.
   /// - Throws: `.invalid`, `.noEmail`, `.emailTaken` unless the app's setting `sign_up` is
@@ -27,7 +27,7 @@ extension Emails {
     guard !key.hasSameBytes(as: address.key) else {
       throw .invalid([Fault("/email", "same", "This is the address that the user has.")])
     }
-    // It tells, as a registration does, whether somebody has the address.
+    // The response may reveal that a user has the address, as that of a registration does.
     try await RequestGuard.registration(of: address.key, context)
     let account = try await Accounts.find(address, context)
     if account != nil, context.app.settings.signUp != .verifyFirst { throw .emailTaken }
@@ -44,9 +44,9 @@ extension Emails {
     return flow.text(context)
   }
 
-  /// Makes an address the caller's by its code, and mails to the address before how to restore it.
+  /// Replaces the caller's address by its mailed code, and mails a restore link to the old address.
   ///
-  /// Only a verified address can be restored. It stays reserved for the user as long.
+  /// Only a verified address can be restored. It stays reserved for the user while the link is valid.
   /// - Throws: `.invalidCode`, `.emailTaken`, `.noEmail`, `.unauthenticated`, `.unavailable`.
   @EventLoop package static func change(
     _ code: String,
@@ -79,9 +79,9 @@ extension Emails {
     }
   }
 
-  /// Puts a verified address in the place of the user's own.
+  /// Replaces the address of a user by a verified one.
   ///
-  /// - Returns: the address before, if it was verified.
+  /// - Returns: the former address, if it was verified.
   @EventLoop static func replace(
     by address: EmailAddress,
     _ email: String,
@@ -100,10 +100,10 @@ extension Emails {
     return before
   }
 
-  /// Restores an address that a user had before, by a mailed token and with a new password.
+  /// Restores a former address of a user by a mailed token, with a new password.
   ///
-  /// Whoever has changed the address could sign in, so all other credentials are revoked, but for second
-  /// factors that are older than the change. The address that the user had in between is told.
+  /// The person who changed the address could sign in. So all other credentials are revoked. Second
+  /// factors stay that are older than the change. A mail informs the displaced address.
   /// - Returns: the tokens of a new session.
   /// - Throws: `.invalid`, `.invalidMailToken`, `.emailTaken`, `.additionalFactorRequired` (the
   ///   address is restored), `.deviceUnknown` and `.deviceFull` (the token stays valid),
@@ -125,7 +125,7 @@ extension Emails {
         context.app,
         context.store
       )
-      // Whoever signed in may have unlinked the address.
+      // The address may have been unlinked.
       _ = try await transaction.run(
         EmailChangeQueries.relink,
         user,
@@ -161,9 +161,9 @@ extension Emails {
   }
 }
 
-/// The address by which a user can sign in.
+/// The address by which a user signs in.
 struct OwnEmail: RowDecodable {
-  /// Nil when there is none.
+  /// Nil for a user without one.
   let key: String?
   let language: String?
 
@@ -173,9 +173,9 @@ struct OwnEmail: RowDecodable {
   }
 }
 
-/// The address that was the user's before.
+/// The former address of a user.
 struct FormerEmail: RowDecodable {
-  /// Nil when it was not verified, or is the new one.
+  /// Nil if it was not verified, or is the new one.
   let email: String?
   let language: String?
 
@@ -186,7 +186,7 @@ struct FormerEmail: RowDecodable {
 }
 
 package enum EmailChangeQueries {
-  /// One row when the session is live.
+  /// Returns one row if the session is live.
   static let own = Statement<OwnEmail, UserID, Authority>(
     "email_change.own",
     """
@@ -195,11 +195,11 @@ package enum EmailChangeQueries {
     """
   )
 
-  /// Puts a verified address in the place of the one before; no row when there was none, and undoes
-  /// the transaction when another user has it.
+  /// Replaces the address of a user by a verified one.
   ///
-  /// The tokens that were mailed are of no more use but those that restore an address. A verified
-  /// address stays reserved as long as such a token is valid.
+  /// Returns no row if the user had none. Undoes the transaction if another user has the new one.
+  /// Mailed tokens become invalid, except those that restore an address. A former address that was
+  /// verified stays reserved as long as such a token is valid.
   static let change = Statement<FormerEmail, UserID, AppID, String, String>(
     "email_change.change",
     """
@@ -241,7 +241,7 @@ package enum EmailChangeQueries {
     """
   )
 
-  /// Gives a user without an address to sign in with an identity by one.
+  /// Gives a user who does not sign in by an address an identity with one.
   static let relink = Statement<NoRow, UserID, AppID, String, IdentityID>(
     "email_change.relink",
     """

@@ -4,7 +4,7 @@ import Postgres
 
 /// Sign-in and sign-up by a mailed code.
 package enum EmailCodes {
-  /// Mails a code to an address, whether or not somebody has it.
+  /// Mails a code to an address, whether or not a user has it.
   ///
   /// - Returns: the flow, which the client sends with the code.
   /// - Throws: `.invalid`, `.wayInClosed`, `.mailNotConfigured`, `.tooManyAttempts`, `.unavailable`.
@@ -17,7 +17,7 @@ package enum EmailCodes {
     try EmailAddress.check(email, context)
     guard context.store.mailer.isConfigured else { throw .mailNotConfigured }
     let address = try await EmailAddress(email, context)
-    // One read, whoever has the address, or nobody.
+    // One read for every address, so that the time does not reveal a user.
     let account = try await Accounts.find(address, context)
     try await RequestGuard.mail(to: address.key, for: account, by: caller, context)
     let verified = account.flatMap { $0.isVerified ? $0 : nil }
@@ -26,7 +26,7 @@ package enum EmailCodes {
     try await context.store.transaction { transaction async throws(Failure) in
       try await flow.write(in: transaction, context)
       if isClosed {
-        // Nobody can sign up by it, and the response takes as long.
+        // No mail is sent, and the response takes as long.
         try await AccountMail.request(.nothing, address, in: transaction, context)
       } else {
         try await AccountMail.sendCode(of: flow, in: verified?.language, in: transaction, context)
@@ -37,8 +37,7 @@ package enum EmailCodes {
 
   /// Signs in, or signs up, by a mailed code.
   ///
-  /// Whoever enters the code reads the mail of the address: an account that was not verified before
-  /// is taken over.
+  /// The code verifies the address. So an account that was not verified before is taken over.
   /// - Throws: `.invalidCode`, `.wrongCredentials` for a blocked user, `.signUpClosed`,
   ///   `.emailTaken` while the address is reserved for the user who had it before,
   ///   `.additionalFactorRequired`, `.wayInClosed`, `.deviceUnknown`, `.deviceFull`, `.unavailable`.

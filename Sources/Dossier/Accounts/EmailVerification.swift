@@ -16,8 +16,8 @@ extension Emails {
 
   /// Verifies an address by a mailed token and a session of its user, or the password.
   ///
-  /// The token alone changes nothing: whoever reads the mail need not have made the account. Nothing
-  /// ends by a verification.
+  /// The token alone changes nothing: the reader of the mail may not have made the account. A
+  /// verification revokes nothing.
   /// - Parameters:
   ///   - text: the token.
   ///   - password: the password of the user; nil without one.
@@ -26,8 +26,8 @@ extension Emails {
   ///   - context: the context of the request.
   /// - Returns: the tokens of a new session; nil if the caller has one.
   /// - Throws: `.invalidMailToken`, `.signInToVerify` (the token stays valid), `.wrongCredentials`,
-  ///   `.additionalFactorRequired`, `.tooManyAttempts`, `.unauthenticated`, `.deviceUnknown`,
-  ///   `.deviceFull`, `.overloaded`, `.unavailable`.
+  ///   `.additionalFactorRequired`, `.tooManyAttempts`, `.wayInClosed`, `.unauthenticated`,
+  ///   `.deviceUnknown`, `.deviceFull`, `.overloaded`, `.unavailable`.
   @EventLoop package static func verify(
     _ text: String,
     password: String?,
@@ -44,6 +44,7 @@ extension Emails {
       return nil
     }
     guard let password else { throw .signInToVerify }
+    try context.requireOpen(.password)
     // Counted by the user and not by the address, for which strangers can cause failures.
     let guarding = FailureGuard(.password, on: token.user.text, context)
     let isRight = try await guarding.attempt { () async throws(Failure) in
@@ -66,7 +67,7 @@ extension Emails {
     }
   }
 
-  /// Verifies an address by a mailed token alone, for a protocol that shows nothing else.
+  /// Verifies an address by a mailed token alone, for a protocol that sends nothing else.
   ///
   /// The address counts as verified by mail only: the next reset or code takes the account over.
   /// - Throws: `.invalidMailToken`, `.unavailable`.

@@ -1,7 +1,7 @@
 import EventLoop
 import Postgres
 
-/// Addresses of mail: verified, changed and restored, and the passwords that are reset by them.
+/// Verifies, changes and restores addresses, and resets passwords by mail.
 package enum Emails {
   /// Mails a token that lets its reader choose a new password.
   ///
@@ -56,6 +56,15 @@ package enum Emails {
       if account.isTakenOverByMail {
         try await Takeover.run(account, token.address, in: transaction, context)
       } else {
+        if !account.isCredential {
+          // The password needs an identity with the address.
+          try await Accounts.markVerified(
+            token.address,
+            of: token.user,
+            in: transaction,
+            context
+          )
+        }
         _ = try await transaction.run(APIKeyQueries.removeAll, token.user)
         try await Sessions.end(
           .all,

@@ -51,14 +51,10 @@ extension Users {
         }
       }
     } catch {
-      // The password was right: what refuses it is no failed guess. The transaction that asks for a
-      // second factor has given the attempt back already.
+      // The password was right, so the attempt was no failed guess. The transaction that asks for a
+      // second factor has given it back already.
       if case .additionalFactorRequired = error { throw error }
       try await comparison.guarding.takeBack()
-      // Another sign-in has replaced the old hash of the same password in the meantime.
-      if case .wrongCredentials = error, comparison.renewed != nil {
-        return try await signIn(credentials, as: style, context)
-      }
       throw error
     }
   }
@@ -75,7 +71,7 @@ extension Users {
     let address = try await EmailAddress(credentials.email, context)
     let strangers = FailureGuard(.login, on: address.key, context)
     let familiar = FailureGuard(.login, on: address.key, isFamiliar: true, context)
-    // What waits for no other answer goes to the database together.
+    // Independent reads take one round trip.
     var batch = ReadBatch()
     let find = batch.add(AccountQueries.find, context.app.id, address.key)
     let device = Devices.addRead(to: &batch, context)
@@ -122,7 +118,7 @@ extension Users {
   }
 }
 
-/// An account, and its password that was right.
+/// An account whose password was right.
 struct RightPassword {
   let account: Account
   let hash: String
@@ -132,7 +128,7 @@ struct RightPassword {
 }
 
 extension Account {
-  /// Throws `.emailUnverified` if the app lets in only users with a verified address.
+  /// Throws `.emailUnverified` if the app accepts only users with a verified address.
   @EventLoop func requireUsable(_ context: Context) throws(Failure) {
     guard isVerified || context.app.settings.signUp != .verifyFirst else { throw .emailUnverified }
   }

@@ -1,7 +1,7 @@
 import EventLoop
 import Postgres
 
-/// A token from a mail, as somebody presents it.
+/// A token from a mail that a client presents.
 struct PresentedToken {
   let user: UserID
   let address: EmailAddress
@@ -12,7 +12,7 @@ struct PresentedToken {
   private let purpose: MailedToken.Purpose
   private let tokenHash: BinaryBytes
 
-  /// Finds what the token was mailed for, and leaves it valid.
+  /// Reads a mailed token, which stays valid.
   ///
   /// - Throws: `.invalidMailToken`, `.unavailable`.
   @EventLoop init(
@@ -47,7 +47,7 @@ struct PresentedToken {
     in transaction: Transaction,
     _ context: Context
   ) async throws(Failure) -> Int {
-    // Sign-ins and changes that are under way come before, or find what this has ended.
+    // Concurrent sign-ins and changes run before this, or find its result.
     _ = try await transaction.run(IdentitiesQueries.lock, user)
     let taken = try await transaction.run(
       MailTokenQueries.take,

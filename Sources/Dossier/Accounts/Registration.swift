@@ -1,7 +1,7 @@
 import EventLoop
 import Postgres
 
-/// What a registration comes to.
+/// The result of a registration.
 package enum Registration {
   case signedIn(Sessions.Grant)
   /// A code is mailed; the flow is sent with it.
@@ -9,10 +9,10 @@ package enum Registration {
 }
 
 extension Users {
-  /// Registers an address and a password, as the app's setting `sign_up` says.
+  /// Registers an address and a password, by the app's setting `sign_up`.
   ///
-  /// - Returns: the tokens of the new user; in `verify_first` a flow, whether or not the address is
-  ///   known. The mail tells the reader of a known address to sign in or to reset the password.
+  /// - Returns: the tokens of the new user; in `verify_first` a flow, for a known address too. The
+  ///   user of a known address is mailed to sign in or to reset the password.
   /// - Throws: `.invalid`, `.emailTaken` in `immediate`, `.signUpClosed`, `.mailNotConfigured` in
   ///   `verify_first`, `.additionalFactorRequired`, `.tooManyAttempts`, `.wayInClosed`,
   ///   `.deviceUnknown`, `.deviceFull`, `.overloaded`, `.unavailable`.
@@ -51,9 +51,9 @@ extension Users {
     return .signedIn(grant)
   }
 
-  /// Registers without a sign-in: until there is one, whoever has the password may link the address
-  /// to another user.
+  /// Registers an address and a password without a sign-in.
   ///
+  /// Until the first sign-in, a user who knows the password can link the address.
   /// - Throws: as `register`; `.emailTaken` also in `verify_first`.
   @EventLoop package static func registerOnly(
     _ credentials: Credentials,
@@ -78,7 +78,7 @@ extension Users {
     }
   }
 
-  /// Checks that the app takes a registration, and counts it.
+  /// Checks that the app accepts a registration, and counts it.
   @EventLoop private static func admitRegistration(
     _ credentials: Credentials,
     _ context: Context
@@ -118,9 +118,9 @@ extension Users {
     return MailedToken(.verify, to: address.stored(email), of: user, in: nil, context)
   }
 
-  /// Mails a code that completes a registration, or tells the user of the address.
+  /// Mails a code that completes a registration, or informs the user of the address.
   ///
-  /// Everything but the words of the mail is the same for a known and an unknown address.
+  /// Only the text of the mail differs between a known and an unknown address.
   @EventLoop private static func mailCode(
     _ credentials: Credentials,
     _ address: EmailAddress,

@@ -1,10 +1,10 @@
 import EventLoop
 package import Postgres
 
-/// The takeover of an unverified account by whoever proves to read the mail of its address.
+/// The takeover of an unverified account by a person who reads the mail of its address.
 ///
-/// Somebody else may have made the account, to wait there for the owner of the address (Sudhodanan
-/// and Paverd, "Pre-hijacked accounts", 2022). So all credentials are revoked. The data stays.
+/// An attacker may have made the account, to wait there for the owner of the address (Sudhodanan and
+/// Paverd, "Pre-hijacked accounts", 2022). So all credentials are revoked. The data stays.
 @EventLoop enum Takeover {
   /// Revokes all credentials of a user, marks its address as verified, records it and mails it.
   ///
@@ -69,9 +69,11 @@ package enum TakeoverQueries {
     "takeover.remove_factors",
     """
     with codes as (
-      delete from recovery_codes where user_id = $1 and created_at >= to_timestamp($2::bigint / 1000000.0)
+      delete from recovery_codes
+      where user_id = $1 and created_at >= to_timestamp($2::bigint / 1000000.0)
     )
-    delete from second_factors where user_id = $1 and created_at >= to_timestamp($2::bigint / 1000000.0)
+    delete from second_factors
+    where user_id = $1 and created_at >= to_timestamp($2::bigint / 1000000.0)
     """
   )
 

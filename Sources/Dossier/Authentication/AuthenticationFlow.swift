@@ -82,7 +82,7 @@ package import Postgres
     }
   }
 
-  private static func newCode() -> String {
+  private nonisolated static func newCode() -> String {
     let most = (0..<length).reduce(1) { power, _ in power * 10 }
     let digits = String(Int.random(in: 0..<most))
     return String(repeating: "0", count: length - digits.count) + digits
@@ -97,7 +97,7 @@ package import Postgres
   ///   - text: the flow as the client sends it.
   ///   - purposes: the purposes that the flow may have.
   ///   - context: the context of the request.
-  /// - Throws: `.invalidCode` for a wrong code, a flow that has ended and one of another purpose;
+  /// - Throws: `.invalidCode` for a wrong code, a flow that has ended or one of another purpose;
   ///   `.unavailable`.
   init(
     _ code: String,

@@ -163,7 +163,7 @@ package import Postgres
   ) async throws(Failure) -> [StoredFactor] {
     _ = try await transaction.run(IdentitiesQueries.lock, user)
     let factors = try await transaction.run(SecondFactorQueries.factors, user)
-    // Somebody has enrolled one since the first step: a new sign-in asks for its code.
+    // Another request has enrolled one since the first step: a new sign-in asks for its code.
     guard !factors.contains(where: \.isConfirmed) else { throw .invalidCode }
     return factors
   }

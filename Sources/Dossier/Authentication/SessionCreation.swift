@@ -3,7 +3,7 @@ import Postgres
 
 /// A session that is about to be created.
 ///
-/// Its device gets a new secret by that, so that a copy of the one before is of no use.
+/// Its device gets a new secret, so that a copy of the old secret becomes useless.
 @EventLoop struct SessionCreation {
   private let credential: VerifiedCredential
   private let methods: String
@@ -36,9 +36,9 @@ import Postgres
     }
   }
 
-  /// Sends all that is written, without waiting for any of it.
+  /// Sends all statements of the session without waiting.
   ///
-  /// - Returns: waits, and throws `.deviceUnknown`, `.wrongCredentials` or `.deviceFull`.
+  /// - Returns: a function that waits, and throws `.deviceUnknown`, `.wrongCredentials` or `.deviceFull`.
   func send(in transaction: Transaction) -> Completion {
     let master = context.store.keys.master
     let entered = transaction.send(

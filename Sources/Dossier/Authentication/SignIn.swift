@@ -10,11 +10,11 @@ import Postgres
   ///   - methods: the methods of a second factor that was verified; empty without one.
   ///   - style: the style of the wire's sessions.
   ///   - context: the request that brought the credential.
-  ///   - body: what belongs to the sign-in, in its transaction and before the session; what it
-  ///     returns waits for the statements that it has sent.
+  ///   - body: work of the sign-in that runs in its transaction, before the session is written. It
+  ///     returns a function that waits for its statements.
   /// - Returns: the tokens.
-  /// - Throws: `.additionalFactorRequired` with a flow, `.wrongCredentials` when the credential is
-  ///   not valid any more, `.deviceUnknown`, `.deviceFull`, `.overloaded`, `.unavailable`, and what
+  /// - Throws: `.additionalFactorRequired` with a flow, `.wrongCredentials` if the credential is not
+  ///   valid any more, `.deviceUnknown`, `.deviceFull`, `.overloaded`, `.unavailable`, and what
   ///   `body` throws.
   static func complete(
     _ credential: VerifiedCredential,

@@ -1,13 +1,13 @@
 import EventLoop
 package import Postgres
 
-/// A credential that was found to be right, and whose it is.
+/// A credential that was verified, and its user.
 struct VerifiedCredential: Sendable {
   enum Kind: Sendable {
     case anonymous
     /// The stored hash of a password.
     case password(hash: String)
-    /// The key of an address whose mail was read.
+    /// The key of an address to which a code was mailed.
     case email(key: String)
     /// The subject at an issuer; the provider is `jwt:` and the issuer.
     case token(provider: String, subject: String)
@@ -16,7 +16,7 @@ struct VerifiedCredential: Sendable {
 
   let user: UserID
   let kind: Kind
-  /// When the issuer saw the user, in seconds since 1970; nil for now.
+  /// When the user authenticated at the issuer, in seconds since 1970; nil for now.
   var authenticatedAt: Int?
   /// Whether the user is made in the transaction that creates the session.
   var isOfNewUser = false
@@ -51,7 +51,7 @@ struct VerifiedCredential: Sendable {
     }
   }
 
-  /// What tells the credential from others of its kind; nil for a guest.
+  /// The stored form of the credential, by which it is checked again; nil for a guest.
   var evidence: String? {
     switch kind {
     case .anonymous: nil
@@ -87,8 +87,8 @@ struct VerifiedCredential: Sendable {
 
   /// Sends the check that the credential is still valid, and that its user is not blocked.
   ///
-  /// Whatever revokes a credential locks the user first. So the user must be locked before this.
-  /// - Returns: waits, and throws `.wrongCredentials` if it is not valid any more.
+  /// A request that revokes a credential locks the user first. So lock the user before this.
+  /// - Returns: a function that waits, and throws `.wrongCredentials` if it is not valid any more.
   @EventLoop func sendCheck(in transaction: Transaction, _ context: Context) -> Completion {
     guard !isOfNewUser else { return { () async throws(Failure) in } }
     let sent =
@@ -105,7 +105,7 @@ struct VerifiedCredential: Sendable {
   }
 }
 
-/// Each undoes the transaction when the credential is not valid any more.
+/// Each undoes the transaction if the credential is not valid any more.
 package enum CredentialQueries {
   static let user = Statement<NoRow, UserID>(
     "credentials.user",

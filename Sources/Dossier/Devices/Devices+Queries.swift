@@ -170,9 +170,9 @@ package enum DevicesQueries {
   /// One row when the proof is right: whether the device knew the user.
   ///
   /// - Parameters:
-  ///   - 8: whether nobody else becomes active.
-  ///   - 9: whether the app lets a device switch users. If not, nobody becomes active in place of the
-  ///     user who was chosen last, also when the device forgets that user.
+  ///   - 8: whether the device stays without an active user.
+  ///   - 9: whether the app lets a device switch users. If not, no other user becomes active in place
+  ///     of the user who was chosen last, even when the device forgets that user.
   static let leave = Statement<
     Bool, DeviceID, AppID, BinaryBytes, UserID, Bool, String?, String?, Bool, Bool
   >(
@@ -234,7 +234,7 @@ package enum DevicesQueries {
     """
   )
 
-  /// Has nobody active on a device until somebody is chosen, if the user is active there.
+  /// Leaves a device without an active user until one is chosen, if the user is active there.
   static let deactivate = Statement<NoRow, DeviceID, UserID>(
     "devices.deactivate",
     """

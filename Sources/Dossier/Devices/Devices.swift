@@ -2,7 +2,7 @@ package import EventLoop
 import JSON
 import Postgres
 
-/// What a client shows to be the device that it was.
+/// The credential of a device, as a client sends it.
 package struct DeviceProof: Sendable {
   package let id: DeviceID
   let secret: Credential
@@ -13,7 +13,7 @@ package struct DeviceProof: Sendable {
 
   /// A device by its id alone.
   ///
-  /// Its secret is always the same, and never given out: devices that prove what they are have others.
+  /// Its secret is always the same, and no client gets it. Devices with a credential have other ones.
   init(bare id: DeviceID) {
     self.id = id
     secret = Credential(.device, of: id, salt: [UInt8](repeating: 0, count: 16))
@@ -31,7 +31,7 @@ package struct DeviceProof: Sendable {
   }
 }
 
-/// What a client says of its device whose protocol has ids of devices and no proof of them.
+/// The device of a client whose protocol has device ids and no device secrets.
 package struct BareDevice: Sendable {
   private let named: DeviceID?
 
@@ -52,7 +52,7 @@ package struct BareDevice: Sendable {
   }
 }
 
-/// Who becomes active on a device when its active user leaves.
+/// The choice of the next active user of a device, when its active user leaves.
 package enum NextActive: String, CaseIterable, Sendable {
   /// Of those who are signed in, the one who signed in, or was chosen, last.
   case mostRecent = "most_recent"
@@ -194,7 +194,7 @@ package enum Devices {
     guard isKnown else { throw .notFound }
   }
 
-  /// Has nobody active on the device of a session, before its user leaves.
+  /// Leaves the device of a session without an active user, before the caller leaves.
   @EventLoop static func deactivate(
     _ caller: Caller,
     in transaction: Transaction
@@ -221,8 +221,8 @@ package enum Devices {
 
   /// Checks before a sign-in that the device is what it says and has room for the user.
   ///
-  /// `SessionCreation` checks it again when nobody else can come between. Here it is told before
-  /// anything is made, counted or mailed.
+  /// `SessionCreation` checks it again with the device locked. This check runs before anything is
+  /// made, counted or mailed.
   /// - Returns: the device to sign in on; nil for a new one, also where a cookie is of no more use.
   /// - Throws: `.deviceUnknown`, `.deviceFull`, `.unavailable`.
   @EventLoop static func admit(
@@ -232,14 +232,14 @@ package enum Devices {
     guard let proof = context.device else {
       return try await context.bareDevice?.admitted(user, context)
     }
-    // No record: issued by us, but lost since, as by restoring a backup. The sign-in writes it anew.
+    // No record: this server issued the secret, and a restored backup lost it. The sign-in writes it.
     guard let record = try await record(context) else { return proof }
     guard record.isRight else {
       guard proof.isCookie else { throw .deviceUnknown }
       return nil
     }
-    // Another sign-in has just replaced the secret. It may be that of somebody who copied this one,
-    // who then holds the device: a user who came along would be that one's to switch to.
+    // Another sign-in has just replaced the secret, perhaps of an attacker who copied this one. The
+    // attacker then holds the device, and could switch to a user who signed in there.
     guard record.isCurrent else { return nil }
     guard record.hasRoom(for: user) else { throw .deviceFull(limit: limit) }
     return proof
@@ -247,7 +247,7 @@ package enum Devices {
 
   /// Returns whether a user has signed in on the device before.
   ///
-  /// It takes as long for nobody.
+  /// It takes as long without a user.
   @EventLoop static func knows(_ user: UserID?, _ context: Context) async throws(Failure) -> Bool {
     try await record(context)?.knows(user) ?? false
   }

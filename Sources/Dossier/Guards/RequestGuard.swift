@@ -11,7 +11,7 @@ enum RequestGuard {
   /// known device. So strangers cannot keep mail from the owner.
   /// - Parameters:
   ///   - key: the key of the address.
-  ///   - account: the user of the address; nil for nobody.
+  ///   - account: the user of the address; nil without one.
   ///   - caller: the caller by its access token; nil without one.
   ///   - context: the context of the request.
   /// - Throws: `.tooManyAttempts`, `.unavailable`.

@@ -1,6 +1,6 @@
 package import Postgres
 
-/// By what a user is known: an address, an issuer's subject, an API key.
+/// An identity of a user: an address, a subject at an issuer, or an API key.
 package struct IdentityInfo: RowDecodable {
   package let id: IdentityID
   package let provider: String
@@ -18,7 +18,7 @@ package struct IdentityInfo: RowDecodable {
   }
 }
 
-/// Whose an identity is.
+/// The user of an identity.
 struct IdentityHolder: RowDecodable {
   let user: UserID
   let isBlocked: Bool
@@ -29,10 +29,10 @@ struct IdentityHolder: RowDecodable {
   }
 }
 
-/// What is about to be unlinked.
+/// An identity that is about to be unlinked.
 struct IdentityToUnlink: RowDecodable {
   let provider: String
-  /// How many others there are to log in with.
+  /// How many other credentials the user has.
   let others: Int
 
   init(from row: Row) throws(DatabaseError) {
@@ -42,12 +42,12 @@ struct IdentityToUnlink: RowDecodable {
 }
 
 package enum IdentitiesQueries {
-  /// One row at least when the session is live.
+  /// Returns at least one row if the session is live.
   static let list = Statement<Found<IdentityInfo>, UserID, Authority>(
     "identities.list",
     """
-    select i.identity_id, i.provider, i.subject, i.provider not in ('password', 'email') or c.email_verified,
-      i.created_at
+    select i.identity_id, i.provider, i.subject,
+      i.provider not in ('password', 'email') or c.email_verified, i.created_at
     from caller($1, $2) c left join identities i on i.user_id = c.user_id
     order by i.created_at, i.identity_id
     """
@@ -62,10 +62,11 @@ package enum IdentitiesQueries {
     """
   )
 
-  /// One row when the session is live and the user has no address to sign in with; undoes the
-  /// transaction if another user has the address.
+  /// Links an address and a password; returns no row if the session has ended, or if the user signs in
+  /// by an address already.
   ///
-  /// An address that an issuer has asserted gives way.
+  /// Undoes the transaction if another user has the address. Replaces an address that an issuer has
+  /// asserted; the same address stays verified if it was.
   /// - Parameter 5: the key of the address.
   static let linkPassword = Statement<
     String, UserID, Authority, IdentityID, String, String, String
@@ -92,7 +93,8 @@ package enum IdentitiesQueries {
         where s.user_id = excluded.user_id or s.reserved_until < now()
       returning 1
     )
-    update users u set anonymous = false, email = btrim($4), email_verified = false,
+    update users u set anonymous = false, email = btrim($4),
+      email_verified = u.email_verified and email_key(u.email) is not distinct from $5,
       version = u.version + 1, updated_at = now()
     from c
     where u.user_id = c.user_id
@@ -101,16 +103,16 @@ package enum IdentitiesQueries {
     """
   )
 
-  /// One row when the session is live.
+  /// Links a subject at an issuer; returns one row if the session is live.
   ///
-  /// Fails by `identity_subjects_taken` when it is another's.
+  /// Violates `identity_subjects_taken` if the identity belongs to another user.
   static let linkSubject = Statement<String, UserID, Authority, IdentityID, String, String>(
     "identities.link_subject",
     """
     with c as (select user_id, app_id from caller($1, $2)), identity as (
       insert into identities (user_id, identity_id, app_id, provider, subject)
       select user_id, $3, app_id, $4, $5 from c
-    ), claimed as (
+    ), subject as (
       insert into identity_subjects (app_id, provider, subject, user_id, identity_id)
       select app_id, $4, $5, user_id, $3 from c
     )
@@ -120,13 +122,13 @@ package enum IdentitiesQueries {
     """
   )
 
-  /// Locks a user, as everything does first that changes or uses what it can log in with.
+  /// Locks a user, as every transaction that changes or uses credentials does first.
   static let lock = Statement<String, UserID>(
     "identities.lock",
     "select user_id from users where user_id = $1 for no key update"
   )
 
-  /// Until when a user without an address can be given one back; no row when it cannot.
+  /// Returns until when a user without an address can restore one; no row if it cannot.
   static let wayBack = Statement<Timestamp, UserID>(
     "identities.way_back",
     """
@@ -151,7 +153,7 @@ package enum IdentitiesQueries {
     "select revoke_guest_credentials($1, $2, $3, $4::inet, $5, $6, $7)"
   )
 
-  /// How many others there are to log in with; no row when there is no such identity.
+  /// Returns how many other credentials the user has; no row if it has no such identity.
   static let others = Statement<IdentityToUnlink, UserID, IdentityID>(
     "identities.others",
     """
@@ -161,7 +163,7 @@ package enum IdentitiesQueries {
     """
   )
 
-  /// Removes an identity, with what makes it one.
+  /// Removes an identity with its credential.
   static let unlink = Statement<NoRow, UserID, IdentityID>(
     "identities.unlink",
     """

@@ -4,10 +4,10 @@ import Postgres
 extension Identities {
   /// Links the address and the password of a registration to the caller.
   ///
-  /// The user that the registration made, who has never signed in, goes: its address and password
-  /// become the caller's, verified if they were. Nothing changes when they are the caller's already.
-  /// The session of the caller stays.
-  /// - Throws: `.wrongCredentials` when they are nobody's, `.identityTaken` when their user has signed
+  /// Deletes the user that the registration made, who has never signed in. The address and password
+  /// become the caller's, verified if they were. Nothing changes if they are the caller's already. The
+  /// session of the caller stays.
+  /// - Throws: `.wrongCredentials` when no user has them, `.identityTaken` when their user has signed
   ///   in, `.identityExists` when the caller has an address, `.emailUnverified`, `.wayBackOpen`,
   ///   `.tooManyAttempts`, `.wayInClosed`, `.unauthenticated`, `.overloaded`, `.unavailable`.
   package static func linkRegistered(
@@ -23,13 +23,13 @@ extension Identities {
     if account.user == caller.user { return }
     try account.requireUsable(context)
     let address = try await EmailAddress(credentials.email, context)
-    // What was mailed before was for the user that goes.
+    // The token that was mailed before belongs to the user that goes.
     let mail =
       account.isVerified
       ? nil : try await Users.verification(of: caller.user, account.email, address, context)
     do throws(Failure) {
       try await context.store.transaction { transaction async throws(Failure) in
-        // Always in one order, whoever is linked to whom at the same moment.
+        // In the order of ids, so that two links at once do not deadlock.
         for user in [caller.user, account.user].sorted(by: { $0.text < $1.text }) {
           _ = try await transaction.run(IdentitiesQueries.lock, user)
         }

@@ -2,9 +2,9 @@ package import EventLoop
 import JSON
 import Postgres
 
-/// The identities by which a user is known: linked to it, listed, taken away.
+/// Lists, links and unlinks the identities of users.
 @EventLoop package enum Identities {
-  /// The caller's identities, the oldest first.
+  /// Returns the caller's identities, the oldest first.
   ///
   /// - Throws: `.unauthenticated`, `.unavailable`.
   package static func list(
@@ -16,7 +16,7 @@ import Postgres
     return found
   }
 
-  /// Attaches an email address and a password to the caller, and mails what verifies the address.
+  /// Links an email address and a password to the caller, and mails a link that verifies the address.
   ///
   /// - Parameters:
   ///   - credentials: the address and the password.
@@ -40,14 +40,19 @@ import Postgres
     try await context.requireSession(of: caller)
     let address = try await EmailAddress(credentials.email, context)
     try await RequestGuard.registration(of: address.key, context)
-    if let account = try await Accounts.find(address, context) {
-      throw account.user == caller.user ? .identityExists : .emailTaken
+    let account = try await Accounts.find(address, context)
+    if let account {
+      guard account.user == caller.user else { throw .emailTaken }
+      // Without a credential, an issuer or an import has named the address.
+      guard !account.isCredential else { throw .identityExists }
     }
     let hash = try await context.store.passwords.hash(
       credentials.password,
       for: context.store.owner
     )
-    let mail = try await Users.verification(of: caller.user, credentials.email, address, context)
+    let mail =
+      account?.isVerified == true
+      ? nil : try await Users.verification(of: caller.user, credentials.email, address, context)
     return try await link("password", to: caller, as: style, context) {
       transaction async throws(Failure) in
       try await link(address, credentials.email, hash, to: caller, in: transaction)
@@ -56,7 +61,7 @@ import Postgres
     }
   }
 
-  /// Writes an address and a password of the caller, whose row is locked.
+  /// Writes an address and a password of the caller, who must be locked.
   static func link(
     _ address: EmailAddress,
     _ email: String,
@@ -79,8 +84,8 @@ import Postgres
   /// Links credentials to the caller: what every link has in common.
   ///
   /// The first link of a guest revokes what the guest had. Where the client takes new tokens, the
-  /// session of the caller ends too: somebody may have copied its tokens before.
-  /// `write` writes the credential, and tells whether it was not the caller's before.
+  /// session of the caller ends too: an attacker may have copied its tokens before.
+  /// `write` writes the credential, and returns whether it is new.
   private static func link(
     _ provider: String,
     to caller: Caller,
@@ -111,14 +116,13 @@ import Postgres
     return try await Sessions.grant(live, of: caller.user, as: style, context)
   }
 
-  /// Until when an address that was taken away from the caller can be given back; nil when nothing
-  /// can, or the caller has another address by then.
+  /// Returns until when a removed address of the caller can be restored; nil if none can, or if the
+  /// caller has another address.
   ///
-  /// Asked of every link of credentials, which waits for it. Whoever gives the address back gets the
-  /// user with all that is stored, and may be another than who logs in by what is linked now: somebody
-  /// could link the address of a person who then comes to it by a mail, and take what that person has
-  /// stored. To end the way back instead would let a thief end the owner's. An address in place of
-  /// another is proved by its reader in a session of the user, and so waits for nothing.
+  /// Until then, no credential can be linked. A restore hands over the user with all stored data.
+  /// Otherwise an attacker could link the address of another person, wait until that person stores
+  /// data, and restore. The restore link cannot be revoked instead: a thief would revoke the owner's.
+  /// A change of address needs no wait, because the code verifies the new address.
   static func wayBack(
     to caller: Caller,
     in transaction: Transaction
@@ -126,7 +130,7 @@ import Postgres
     try await transaction.run(IdentitiesQueries.wayBack, caller.user).first
   }
 
-  /// Attaches what an issuer's token says to the caller; nothing is linked when it is the caller's.
+  /// Links the identity of an issuer's token to the caller, unless it is the caller's already.
   ///
   /// - Parameters:
   ///   - token: the token.
@@ -181,12 +185,10 @@ import Postgres
     }
   }
 
-  /// Ends what was made while nobody had shown who the user is: API keys, and all sessions and places
-  /// on devices but the caller's own.
+  /// Revokes what a guest had before the first link: API keys, and all sessions and places on devices
+  /// except the caller's own.
   ///
-  /// Every link of credentials does so first, and so does a row of an import. Somebody else may have
-  /// begun as an anonymous user, in the same browser, what the owner then goes on with, and made a key
-  /// there to come back by.
+  /// Another person may have used the guest before, in the same browser, and made an API key.
   static func revokeGuestCredentials(
     of caller: Caller,
     in transaction: Transaction,
@@ -204,9 +206,9 @@ import Postgres
     )
   }
 
-  /// Takes an identity away from the caller; who began as an anonymous user is one again without its
-  /// last API key.
+  /// Unlinks an identity of the caller.
   ///
+  /// A user who began as a guest is one again without its last API key.
   /// - Throws: `.notFound`, `.lastIdentity` when there is no other to log in with,
   ///   `.unauthenticated`, `.unavailable`.
   package static func unlink(
@@ -244,10 +246,10 @@ import Postgres
     }
   }
 
-  /// Keeps what the caller can log in with from changing, other than by this transaction.
+  /// Locks the caller's user, so that no other transaction changes its credentials.
   ///
-  /// - Returns: whether its session is live, looked at when the lock is there: what held it may have
-  ///   ended the session, as a reset of the password does.
+  /// - Returns: whether the caller's session is live once the lock is held. The transaction that held
+  ///   the lock before may have ended it, as a reset of the password does.
   static func lock(
     _ caller: Caller,
     in transaction: Transaction

@@ -2,9 +2,9 @@ import EventLoop
 import JSON
 import Postgres
 
-/// Ways in by the token of an issuer.
+/// Signs users in by the tokens of issuers.
 package enum TokenLogin {
-  /// Signs in by the token of an issuer; makes a user for a subject that nobody has.
+  /// Signs in by the token of an issuer; makes a user for an unknown subject.
   ///
   /// - Parameters:
   ///   - token: as the issuer made it.
@@ -69,7 +69,7 @@ package enum TokenLogin {
     }
   }
 
-  /// Whose token it is; one that is refused goes into the trail.
+  /// Verifies a token and returns its identity; records a refused token in the audit log.
   ///
   /// - Parameters:
   ///   - token: as it was shown.

@@ -5,7 +5,7 @@ import Postgres
 
 /// Mails about accounts, queued in the transaction that decides to send them.
 @EventLoop enum AccountMail {
-  /// What the reader of an address is sent, once it is known who that is.
+  /// The mail that a request asks for; its user is looked up at delivery.
   enum Request: String {
     case verification = "verify"
     case reset
@@ -114,7 +114,7 @@ import Postgres
     )
   }
 
-  /// Tells the user of an address that somebody has tried to register it.
+  /// Informs the user of an address that a client has tried to register it.
   static func sendTaken(
     to account: Account,
     in transaction: Transaction,

@@ -6,9 +6,9 @@ package enum MailKind: String, CaseIterable, Sendable {
   case verify
   /// Lets its reader choose a new password.
   case reset
-  /// Tells the user of an address that somebody has tried to register it.
+  /// Informs the user of an address that a client has tried to register it.
   case taken
-  /// Tells a user that a credential of the account has changed.
+  /// Informs a user that a credential of the account has changed.
   case change
   /// Goes to the address that a user had until now, to restore it.
   case restore
@@ -51,7 +51,7 @@ package enum MailKind: String, CaseIterable, Sendable {
     case .taken:
       "Hello,\n\nsomebody has tried to use this address at {{app}}, where you have an account. If it was "
         + "you, sign in as before, or reset your password.\n\nIf it was not you, you need not do "
-        + "anything. Nobody has got into your account.\n"
+        + "anything. Your account is safe.\n"
     case .change:
       "Hello,\n\n{{change}}\n\nIf you did this, you need not do anything. If you did not: "
         + "{{advice}}\n"
@@ -62,7 +62,7 @@ package enum MailKind: String, CaseIterable, Sendable {
         + "your account.\n\n{{link}}\n"
     case .code:
       "Hello,\n\nyour code for {{app}} is:\n\n{{code}}\n\nEnter it within 10 minutes, and only where you "
-        + "have asked for it. Tell it to nobody. If you did not ask for it, you need not do "
+        + "have asked for it. Do not pass it on. If you did not ask for it, you need not do "
         + "anything.\n"
     }
   }
@@ -72,7 +72,7 @@ package enum MailKind: String, CaseIterable, Sendable {
     switch self {
     case .verify: "the mail that verifies an address"
     case .reset: "the mail that resets a password"
-    case .taken: "the mail to the user of an address that somebody has tried to register"
+    case .taken: "the mail to the user of an address that a client has tried to register"
     case .change: "the mail to the user when a credential of the account has changed"
     case .restore: "the mail to an address that was changed or unlinked, which restores it"
     case .code: "the mail with a code"

@@ -2,14 +2,14 @@ import EventLoop
 import Outbound
 package import Postgres
 
-/// What is mailed to a user, to be shown again by whoever reads that mail.
+/// A token that is mailed to a user, and that the reader of the mail presents.
 struct MailedToken {
   enum Purpose: String, Sendable {
     /// Verifies the address.
     case verify
     /// Lets its reader choose a new password.
     case reset
-    /// Restores an address that was the user's.
+    /// Restores a former address of the user.
     case restore
 
     var kind: Credential.Kind {
@@ -47,7 +47,7 @@ struct MailedToken {
 
   /// - Parameters:
   ///   - purpose: what it may be presented for.
-  ///   - email: the address as it is stored of the user, never as somebody typed it who asks for mail.
+  ///   - email: the address as stored for the user, never as the client typed it.
   ///   - user: the user.
   ///   - language: the language of the user; nil when it is not known.
   ///   - app: the app of the user.
@@ -84,10 +84,10 @@ struct MailedToken {
   @EventLoop var hash: BinaryBytes { token.hash(store.keys.master) }
   var lifetime: Duration { purpose.lifetime }
 
-  /// Queues its mail, and with it the token, which counts from then on.
+  /// Queues its mail and stores the token, which is valid at once.
   ///
-  /// It counts beside those before it until the relay has taken its mail, and then takes their place
-  /// (`OutboxQueries.sent`): whoever asks for mail that cannot be sent takes nobody's code away.
+  /// Older tokens stay valid until the relay has taken the mail (`OutboxQueries.sent`). So a request
+  /// for mail that cannot be sent invalidates no token.
   @EventLoop func queue(in transaction: Transaction) async throws(Failure) {
     if let message { try await store.queue(message, with: self, in: transaction) }
   }
@@ -140,7 +140,7 @@ package enum MailTokenQueries {
     """
   )
 
-  /// What a valid token was mailed for; it stays valid.
+  /// Returns the address and user of a valid token, which stays valid.
   static let look = Statement<MailedSubject, UserID, String, BinaryBytes, AppID>(
     "mail_tokens.look",
     """
@@ -152,10 +152,10 @@ package enum MailTokenQueries {
     """
   )
 
-  /// Uses a token up, and the others of its purpose with it; one row when it was valid.
+  /// Uses up a token and the others of its purpose; returns one row if it was valid.
   ///
-  /// Of the tokens that restore addresses only younger ones go. Whoever moved an account on could else
-  /// use its own token, and so end that of the user whom the account belonged to first.
+  /// Of the tokens that restore addresses, only younger ones are deleted. Otherwise a thief, who has a
+  /// younger token, could use it to delete that of the owner.
   /// The row says when the token expires, in microseconds since 1970.
   static let take = Statement<Int, UserID, String, BinaryBytes, AppID>(
     "mail_tokens.take",

@@ -2,21 +2,22 @@ import EventLoop
 import JSON
 package import Postgres
 
-/// A change of what a user can log in with: a fact of the audit trail, and a mail to the owner, who
-/// may be another than the one who made it.
+/// A change of a user's credentials: an audit event, and a mail to the owner of the address.
+///
+/// The owner may not have made the change.
 struct WayInChange {
   let action: String
   private let detail: JSON
   private let words: String
   private let remedy: Remedy
 
-  /// What the owner can do who has not made it.
+  /// The advice to an owner who has not made the change.
   private enum Remedy {
     /// Choose a new password by mail.
     case reset
-    /// Show what is mailed with the word of it, which gives the address back.
+    /// Open the mailed link, which restores the address.
     case wayBack
-    /// Nothing alone.
+    /// Ask the operator.
     case none
   }
 
@@ -63,7 +64,7 @@ struct WayInChange {
   )
   static let takenOver = WayInChange(
     "account_takeover",
-    "You have proved that this address is yours. It was not verified before, so somebody else may "
+    "You have verified that this address is yours. It was not verified before, so another person may "
       + "have made the account. All sessions, the password and all other credentials were revoked. "
       + "The data of the account is still there."
   )
@@ -125,7 +126,7 @@ struct WayInChange {
     }
   }
 
-  /// Records it and mails it, in the transaction that makes it and before it takes the address away.
+  /// Records the change and mails it, in its transaction and before the address is removed.
   @EventLoop func record(
     by caller: Caller,
     in transaction: Transaction,
@@ -139,9 +140,9 @@ struct WayInChange {
       device: caller.device,
       detail: detail
     ).record(in: transaction, context)
-    // What a program of the back end takes away is not given back by a mail.
+    // Changes by an API client cannot be undone by mail.
     if case .wayBack = remedy, caller.session != nil {
-      let found = try await transaction.run(WayInQueries.confirmedEmail, caller.user)
+      let found = try await transaction.run(WayInQueries.verifiedEmail, caller.user)
       guard let former = found.first else { return }
       try await MailedToken(
         .restore,
@@ -156,7 +157,7 @@ struct WayInChange {
     }
   }
 
-  /// As the other, for somebody who has shown a token of a mail.
+  /// Records the change and mails it, for a request with a mailed token.
   @EventLoop func record(
     ofReader user: UserID,
     in transaction: Transaction,
@@ -170,16 +171,16 @@ struct WayInChange {
       .queue(in: transaction)
   }
 
-  /// The mail alone, for what is recorded otherwise.
+  /// Returns the mail alone, for a change that is recorded elsewhere.
   ///
-  /// Nobody is mailed when the app is not known, as on the command line, which sends no mail.
+  /// No mail is sent if the app is unknown.
   @EventLoop func notice(
     of user: UserID,
     in transaction: Transaction,
     _ app: App?,
     _ store: Store
   ) async throws(Failure) -> WayInNotice {
-    let reader = try await transaction.run(WayInQueries.confirmedEmail, user).first
+    let reader = try await transaction.run(WayInQueries.verifiedEmail, user).first
     let advice =
       switch remedy {
       case .reset:
@@ -192,15 +193,15 @@ struct WayInChange {
   }
 }
 
-/// A mail that tells of a change, about to be queued; to nobody when no address is confirmed.
+/// A mail about a change that is about to be queued; none if the user has no verified address.
 struct WayInNotice {
-  fileprivate let reader: ConfirmedEmail?
+  fileprivate let reader: VerifiedEmail?
   fileprivate let change: String
   fileprivate let advice: String
   fileprivate let app: App?
   fileprivate let store: Store
 
-  /// Queues it, in the transaction that makes the change.
+  /// Queues the mail in the transaction of the change.
   @EventLoop func queue(in transaction: Transaction) async throws(Failure) {
     guard let reader, let app else { return }
     let message = try? AppMail.message(
@@ -215,8 +216,8 @@ struct WayInNotice {
   }
 }
 
-/// The address that a user has proved, and the language of its mail.
-struct ConfirmedEmail: RowDecodable {
+/// The verified address of a user, and the language of its mail.
+struct VerifiedEmail: RowDecodable {
   let email: String
   let language: String?
 
@@ -227,10 +228,10 @@ struct ConfirmedEmail: RowDecodable {
 }
 
 package enum WayInQueries {
-  static let confirmedEmail = Statement<ConfirmedEmail, UserID>(
-    "ways_in.confirmed_email",
+  static let verifiedEmail = Statement<VerifiedEmail, UserID>(
+    "ways_in.verified_email",
     "select email, locale from users where user_id = $1 and email_verified and email is not null"
   )
 
-  package static let all: [any PreparedStatement] = [confirmedEmail]
+  package static let all: [any PreparedStatement] = [verifiedEmail]
 }

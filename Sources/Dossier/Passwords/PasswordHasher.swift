@@ -99,7 +99,7 @@ package import EventLoop
   }
 }
 
-/// What comes of checking a password.
+/// The result of a check of a password.
 struct PasswordCheck: Sendable {
   let isRight: Bool
   /// The hash that takes the place of the stored one, if that was made otherwise.

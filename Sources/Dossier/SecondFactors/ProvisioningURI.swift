@@ -1,6 +1,6 @@
 import Notation
 
-/// What the QR code for an authenticator app contains.
+/// The content of the QR code for an authenticator app.
 ///
 /// - Source: github.com/google/google-authenticator/wiki/Key-Uri-Format.
 enum ProvisioningURI {

@@ -2,10 +2,10 @@ import Glibc
 import Notation
 import Postgres
 
-// What a sign-in and a user's own requests have in common. All of it runs in their transaction.
+// Shared by sign-ins and a user's own requests. All of it runs in their transaction.
 
 extension SecondFactors {
-  /// What a sign-in must bring beside its credential.
+  /// The second step that a sign-in needs beside its credential.
   enum Need {
     case none
     /// A code of the user's factor.

@@ -125,7 +125,7 @@ package enum SecondFactorQueries {
     """
   )
 
-  /// Returns whether the factor was confirmed, or no row if there is none.
+  /// Returns whether the factor was confirmed; no row if the user has no such factor.
   static let remove = Statement<Bool, UserID, FactorID>(
     "second_factors.remove",
     """

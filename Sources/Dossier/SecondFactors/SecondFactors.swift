@@ -16,7 +16,7 @@ import Postgres
     package let id: FactorID
     /// The secret in base32, to be typed.
     package let secret: String
-    /// What the QR code for an authenticator app contains.
+    /// The content of the QR code for an authenticator app.
     package let uri: String
   }
 
@@ -132,8 +132,8 @@ import Postgres
 
   /// Locks the user, and checks that the caller's session may change factors.
   ///
-  /// The session of a user with a factor must have had one itself. Otherwise whoever has an API key,
-  /// which signs in without a factor, could remove the factor. A guest has no credential yet that a
+  /// The session of a user with a factor must have had one itself. Otherwise a person with an API
+  /// key, which signs in without a factor, could remove the factor. A guest has no credential yet that a
   /// factor could be the second of.
   private static func lock(
     _ caller: Caller,

@@ -22,16 +22,14 @@ package enum ReauthenticationCredential: Sendable {
   }
 }
 
-/// A fresh proof: who holds a stolen access token is not to decide by what a user logs in.
+/// A fresh authentication, so that a stolen access token alone cannot change credentials.
 extension Sessions {
-  /// Checks that the caller has logged in, or proved anew who it is, within the app's
-  /// `reauthentication_minutes` and in this session.
+  /// Checks that the caller has authenticated in this session within `reauthentication_minutes`.
   ///
-  /// Asked of every route whose access says so. A user who has nothing to log in with is exempt: its
-  /// session is all that it has. The session of an anonymous user stays exempt when there are API keys
-  /// and nothing else, or whoever stole its token would make a key and lock the owner out with it.
-  /// Once something is linked to the user that session, however young, is no fresh proof: nothing was
-  /// shown for it, and somebody may have copied its tokens before.
+  /// A user without credentials is exempt, as it has only its session. A guest with API keys and
+  /// nothing else stays exempt: otherwise a thief of its token could make a key, and lock the owner
+  /// out. After the first link, the guest's session is never fresh: an attacker may have copied its
+  /// tokens before.
   /// - Throws: `.reauthenticationRequired`, `.unauthenticated`, `.unavailable`.
   @EventLoop package static func requireFreshProof(
     of caller: Caller,
@@ -48,13 +46,13 @@ extension Sessions {
     guard isFresh else { throw .reauthenticationRequired(maxAge: age) }
   }
 
-  /// Takes a fresh proof of the caller, verified as at a login, and goes on in a new session.
+  /// Verifies a credential of the caller as at a sign-in, and replaces the session by a new one.
   ///
-  /// The one before ends: whoever has a copy of its tokens gets nothing of the proof. The new one may
-  /// do what the one before might, and has the tokens of the wire that asks.
-  /// - Throws: `.wrongCredentials` also for what is another user's, `.wayInClosed`,
-  ///   `.invalidExternalToken` also for one whose user has logged in too long ago,
-  ///   `.issuerUnavailable`, `.tooManyAttempts`, `.unauthenticated`, `.overloaded`, `.unavailable`.
+  /// A copy of the old session's tokens becomes useless. The new session has the scope of the old one,
+  /// and the tokens of the given style.
+  /// - Throws: `.wrongCredentials` also for another user's credential, `.invalidCode`, `.wayInClosed`,
+  ///   `.invalidExternalToken` also if its user has signed in too long ago, `.issuerUnavailable`,
+  ///   `.tooManyAttempts`, `.unauthenticated`, `.overloaded`, `.unavailable`.
   @EventLoop package static func reauthenticate(
     _ caller: Caller,
     by evidence: ReauthenticationCredential,
@@ -62,7 +60,7 @@ extension Sessions {
     _ context: Context
   ) async throws(Failure) -> Grant {
     try await context.requireSession(of: caller)
-    // Of any kind: what is refused is recorded, and somebody may have stolen the token.
+    // One limit for all kinds of credentials: the access token may be stolen.
     let guarding = Users.passwordGuard(of: caller, context)
     let (verified, flow): (VerifiedCredential, AuthenticationFlow?)
     do throws(Failure) {
@@ -98,11 +96,11 @@ extension Sessions {
     return try await grant(live, of: caller.user, as: style, context)
   }
 
-  /// Puts a new session in the place of the caller's.
+  /// Replaces the caller's session by a new one.
   ///
   /// The transaction has locked the user.
-  /// - Throws: `.wrongCredentials` when the credential is not valid any more, `.unauthenticated` when
-  ///   the session has ended.
+  /// - Throws: `.wrongCredentials` if the credential is not valid any more, `.unauthenticated` if the
+  ///   session has ended.
   @EventLoop static func renew(
     _ caller: Caller,
     by credential: VerifiedCredential,
@@ -200,7 +198,7 @@ extension Sessions {
 }
 
 package enum FreshProofQueries {
-  /// One row when the session is live.
+  /// Returns one row if the session is live.
   static let isFresh = Statement<Bool, UserID, Authority, Duration>(
     "fresh_proof.is_fresh",
     """

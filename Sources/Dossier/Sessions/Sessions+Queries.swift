@@ -18,10 +18,10 @@ struct LiveSession: RowDecodable {
   }
 }
 
-/// A session whose current refresh token is another than the one shown.
+/// A session whose current refresh token is not the presented one.
 struct SupersededSession: RowDecodable {
   let live: LiveSession
-  /// Whether the token shown is the predecessor, exchanged just now.
+  /// Whether the presented token is the predecessor, exchanged just now.
   let isRepeated: Bool
 
   init(from row: Row) throws(DatabaseError) {
@@ -31,10 +31,10 @@ struct SupersededSession: RowDecodable {
 }
 
 package enum SessionsQueries {
-  /// Writes the device if it is new, gives it the new secret, and locks it and then the user; undoes
-  /// the transaction when the device has another secret than the one that was sent.
+  /// Writes the device with its new secret, and locks it and then the user.
   ///
-  /// Those who sign in at once, on one device or as one user, follow one another from here.
+  /// Undoes the transaction if the device has another secret than the one that was sent. Concurrent
+  /// sign-ins on one device, or of one user, run one after the other from here.
   /// - Parameter 4: the hash of the secret that was sent; null for a new device.
   /// - Parameter 5: that of the new one.
   static let enter = Statement<NoRow, UserID, DeviceID, AppID, BinaryBytes?, BinaryBytes>(
@@ -53,18 +53,17 @@ package enum SessionsQueries {
     """
   )
 
-  /// Writes the user's place on the device, the session and the event; undoes the transaction when
-  /// there is no room on the device.
+  /// Writes the user's place on the device, the session and the event.
   ///
-  /// After `enter`, whose locks keep what is counted here from changing. It ends the sessions that the
-  /// user has on the device, unless the style keeps them. Of the others as many are spared as fit
-  /// beside this one: those used last. Served by `sessions_live`.
+  /// Undoes the transaction if the device has no room. Runs after `enter`, whose locks protect the
+  /// counts. Ends the sessions that the user has on the device, unless the style keeps them. Of the
+  /// others it keeps as many as fit beside this one: those used last. Served by `sessions_live`.
   /// - Parameter 11: how many users there may be on the device.
   /// - Parameter 12: how many sessions the user may have. At most a thousand end at once, so that a
   ///   user with many more can still sign in.
   /// - Parameter 13: the API key that signs in; null for none.
   /// - Parameter 14: when the user authenticated, in seconds since 1970; null for now.
-  /// - Parameters 15 and 16: whose tokens it has, and which client of theirs; null for none.
+  /// - Parameters 15 and 16: the style of its tokens, and the client; null for none.
   /// - Parameter 17: the id of the audit entry.
   /// - Parameter 18: the authentication methods.
   /// - Parameter 19: whether the sessions on the device stay.
@@ -116,12 +115,11 @@ package enum SessionsQueries {
     """
   )
 
-  /// Ends a session and opens another in its place, on the same device and with the same scope; no
-  /// row when there is none to end.
+  /// Replaces a session by another on the same device with the same scope.
   ///
-  /// What it is about: nothing that was given out for the one before is good for the other.
+  /// Returns no row if the session has ended. Tokens of the old session are of no use for the new one.
   /// - Parameter 3: the new one.
-  /// - Parameter 4: why the one before ends.
+  /// - Parameter 4: why the old one ends.
   /// - Parameters 5, 10, 11, 12, 13: as 5, 13, 14, 15 and 16 of `open`.
   static let renew = Statement<
     LiveSession, UserID, SessionID, SessionID, String, String, BinaryBytes, Duration, String?,
@@ -146,7 +144,7 @@ package enum SessionsQueries {
     """
   )
 
-  /// When the user proved who it is, in seconds since 1970.
+  /// Returns when the user authenticated, in seconds since 1970.
   ///
   /// Read for ID tokens only, so that other sessions do not pay for it.
   static let authenticated = Statement<Int, UserID, SessionID>(
@@ -157,7 +155,7 @@ package enum SessionsQueries {
     """
   )
 
-  /// By what the caller's session was opened; no row when it is not live.
+  /// Returns the provider of the caller's session; no row if it is not live.
   static let provider = Statement<String, UserID, Authority>(
     "sessions.provider",
     """
@@ -166,9 +164,10 @@ package enum SessionsQueries {
     """
   )
 
-  /// Steps to the next refresh token; no row when the one shown is not the current one, when the
-  /// session has lasted for as long as one may, or when its tokens are another wire's or client's.
+  /// Rotates the refresh token of a session.
   ///
+  /// Returns no row if the presented token is not the current one, if the session has lasted for the
+  /// longest time, or if its tokens belong to another wire or client.
   /// - Parameter 7: how long that is; null for ever.
   /// - Parameter 10: whether the session must have had a second factor, or need none.
   static let rotate = Statement<
@@ -204,12 +203,12 @@ package enum SessionsQueries {
     """
   )
 
-  /// Ends one session of the user, or all but one, and records why; with all of them go the places on
-  /// devices, but for that of the one that is spared.
+  /// Ends one session of the user, or all but one, and records why.
   ///
+  /// With all sessions, the places on devices are removed, except that of the spared session.
   /// - Parameter 2: the one to end; null for all.
   /// - Parameter 3: the one to spare; null for none.
-  /// - Parameter 8: the API key that opened them; null for whatever did.
+  /// - Parameter 8: the API key that opened them; null for any credential.
   static let end = Statement<
     String, UserID, SessionID?, SessionID?, String, String, String?, String?, APIKeyID?
   >(

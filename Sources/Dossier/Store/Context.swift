@@ -11,7 +11,7 @@ package import Postgres
   package nonisolated let origin: Origin
   /// Nil when the client has none yet.
   package var device: DeviceProof?
-  /// What the database knows of that device; nil until it is asked.
+  /// The record of that device; nil until it is read.
   var deviceRecord: DeviceRecord??
   /// Where clients prove no devices.
   package var bareDevice: BareDevice?

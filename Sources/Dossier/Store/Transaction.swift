@@ -1,7 +1,9 @@
 import EventLoop
 import Postgres
 
-/// A transaction of the domain: what its body throws undoes it, and reaches the caller.
+/// A transaction of the domain.
+///
+/// An error of its body rolls it back, and reaches the caller.
 @EventLoop final class Transaction {
   private let transaction: Postgres.Transaction
   /// The first error of a statement, which decides whether the body runs again.
@@ -11,7 +13,8 @@ import Postgres
 
   /// Sends a statement without waiting for those before it.
   ///
-  /// What is sent in one turn of the loop takes one round trip. When one fails, so do all that follow.
+  /// Statements that are sent in one turn of the loop take one round trip. If one fails, all that
+  /// follow fail.
   func send<Row, each Value>(
     _ statement: Statement<Row, repeat each Value>,
     _ values: repeat each Value
@@ -60,10 +63,10 @@ import Postgres
   /// Waits for the rows.
   ///
   /// - Parameters:
-  ///   - undone: what it means that a `require` of the statement does not hold.
-  ///   - duplicate: what it means that a key of a new row is taken.
+  ///   - undone: the error if a `require` of the statement fails.
+  ///   - duplicate: the error if the key of a new row is taken.
   /// - Returns: the rows.
-  /// - Throws: one of the two, or what the database says.
+  /// - Throws: one of the two, or the error of the database.
   @discardableResult
   func rows(
     undone: Failure? = nil,
@@ -82,7 +85,7 @@ import Postgres
   }
 }
 
-/// Waits for statements that were sent.
+/// A function that waits for statements that were sent.
 typealias Completion = @EventLoop () async throws(Failure) -> Void
 
 extension Store {
@@ -103,7 +106,7 @@ extension Store {
         do throws(Failure) {
           return try await body(transaction)
         } catch {
-          // A conflict is for the database to repeat; all else is the body's last word.
+          // The database repeats the body after a conflict. Any other error ends it.
           if let cause = transaction.error, cause.isConflict || cause.isConnectionLost {
             throw cause
           }

@@ -4,12 +4,11 @@ import Notation
 import Outbound
 package import Postgres
 
-/// An address of mail as somebody typed it.
+/// An email address as a client sent it.
 struct EmailAddress {
-  /// What all ways to type the address have in common, by the database's `email_key`.
+  /// The form by which addresses are compared, counted and found: `email_key` of the database.
   ///
-  /// Whatever is counted or found by an address goes by this and nothing else: a second fold in
-  /// Swift would let a form pass a guard that the database takes for the same address.
+  /// Use no other fold. Otherwise two spellings could count apart that the database takes for one.
   let key: String
 
   init(key: String) { self.key = key }
@@ -21,7 +20,7 @@ struct EmailAddress {
     try await self.init(text, context.store)
   }
 
-  /// As the other, where there is no request of a user.
+  /// Folds an address where there is no request of a user.
   @EventLoop init(_ text: String, _ store: Store) async throws(Failure) {
     if let key = Self.asciiKey(text) {
       self.key = key
@@ -46,13 +45,12 @@ struct EmailAddress {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// What is stored of a form that was typed: it, unless mail can be sent to the key alone.
+  /// Returns what is stored of an address as typed: the text, or the key if mail reaches only the key.
   ///
-  /// Codes go to the first who claims an address: one who did so in full-width letters, to which no
-  /// mail can be sent, would keep them from all others.
+  /// Otherwise a user with the address in full-width letters would get no mail, and keep the address.
   func stored(_ typed: String) -> String { Self.stored(typed, key) }
 
-  /// The same of an address whose key is known.
+  /// Returns the same for an address whose key is known.
   static func stored(_ typed: String, _ key: String) -> String {
     MailAddress.fault(in: typed) != nil && MailAddress.fault(in: key) == nil ? key : typed
   }

@@ -4,8 +4,8 @@ package import Postgres
 package enum UsersQueries {
   /// Makes a user with one identity; a duplicate is an identity of another user.
   ///
-  /// An anonymous user's subject is its own id: nobody can have it before. An address that another user
-  /// has is left out.
+  /// An anonymous user's subject is its own id, which no other user can have. An address that another
+  /// user has is left out.
   /// - Parameter 7: members of the profile.
   /// - Parameter 8: the key of its address; null without one.
   static let create = Statement<

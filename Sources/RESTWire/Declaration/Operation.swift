@@ -105,7 +105,7 @@ struct QueryParameter: Sendable {
     name: "next",
     says: "who becomes active on the device: most_recent, the user who signed in last, or none",
     shape: .choice(["most_recent", "none"])
-      .named("NextActive", "Who becomes active when a user leaves a device.")
+      .named("NextActive", "The next active user when a user leaves a device.")
   )
   static let limit = QueryParameter(
     name: "limit",

@@ -1,0 +1,103 @@
+"""A mailed code as a fresh proof."""
+
+import unittest
+
+from cases import Case
+
+
+class ByMail(Case):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.site.set_app(email_code=True)
+
+    def grow_old(self, grant):
+        self.site.sql("update sessions set authenticated_at = now() - interval '11 minutes' "
+                      f"where user_id = '{grant['user_id']}'")
+        self.stale(grant)
+
+    def make_key(self, grant):
+        return self.post("/v1/me/api-keys", {"name": "cron"}, token=grant["access_token"])
+
+    def stale(self, grant):
+        self.expect(self.make_key(grant), 401, "reauthentication_required")
+
+    def asked(self, email):
+        """A flow, and the code that was mailed."""
+        count = len(self.codes(email))
+        asked = self.expect(self.post("/v1/login/code/request", {"email": email}), 202).json
+        return {"flow": asked["flow"], "code": self.mailed_code(email, count + 1)}
+
+    def prove(self, grant, **body):
+        """Shows a code; one that is right renews the tokens."""
+        answer = self.post("/v1/reauthenticate", {"provider": "email", **body},
+                           token=grant["access_token"])
+        return self.renewed(answer, grant) if answer.status == 200 else answer
+
+    def test_the_code_of_a_users_own_address_is_a_proof_once(self):
+        mine = self.sign_in_by_code("coded@example.com")
+        identity, = self.expect(self.me(mine, "/identities"), 200).json
+        self.assertEqual((identity["provider"], identity["verified"]), ("email", True))
+        other = self.sign_in_by_code("stranger@example.com")
+        self.grow_old(mine)
+        right = self.asked("coded@example.com")
+        for status, code, body in [
+            (401, "code_invalid", self.asked("stranger@example.com")),
+            (401, "code_invalid", self.asked("nobody@example.com")),
+            (401, "code_invalid", {**right, "code": "0000 000"}),
+            (401, "code_invalid", {**right, "flow": "0" * 24}),
+            (422, "invalid", {"flow": right["flow"]}),
+        ]:
+            with self.subTest(body=body):
+                self.expect(self.prove(mine, **body), status, code)
+                self.stale(mine)
+        stolen = dict(mine)
+        self.expect(self.prove(mine, **right), 200)
+        self.expect(self.make_key(mine), 201)
+        session = next(s for s in self.me(mine, "/sessions").json if s["current"])
+        self.assertEqual(session["provider"], "email")
+        # It is used up, and a copy of the tokens before it gets nothing of it.
+        self.expect(self.me(stolen), 401, "session_ended")
+        self.expect(self.prove(mine, **right), 401, "code_invalid")
+        self.expect(self.post("/v1/login/code", right), 401, "code_invalid")
+        self.assertIn(("reauthenticate", "email"), [
+            (event["action"], event["detail"].get("provider"))
+            for event in self.me(mine, "/audit").json])
+        self.expect(self.me(other), 200)
+
+    def test_it_is_a_proof_of_a_user_with_a_password_whose_address_is_verified(self):
+        grant = self.verified("both@example.com")
+        self.grow_old(grant)
+        self.expect(self.prove(grant, **self.asked("both@example.com")), 200)
+        self.expect(self.make_key(grant), 201)
+        self.expect(self.login("both@example.com"), 200)
+
+    def test_it_is_none_while_the_address_is_not_verified(self):
+        grant = self.expect(self.register("unproved@example.com"), 201).json
+        self.grow_old(grant)
+        code = self.asked("unproved@example.com")
+        self.expect(self.prove(grant, **code), 401, "code_invalid")
+        self.stale(grant)
+        # The code signs its reader in, who takes the account over.
+        self.expect(self.post("/v1/login/code", code), 200)
+        self.expect(self.me(grant), 401, "session_ended")
+
+    def test_it_is_none_where_codes_are_off(self):
+        grant = self.verified("off@example.com")
+        code = self.asked("off@example.com")
+        self.site.set_app(email_code=False)
+        self.addCleanup(self.site.set_app, email_code=True)
+        self.expect(self.prove(grant, **code), 403, "way_in_closed")
+
+    def test_a_code_cannot_be_guessed_there(self):
+        grant = self.verified("guessed@example.com")
+        right = self.asked("guessed@example.com")
+        for _ in range(5):
+            self.expect(self.prove(grant, **{**right, "code": "0000 000"}), 401, "code_invalid")
+        # The flow has no try left, also for the right code.
+        self.expect(self.prove(grant, **right), 401, "code_invalid")
+        self.expect(self.post("/v1/login/code", right), 401, "code_invalid")
+
+
+if __name__ == "__main__":
+    unittest.main()
