@@ -90,8 +90,7 @@ package enum UsersAdministrationQueries {
     "users.administered",
     """
     select u.version, u.blocked_at is not null, u.email, email_key(u.email),
-      u.email_verified and not exists (
-        select from identities i where i.user_id = u.user_id and i.proved_by_reader),
+      u.email_verified,
       exists (
         select from identities i
         where i.user_id = u.user_id and i.provider in ('password', 'email')),
@@ -104,8 +103,7 @@ package enum UsersAdministrationQueries {
     "users.lock",
     """
     select u.version, u.blocked_at is not null, u.email, email_key(u.email),
-      u.email_verified and not exists (
-        select from identities i where i.user_id = u.user_id and i.proved_by_reader),
+      u.email_verified,
       exists (
         select from identities i
         where i.user_id = u.user_id and i.provider in ('password', 'email')),

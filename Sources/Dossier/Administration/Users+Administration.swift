@@ -131,8 +131,8 @@ extension Users {
 
   /// Makes the address of a user verified, on the operator's word.
   ///
-  /// An attacker may have made the user if the address was not verified before. So all sessions, API
-  /// keys, linked identities and second factors are revoked. The password stays.
+  /// It revokes nothing. An attacker may have made the user, so the next mail proof takes the account
+  /// over, as when only the reader of a mail has verified the address.
   /// - Throws: `.notFound` also for a user without an address, `.unavailable`.
   @EventLoop package static func verifyEmail(
     of user: UserID,
@@ -142,20 +142,13 @@ extension Users {
     try await change(user, of: app, administrator) { (transaction, found) async throws(Failure) in
       guard let address = found.address else { throw .notFound }
       guard !address.isVerified else { return }
-      try await Takeover.revokeAll(
-        of: user,
-        by: administrator.actor.text,
-        app,
-        administrator.origin,
-        in: transaction
-      )
       _ = try await transaction.run(
         AccountQueries.verify,
         user,
         app,
         address.key,
         IdentityID(),
-        false
+        true
       )
       try await administrator.record("email_verify", of: user, app: app, in: transaction)
       try await administrator.queueNotice(of: .emailVerified, to: user, in: app, transaction)
