@@ -21,7 +21,7 @@ import Wiring
           newKey
         ),
         gives: [
-          .ok(.linked.shown(as: Example.refreshed), "The tokens of a new session."),
+          .ok(.linked.shown(as: Example.tokens), "The tokens of a new session."),
           .created(.linked.shown(as: Example.newAPIKey), "The API key."),
         ],
         refuses: [

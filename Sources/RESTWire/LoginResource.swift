@@ -99,7 +99,7 @@ import Wiring
         byToken,
         byKey
       ),
-      gives: [.ok(.grant.shown(as: Example.refreshed))],
+      gives: [.ok(.grant)],
       refuses: [
         .wayInClosed, .wrongCredentials, .codeInvalid, .externalTokenInvalid, .issuerUnavailable,
         .tooManyAttempts,

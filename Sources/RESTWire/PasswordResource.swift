@@ -43,7 +43,7 @@ import Wiring
         .text("new_password", .newPassword),
         .optional(.flag("keep_api_keys"))
       ),
-      gives: [.ok(.grant.shown(as: Example.refreshed))],
+      gives: [.ok(.grant)],
       refuses: [.wrongCredentials, .tooManyAttempts],
       summary:
         "Change the password, end all sessions and, unless kept, API keys, and go on in a new one"

@@ -132,7 +132,7 @@ enum ProblemType: String, CaseIterable, Sendable {
       (.unauthorized, "The email address, the password or the key is wrong.")
     case .codeInvalid: (.unauthorized, "The code is wrong, used or expired.")
     case .refreshTokenInvalid:
-      (.unauthorized, "The session cannot be refreshed: the user has to log in again.")
+      (.unauthorized, "The session cannot be refreshed: the user has to sign in again.")
     case .signInToVerify: (.unauthorized, "The token alone does not verify the address.")
     case .additionalFactorRequired: (.unauthorized, "A second factor completes the sign-in.")
     case .tokenMissing: (.unauthorized, "The access token is missing.")

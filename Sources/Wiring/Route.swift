@@ -8,8 +8,8 @@ package struct Route: Sendable {
   package let access: Access
   package let body: BodyRule
   package let isVersioned: Bool
-  /// Whether its answer has the tokens of a new session, which is never given out twice.
-  package let issuesTokens: Bool
+  /// Whether its answer has tokens of a new session, or secrets, which are given out once.
+  package let issuesSecrets: Bool
   package let summary: String
   package let handler: Handler
 
@@ -20,7 +20,7 @@ package struct Route: Sendable {
   ///   - body: what is read.
   ///   - isVersioned: whether the handler of a write gives the domain `Call.condition`. Without it no
   ///     entity tag is met by what the route changes.
-  ///   - issuesTokens: whether the answer has the tokens of a new session.
+  ///   - issuesSecrets: whether the answer has tokens of a new session, or secrets.
   ///   - summary: what it does, in a few words.
   ///   - handler: what answers.
   package init(
@@ -29,7 +29,7 @@ package struct Route: Sendable {
     access: Access,
     body: BodyRule = .none,
     isVersioned: Bool = false,
-    issuesTokens: Bool = false,
+    issuesSecrets: Bool = false,
     summary: String,
     _ handler: @escaping Handler
   ) {
@@ -38,7 +38,7 @@ package struct Route: Sendable {
     self.access = access
     self.body = body
     self.isVersioned = isVersioned
-    self.issuesTokens = issuesTokens
+    self.issuesSecrets = issuesSecrets
     self.summary = summary
     self.handler = handler
   }

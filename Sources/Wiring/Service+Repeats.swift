@@ -78,7 +78,7 @@ extension Route {
   ///
   /// Not where nobody shows who asks, as an answer is one caller's, nor where the answer has tokens of
   /// a new session: whoever has the old access token would get them by that, too.
-  package var keepsAnswers: Bool { method == .post && access.isOfOneCaller && !issuesTokens }
+  package var keepsAnswers: Bool { method == .post && access.isOfOneCaller && !issuesSecrets }
 }
 
 extension Access {

@@ -208,9 +208,11 @@ class Reauthentication(IssuerCase):
         self.grow_old(grant)
         stolen = dict(grant)
         proof = self.prove(grant, provider="password", password="correct horse")
-        # Of the same device, whose secret stays.
+        # Of the same device, with a new secret: a copy of the old one does not reach the session.
         self.assertEqual(self.expect(proof, 200).json["device_id"], stolen["device_id"])
-        self.assertNotIn("device_secret", proof.json)
+        self.assertNotEqual(proof.json["device_secret"], stolen["device_secret"])
+        copy = {"Dossier-Device": stolen["device_secret"]}
+        self.expect(self.site.get("/v1/device", headers=copy), 401, "device_unknown")
         self.expect(self.make_key(stolen), 401, "session_ended")
         self.expect(self.me(stolen), 401, "session_ended")
         self.expect(self.refresh(stolen), 401, "refresh_token_invalid")

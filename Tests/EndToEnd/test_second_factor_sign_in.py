@@ -89,13 +89,14 @@ class Ways(FactorCase, IssuerCase):
         for session in [script, self.site.login()]:
             self.expect(self.refresh(session), 200)
 
-    def test_who_has_an_api_key_changes_no_factor_by_what_it_links(self):
+    def test_who_has_an_api_key_links_nothing_and_removes_no_factor(self):
         grant = self.verified("linked@example.com")
         authenticator, _ = self.protected(grant)
         key = self.expect(self.post("/v1/me/api-keys", {"name": "script"},
                                     token=grant["access_token"]), 201).json["key"]
         thief = self.expect(self.post("/v1/login/api-key", {"key": key}), 200).json
-        self.expect(self.link(thief, provider="jwt", token=self.key.token(claims("thief"))), 200)
+        linked = self.link(thief, provider="jwt", token=self.key.token(claims("thief")))
+        self.expect(linked, 401, "reauthentication_required")
         remove = self.site.request("DELETE", f"/v1/me/second-factors/{authenticator.id}",
                                    token=thief["access_token"])
         self.expect(remove, 401, "reauthentication_required")

@@ -116,6 +116,7 @@ extension Emails {
   ) async throws(Failure) -> Sessions.Grant {
     let (token, hash) = try await choose(password, by: text, for: .restore, context)
     let user = token.user
+    let takesPassword = context.app.settings.isOpen(.password)
     _ = try await Devices.admit(user, context)
     try await context.store.transaction { transaction async throws(Failure) in
       let changedAt = try await token.use(in: transaction, context)
@@ -141,7 +142,11 @@ extension Emails {
         context
       )
       if before.email != nil { try await notice.queue(in: transaction) }
-      _ = try await transaction.run(PasswordQueries.set, user, hash)
+      if takesPassword {
+        _ = try await transaction.run(PasswordQueries.set, user, hash)
+      } else {
+        _ = try await transaction.run(PasswordQueries.remove, user)
+      }
       try await Takeover.revokeAll(
         of: user,
         by: "anyone",
@@ -154,7 +159,10 @@ extension Emails {
       try await Attempts.sendForget(of: token.address.key, context, in: transaction)()
     }
     return try await SignIn.complete(
-      VerifiedCredential(of: user, .password(hash: hash)),
+      VerifiedCredential(
+        of: user,
+        takesPassword ? .password(hash: hash) : .email(key: token.address.key)
+      ),
       as: style,
       context
     )

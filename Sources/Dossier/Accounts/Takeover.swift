@@ -64,7 +64,7 @@ package enum TakeoverQueries {
     """
   )
 
-  /// Removes second factors and recovery codes that were made since a time.
+  /// Removes second factors that were confirmed, and recovery codes that were made, since a time.
   static let removeFactors = Statement<NoRow, UserID, Int>(
     "takeover.remove_factors",
     """
@@ -73,7 +73,8 @@ package enum TakeoverQueries {
       where user_id = $1 and created_at >= to_timestamp($2::bigint / 1000000.0)
     )
     delete from second_factors
-    where user_id = $1 and created_at >= to_timestamp($2::bigint / 1000000.0)
+    where user_id = $1
+      and coalesce(confirmed_at, created_at) >= to_timestamp($2::bigint / 1000000.0)
     """
   )
 

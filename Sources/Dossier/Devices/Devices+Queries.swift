@@ -107,7 +107,11 @@ package enum DevicesQueries {
     "devices.activate",
     """
     with device as (
-      update devices d set last_seen_at = now() from proved_device($1, $2, $3) p
+      update devices d set last_seen_at = now(),
+        inactive_since = case when not exists (
+          select from device_places(d.device_id, true) a where a.user_id = $4 and a.is_live)
+          then d.inactive_since end
+      from proved_device($1, $2, $3) p
       where d.device_id = p.device_id returning d.device_id, p.until
     ), place as (
       select p.user_id, s.session_id, p.is_active
@@ -115,7 +119,8 @@ package enum DevicesQueries {
       left join sessions s
         on s.user_id = p.user_id and s.session_id = p.session_id and s.style = $7
         and s.client_id is not distinct from $8
-        and (not $9::boolean or s.amr like '%mfa%' or s.provider in ('anonymous', 'api-key'))
+        and (not $9::boolean or s.amr like '%mfa%' or s.provider = 'api-key' or exists (
+        select from users a where a.user_id = s.user_id and a.anonymous))
       where p.user_id = $4 and p.chosen_at < d.until
     ), chosen as (
       update device_users p set chosen_at = clock_timestamp() from place
@@ -159,7 +164,8 @@ package enum DevicesQueries {
         and s.session_id = p.session_id and s.ended_at is null and s.style = $8
         and s.client_id is not distinct from $9
         and ($7::interval is null or s.created_at + $7::interval > now())
-        and (not $10::boolean or s.amr like '%mfa%' or s.provider in ('anonymous', 'api-key'))
+        and (not $10::boolean or s.amr like '%mfa%' or s.provider = 'api-key' or exists (
+        select from users a where a.user_id = s.user_id and a.anonymous))
       returning s.session_id, s.device_id, s.scope, s.refresh_generation, s.refresh_salt, s.user_id
     )
     select s.session_id, s.device_id, s.scope, s.refresh_generation, s.refresh_salt, s.user_id

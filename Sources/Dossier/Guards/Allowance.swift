@@ -51,7 +51,7 @@ struct Allowance {
   /// The window, in microseconds.
   fileprivate var whole: Int { window.wholeSeconds * 1_000_000 }
   /// The cost of one attempt, in microseconds.
-  private var share: Int { whole / burst }
+  private var share: Int { max(1, whole / max(1, burst)) }
   /// The cost of one attempt.
   fileprivate var cost: Duration { .microseconds(share) }
 

@@ -154,12 +154,17 @@ package enum SecondFactorQueries {
     "delete from recovery_codes where user_id = $1"
   )
 
-  /// Removes the recovery codes of a user who has no factor.
+  /// Removes the recovery codes of a user who has no factor, whose sessions count as without one.
   static let removeStrandedCodes = Statement<NoRow, UserID>(
     "recovery_codes.remove_stranded",
     """
-    delete from recovery_codes r where r.user_id = $1 and not exists (
-      select from second_factors f where f.user_id = $1 and f.confirmed_at is not null)
+    with sessions as (
+      update sessions set amr = btrim(replace(amr, 'mfa otp', ''))
+      where user_id = $1 and ended_at is null and amr like '%mfa%' and not exists (
+        select from second_factors where user_id = $1 and confirmed_at is not null)
+    )
+    delete from recovery_codes where user_id = $1 and not exists (
+      select from second_factors where user_id = $1 and confirmed_at is not null)
     """
   )
 

@@ -40,7 +40,8 @@ extension Sessions {
       FreshProofQueries.isFresh,
       caller.user,
       caller.authority,
-      age
+      age,
+      context.app.settings.mfa != .off
     )
     guard let isFresh = rows.first else { throw caller.gone }
     guard isFresh else { throw .reauthenticationRequired(maxAge: age) }
@@ -109,8 +110,10 @@ extension Sessions {
     in transaction: Transaction,
     _ context: Context
   ) async throws(Failure) -> LiveSession {
-    guard let session = caller.session else { throw caller.gone }
+    guard let session = caller.session, let device = caller.device else { throw caller.gone }
     try await credential.sendCheck(in: transaction, context)()
+    // A copy of the old secret would reach the new session. Wires without secrets have none to copy.
+    let secret = style.keepsSessions ? nil : Credential(.device, of: device)
     let renewed = try await transaction.run(
       SessionsQueries.renew,
       caller.user,
@@ -125,9 +128,12 @@ extension Sessions {
       credential.apiKey,
       credential.authenticatedAt,
       style.name,
-      style.client
+      style.client,
+      context.app.settings.mfa == .required,
+      secret?.hash(context.store.keys.master)
     )
-    guard let live = renewed.first else { throw caller.gone }
+    guard var live = renewed.first else { throw caller.gone }
+    live.deviceSecret = secret
     return live
   }
 
@@ -199,10 +205,15 @@ extension Sessions {
 
 package enum FreshProofQueries {
   /// Returns one row if the session is live.
-  static let isFresh = Statement<Bool, UserID, Authority, Duration>(
+  static let isFresh = Statement<Bool, UserID, Authority, Duration, Bool>(
     "fresh_proof.is_fresh",
     """
-    select exists (
+    select (not $4::boolean or exists (
+        select from sessions s
+        where s.user_id = c.user_id and s.session_id = $2 and s.amr like '%mfa%')
+      or not exists (
+        select from second_factors f where f.user_id = c.user_id and f.confirmed_at is not null))
+      and (exists (
         select from sessions s where s.user_id = c.user_id and s.session_id = $2
           and case when s.provider = 'anonymous'
             then not exists (
@@ -210,7 +221,7 @@ package enum FreshProofQueries {
               where i.user_id = c.user_id and i.provider not in ('anonymous', 'api-key'))
             else s.authenticated_at > now() - $3::interval end)
       or not exists (
-        select from identities i where i.user_id = c.user_id and i.provider <> 'anonymous')
+        select from identities i where i.user_id = c.user_id and i.provider <> 'anonymous'))
     from caller($1, $2) c
     """
   )

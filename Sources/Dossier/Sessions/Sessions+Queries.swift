@@ -8,6 +8,8 @@ struct LiveSession: RowDecodable {
   let scope: String
   let generation: Int
   let salt: [UInt8]
+  /// The new secret of the device, where the session has brought one.
+  var deviceSecret: Credential?
 
   init(from row: Row) throws(DatabaseError) {
     session = SessionID(trusted: try row.text(0))
@@ -45,7 +47,7 @@ package enum SessionsQueries {
       on conflict (device_id) do update set last_seen_at = now(),
         secret_hash = case
           when require(d.app_id = excluded.app_id and d.secret_hash = $4::bytea) then $5::bytea end,
-        previous_hash = $4::bytea, replaced_at = now()
+        previous_hash = $4::bytea, replaced_at = now(), inactive_since = null
       returning d.device_id
     )
     update users u set last_login_at = now(), login_count = login_count + 1
@@ -124,20 +126,26 @@ package enum SessionsQueries {
   static let renew = Statement<
     LiveSession, UserID, SessionID, SessionID, String, String, BinaryBytes, Duration, String?,
     String?,
-    APIKeyID?, Int?, String, String?
+    APIKeyID?, Int?, String, String?, Bool, BinaryBytes?
   >(
     "sessions.renew",
     """
     with old as (
       update sessions set ended_at = now(), end_reason = $4
       where user_id = $1 and session_id = $2 and ended_at is null and expires_at > now()
-      returning device_id, app_id, scope, amr
+        and (not $14::boolean or amr like '%mfa%' or provider in ('anonymous', 'api-key'))
+      returning device_id, app_id, scope, amr, provider, key_id
+    ), device as (
+      update devices d set secret_hash = $15::bytea, previous_hash = null, replaced_at = now()
+      from old where d.device_id = old.device_id and $15::bytea is not null
     )
     insert into sessions (
       user_id, session_id, device_id, app_id, client_id, provider, scope, refresh_salt, expires_at,
       address, agent, key_id, authenticated_at, style, amr)
-    select $1, $3, device_id, app_id, $13, $5, scope, $6,
-      now() + $7::interval, $8::inet, $9, $10,
+    select $1, $3, device_id, app_id, $13,
+      case provider when 'api-key' then provider else $5 end, scope, $6,
+      now() + $7::interval, $8::inet, $9,
+      case provider when 'api-key' then key_id else $10 end,
       least(coalesce(to_timestamp($11::bigint), now()), now()), $12, amr
     from old
     returning session_id, device_id, scope, refresh_generation, refresh_salt
@@ -183,7 +191,8 @@ package enum SessionsQueries {
     where s.user_id = c.user_id and s.session_id = $2 and s.app_id = $3 and s.refresh_salt = $4
       and s.refresh_generation = $5 and s.ended_at is null and s.style = $8
       and s.client_id is not distinct from $9
-      and (not $10::boolean or s.amr like '%mfa%' or s.provider in ('anonymous', 'api-key'))
+      and (not $10::boolean or s.amr like '%mfa%' or s.provider = 'api-key' or exists (
+        select from users a where a.user_id = s.user_id and a.anonymous))
       and ($7::interval is null or s.created_at + $7::interval > now())
     returning s.session_id, s.device_id, s.scope, s.refresh_generation, s.refresh_salt
     """

@@ -106,7 +106,7 @@ import Postgres
       caller: caller,
       user: user,
       device: live.device,
-      deviceSecret: deviceSecret
+      deviceSecret: deviceSecret ?? live.deviceSecret?.text(context.store.keys.master)
     )
   }
 

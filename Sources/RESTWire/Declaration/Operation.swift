@@ -33,7 +33,7 @@ struct Operation: Sendable {
       access: access,
       body: body,
       isVersioned: versions.areConditionsOfWrites,
-      issuesTokens: gives.contains { $0.shape?.givesTokens == true },
+      issuesSecrets: gives.contains { $0.shape?.givesSecrets == true },
       summary: summary,
       handler
     )

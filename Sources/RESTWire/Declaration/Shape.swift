@@ -32,8 +32,10 @@ struct Shape: Sendable {
   /// All shapes with a name that this one consists of, itself among them.
   var named: [Shape] { parts.flatMap(\.named) + (name == nil ? [] : [self]) }
 
-  /// Whether it has the tokens of a new session, or may have.
-  var givesTokens: Bool { named.contains { $0.name == Shape.grant.name } }
+  /// Whether it has, or may have, tokens of a new session, or secrets of a second factor.
+  var givesSecrets: Bool { named.contains { $0.name.map(Self.secrets.contains) == true } }
+
+  private static let secrets: Set<String> = ["Tokens", "Enrollment", "RecoveryCodes"]
 
   private var asPart: [Shape] { name == nil ? parts : [self] }
 
