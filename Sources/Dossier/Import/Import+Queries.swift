@@ -73,7 +73,9 @@ package enum ImportQueries {
       h.user_id,
       case when h.user_id is null then null
         when h.reserved_until is not null then 'reserved'
-        when (select email_verified from users where user_id = h.user_id) then 'verified'
+        when (select email_verified from users where user_id = h.user_id) and not exists (
+          select from identities i where i.user_id = h.user_id and i.proved_by_reader)
+          then 'verified'
         when exists (select from audit a where a.user_id = h.user_id and a.app_id = $1
           and a.action in ('user_create', 'user_import')) then 'made'
         else 'registered' end,
