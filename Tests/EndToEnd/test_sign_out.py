@@ -223,6 +223,15 @@ class SignOut(Case):
             self.assertLessEqual({answer.status for answer in answers}, {200, 409})
             self.assertEqual(self.states(secret, grants), ["logged_out"] * 3)
 
+    def test_once_somebody_was_chosen_the_most_recent_is_active_again(self):
+        secret, grants = self.three()
+        way = self.ways()[1]
+        self.left(way, secret, grants[2], "none")
+        self.assertEqual(self.states(secret, grants), ["inactive", "inactive", "logged_out"])
+        self.expect(self.switch(secret, grants[0]), 200)
+        self.left(way, secret, grants[0], "most_recent")
+        self.assertEqual(self.states(secret, grants), ["logged_out", "active", "logged_out"])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -68,7 +68,7 @@ extension FuzzTarget {
         let row = try ImportedUser(line, stringLimit: 128)
         rows.append(row)
         _ = batch.add(row, addressKey: row.email, .create(UserID()))
-        _ = batch.add(row, addressKey: nil, .update(UserID(), hasProved: false))
+        _ = batch.add(row, addressKey: nil, .update(UserID(), wasVerified: false))
       } catch .invalid(let faults) {
         expect(!faults.isEmpty, "a row is refused without a fault")
         for fault in faults {
