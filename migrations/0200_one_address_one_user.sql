@@ -33,7 +33,7 @@ create index authentication_flows_by_time on authentication_flows (expires_at);
 -- How the user of a session authenticated, by RFC 8176, with spaces between.
 alter table sessions add column amr text collate "C" not null default '';
 
--- From when on nobody is active on a device, until somebody is chosen.
+-- Since when no user is active on a device; null while one may be.
 alter table devices add column inactive_since timestamptz;
 
 -- Until when an address that a user had before cannot be another's; null for the present one.

@@ -171,7 +171,7 @@ package struct Fault: Sendable, Equatable {
 extension Failure {
   /// Reads what the database said.
   ///
-  /// What a taken key means is known where the statement is run: see `Sent.rows`.
+  /// The caller that runs a statement knows what a taken key means: see `Sent.rows`.
   init(_ error: DatabaseError) {
     switch (error.state, error.constraint) {
     case (.checkViolation, "documents_size"): self = .documentTooLarge(limit: 0)

@@ -7,7 +7,7 @@ from cases import Case, in_parallel
 
 MINE, NEW, THEIRS = "my own password", "my new password", "another password"
 ROUNDS = 2
-# What is stored twice must agree, whatever happened at once.
+# Data that is stored twice must agree after all requests.
 FAULTS = {
     "a user without the row of its address": """
         select from users u where u.email is not null and not exists (

@@ -38,7 +38,7 @@ class Devices(Services):
             path = f"{self.app.path}/auth/providers/anon-user/login"
             return self.app.send("POST", path, body)["device_id"]
 
-        # What nobody was given is no device, and neither is one of another app or door.
+        # An id that no sign-in gave out is no device. Neither is one of another app or wire.
         self.site.add_app("shop-devices")
         other = App(self.site, "shop-devices").log_in("anon-user").device_id
         proved = self.site.request("POST", "/v1/login/anonymous", {},

@@ -73,7 +73,7 @@ class EmailChange(Case):
     def test_only_the_user_who_asked_completes_it(self):
         grant = self.verified("typist@example.com")
         flow, code = self.flow(grant, "mistyped@example.com")
-        # The reader of a mistyped address gets nobody's account by the mail.
+        # The reader of a mistyped address gets no account by the mail.
         reader = self.verified("mistyped@example.com")
         self.expect(self.finish(reader, flow, code), 401, "code_invalid")
         self.expect(self.post("/v1/me/email/verify", {"flow": flow, "code": code}), 401,

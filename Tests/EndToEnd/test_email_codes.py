@@ -210,7 +210,7 @@ class EmailCodes(Case):
         refused = self.post("/v1/login/code/request", {"email": "a@example.com"}, headers=app)
         self.assertIn("email_code", self.expect(refused, 403, "way_in_closed").json["detail"])
         self.expect(self.post("/v1/login/code/request", {"email": "none"}), 422, "invalid")
-        # The flow of one app is none of another.
+        # Another app does not take the flow.
         flow = self.flow("apart@example.com")
         code = self.mailed_code("apart@example.com")
         other = self.site.add_app("other", email_code=True)

@@ -84,14 +84,14 @@ class EmailRestore(Case):
 
         self.expect(self.register("Reserved@example.com", THEIRS), 409, "email_taken")
         self.expect(self.link(self.site.login(), **link), 409, "email_taken")
-        # A code may be mailed there, and makes it nobody else's.
+        # A code may be mailed there, and gives it to no other user.
         asked = self.post("/v1/me/email", {"email": "reserved@example.com"},
                           token=other["access_token"])
         body = {"flow": self.expect(asked, 202).json["flow"],
                 "code": self.mailed_code("reserved@example.com")}
         self.expect(self.post("/v1/me/email/verify", body, token=other["access_token"]), 409,
                     "email_taken")
-        # Nobody signs in by it, and no mail is sent for it.
+        # No user signs in by it, and no mail is sent for it.
         self.expect(self.login("reserved@example.com"), 401, "wrong_credentials")
         self.expect(self.post("/v1/password/reset-request", {"email": "reserved@example.com"}), 202)
         # The user may have it again.

@@ -296,7 +296,7 @@ class Import(Case):
             "account_takeover, device_remove, session_end account_takeover, unlink, user_import")
         owner = self.reset_by_mail(email, "what the owner chose", headers=self.headers)
         self.assertEqual(self.mine(owner, "/metadata").json, {"secret": 1})
-        # Who is verified keeps everything.
+        # A verified user keeps everything.
         self.load([{"email": email, "email_verified": True, "name": "Ada"}], "--update-existing")
         self.assertEqual(self.mine(owner).json["name"], "Ada")
 
@@ -323,7 +323,7 @@ class Import(Case):
                               token=grant["access_token"], headers=self.headers), 401, "code_invalid")
         self.assertEqual(self.mine(grant).json["email"], "after@example.com")
         self.expect(self.sign_in("after@example.com"), 200)
-        # Nobody has the address before.
+        # No user has the address before.
         self.sign_up_here("before@example.com", PASSWORD)
 
     def test_a_former_address_is_reserved_for_its_user(self):

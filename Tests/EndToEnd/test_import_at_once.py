@@ -143,7 +143,7 @@ class ImportAtOnce(Waiting):
             if not found:
                 return False
             rows, answer = found
-            # Whoever reads the mail is the user, no matter who has made it.
+            # The reader of the mail is the user, no matter who has made it.
             grant = self.expect(answer, 200).json
             self.assertEqual(self.users(email), [grant["user_id"]])
             kept = {"kept": 1} if rows[0]["status"] == "created" else {}

@@ -17,7 +17,7 @@ class Mail(Case):
 
     def test_an_address_that_a_user_has_is_taken(self):
         owner = self.expect(self.register("owner@example.com", "the first password"), 201).json
-        # Verified or not, whatever the password.
+        # Verified or not, and with any password.
         for verify in [lambda: None, lambda: self.expect(
                 self.verify(self.site.mailed("owner@example.com", "dct"), owner), 204)]:
             verify()

@@ -245,7 +245,7 @@ class PreHijacking(IssuerCase):
     def test_a_victim_whose_account_has_planted_data_has_it_alone(self, prove):
         attacker = self.expect(self.register(self.email, THEIRS), 201).json
         self.put(attacker, "/v1/me/metadata", {"planted": True})
-        # The victim is told that the address is taken, and proves to read its mail.
+        # The victim learns that the address is taken, and resets the password by mail.
         self.expect(self.register(self.email, MINE), 409, "email_taken")
         victim = prove()
         self.assert_taken_over(victim, attacker)

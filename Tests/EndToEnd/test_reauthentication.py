@@ -57,7 +57,7 @@ class Reauthentication(IssuerCase):
         link = {"provider": "password", "email": "once-anonymous@example.com",
                 "password": "correct horse"}
         self.expect(self.link(grant, **link), 200)
-        # What the guest had may be somebody else's: keys made before the first link are gone.
+        # Keys made before the first link are gone: another person may have made them.
         self.expect(self.post("/v1/login/api-key", {"key": mine}), 401, "wrong_credentials")
         # From then on there is a password to prove with.
         self.grow_old(grant)

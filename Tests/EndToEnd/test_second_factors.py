@@ -17,7 +17,7 @@ class SecondFactors(FactorCase):
         other = self.expect(self.login(email), 200).json
         authenticator = self.enroll(grant)
         self.assertEqual(len(authenticator.secret), 20)
-        # It is none before its first code.
+        # It does not count before its first code.
         self.assertEqual(self.factors(grant), {"second_factors": [], "recovery_codes_left": 0})
         self.expect(self.login(email), 200)
         for code in [authenticator.wrong(), "x", "12345", "1234567"]:
@@ -174,7 +174,7 @@ class SecondFactors(FactorCase):
         user = grant["user_id"]
         key = {"Authorization": f"Bearer {self.site.client('--operator')['key']}"}
         path = f"/v1/users/{user}/second-factors"
-        # There is none yet.
+        # The user has no factor yet.
         self.expect(self.site.request("DELETE", path, headers=key), 404, "not_found")
         self.assertEqual(self.events(user, "second_factor_remove"), [])
         for command in [False, True]:

@@ -61,7 +61,7 @@ class UserCommands(Administration):
         self.expect(self.me(again), 200)
         count = [fact["action"] for fact in self.trail("--user", grant["user_id"])]
         self.assertEqual(count.count("email_verify"), 1)
-        # Somebody else may have made the user: whoever reads the mail takes the account over.
+        # An attacker may have made the user: the reader of the mail takes the account over.
         self.reset_by_mail("told@example.com", "another horse")
         self.expect(self.post("/v1/login/api-key", {"key": key}), 401, "wrong_credentials")
         count = [fact["action"] for fact in self.trail("--user", grant["user_id"])]

@@ -1,6 +1,6 @@
 import Testing
 
-/// What `0200_one_address_one_user.sql` makes of addresses that several users claimed.
+/// Tests that `0200_one_address_one_user.sql` leaves an address to its oldest user.
 @Suite struct OneAddressTests {
   private static let name = "0200_one_address_one_user.sql"
 

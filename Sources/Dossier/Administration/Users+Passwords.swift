@@ -2,7 +2,7 @@ import EventLoop
 import Outbound
 import Postgres
 
-/// What is done for users who cannot sign in any more.
+/// Helps users who cannot sign in any more.
 extension Users {
   /// Sets the password of a user who signs in by an address, and ends its sessions and API keys, as a
   /// reset by mail does; whether the address is verified stays as it is.
@@ -31,7 +31,7 @@ extension Users {
     }
   }
 
-  /// Mails a user a link to choose a new password, whatever was mailed before.
+  /// Mails a user a link to choose a new password, also soon after another mail.
   ///
   /// - Throws: `.notFound` also for a user without an address, `.mailNotConfigured`, `.unavailable`.
   @EventLoop package static func mailReset(

@@ -1,6 +1,6 @@
 package import JSON
 
-/// What is asked of an app's settings.
+/// Questions about an app's settings.
 extension AppSettings {
   /// The words of a mail in the language of its reader.
   func words(of kind: MailKind, in language: String?) -> AppMail {
@@ -28,7 +28,7 @@ extension AppSettings {
     allowedOrigins.contains { AllowedOrigin.matches($0, origin) }
   }
 
-  /// What is wrong with a change of settings; null puts one back to its default.
+  /// Returns the faults of a change of settings; null resets a setting to its default.
   package static func faults(in change: JSONObject, at pointer: String = "") -> [Fault] {
     change.compactMap { name, value in
       let place = "\(pointer)/\(JSONPointer.escaped(name))"

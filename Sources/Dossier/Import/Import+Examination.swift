@@ -38,9 +38,9 @@ struct ImportFinding: RowDecodable {
 
   /// The user whom the address of the row names; nil if it names none.
   ///
-  /// An unverified address that its user registered names that user only if the import changes nobody,
-  /// or if the row verifies the address, which revokes all credentials. Otherwise an attacker who
-  /// registers an address before the import could read what the import stores.
+  /// An attacker may register an address before the import, to read what the import stores. So an
+  /// unverified address that its user registered names that user in two cases only: the import changes
+  /// no user, or the row verifies the address, which revokes all credentials.
   func user(of row: ImportedUser, _ existing: ExistingUser) -> UserID? {
     switch address {
     case .verified, .made: holder

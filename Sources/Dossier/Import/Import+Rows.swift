@@ -105,8 +105,9 @@ extension ImportQueries {
     """
   )
 
-  /// `*` stands for a hash that is not told, and takes nobody's away; who signs in by mailed codes
-  /// needs none.
+  /// Sets passwords; `*` stands for a hash that is not told, and replaces none.
+  ///
+  /// A user who signs in by mailed codes needs none.
   static let passwords = Statement<NoRow, AppID, TextBytes>(
     "imports.passwords",
     """
