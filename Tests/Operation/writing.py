@@ -67,6 +67,17 @@ class Writing:
 
     def lost(self):
         """Clients of whom something is not stored that was acknowledged."""
-        stored = [self.site.get("/v1/me/metadata", token=token).json["turn"]
-                  for token in self.tokens]
+        stored = [self.stored(token) for token in self.tokens]
         return [pair for pair in zip(stored, self.acknowledged) if pair[0] < pair[1]]
+
+    def stored(self, token):
+        """Returns the turn that is stored of a client, when reads are answered again."""
+        answer = None
+
+        def is_read():
+            nonlocal answer
+            answer = self.site.get("/v1/me/metadata", token=token)
+            return answer.status == 200
+
+        wait_until(is_read, what="a read after the failure")
+        return answer.json.get("turn", 0)
