@@ -98,6 +98,7 @@ extension Users {
       }
       return RightPassword(
         account: account,
+        address: address,
         hash: hash,
         renewed: check.renewed,
         guarding: guarding
@@ -121,6 +122,7 @@ extension Users {
 /// An account whose password was right.
 struct RightPassword {
   let account: Account
+  let address: EmailAddress
   let hash: String
   /// The hash that replaces the stored one, if that was made at another cost.
   let renewed: String?

@@ -19,10 +19,9 @@ extension Identities {
     try await context.requireSession(of: caller)
     let right = try await Users.compare(credentials, context)
     try await right.guarding.takeBack()
-    let account = right.account
+    let (account, address) = (right.account, right.address)
     if account.user == caller.user { return }
     try account.requireUsable(context)
-    let address = try await EmailAddress(credentials.email, context)
     // The token that was mailed before belongs to the user that goes.
     let mail =
       account.isVerified

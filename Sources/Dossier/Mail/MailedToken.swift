@@ -164,7 +164,7 @@ package enum MailTokenQueries {
       delete from mail_tokens t using users u
       where t.user_id = $1 and t.purpose = $2 and t.token_hash = $3 and t.expires_at > now()
         and u.user_id = t.user_id and u.app_id = $4 and u.blocked_at is null
-      returning t.user_id, t.email, t.expires_at
+      returning t.user_id, t.expires_at
     ), others as (
       delete from mail_tokens m using taken
       where m.user_id = taken.user_id and m.purpose = $2 and m.token_hash <> $3
