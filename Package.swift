@@ -123,7 +123,7 @@ let package = Package(
     .target(
       name: "Configuration",
       dependencies: [
-        "Dossier", "Notation", "Outbound",
+        "Dossier", "EventLoop", "Notation", "Outbound", "Postgres",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: house

@@ -21,12 +21,12 @@ import Wiring
       ),
       Route(.get, path, access: .refreshToken(proof: .session), summary: "List the API keys") {
         (call) async throws(Failure) in
-        let keys = try await APIKeys.list(of: call.caller, call.context)
+        let keys = try await APIKeys.list(of: call.user, call.context)
         return Response(.ok, json: JSON.array(keys.map(shown)).serialized())
       },
       Route(.get, keyPath, access: .refreshToken(proof: .session), summary: "Read an API key") {
         (call) async throws(Failure) in
-        let keys = try await APIKeys.list(of: call.caller, call.context)
+        let keys = try await APIKeys.list(of: call.user, call.context)
         guard let key = keys.first(where: { $0.id.text == call.text("key") })
         else { return ServiceError.noSuchKey.response(to: call) }
         return Response(.ok, json: shown(key).serialized())
@@ -36,13 +36,13 @@ import Wiring
         (call) async throws(Failure) in
         try await changing(call) { (key) async throws(Failure) in
           // An id of another kind of identity is no key's.
-          let keys = try await APIKeys.list(of: call.caller, call.context)
+          let keys = try await APIKeys.list(of: call.user, call.context)
           guard keys.contains(where: { $0.id == key }) else { throw .notFound }
-          let opener = try await APIKeys.opener(of: call.caller, call.context)
+          let opener = try await APIKeys.opener(of: call.user, call.context)
           guard opener != key else { throw .forbidden(scope: Scopes.updateIdentities) }
           try await Identities.unlink(
             IdentityID(trusted: key.text),
-            from: call.caller,
+            from: call.user,
             call.context
           )
         }
@@ -57,7 +57,7 @@ import Wiring
       ) {
         (call) async throws(Failure) in
         try await changing(call) { (key) async throws(Failure) in
-          try await APIKeys.setDisabled(isDisabled, key, of: call.caller, call.context)
+          try await APIKeys.setDisabled(isDisabled, key, of: call.user, call.context)
         }
       }
     }
@@ -79,10 +79,10 @@ import Wiring
       ).response(to: call)
     }
     // A key is a way in, after which nothing shows any more how an anonymous user began.
-    try await Beginnings.note(anonymous: call.caller, call.context)
+    try await Beginnings.note(anonymous: call.user, call.context)
     let made: APIKeys.Made
     do throws(Failure) {
-      made = try await APIKeys.make(name, isSingle: true, for: call.caller, call.context)
+      made = try await APIKeys.make(name, isSingle: true, for: call.user, call.context)
     } catch .identityExists {
       return ServiceError(.conflict, "API key with name already exists", .keyExists)
         .response(to: call)

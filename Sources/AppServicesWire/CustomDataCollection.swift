@@ -9,14 +9,14 @@ import Operators
 /// by other doors of the service may lack both: it is shown with the user's id in them.
 @EventLoop struct CustomDataCollection {
   let rules: CollectionRules
-  private let caller: Caller
-  private let context: Context
+  private let user: UserID
+  private let context: RequestContext
 
-  init(of caller: Caller, _ context: Context) {
-    self.caller = caller
+  init(of user: UserID, _ context: RequestContext) {
+    self.user = user
     self.context = context
     rules = CollectionRules(
-      user: caller.user,
+      user: user,
       userField: context.app.settings.appServicesUserField
     )
   }
@@ -29,7 +29,7 @@ import Operators
   func read(upTo limit: Int) async throws(Failure) -> JSON? {
     guard let stored = try await stored(), stored.body.count <= 4 * limit else { return nil }
     // Written out, it has several times the bytes.
-    return try await context.store.calculate(on: 4 * stored.body.count) {
+    return try await context.calculate(on: 4 * stored.body.count) {
       [rules] () throws(Failure) in
       let document = try rules.shown(stored)
       guard document.malformedWrapper == nil else { return nil }
@@ -55,7 +55,7 @@ import Operators
     _ body: @escaping @Sendable (BSONDocument?) throws(CallFault) -> (CollectionChange, JSON)
   ) async throws(CallFault) -> [UInt8] {
     try await answer { () async throws(Failure) in
-      try await Documents.repeating(.customData, of: caller, context) {
+      try await Documents.repeating(.customData, of: user, context) {
         () async throws(Failure) in
         let stored = try await stored()
         let outcome = try await outcome(of: stored) { (document) throws(CallFault) in
@@ -96,16 +96,16 @@ import Operators
         .customData,
         .replace(json, size: .max),
         if: condition,
-        of: caller,
+        of: user,
         context
       )
     case .remove:
-      try await Documents.delete(.customData, if: condition, of: caller, context)
+      try await Documents.delete(.customData, if: condition, of: user, context)
     }
   }
 
   private func stored() async throws(Failure) -> StoredDocument? {
-    try await Documents.stored(.customData, of: caller, context)
+    try await Documents.stored(.customData, of: user, context)
   }
 
   private func outcome<Value: Sendable>(
@@ -113,7 +113,7 @@ import Operators
     _ body: @escaping @Sendable (BSONDocument?) throws(CallFault) -> Value
   ) async throws(Failure) -> Result<Value, CallFault> {
     // A query's cost is not told by the length of anything.
-    try await context.store.calculate(on: .max) { [rules] () throws(Failure) in
+    try await context.calculate(on: .max) { [rules] () throws(Failure) in
       let document = try stored.map { (stored) throws(Failure) in try rules.shown(stored) }
       return Result { () throws(CallFault) in try body(document) }
     }

@@ -20,7 +20,7 @@ import Wiring
     route("confirm/call", "Refuse to run a confirmation function") { (call) async throws(Failure) in
       try await answering(call, "email") { (values) throws(Failure) in
         let reason =
-          try call.context.app.settings.signUp == .verifyFirst
+          call.context.app.settings.signUp == .verifyFirst
           ? "confirmation functions are not offered" : "automatic confirmation is enabled"
         return ServiceError(
           .badRequest,
@@ -121,7 +121,7 @@ import Wiring
   /// Returns the error for a refused address or password, in the words of App Services.
   private static func refused(_ faults: [Fault], _ call: Call) throws(Failure) -> Response {
     let fault = faults.first
-    let app = try call.context.app
+    let app = call.context.app
     let text =
       switch (fault?.place, fault?.code) {
       case ("/email", _): "email invalid"

@@ -41,9 +41,9 @@ import Wiring
 
   private static func result(of call: Call) async throws(CallFault) -> [UInt8] {
     guard let name = call.json["name"]?.string else { throw .service(.invalidCall) }
-    let context: Context
-    let caller: Caller
-    do throws(Failure) { (context, caller) = (try call.context, try call.caller) } catch {
+    let context: RequestContext
+    let user: UserID
+    do throws(Failure) { (context, user) = (call.context, try call.user) } catch {
       throw .domain(error)
     }
     let operation: CollectionOperation
@@ -52,12 +52,12 @@ import Wiring
       (operation, arguments) = try request(call.json, name, Namespace(context.app))
     } catch {
       // Whose session has ended is to hear that, and nothing else.
-      do throws(Failure) { try await context.requireSession(of: caller) } catch {
+      do throws(Failure) { try await context.requireSession(of: user) } catch {
         throw .domain(error)
       }
       throw .service(error)
     }
-    return try await operation.perform(arguments, on: CustomDataCollection(of: caller, context))
+    return try await operation.perform(arguments, on: CustomDataCollection(of: user, context))
   }
 
   private static func request(

@@ -42,7 +42,7 @@ import Wiring
     _ provider: Provider,
     _ call: Call
   ) async throws(Failure) -> Response {
-    let context = try call.context
+    let context = call.context
     context.bareDevice = BareDevice(named: device(in: call.json))
     let grant: Sessions.Grant
     do throws(Failure) {
@@ -72,7 +72,7 @@ import Wiring
         .response(to: call)
     }
     let tokens = ServiceTokens(
-      caller: grant.caller,
+      principal: context.principal,
       access: grant.accessToken,
       refresh: grant.refreshToken
     )
@@ -101,13 +101,12 @@ import Wiring
     _ call: Call
   ) async throws(Failure) -> Response {
     // A login and a link share one route, so the route cannot require the token.
-    guard
-      let caller = try await call.callerIfAny(scope: Scopes.updateIdentities, proof: .fresh)
-    else { throw .unauthenticated(.missing) }
+    try await call.identifyUserIfAny(scope: Scopes.updateIdentities, proof: .fresh)
+    let user = try call.user
     // Refresh tokens of this wire are not rotated, so a token of another wire gets none.
     try requireOwnAccessToken(of: call, for: Scopes.updateIdentities)
-    let context = try call.context
-    try await Beginnings.note(anonymous: caller, context)
+    let context = call.context
+    try await Beginnings.note(anonymous: user, context)
     do throws(Failure) {
       switch credential {
       case .none:
@@ -116,17 +115,17 @@ import Wiring
           "anonymous credentials cannot be linked"
         ).response(to: call)
       case .password(let credentials):
-        try await Identities.linkRegistered(credentials, to: caller, context)
+        try await Identities.linkRegistered(credentials, to: user, context)
       case .token(let token):
         _ = try await Identities.linkToken(
           token,
           accepting: provider.accepts,
-          to: caller,
+          to: user,
           as: nil,
           context
         )
       case .apiKey(let key):
-        guard try await APIKeys.shown(key, context).owner == caller.user else {
+        guard try await APIKeys.shown(key, context).owner == user else {
           return ServiceError.refusedLink(.badRequest, "the key is another user's").response(
             to: call
           )
@@ -143,9 +142,9 @@ import Wiring
       return ServiceError(.badRequest, "the token is refused: \(rule)", .auth).response(to: call)
     }
     let tokens = ServiceTokens(
-      caller: caller,
-      access: try await Sessions.accessToken(of: caller, as: .appServices, context),
-      refresh: Sessions.signedRefreshToken(of: caller, as: .appServices, context) ?? ""
+      principal: context.principal,
+      access: try await Sessions.accessToken(as: .appServices, context),
+      refresh: Sessions.signedRefreshToken(as: .appServices, context) ?? ""
     )
     return Response(.ok, json: tokens.login)
   }

@@ -4,7 +4,7 @@ import JSON
 
 /// The tokens of a session, as the clients of App Services read them.
 @EventLoop struct ServiceTokens {
-  let caller: Caller
+  let principal: Principal
   let access: String
   let refresh: String
 
@@ -18,47 +18,49 @@ import JSON
     body.beginObject()
     body.member("access_token", access)
     body.member("refresh_token", refresh)
-    body.member("user_id", caller.user.text)
-    body.member("device_id", caller.device?.text ?? "")
+    body.member("user_id", principal.user?.text ?? "")
+    body.member("device_id", principal.device?.text ?? "")
     body.endObject()
     return body.bytes
   }
 
   fileprivate static func accessClaims(
-    of caller: Caller,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> [(String, JSON)] {
+    let principal = context.principal
     var claims = JSONObject()
     claims["typ"] = "access"
-    add(caller, to: &claims)
-    if let data = try await userData(of: caller, context) { claims["user_data"] = data }
+    add(principal, to: &claims)
+    if let user = principal.user, let data = try await userData(of: user, context) {
+      claims["user_data"] = data
+    }
     return claims.map { ($0.key, $0.value) }
   }
 
-  nonisolated fileprivate static func refreshClaims(of caller: Caller) -> JSONObject {
+  nonisolated fileprivate static func refreshClaims(of principal: Principal) -> JSONObject {
     var claims = JSONObject()
     claims["typ"] = "refresh"
-    claims["baas_id"] = .string(caller.session?.text ?? "")
-    add(caller, to: &claims)
+    claims["baas_id"] = .string(principal.session?.text ?? "")
+    add(principal, to: &claims)
     return claims
   }
 
-  nonisolated private static func add(_ caller: Caller, to claims: inout JSONObject) {
+  nonisolated private static func add(_ principal: Principal, to claims: inout JSONObject) {
     for prefix in ["baas_device_id", "stitch_devId"] {
-      claims[prefix] = .string(caller.device?.text ?? "")
+      claims[prefix] = .string(principal.device?.text ?? "")
     }
     for prefix in ["baas_domain_id", "stitch_domainId"] {
-      claims[prefix] = .string(caller.app.text)
+      claims[prefix] = .string(principal.app.text)
     }
   }
 
   /// The custom data for a token: all of it, or nothing where it is too long for a header field.
   private static func userData(
-    of caller: Caller,
-    _ context: Context
+    of user: UserID,
+    _ context: RequestContext
   ) async throws(Failure) -> JSON? {
     do throws(Failure) {
-      return try await CustomDataCollection(of: caller, context).read(upTo: userDataLimit)
+      return try await CustomDataCollection(of: user, context).read(upTo: userDataLimit)
     } catch .update {
       // Other doors store what only looks like Extended JSON; nobody is kept out for that.
       return nil
@@ -80,9 +82,7 @@ extension SessionStyle {
       "app-services",
       scopes: .user,
       tokens: .native(
-        claims: { (caller, context) async throws(Failure) in
-          try await ServiceTokens.accessClaims(of: caller, context)
-        },
+        claims: ServiceTokens.accessClaims,
         refresh: .signed(lifetime: lifetime, claims: ServiceTokens.refreshClaims)
       ),
       // Browser tabs share the device id, and each tab has its own tokens in memory.

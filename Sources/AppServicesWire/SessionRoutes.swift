@@ -17,9 +17,8 @@ import Wiring
         access: .refreshToken(proof: .session),
         summary: "Get an access token with the custom data of now"
       ) { (call) async throws(Failure) in
-        let caller = try call.caller
-        try await Sessions.renew(caller, call.context)
-        let token = try await Sessions.accessToken(of: caller, as: .appServices, call.context)
+        try await Sessions.renew(call.context)
+        let token = try await Sessions.accessToken(as: .appServices, call.context)
         let body: JSON = ["access_token": .string(token)]
         return Response(.created, json: body.serialized())
       },
@@ -29,7 +28,7 @@ import Wiring
         access: .refreshToken(proof: .session),
         summary: "Log out"
       ) { (call) async throws(Failure) in
-        try await Sessions.logout(call.caller, call.context)
+        try await Sessions.logout(call.user, call.context)
         return Response(.noContent)
       },
       Route(
@@ -48,7 +47,7 @@ import Wiring
         summary: "Delete the user"
       ) { (call) async throws(Failure) in
         try LoginRoutes.requireOwnAccessToken(of: call, for: Scopes.updateMetadata)
-        try await Users.delete(call.caller, if: VersionCondition(), call.context)
+        try await Users.delete(call.user, if: VersionCondition(), call.context)
         return Response(.noContent)
       },
     ]
@@ -58,15 +57,14 @@ import Wiring
     _ call: Call,
     pictureURL: (String) -> String
   ) async throws(Failure) -> Response {
-    let caller = try call.caller
-    let context = try call.context
-    let profile = try await Profiles.read(of: caller, in: call.store)
-    let identities = try await Identities.list(of: caller, in: call.store)
-    let began = try await Beginnings.wasAnonymous(caller, context)
+    let (user, context) = (try call.user, call.context)
+    let profile = try await Profiles.read(of: user, context)
+    let identities = try await Identities.list(of: user, context)
+    let began = try await Beginnings.wasAnonymous(user, context)
     let shown = UserIdentity.all(identities, of: profile, wasAnonymous: began)
     let picture = profile.picture.map(pictureURL)
     let body: JSON = [
-      "user_id": .string(caller.user.text), "domain_id": .string(context.app.id.text),
+      "user_id": .string(user.text), "domain_id": .string(context.app.id.text),
       "identities": .array(shown.map { $0.json(context.app.id) }),
       "data": UserIdentity.data(of: profile, picture: picture), "type": "normal",
     ]
@@ -82,7 +80,7 @@ extension Access {
 
   private static let refreshTokens =
     BearerKind("refresh token", isOfForm: { _ in true }) { (token, call) async throws(Failure) in
-      .user(try call.context.tokens.caller(ofSignedRefreshToken: token, call.context))
+      .user(try call.context.tokens.principal(ofSignedRefreshToken: token, call.context))
     }
 }
 

@@ -9,7 +9,7 @@ import Wiring
   nonisolated static let operations: [Operation] = [
     Operation(.get, "/v1/apps", access: .operator, gives: [.ok(.apps)], summary: "List the apps") {
       (call) async throws(Failure) in
-      let apps = try await Apps.list(for: call.administrator)
+      let apps = try await Apps.list(call.context)
       return Response(.ok, list: apps, \.summary)
     },
     Operation(
@@ -22,7 +22,7 @@ import Wiring
       refuses: [.appExists],
       summary: "Make an app"
     ) { (call, name) async throws(Failure) in
-      let app = try await Apps.create(name, by: call.administrator)
+      let app = try await Apps.create(name, call.context)
       var response = Self.response(.created, app)
       response.add(.location, "/v1/apps/\(app.name)")
       return response
@@ -35,7 +35,7 @@ import Wiring
       gives: [.ok(.app)],
       summary: "Read an app with its hosts and the settings in force"
     ) { (call) async throws(Failure) in
-      let app = try await Apps.record(of: call.text("app"), for: call.administrator)
+      let app = try await Apps.record(of: call.text("app"), call.context)
       return response(.ok, app)
     },
     Operation(
@@ -69,7 +69,7 @@ import Wiring
       call.text("app"),
       change,
       if: call.condition,
-      by: call.administrator
+      call.context
     )
     return response(.ok, app)
   }

@@ -15,7 +15,7 @@ import Wiring
       summary: "List the clients of all apps"
     ) {
       (call) async throws(Failure) in
-      let clients = try await Clients.list(of: nil, for: call.administrator)
+      let clients = try await Clients.list(of: nil, call.context)
       return Response(.ok, list: clients, \.json)
     },
     Operation(
@@ -44,7 +44,7 @@ import Wiring
       gives: [.noContent],
       summary: "Disable a client, or enable it again"
     ) { (call, isDisabled) async throws(Failure) in
-      try await Clients.setDisabled(isDisabled, call.captured("client"), by: call.administrator)
+      try await Clients.setDisabled(isDisabled, call.captured("client"), call.context)
       return Response(.noContent)
     },
     Operation(
@@ -55,7 +55,7 @@ import Wiring
       summary: "Delete a client"
     ) {
       (call) async throws(Failure) in
-      try await Clients.delete(call.captured("client"), by: call.administrator)
+      try await Clients.delete(call.captured("client"), call.context)
       return Response(.noContent)
     },
   ]
@@ -76,7 +76,7 @@ import Wiring
       name,
       app: app,
       scopes: scopes ?? [],
-      by: call.administrator
+      call.context
     )
     let body: JSON = [
       "id": .string(made.id.text), "app": app.map(JSON.string) ?? .null, "name": .string(name),

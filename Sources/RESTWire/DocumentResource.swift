@@ -111,7 +111,7 @@ struct DocumentResource: Sendable {
   }
 
   @EventLoop func read(_ call: Call) async throws(Failure) -> Response {
-    Response(.ok, try await Documents.read(document, of: call.caller, call.context))
+    Response(.ok, try await Documents.read(document, of: call.user, call.context))
   }
 
   /// Query: `cursor` as a `Link` has it, `limit` from 1 to 100.
@@ -121,7 +121,7 @@ struct DocumentResource: Sendable {
       of: document,
       before: query.cursor(),
       count: query.limit,
-      of: call.caller,
+      of: call.user,
       call.context
     )
     return query.response(page, call, \.json)
@@ -131,7 +131,7 @@ struct DocumentResource: Sendable {
     guard let version = call.captures["version"].flatMap({ Int($0) }) else { throw .notFound }
     return Response(
       .ok,
-      try await DocumentHistory.read(version, of: document, of: call.caller, call.context)
+      try await DocumentHistory.read(version, of: document, of: call.user, call.context)
     )
   }
 
@@ -152,14 +152,14 @@ struct DocumentResource: Sendable {
       document,
       change,
       if: condition,
-      of: call.caller,
+      of: call.user,
       call.context
     )
     return Response(.ok, written)
   }
 
   @EventLoop func delete(_ call: Call) async throws(Failure) -> Response {
-    try await Documents.delete(document, if: call.condition, of: call.caller, call.context)
+    try await Documents.delete(document, if: call.condition, of: call.user, call.context)
     return Response(.noContent)
   }
 

@@ -16,7 +16,8 @@ import Wiring
       "Mail a code to sign in by, or to sign up"
     ) {
       (call, email) async throws(Failure) in
-      response(try await EmailCodes.request(for: email, by: call.anyCaller, call.context))
+      await call.identifyUserIfValid()
+      return response(try await EmailCodes.request(for: email, call.context))
     },
     LoginResource.open(
       "/v1/login/code",
@@ -57,10 +58,10 @@ import Wiring
       "Verify an email address by a mailed token, and a session or the password of its user"
     ) {
       (call, token, password) async throws(Failure) in
+      try await call.identifyUserIfAny(scope: Scopes.updateIdentities, proof: .body)
       let grant = try await Emails.verify(
         token,
         password: password,
-        caller: call.callerIfAny(scope: Scopes.updateIdentities, proof: .body),
         call.context
       )
       guard let grant else { return Response(.noContent) }
@@ -75,7 +76,8 @@ import Wiring
       "Mail a token that verifies an email address"
     ) {
       (call, email) async throws(Failure) in
-      try await Emails.requestVerification(of: email, by: call.anyCaller, call.context)
+      await call.identifyUserIfValid()
+      try await Emails.requestVerification(of: email, call.context)
       return Response(.accepted)
     },
   ]
@@ -91,7 +93,7 @@ import Wiring
       refuses: [.noEmail, .emailTaken, .tooManyAttempts, .mailNotConfigured],
       summary: "Mail a code to another address, which makes it the user's"
     ) { (call, email) async throws(Failure) in
-      response(try await Emails.requestChange(to: email, of: call.caller, call.context))
+      response(try await Emails.requestChange(to: email, of: call.user, call.context))
     },
     Operation(
       .post,
@@ -103,7 +105,7 @@ import Wiring
       refuses: [.codeInvalid, .emailTaken, .noEmail],
       summary: "Make another address the user's by the code that was mailed there"
     ) { (call, flow, code) async throws(Failure) in
-      try await Emails.change(code, flow, of: call.caller, call.context)
+      try await Emails.change(code, flow, of: call.user, call.context)
       return Response(.noContent)
     },
     LoginResource.open(
@@ -152,8 +154,8 @@ extension Field where Value == String {
 }
 
 extension Call {
-  /// The caller by its access token, on a public route; nil without a valid token.
-  var anyCaller: Caller? {
-    get async { try? await callerIfAny(scope: Scopes.readUser, proof: .body) }
+  /// Identifies the user of a public route by an access token, if that is valid.
+  func identifyUserIfValid() async {
+    try? await identifyUserIfAny(scope: Scopes.readUser, proof: .body)
   }
 }

@@ -38,7 +38,7 @@ import Wiring
         gives: [.ok(.apiKeys)],
         summary: "List the API keys"
       ) { (call) async throws(Failure) in
-        Response(.ok, list: try await APIKeys.list(of: call.caller, call.context), \.json)
+        Response(.ok, list: try await APIKeys.list(of: call.user, call.context), \.json)
       },
       Operation(
         .post,
@@ -64,7 +64,7 @@ import Wiring
         try await APIKeys.setDisabled(
           isDisabled,
           call.captured("identity"),
-          of: call.caller,
+          of: call.user,
           call.context
         )
         return Response(.noContent)
@@ -143,13 +143,13 @@ import Wiring
     case .password(let credentials):
       let grant = try await Identities.linkPassword(
         credentials,
-        to: call.caller,
+        to: call.user,
         as: .native,
         call.context
       )
       return try linked(grant, call)
     case .token(let token):
-      let grant = try await Identities.linkToken(token, to: call.caller, as: .native, call.context)
+      let grant = try await Identities.linkToken(token, to: call.user, as: .native, call.context)
       return try linked(grant, call)
     case .apiKey(let name): return try await makeKey(name, call)
     }
@@ -161,16 +161,16 @@ import Wiring
   }
 
   private static func list(_ call: Call) async throws(Failure) -> Response {
-    Response(.ok, list: try await Identities.list(of: call.caller, in: call.store), \.json)
+    Response(.ok, list: try await Identities.list(of: call.user, call.context), \.json)
   }
 
   private static func unlink(_ call: Call) async throws(Failure) -> Response {
-    try await Identities.unlink(call.captured("identity"), from: call.caller, call.context)
+    try await Identities.unlink(call.captured("identity"), from: call.user, call.context)
     return Response(.noContent)
   }
 
   private static func makeKey(_ name: String, _ call: Call) async throws(Failure) -> Response {
-    let made = try await APIKeys.make(name, for: call.caller, call.context)
+    let made = try await APIKeys.make(name, for: call.user, call.context)
     let body: JSON = [
       "id": .string(made.id.text), "name": .string(name), "key": .string(made.key),
     ]

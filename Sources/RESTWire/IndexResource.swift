@@ -14,8 +14,8 @@ import Wiring
       gives: [.ok(.list(of: .index))],
       summary: "List the paths that users can be searched by"
     ) { (call) async throws(Failure) in
-      let app = try call.context.app.name
-      let paths = try await SearchIndexes.list(of: app, for: call.administrator)
+      let app = try call.namedApp.name
+      let paths = try await SearchIndexes.list(of: app, call.context)
       return Response(.ok, list: paths, \.json)
     },
     Operation(
@@ -43,10 +43,10 @@ import Wiring
     ) { (call) async throws(Failure) in
       try await SearchIndexes.remove(
         call.captured("index"),
-        from: call.context.app.name,
-        by: call.administrator
+        from: call.namedApp.name,
+        call.context
       )
-      finish(call.store)
+      finish(call.context)
       return Response(.noContent)
     },
   ]
@@ -59,16 +59,16 @@ import Wiring
     let index = try await SearchIndexes.add(
       path,
       kind: kind,
-      to: call.context.app.name,
-      by: call.administrator
+      to: call.namedApp.name,
+      call.context
     )
-    finish(call.store)
+    finish(call.context)
     return Response(.accepted, json: index.json.serialized())
   }
 
   /// The work on many users outlasts a request; if it fails, housekeeping goes on with it.
-  private static func finish(_ store: Store) {
-    let database = store.database
+  private static func finish(_ context: RequestContext) {
+    let database = context.database
     EventLoop.task { try? await SearchIndexes.finishAll(in: database) }
   }
 }

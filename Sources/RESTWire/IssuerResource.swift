@@ -14,8 +14,8 @@ import Wiring
       gives: [.ok(.issuers)],
       summary: "List the issuers whose tokens the app takes"
     ) { (call) async throws(Failure) in
-      let app = try call.context.app.name
-      return Response(.ok, list: try await Issuers.list(of: app, for: call.administrator), \.json)
+      let app = try call.namedApp.name
+      return Response(.ok, list: try await Issuers.list(of: app, call.context), \.json)
     },
     Operation(
       .post,
@@ -39,7 +39,7 @@ import Wiring
         allowsMissingIssuer: missingIssuer == true,
         allowsMissingAudience: missingAudience == true
       )
-      try await Issuers.add(description, to: call.context.app.name, by: call.administrator)
+      try await Issuers.add(description, to: call.namedApp.name, call.context)
       var response = Response(.created)
       response.add(.location, "/v1/issuers/\(name)")
       return response
@@ -53,8 +53,8 @@ import Wiring
     ) { (call) async throws(Failure) in
       try await Issuers.remove(
         call.text("issuer"),
-        from: call.context.app.name,
-        by: call.administrator
+        from: call.namedApp.name,
+        call.context
       )
       return Response(.noContent)
     },

@@ -19,7 +19,7 @@ import Wiring
       gives: [.ok(.publicKeys)],
       summary: "The public keys that verify the access tokens of an app, as a JSON Web Key Set"
     ) { (call) async throws(Failure) in
-      let keys = try await PublicKey.all(for: .native, of: call.text("app"), in: call.store)
+      let keys = try await PublicKey.all(for: .native, of: call.text("app"), call.context)
       return Response(keySet: keys)
     }
   ]
@@ -40,13 +40,13 @@ import Wiring
       gives: [.ok(.signingKeys.shown(as: Example.keys))],
       summary: "Make new signing keys; tokens of those before stay good"
     ) { (call) async throws(Failure) in
-      try await SigningKeys.rotate(of: call.context.app.name, by: call.administrator)
+      try await SigningKeys.rotate(of: call.namedApp.name, call.context)
       return try await list(call)
     },
   ]
 
   private static func list(_ call: Call) async throws(Failure) -> Response {
-    let keys = try await SigningKeys.list(of: call.context.app.name, for: call.administrator)
+    let keys = try await SigningKeys.list(of: call.namedApp.name, call.context)
     return Response(.ok, list: keys, \.json)
   }
 }

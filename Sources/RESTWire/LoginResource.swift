@@ -106,7 +106,7 @@ import Wiring
       ],
       summary: "Authenticate again, and go on in a new session"
     ) { (call, evidence) async throws(Failure) in
-      let grant = try await Sessions.reauthenticate(call.caller, by: evidence, call.context)
+      let grant = try await Sessions.reauthenticate(call.user, by: evidence, call.context)
       return try response(.ok, grant, call)
     },
     Operation(
@@ -117,7 +117,7 @@ import Wiring
       gives: [.noContent],
       summary: "Sign the user out"
     ) { (call) async throws(Failure) in
-      try await Sessions.logout(call.caller, next: call.next, call.context)
+      try await Sessions.logout(call.user, next: call.next, call.context)
       return Response(.noContent)
     },
   ]
@@ -135,7 +135,7 @@ import Wiring
     _ email: String,
     _ password: String
   ) throws(Failure) -> [Fault] {
-    Credentials(email: email, password: password).faults(in: try call.context.app)
+    Credentials(email: email, password: password).faults(in: call.context.app)
   }
 
   private nonisolated static let exchange = Fields(

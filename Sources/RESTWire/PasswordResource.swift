@@ -16,7 +16,8 @@ import Wiring
       "Mail a token that resets a password"
     ) {
       (call, email) async throws(Failure) in
-      try await Emails.requestReset(of: email, by: call.anyCaller, call.context)
+      await call.identifyUserIfValid()
+      try await Emails.requestReset(of: email, call.context)
       return Response(.accepted)
     },
     LoginResource.open(
@@ -52,7 +53,7 @@ import Wiring
         from: current,
         to: new,
         keepingKeys: keepsKeys == true,
-        of: call.caller,
+        of: call.user,
         call.context
       )
       return try LoginResource.response(.ok, grant, call)

@@ -18,7 +18,7 @@ import Wiring
         summary: "Show a picture"
       ) {
         (call) async throws(Failure) in
-        let picture = try await Pictures.show(call.text("picture"), in: call.store)
+        let picture = try await Pictures.show(call.text("picture"), call.context)
         var response = Response(.ok)
         response.body = picture.bytes
         response.add(.contentType, picture.type)
@@ -45,7 +45,7 @@ import Wiring
         guard case .bytes(let file) = call.body else {
           throw .unforeseen("a picture without a body")
         }
-        let profile = try await Pictures.set(file, of: call.caller, call.context)
+        let profile = try await Pictures.set(file, of: call.user, call.context)
         return Response(.ok, profile)
       },
       Operation(
@@ -57,7 +57,7 @@ import Wiring
         summary: "Remove the picture"
       ) {
         (call) async throws(Failure) in
-        try await Pictures.remove(of: call.caller, call.context)
+        try await Pictures.remove(of: call.user, call.context)
         return Response(.noContent)
       },
     ]

@@ -50,21 +50,21 @@ import Wiring
         gives: [.ok(.object.shown(as: Example.export), "All of it; here are some of its members.")],
         summary: "Everything that is stored about the user, as one JSON document"
       ) { (call) async throws(Failure) in
-        var response = Response(.ok, json: try await Export.all(of: call.caller, call.context).text)
+        var response = Response(.ok, json: try await Export.all(of: call.user, call.context).text)
         response.add(.contentDisposition, "attachment; filename=\"export.json\"")
         return response
       }
     }
 
   static func read(_ call: Call) async throws(Failure) -> Response {
-    Response(.ok, try await Profiles.read(by: form, of: call.caller, in: call.store))
+    Response(.ok, try await Profiles.read(by: form, of: call.user, call.context))
   }
 
   static func patch(_ call: Call) async throws(Failure) -> Response {
     let condition = try call.condition
     switch call.body {
     case .jsonPatch(let patch):
-      let profile = try await Profiles.revise(if: condition, of: call.caller, call.context) {
+      let profile = try await Profiles.revise(if: condition, of: call.user, call.context) {
         (profile) throws(Failure) in
         let before = profile.json
         return difference(before, try Documents.patched(before, by: patch, limit: patchLimit))
@@ -76,7 +76,7 @@ import Wiring
       }
       return Response(
         .ok,
-        try await Profiles.change(members, if: condition, of: call.caller, call.context)
+        try await Profiles.change(members, if: condition, of: call.user, call.context)
       )
     case .none, .form, .multipart, .bytes: throw .unforeseen("a patch without a body")
     }
@@ -96,7 +96,7 @@ import Wiring
 
   static func delete(_ call: Call) async throws(Failure) -> Response {
     try await Users.delete(
-      call.caller,
+      call.user,
       if: call.condition,
       next: call.next,
       call.context

@@ -23,7 +23,7 @@ import Wiring
         summary: "Read all properties; with their versions when the query has versions=true"
       ) { (call) async throws(Failure) in
         let withVersions = try call.wantsVersions
-        let all = try await Properties.read(of: call.caller, call.context)
+        let all = try await Properties.read(of: call.user, call.context)
         let object = withVersions ? versioned(all) : flat(all)
         return Response(
           .ok,
@@ -50,7 +50,7 @@ import Wiring
         gives: [.ok(.property)],
         summary: "Read a property and its version"
       ) { (call) async throws(Failure) in
-        try one(call, await Properties.read(of: call.caller, call.context))
+        try one(call, await Properties.read(of: call.user, call.context))
       },
       Operation(
         .put,
@@ -113,7 +113,7 @@ import Wiring
     _ change: PropertyChange,
     _ call: Call
   ) async throws(Failure) -> [Property] {
-    let properties = try await Properties.apply(change, of: call.caller, call.context)
+    let properties = try await Properties.apply(change, of: call.user, call.context)
     return properties
   }
 

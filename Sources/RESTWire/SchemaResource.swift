@@ -14,8 +14,8 @@ import Wiring
       gives: [.ok(.documentSchemas)],
       summary: "List the schemas that the app has for documents"
     ) { (call) async throws(Failure) in
-      let app = try call.context.app.name
-      return Response(.ok, list: try await Schemas.list(of: app, for: call.administrator), \.json)
+      let app = try call.namedApp.name
+      return Response(.ok, list: try await Schemas.list(of: app, call.context), \.json)
     },
     Operation(
       .get,
@@ -24,10 +24,10 @@ import Wiring
       gives: [.ok(.jsonSchema)],
       summary: "Read a schema as it was written"
     ) { (call) async throws(Failure) in
-      let app = try call.context.app.name
+      let app = try call.namedApp.name
       return Response(
         .ok,
-        json: try await Schemas.text(for: call.document, of: app, by: call.administrator)
+        json: try await Schemas.text(for: call.document, of: app, call.context)
       )
     },
     Operation(
@@ -47,8 +47,8 @@ import Wiring
       gives: [.noContent],
       summary: "Remove a schema; documents stay"
     ) { (call) async throws(Failure) in
-      let app = try call.context.app.name
-      try await Schemas.remove(for: call.document, of: app, by: call.administrator)
+      let app = try call.namedApp.name
+      try await Schemas.remove(for: call.document, of: app, call.context)
       return Response(.noContent)
     },
   ]
@@ -58,8 +58,8 @@ import Wiring
     let isNew = try await Schemas.set(
       text,
       for: call.document,
-      of: call.context.app.name,
-      by: call.administrator
+      of: call.namedApp.name,
+      call.context
     )
     return Response(isNew ? .created : .ok, json: text)
   }

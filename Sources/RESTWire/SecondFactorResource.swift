@@ -49,7 +49,7 @@ import Wiring
       gives: [.ok(.secondFactors)],
       summary: "List the second factors, and count the recovery codes that are left"
     ) { (call) async throws(Failure) in
-      let found = try await SecondFactors.list(of: call.caller, call.context)
+      let found = try await SecondFactors.list(of: call.user, call.context)
       let body: JSON = [
         "second_factors": .array(found.factors.map(\.json)),
         "recovery_codes_left": .number(JSONNumber(found.recoveryCodesLeft)),
@@ -64,7 +64,7 @@ import Wiring
       refuses: [.mfaOff, .secondFactorLimit],
       summary: "Begin to enroll an authenticator app, in place of one that was not confirmed"
     ) { (call) async throws(Failure) in
-      Response(.created, try await SecondFactors.enroll(call.caller, call.context))
+      Response(.created, try await SecondFactors.enroll(call.user, call.context))
     },
     Operation(
       .post,
@@ -83,7 +83,7 @@ import Wiring
       let codes = try await SecondFactors.confirm(
         code,
         of: call.captured("factor"),
-        by: call.caller,
+        by: call.user,
         call.context
       )
       return Response(recoveryCodes: codes)
@@ -95,7 +95,7 @@ import Wiring
       gives: [.noContent],
       summary: "Remove a second factor; the last one takes the recovery codes with it"
     ) { (call) async throws(Failure) in
-      try await SecondFactors.remove(call.captured("factor"), of: call.caller, call.context)
+      try await SecondFactors.remove(call.captured("factor"), of: call.user, call.context)
       return Response(.noContent)
     },
     Operation(
@@ -107,7 +107,7 @@ import Wiring
       summary: "Make new recovery codes, in place of those from before"
     ) { (call) async throws(Failure) in
       Response(
-        recoveryCodes: try await SecondFactors.makeRecoveryCodes(of: call.caller, call.context)
+        recoveryCodes: try await SecondFactors.makeRecoveryCodes(of: call.user, call.context)
       )
     },
     Operation(
@@ -119,8 +119,7 @@ import Wiring
     ) { (call) async throws(Failure) in
       try await SecondFactors.removeAll(
         of: call.captured("user"),
-        in: call.context.app.id,
-        by: call.administrator
+        call.context
       )
       return Response(.noContent)
     },

@@ -17,7 +17,7 @@ import Wiring
       ) { (call) async throws(Failure) in
         let query = try ListQuery(call.request.query)
         let page = try await Audit.page(
-          of: call.caller,
+          of: call.user,
           before: query.cursor(),
           count: query.limit,
           call.context
@@ -40,12 +40,12 @@ import Wiring
         (call) async throws(Failure) in
         let query = try ListQuery(call.request.query)
         let page = try await Sessions.page(
-          of: call.caller,
+          of: call.user,
           before: query.cursor(),
           count: query.limit,
-          in: call.store
+          call.context
         )
-        let current = try call.caller.session
+        let current = call.context.principal.session
         return query.response(page, call) { $0.json(current: current) }
       },
       Operation(
@@ -56,7 +56,7 @@ import Wiring
         summary: "End all sessions but the caller's own"
       ) {
         (call) async throws(Failure) in
-        try await Sessions.end(nil, by: call.caller, call.context)
+        try await Sessions.end(nil, by: call.user, call.context)
         return Response(.noContent)
       },
       Operation(
@@ -67,7 +67,7 @@ import Wiring
         summary: "End a session"
       ) {
         (call) async throws(Failure) in
-        try await Sessions.end(call.captured("session"), by: call.caller, call.context)
+        try await Sessions.end(call.captured("session"), by: call.user, call.context)
         return Response(.noContent)
       },
     ]

@@ -56,7 +56,7 @@ import Wiring
     _ filter: JSON?,
     _ isUpsert: Bool?
   ) async throws(Failure) -> Response {
-    let documentUpdate = try await call.store.calculate(on: .max) { () throws(Failure) in
+    let documentUpdate = try await call.context.calculate(on: .max) { () throws(Failure) in
       try DocumentUpdate(
         .object(update),
         arrayFilters: arrayFilters ?? [],
@@ -67,7 +67,7 @@ import Wiring
     let result = try await documentUpdate.apply(
       to: .customData,
       if: call.condition,
-      of: call.caller,
+      of: call.user,
       call.context
     )
     let body: JSON = [

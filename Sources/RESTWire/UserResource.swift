@@ -61,9 +61,8 @@ import Wiring
     ) { (call) async throws(Failure) in
       try await Users.delete(
         call.captured("user"),
-        of: call.context.app.id,
         if: call.condition,
-        by: call.administrator
+        call.context
       )
       return Response(.noContent)
     },
@@ -78,10 +77,9 @@ import Wiring
       let query = try ListQuery(call.request.query)
       let page = try await Audit.page(
         of: call.captured("user"),
-        in: call.context.app.id,
         before: query.cursor(),
         count: query.limit,
-        for: call.administrator
+        call.context
       )
       return query.response(page, call, \.json)
     },
@@ -90,31 +88,27 @@ import Wiring
   /// Query: `filter`, `cursor` as a `Link` has it, `limit` from 1 to 100.
   private static func list(_ call: Call) async throws(Failure) -> Response {
     let query = try ListQuery(call.request.query, known: ["filter"])
-    let app = try call.context.app.id
     let page: Page<Profile>
     if let filter = query["filter"] {
       page = try await Users.search(
         try Filter(filter),
-        of: app,
         after: query.cursor(),
         count: query.limit,
-        for: call.administrator
+        call.context
       )
     } else {
       page = try await Users.page(
-        of: app,
         after: query.cursor(),
         count: query.limit,
-        for: call.administrator
+        call.context
       )
     }
     return query.response(page, call, \.json)
   }
 
   private static func create(_ call: Call) async throws(Failure) -> Response {
-    let app = try call.context.app
-    let new = try await NewUser(call.json, of: app, call.store)
-    let made = try await Users.create(new, in: app, by: call.administrator)
+    let new = try await NewUser(call.json, call.context)
+    let made = try await Users.create(new, call.context)
     var response = Response(.created, made)
     response.add(.location, "/v1/users/\(made.id)")
     return response
@@ -136,9 +130,8 @@ import Wiring
     let profile = try await Users.setBlocked(
       isBlocked,
       call.captured("user"),
-      of: call.context.app.id,
       if: call.condition,
-      by: call.administrator
+      call.context
     )
     return Response(.ok, profile)
   }

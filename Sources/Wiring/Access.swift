@@ -72,7 +72,7 @@ package struct BearerKind: Sendable, Equatable {
 
 /// Whose a bearer token is.
 package enum BearerOwner {
-  case user(Caller)
+  case user(Principal)
   case client(Client)
 }
 

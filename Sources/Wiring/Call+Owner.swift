@@ -1,4 +1,4 @@
-import Dossier
+package import Dossier
 import EventLoop
 import HTTP
 
@@ -6,7 +6,7 @@ import HTTP
 ///
 /// The loans of an API client count against the client, and there against the user in the path.
 /// So a user who sends many requests does not block the app's back end.
-extension Call: @EventLoop JobOwner {
+extension Call: @EventLoop RequestOwner {
   package var group: Int {
     var hasher = Hasher()
     if let client {
@@ -14,16 +14,16 @@ extension Call: @EventLoop JobOwner {
       hasher.combine(client.id)
     } else {
       hasher.combine(0)
-      hasher.combine(request.origin.network)
+      hasher.combine(request.clientAddress.network)
     }
     return hasher.finalize()
   }
 
   package var member: Int? {
     var hasher = Hasher()
-    if let user {
+    if let user = context.principal.user {
       hasher.combine(2)
-      hasher.combine(user.user)
+      hasher.combine(user)
     } else if let client, let user = captures["user"] {
       hasher.combine(3)
       hasher.combine(client.id)
@@ -34,6 +34,9 @@ extension Call: @EventLoop JobOwner {
     return hasher.finalize()
   }
 
+  package var clientAddress: ClientAddress { request.clientAddress }
+  package var agent: String? { request.field(.userAgent) }
+
   /// Whether the client has gone, and the call has written nothing that later steps must follow.
-  package var isGone: Bool { bodySource.isGone && !store.hasWritten }
+  package var isGone: Bool { bodySource.isGone && !context.hasWritten }
 }

@@ -14,8 +14,6 @@ extension Route {
 /// request costs its frames and this.
 @EventLoop package final class Call {
   package let request: Request
-  package let store: Store
-  private let tokens: AccessTokens
   let bodySource: any BodySource
 
   /// Where the request leads; nil when there is no such route.
@@ -26,18 +24,12 @@ extension Route {
   /// Whether the handler has asked for `condition`.
   var conditionIsTaken = false
 
-  /// Nil on the server's own routes, and on the operator's when the app named is none.
-  package internal(set) var app: App?
-  /// The user who asks, by an access token.
-  package internal(set) var user: Caller?
-  /// The program that asks.
+  /// The context of the request for the domain.
+  package let context: RequestContext
+  /// Nil on the server's own routes, and on the operator's if the request names no app that exists.
+  package internal(set) var app: App? { didSet { context.app = app ?? .deployment } }
+  /// The API client that makes the request; nil for other principals.
   package internal(set) var client: Client?
-  /// What the client shows of its device.
-  var device: DeviceProof? { didSet { knownContext?.device = device } }
-  // Each is made when it is first asked for, and once.
-  private var knownContext: Context?
-  private var knownCaller: Caller?
-  private var knownAdministrator: Administrator?
   /// Whether the client holds its device in a cookie, or wants to.
   package internal(set) var usesCookie = false
   /// Why there is no better answer; nil when the handler gave it, or nothing leads there.
@@ -49,11 +41,10 @@ extension Route {
   /// Why the request was refused, where the client may hear less; for the operator only.
   package var rule: String? { refusal?.rule }
 
-  init(_ request: Request, _ bodySource: any BodySource, store: Store, tokens: AccessTokens) {
+  init(_ request: Request, _ bodySource: any BodySource, _ dependencies: Dependencies) {
     self.request = request
     self.bodySource = bodySource
-    self.store = store
-    self.tokens = tokens
+    context = RequestContext(dependencies)
   }
 
   package var route: Route? { endpoint?.route }
@@ -70,68 +61,56 @@ extension Route {
     return id
   }
 
-  /// Whose data the call is about: the user's who calls, or on a program's route that of `{user}`.
-  package var caller: Caller {
-    get throws(Failure) {
-      if let known = user ?? knownCaller { return known }
-      guard let client else { throw .unauthenticated(.missing) }
-      guard let user = captures["user"].flatMap({ UserID($0) }) else { throw .notFound }
-      let app = try context.app.id
-      let made = Caller(.client(client.id), scopes: client.scopes, on: user, of: app)
-      knownCaller = made
-      return made
-    }
-  }
-
-  /// What the domain is to know of the call, on a route that is not the server's own.
-  package var context: Context {
+  /// The app that an operator's request names.
+  package var namedApp: App {
     get throws(Failure) {
       guard let app else { throw .unknownApp }
-      if let knownContext, knownContext.app === app { return knownContext }
-      let made = context(of: app)
-      knownContext = made
-      return made
+      return app
     }
   }
 
-  func context(of app: App) -> Context {
-    Context(app: app, store: store, tokens: tokens, origin: request.origin, device: device)
+  /// The user that the request is about: the user who makes it, or the `{user}` of an API client's route.
+  package var user: UserID {
+    get throws(Failure) {
+      if let user = context.principal.user { return user }
+      guard client != nil else { throw .unauthenticated(.missing) }
+      return try captured("user")
+    }
   }
 
-  /// The user who calls, on an open route that it may help to say so; nil without a token.
-  package func callerIfAny(scope: String, proof: Access.Proof) async throws(Failure) -> Caller? {
-    guard request.has(.authorization) else { return nil }
-    return try await user(scope: scope, proof: proof, in: context.app)
+  /// Identifies the user of an open route by an access token; does nothing without one.
+  package func identifyUserIfAny(
+    scope: String,
+    proof: Access.Proof
+  ) async throws(Failure) {
+    guard request.has(.authorization) else { return }
+    try await identifyUser(scope: scope, proof: proof)
   }
 
-  /// The user whose access token came with the request.
-  func user(scope: String, proof: Access.Proof, in app: App) async throws(Failure) -> Caller {
-    let user = try await tokens.caller(of: request.bearerToken, app: app.id)
-    guard user.scopes.contains(scope) else { throw .forbidden(scope: scope) }
-    try await require(proof, of: user)
-    return user
+  /// Identifies the user by the access token of the request.
+  func identifyUser(scope: String, proof: Access.Proof) async throws(Failure) {
+    let principal = try await context.tokens.principal(
+      of: request.bearerToken,
+      app: context.app.id
+    )
+    try await identify(principal, scope: scope, proof: proof)
   }
 
-  /// Looks at what a route asks for beside the token.
-  func require(_ proof: Access.Proof, of user: Caller) async throws(Failure) {
-    guard proof == .fresh else { return }
+  /// Makes a user the principal of the request, who has the scope and the proof that the route needs.
+  func identify(
+    _ principal: Principal,
+    scope: String? = nil,
+    proof: Access.Proof
+  ) async throws(Failure) {
+    if let scope, !principal.scopes.contains(scope) { throw .forbidden(scope: scope) }
+    context.principal = principal
+    guard proof == .fresh, let user = principal.user else { return }
     try await Sessions.requireFreshProof(of: user, context)
   }
 
-  /// Who administers, on a route whose access is a program's.
-  package var administrator: Administrator {
-    get throws(Failure) {
-      if let knownAdministrator { return knownAdministrator }
-      guard let client else { throw .unknownClient }
-      let made = Administrator(
-        .client(client.id),
-        scopes: client.scopes,
-        store: store,
-        origin: request.origin
-      )
-      knownAdministrator = made
-      return made
-    }
+  /// Makes an API client the principal of the request.
+  func identify(_ client: Client) {
+    context.principal = Principal(.client(client.id), in: context.app.id, scopes: client.scopes)
   }
 
   /// The body of a route that reads JSON, or a merge patch alone.

@@ -25,7 +25,7 @@ extension Service {
     let boundary = type.flatMap(Multipart.boundary)
     let outcome: Result<Body, Refusal>
     do throws(Failure) {
-      outcome = try await call.store.calculate(on: bytes.count) {
+      outcome = try await call.context.calculate(on: bytes.count) {
         Body.read(bytes, as: format, by: rule, boundary: boundary)
       }
     } catch {

@@ -11,20 +11,20 @@ extension Service {
     let request = call.request
     let shown = request.field(field)
     if let shown, shown != DeviceCookie.wish {
-      guard let proof = DeviceProof(shown, call.store) else { throw .deviceUnknown }
-      call.device = proof
+      guard let proof = DeviceProof(shown, call.context) else { throw .deviceUnknown }
+      call.context.device = proof
       return
     }
     // A cookie that is of no use any more is replaced at the next login.
     let device = DeviceCookie.value(in: request, of: call.app).flatMap {
-      DeviceProof($0, isCookie: true, call.store)
+      DeviceProof($0, isCookie: true, call.context)
     }
     guard shown != nil || device != nil else { return }
     let changes = request.method != .get && request.method != .head
     if changes, request.field(.origin).flatMap({ call.app?.settings.allows(origin: $0) }) != true {
       throw .originForbidden
     }
-    call.device = device
+    call.context.device = device
     call.usesCookie = true
   }
 }
@@ -34,7 +34,9 @@ extension Call {
   /// nobody has looked for a device.
   package var isOfBrowser: Bool {
     if usesCookie { return true }
-    guard user != nil, let field = endpoint?.served.deviceField else { return false }
+    guard context.principal.user != nil, let field = endpoint?.served.deviceField else {
+      return false
+    }
     return request.field(field) == DeviceCookie.wish
       || DeviceCookie.value(in: request, of: app) != nil
   }
@@ -71,7 +73,7 @@ package enum DeviceCookie {
 extension Call {
   /// Gives the browser the secret of its device, in place of what it has sent.
   package func set(deviceCookie secret: String, in response: inout Response) throws(Failure) {
-    let app = try context.app
+    let app = context.app
     let name = DeviceCookie.name(of: app.id)
     let sameSite = Cookie.SameSite(app.settings.deviceCookieSameSite)
     response.add(.setCookie, Cookie.setting(name, to: secret, for: DeviceCookie.lifetime, sameSite))

@@ -14,7 +14,7 @@ extension Service {
     } catch {
       throw .failure(error)
     }
-    if access == .loopback, !isOperators(call.request.origin) { throw .notLoopback }
+    if access == .loopback, !isOperators(call.request.clientAddress) { throw .notLoopback }
   }
 
   private func identify(
@@ -29,11 +29,10 @@ extension Service {
     case .device:
       call.app = try await app(of: call, served)
       try findDevice(call, served)
-      guard call.device != nil else { throw .deviceUnknown }
+      guard call.context.device != nil else { throw .deviceUnknown }
     case .user(let scope, let proof):
-      let app = try await app(of: call, served)
-      call.app = app
-      call.user = try await call.user(scope: scope, proof: proof, in: app)
+      call.app = try await app(of: call, served)
+      try await call.identifyUser(scope: scope, proof: proof)
     case .client(let scope):
       let client = try await client(of: call, served)
       call.client = client
@@ -41,12 +40,14 @@ extension Service {
       guard client.belongs(to: app.id) else { throw .unknownClient }
       call.app = app
       guard client.scopes.contains(scope) else { throw .forbidden(scope: scope) }
+      call.identify(client)
     case .operator:
       let client = try await client(of: call, served)
       call.client = client
       guard client.isOperator else { throw .forbidden(scope: "operator") }
       // Not every route of the operator is about an app, and those make the first one.
       call.app = try? await app(of: call, served)
+      call.identify(client)
     case .bearer(let kind, let proof):
       let app = try await app(of: call, served)
       call.app = app
@@ -55,11 +56,11 @@ extension Service {
       switch try await kind.identify(token, call) {
       case .user(let user):
         guard user.app == app.id else { throw .unauthenticated(.malformed) }
-        try await call.require(proof, of: user)
-        call.user = user
+        try await call.identify(user, proof: proof)
       case .client(let client):
         guard client.belongs(to: app.id) else { throw .unknownClient }
         call.client = client
+        call.identify(client)
       }
     // The server's own routes work while the database is away.
     case .loopback: break
@@ -83,7 +84,7 @@ extension Service {
       else { return false }
       call.app = app
       guard user.scopes.contains(scope) else { throw .forbidden(scope: scope) }
-      call.user = user
+      call.context.principal = user
       return true
     } catch {
       call.app = app
@@ -93,7 +94,7 @@ extension Service {
 
   private func knownApp(of call: Call, _ served: ServedWire) -> App? {
     guard let reference = try? served.wire.app(of: call) else { return nil }
-    let apps = call.store.apps
+    let apps = call.context.apps
     return switch reference {
     case .named(let name): apps.known(named: name, host: nil)
     case .host: apps.known(named: nil, host: call.request.field(.host))
@@ -104,7 +105,7 @@ extension Service {
   /// The app that a request is for, as its wire reads it.
   func app(of call: Call, _ served: ServedWire) async throws(Failure) -> App {
     if let app = knownApp(of: call, served) { return app }
-    let apps = call.store.apps
+    let apps = call.context.apps
     return switch try served.wire.app(of: call) {
     case .named(let name): try await apps.app(named: name, host: nil)
     case .host: try await apps.app(named: nil, host: call.request.field(.host))
@@ -120,11 +121,12 @@ extension Service {
       throw .unknownClient
     }
     do throws(Failure) {
-      return try await Clients.client(by: key, in: call.store)
+      return try await Clients.client(by: key, call.context)
     } catch .unknownClient {
       // In the trail of the app that was asked, where there is one.
       if let app = try? await app(of: call, served) {
-        try await RefusedLogin.record("client-key", call.context(of: app))
+        call.app = app
+        try await RefusedLogin.record("client-key", call.context)
       }
       throw .unknownClient
     }
@@ -149,14 +151,14 @@ extension Access {
     case .client, .operator: token.map(Clients.isKey) ?? false
     case .bearer(let kind, _): token.map(kind.isOfForm) ?? false
     case .device: call.showsDevice(served)
-    case .loopback: call.request.origin.isLocal
+    case .loopback: call.request.clientAddress.isLocal
     case .anyOf(let all): all.contains { $0.isShown(by: call, served) }
     }
   }
 }
 
 extension Request {
-  var origin: Origin { Origin(address: address, agent: field(.userAgent)) }
+  var clientAddress: ClientAddress { ClientAddress(address) }
 
   /// What came as `Bearer`.
   ///

@@ -25,15 +25,15 @@ extension Service {
     let beginning: KeptAnswers.Beginning
     let key: KeptAnswers.Key
     do throws(Failure) {
-      if let user = call.user {
+      if let user = call.context.principal.user {
         try await call.context.requireSession(of: user)
-        key = KeptAnswers.Key(text, of: user)
+        key = KeptAnswers.Key(text, of: user, in: call.context.app.id)
       } else if let client = call.client {
         key = KeptAnswers.Key(text, of: client, in: call.app?.id)
       } else {
         throw .unforeseen("nobody asks \(route.name)")
       }
-      beginning = try await KeptAnswers.begin(key, for: request, in: call.store)
+      beginning = try await KeptAnswers.begin(key, for: request, call.context)
     } catch {
       throw .failure(error)
     }
@@ -51,10 +51,10 @@ extension Service {
     }
     do throws(Failure) {
       let response = try await route.handler(call)
-      await KeptAnswers.keep(response.kept, for: key, in: call.store)
+      await KeptAnswers.keep(response.kept, for: key, call.context)
       return response
     } catch {
-      await KeptAnswers.forget(key, in: call.store)
+      await KeptAnswers.forget(key, call.context)
       throw .failure(error)
     }
   }

@@ -4,28 +4,25 @@ package import HTTP
 
 /// The way of every request: router, access, body, handler, answer.
 @EventLoop package final class Service {
-  private let makeStore: @EventLoop () -> Store
-  let tokens: AccessTokens
+  private let dependencies: Dependencies
+  var tokens: AccessTokens { dependencies.tokens }
   private let router = Router()
   private var endpoints: [Endpoint] = []
   private let wires: [ServedWire]
-  private let isOfOperators: @EventLoop (Origin) -> Bool
+  private let isOfOperators: @EventLoop (ClientAddress) -> Bool
 
   /// - Parameters:
   ///   - wires: of which the first speaks to those whose path is no wire's.
-  ///   - tokens: who reads and issues access tokens.
+  ///   - dependencies: the dependencies of the domain.
   ///   - isOfOperators: from where, beside this machine, the server's own routes may be asked.
-  ///   - store: makes the store of one request.
   package init(
     wires: [any Wire],
-    tokens: AccessTokens,
-    isOfOperators: @escaping @EventLoop (Origin) -> Bool = { _ in false },
-    store: @escaping @EventLoop () -> Store
+    _ dependencies: Dependencies,
+    isOfOperators: @escaping @EventLoop (ClientAddress) -> Bool = { _ in false }
   ) {
     precondition(!wires.isEmpty, "a service without a wire")
     self.wires = wires.map(ServedWire.init)
-    self.tokens = tokens
-    makeStore = store
+    self.dependencies = dependencies
     self.isOfOperators = isOfOperators
     for served in self.wires {
       for route in served.wire.routes {
@@ -36,11 +33,11 @@ package import HTTP
   }
 
   /// Whether the server's own routes may be asked from there.
-  func isOperators(_ origin: Origin) -> Bool { origin.isLocal || isOfOperators(origin) }
+  func isOperators(_ address: ClientAddress) -> Bool { address.isLocal || isOfOperators(address) }
 
   /// What will be known of a request.
   package func call(_ request: Request, _ body: any BodySource) -> Call {
-    Call(request, body, store: makeStore(), tokens: tokens)
+    Call(request, body, dependencies)
   }
 
   /// Answers a request; whatever happens, there is an answer.
@@ -55,7 +52,7 @@ package import HTTP
     case .badPath: return await refused(call, .badPath)
     }
     call.endpoint = endpoint
-    call.store.owner = call
+    call.context.owner = call
     var response: Response
     do throws(Refusal) {
       // Each function that may wait costs as much as all that a known app and token take.
@@ -81,8 +78,8 @@ package import HTTP
       call.refusal = error
     }
     // Each of the two would keep the other.
-    call.store.owner = nil
-    response.add(call.store.notedLimits)
+    call.context.owner = nil
+    response.add(call.context.notedLimits)
     response.add(.vary, literal: "Origin")
     if let origin = call.request.field(.origin), await allows(origin, call) {
       endpoint.served.crossOrigin.permit(origin, in: &response)
@@ -123,7 +120,7 @@ package import HTTP
   private func allows(_ origin: String, _ call: Call) async -> Bool {
     if let app = call.app { return app.settings.allows(origin: origin) }
     guard call.refusal != nil else { return false }
-    return await call.store.apps.allows(origin: origin)
+    return await call.context.apps.allows(origin: origin)
   }
 
   /// Tells the methods of a path, and a browser whether a page may send there.
@@ -139,7 +136,7 @@ package import HTTP
     response.add(.allow, Self.text(of: methods + [.options]))
     response.add(.vary, literal: "Origin")
     // The app is named in the request proper, where its own origins are looked at.
-    if let origin, await call.store.apps.allows(origin: origin) {
+    if let origin, await call.context.apps.allows(origin: origin) {
       let methods = Self.text(of: Self.allMethods)
       served.crossOrigin.permit(origin, methods: methods, in: &response)
     }

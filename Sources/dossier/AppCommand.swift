@@ -20,8 +20,8 @@ struct AppCommand: ParsableCommand {
     func run() throws {
       common.run { console async throws(CommandFailure) in
         CommandOutput(
-          try await console.doing { administrator async throws(Failure) in
-            try await Apps.create(name, by: administrator).json
+          try await console.doing { context async throws(Failure) in
+            try await Apps.create(name, context).json
           }
         )
       }
@@ -35,8 +35,8 @@ struct AppCommand: ParsableCommand {
     func run() throws {
       common.run { console async throws(CommandFailure) in
         CommandOutput(
-          try await console.doing { administrator async throws(Failure) in
-            .array(try await Apps.list(for: administrator).map(\.summary))
+          try await console.doing { context async throws(Failure) in
+            .array(try await Apps.list(context).map(\.summary))
           },
           columns: ["name", "hosts", "version", "created_at"]
         )
@@ -56,8 +56,8 @@ struct AppCommand: ParsableCommand {
     func run() throws {
       common.run { console async throws(CommandFailure) in
         CommandOutput(
-          try await console.doing { administrator async throws(Failure) in
-            try await Apps.record(of: name, for: administrator).json
+          try await console.doing { context async throws(Failure) in
+            try await Apps.record(of: name, context).json
           }
         )
       }
@@ -154,9 +154,9 @@ extension AppCommand {
         guard name != console.usualApp else { throw .usualApp(name) }
         try consent.ask("Delete the app \(name) with all its users and their data, for good?")
         let line = ProgressLine()
-        let count = try await console.doing { administrator async throws(Failure) in
+        let count = try await console.doing { context async throws(Failure) in
           // A worker that is asked for nothing meanwhile reads the apps anew when it is.
-          try await Apps.delete(app, known: console.appAge * 2, by: administrator) {
+          try await Apps.delete(app, known: console.appAge * 2, context) {
             line.update(rows: $0, "\($0) users")
           }
         }
@@ -172,8 +172,8 @@ extension CommonOptions {
     let condition = VersionCondition(oneOf: ifVersion.map { [$0] })
     run { console async throws(CommandFailure) in
       CommandOutput(
-        try await console.doing { administrator async throws(Failure) in
-          try await Apps.change(name, change, if: condition, by: administrator).json
+        try await console.doing { context async throws(Failure) in
+          try await Apps.change(name, change, if: condition, context).json
         }
       )
     }

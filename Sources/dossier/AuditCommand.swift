@@ -41,15 +41,15 @@ struct AuditCommand: ParsableCommand {
       var columns = ["id", "at", "app", "user_id", "action", "actor", "address", "detail"]
       if let user {
         columns.removeAll { $0 == "app" || $0 == "user_id" }
-        let app = try await console.app(app)
-        let id = try await console.user(user, in: app)
-        page = try await console.doing { administrator async throws(Failure) in
-          try await Audit.page(of: id, in: app, before: cursor, count: count, for: administrator)
+        let context = try await console.context(of: app)
+        let id = try await console.user(user, context)
+        page = try await console.doing(context) { context async throws(Failure) in
+          try await Audit.page(of: id, before: cursor, count: count, context)
         }
       } else {
         let app: AppID? = if let app { try await console.app(app) } else { nil }
-        page = try await console.doing { administrator async throws(Failure) in
-          try await Audit.page(of: app, before: cursor, count: count, for: administrator)
+        page = try await console.doing { context async throws(Failure) in
+          try await Audit.page(of: app, before: cursor, count: count, context)
         }
       }
       return CommandOutput(

@@ -38,8 +38,8 @@ struct ClientCommand: ParsableCommand {
 
     func run() throws {
       common.run { console async throws(CommandFailure) in
-        let made = try await console.doing { administrator async throws(Failure) in
-          try await Clients.create(name, app: app, scopes: scopes, by: administrator)
+        let made = try await console.doing { context async throws(Failure) in
+          try await Clients.create(name, app: app, scopes: scopes, context)
         }
         return CommandOutput(
           ["id": .string(made.id.text), "name": .string(name), "key": .string(made.key)],
@@ -60,8 +60,8 @@ struct ClientCommand: ParsableCommand {
       common.run { console async throws(CommandFailure) in
         if let app { _ = try await console.app(app) }
         return CommandOutput(
-          try await console.doing { administrator async throws(Failure) in
-            .array(try await Clients.list(of: app, for: administrator).map(\.json))
+          try await console.doing { context async throws(Failure) in
+            .array(try await Clients.list(of: app, context).map(\.json))
           },
           columns: ["id", "app", "name", "disabled", "created_at", "scopes"]
         )
@@ -76,8 +76,8 @@ struct ClientCommand: ParsableCommand {
     @OptionGroup var client: ClientArgument
 
     func run() throws {
-      client.run { id, administrator async throws(Failure) in
-        try await Clients.setDisabled(true, id, by: administrator)
+      client.run { id, context async throws(Failure) in
+        try await Clients.setDisabled(true, id, context)
       }
     }
   }
@@ -87,8 +87,8 @@ struct ClientCommand: ParsableCommand {
     @OptionGroup var client: ClientArgument
 
     func run() throws {
-      client.run { id, administrator async throws(Failure) in
-        try await Clients.setDisabled(false, id, by: administrator)
+      client.run { id, context async throws(Failure) in
+        try await Clients.setDisabled(false, id, context)
       }
     }
   }
@@ -100,8 +100,8 @@ struct ClientCommand: ParsableCommand {
     @OptionGroup var client: ClientArgument
 
     func run() throws {
-      client.run { id, administrator async throws(Failure) in
-        try await Clients.delete(id, by: administrator)
+      client.run { id, context async throws(Failure) in
+        try await Clients.delete(id, context)
       }
     }
   }
@@ -114,12 +114,12 @@ struct ClientArgument: ParsableArguments {
   var id: String
 
   func run(
-    _ act: @escaping @EventLoop @Sendable (ClientID, Administrator) async throws(Failure) -> Void
+    _ act: @escaping @EventLoop @Sendable (ClientID, RequestContext) async throws(Failure) -> Void
   ) -> Never {
     common.run { console async throws(CommandFailure) in
-      try await console.doing { administrator async throws(Failure) in
+      try await console.doing { context async throws(Failure) in
         guard let id = ClientID(id) else { throw .notFound }
-        try await act(id, administrator)
+        try await act(id, context)
       }
       return CommandOutput(["id": .string(id)])
     }

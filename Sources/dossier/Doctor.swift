@@ -169,7 +169,7 @@ extension OperatorConsole {
 
   /// Compares this host with every other one, or the first one with the rest.
   private func hosts() async -> [Doctor.Finding] {
-    guard let hosts = await Hosts.list(in: administrator.store.database) else { return [] }
+    guard let hosts = await Hosts.list(in: context.database) else { return [] }
     guard let own = hosts.first(where: { $0.name == HostName.own }) ?? hosts.first else {
       return [Doctor.Finding("hosts")]
     }
@@ -194,7 +194,7 @@ extension OperatorConsole {
   /// The apps of which settings are stored that cannot be, and those whose mail no relay takes, for
   /// where it says that it is from.
   private func apps(_ destination: MailRelaySettings.Destination) async -> [Doctor.Finding] {
-    guard let apps = try? await Apps.list(for: administrator) else { return [] }
+    guard let apps = try? await Apps.list(context) else { return [] }
     let misfits = apps.filter { !$0.settings.misfits.isEmpty }.map { app in
       Doctor.Finding(
         "app \(app.name)",

@@ -62,17 +62,17 @@ struct ImportRequest: Sendable {
     stringLimit = record.settings.propertyStringLength
     mixesScripts = record.settings.allowsMixedScripts
     foreign = request.foreignRow(for: record.settings)
-    schemas = try await console.doing { administrator async throws(Failure) in
-      try await Schemas.current(of: record.id, for: administrator)
+    schemas = try await console.doing { context async throws(Failure) in
+      try await Schemas.current(of: record.id, context)
     }
     let source = isInput ? "-" : Self.absolute(request.source)
-    work = try await console.doing { administrator async throws(Failure) in
+    work = try await console.doing { context async throws(Failure) in
       try await UserImport.open(
         source,
         into: record.id,
         request.existing,
         isResumed: request.isResumed,
-        by: administrator
+        context
       )
     }
     rowsBefore = work.progress.tally.rows

@@ -29,8 +29,8 @@ struct IndexCommand: ParsableCommand {
     func run() throws {
       options.common.run { console async throws(CommandFailure) in
         let app = options.app ?? console.usualApp
-        let index = try await console.doing { administrator async throws(Failure) in
-          try await SearchIndexes.add(path, kind: kind, to: app, by: administrator)
+        let index = try await console.doing { context async throws(Failure) in
+          try await SearchIndexes.add(path, kind: kind, to: app, context)
         }
         try await console.finish(index, "users")
         return CommandOutput([
@@ -53,8 +53,8 @@ struct IndexCommand: ParsableCommand {
           columns: ["path", "kind", "state", "created_at", "id"]
         ) {
           app,
-          administrator async throws(Failure) in
-          try await SearchIndexes.list(of: app, for: administrator).map(\.json)
+          context async throws(Failure) in
+          try await SearchIndexes.list(of: app, context).map(\.json)
         }
       }
     }
@@ -72,10 +72,10 @@ struct IndexCommand: ParsableCommand {
     func run() throws {
       options.common.run { console async throws(CommandFailure) in
         let app = options.app ?? console.usualApp
-        let indexes = try await console.doing { administrator async throws(Failure) in
-          let index = try await SearchIndexes.index(on: path, of: app, for: administrator)
-          try await SearchIndexes.remove(index.id, from: app, by: administrator)
-          return try await SearchIndexes.all(of: app, for: administrator).filter {
+        let indexes = try await console.doing { context async throws(Failure) in
+          let index = try await SearchIndexes.index(on: path, of: app, context)
+          try await SearchIndexes.remove(index.id, from: app, context)
+          return try await SearchIndexes.all(of: app, context).filter {
             $0.id == index.id
           }
         }
@@ -89,9 +89,9 @@ struct IndexCommand: ParsableCommand {
 extension OperatorConsole {
   /// Does the work on an index, and tells how far it is.
   fileprivate func finish(_ index: SearchIndex, _ what: String) async throws(CommandFailure) {
-    try await doing { administrator async throws(Failure) in
+    try await doing { context async throws(Failure) in
       var shown = 0
-      try await SearchIndexes.finish(index, in: administrator.store.database) { done in
+      try await SearchIndexes.finish(index, in: context.database) { done in
         guard done - shown >= 50_000 else { return }
         shown = done
         say("\(done) \(what)")

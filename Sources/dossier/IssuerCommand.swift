@@ -79,8 +79,8 @@ struct IssuerCommand: ParsableCommand {
           allowsMissingAudience: allowsMissingAudience
         )
         let app = options.app ?? console.usualApp
-        try await console.doing { administrator async throws(Failure) in
-          try await Issuers.add(description, to: app, by: administrator)
+        try await console.doing { context async throws(Failure) in
+          try await Issuers.add(description, to: app, context)
         }
         return CommandOutput(["app": .string(app), "name": .string(name)])
       }
@@ -113,8 +113,8 @@ struct IssuerCommand: ParsableCommand {
           columns: ["name", "issuer", "audience", "keys", "jwks_url"]
         ) {
           app,
-          administrator async throws(Failure) in
-          try await Issuers.list(of: app, for: administrator).map(\.json)
+          context async throws(Failure) in
+          try await Issuers.list(of: app, context).map(\.json)
         }
       }
     }
@@ -132,8 +132,8 @@ struct IssuerCommand: ParsableCommand {
     func run() throws {
       options.common.run { console async throws(CommandFailure) in
         let app = options.app ?? console.usualApp
-        try await console.doing { administrator async throws(Failure) in
-          try await Issuers.remove(name, from: app, by: administrator)
+        try await console.doing { context async throws(Failure) in
+          try await Issuers.remove(name, from: app, context)
         }
         return CommandOutput(["app": .string(app), "name": .string(name)])
       }

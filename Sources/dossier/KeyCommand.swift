@@ -33,8 +33,8 @@ struct KeyCommand: ParsableCommand {
     func run() throws {
       options.common.run { console async throws(CommandFailure) in
         let app = options.app ?? console.usualApp
-        try await console.doing { administrator async throws(Failure) in
-          try await SigningKeys.rotate(of: app, by: administrator)
+        try await console.doing { context async throws(Failure) in
+          try await SigningKeys.rotate(of: app, context)
         }
         return try await console.keys(of: app)
       }
@@ -61,8 +61,8 @@ extension KeyCommand {
       options.common.run { console async throws(CommandFailure) in
         try consent.ask("Remove the signing key \(key), and refuse the tokens that it signed?")
         let app = options.app ?? console.usualApp
-        try await console.doing { administrator async throws(Failure) in
-          try await SigningKeys.remove(key, of: app, by: administrator)
+        try await console.doing { context async throws(Failure) in
+          try await SigningKeys.remove(key, of: app, context)
         }
         return try await console.keys(of: app)
       }
@@ -98,8 +98,8 @@ extension KeyCommand {
           try consent.ask("Remove for good what this master key does not open?")
         }
         return CommandOutput(
-          try await console.doing { administrator async throws(Failure) in
-            try await MasterKeys.reseal(discardingLost: discardLost, by: administrator)
+          try await console.doing { context async throws(Failure) in
+            try await MasterKeys.reseal(discardingLost: discardLost, context)
           }
         )
       }
@@ -112,8 +112,8 @@ extension OperatorConsole {
     try await list(
       of: app,
       columns: ["id", "purpose", "algorithm", "current", "created_at", "retires_at"]
-    ) { app, administrator async throws(Failure) in
-      try await SigningKeys.list(of: app, for: administrator).map(\.json)
+    ) { app, context async throws(Failure) in
+      try await SigningKeys.list(of: app, context).map(\.json)
     }
   }
 }

@@ -44,19 +44,18 @@ struct LimitCommand: ParsableCommand {
     func run() throws {
       options.common.run { console async throws(CommandFailure) in
         let context = try await console.context(of: options.app)
-        let count = try await console.doing { administrator async throws(Failure) in
-          guard !all else { return try await Attempts.liftAll(by: administrator, context) }
+        let count = try await console.doing(context) { context async throws(Failure) in
+          guard !all else { return try await Attempts.liftAll(context) }
           let id = user.flatMap { UserID($0) }
           let email = id == nil ? user : nil
           var holder = id
           if let email {
-            holder = try await Users.holder(of: email, in: context.app.id, for: administrator)
+            holder = try await Users.holder(of: email, context)
           }
           return try await Attempts.lift(
             of: email,
             holder.map { [$0] } ?? [],
             from: network.flatMap { IPAddress($0) },
-            by: administrator,
             context
           )
         }

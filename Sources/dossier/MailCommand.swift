@@ -36,8 +36,8 @@ struct MailCommand: ParsableCommand {
     func run() throws {
       let cursor = after.flatMap { MailID($0) }
       options.run { console async throws(CommandFailure) in
-        let page = try await console.doing { administrator async throws(Failure) in
-          try await Outbox.page(after: cursor, count: count, for: administrator)
+        let page = try await console.doing { context async throws(Failure) in
+          try await Outbox.page(after: cursor, count: count, context)
         }
         return CommandOutput(
           .array(page.items.map(\.json)),
@@ -55,8 +55,8 @@ struct MailCommand: ParsableCommand {
     @OptionGroup var mail: MailArgument
 
     func run() throws {
-      mail.run { id, administrator async throws(Failure) in
-        try await Outbox.retry(id, by: administrator)
+      mail.run { id, context async throws(Failure) in
+        try await Outbox.retry(id, context)
       }
     }
   }
@@ -69,8 +69,8 @@ struct MailCommand: ParsableCommand {
     @OptionGroup var consent: Consent
 
     func run() throws {
-      mail.run(asking: consent) { id, administrator async throws(Failure) in
-        try await Outbox.drop(id, by: administrator)
+      mail.run(asking: consent) { id, context async throws(Failure) in
+        try await Outbox.drop(id, context)
       }
     }
   }
@@ -105,12 +105,12 @@ struct MailArgument: ParsableArguments {
 
   func run(
     asking consent: Consent? = nil,
-    _ verb: @escaping @EventLoop @Sendable (MailID?, Administrator) async throws(Failure) -> Int
+    _ verb: @escaping @EventLoop @Sendable (MailID?, RequestContext) async throws(Failure) -> Int
   ) -> Never {
     options.run { console async throws(CommandFailure) in
       try consent?.ask("Drop \(mail ?? "all mail that waits")?")
-      let count = try await console.doing { administrator async throws(Failure) in
-        try await verb(mail.flatMap { MailID($0) }, administrator)
+      let count = try await console.doing { context async throws(Failure) in
+        try await verb(mail.flatMap { MailID($0) }, context)
       }
       return CommandOutput(["mails": .number(JSONNumber(count))])
     }

@@ -76,12 +76,12 @@ struct AppOptions: ParsableArguments {
 
 /// The operator at work on the database: what every command has at hand.
 @EventLoop final class OperatorConsole {
-  let administrator: Administrator
+  /// The context of commands that are about no app.
+  let context: RequestContext
   /// The name of the app of those who name none.
   let usualApp: String
   /// How long a worker may serve an app that has changed.
   let appAge: Duration
-  private let tokens: AccessTokens
   private let database: Database
   /// Of all that a request needs, also the app.
   let servingReadiness: ReadinessCheck
@@ -100,7 +100,6 @@ struct AppOptions: ParsableArguments {
     }
     database = Database(settings)
     database.start()
-    let keys = Keyring(master: configuration.masterKey, database: database)
     let pool = BlockingPool(name: "outbound", threads: 1, waiting: 1)
     let calculator = FairPool(
       name: "calculator",
@@ -108,32 +107,32 @@ struct AppOptions: ParsableArguments {
       waiting: 1,
       patience: .seconds(60)
     )
-    let store = Store(
-      database: database,
-      keys: keys,
-      passwords: PasswordHasher(pool: calculator, cost: configuration.hashingCost),
-      apps: Apps(database: database, fallback: configuration.app),
-      // The workers send it.
-      mailer: Mailer(isConfigured: configuration.mail.isSomewhere) { say($0) },
-      external: ExternalTokens(database: database, source: HTTPSource(pool: pool), keys: keys),
-      pictures: PictureStudio(
-        decoder: PictureDecoder(program: configuration.pictureProgram, pool: calculator),
-        shelf: PictureShelf(folder: configuration.pictureFolder, pool: pool)
+    let dependencies = configuration.dependencies(
+      on: database,
+      Pools(
+        passwords: calculator,
+        issuers: pool,
+        pictures: calculator,
+        files: pool,
+        calculator: calculator
       ),
-      calculator: calculator
+      // The workers send it.
+      sendsMail: configuration.mail.isSomewhere,
+      report: say
     )
-    // For the trail: who it was of those that may use the command line.
-    let person = ProcessInfo.processInfo.userName
-    let origin = Origin(address: nil, agent: "dossier (\(person))")
+    context = RequestContext(
+      dependencies,
+      principal: Principal(.operator, in: .deployment, scopes: .everything),
+      // The person that uses the command line.
+      agent: "dossier (\(ProcessInfo.processInfo.userName))"
+    )
     readiness = ReadinessCheck(database, configuration.masterKey, app: nil)
     servingReadiness = ReadinessCheck(
       database,
       configuration.masterKey,
       app: configuration.app
     )
-    tokens = AccessTokens(keys: keys, issuer: configuration.issuer)
     appAge = configuration.appAge
-    administrator = Administrator(.operator, scopes: .everything, store: store, origin: origin)
     usualApp = configuration.app
   }
 
@@ -152,12 +151,13 @@ struct AppOptions: ParsableArguments {
     throw .notReady(fault)
   }
 
-  /// Does what can be refused.
+  /// Does what can be refused, in a context; without one, in that of commands that are about no app.
   func doing<Result>(
-    _ body: @EventLoop (Administrator) async throws(Failure) -> Result
+    _ own: RequestContext? = nil,
+    _ body: @EventLoop (RequestContext) async throws(Failure) -> Result
   ) async throws(CommandFailure) -> Result {
     do throws(Failure) {
-      return try await body(administrator)
+      return try await body(own ?? context)
     } catch {
       throw .refused(error)
     }
@@ -167,10 +167,10 @@ struct AppOptions: ParsableArguments {
   func list(
     of app: String?,
     columns: [String],
-    _ read: @EventLoop (String, Administrator) async throws(Failure) -> [JSON]
+    _ read: @EventLoop (String, RequestContext) async throws(Failure) -> [JSON]
   ) async throws(CommandFailure) -> CommandOutput {
-    let rows = try await doing { administrator async throws(Failure) in
-      try await read(app ?? usualApp, administrator)
+    let rows = try await doing { context async throws(Failure) in
+      try await read(app ?? usualApp, context)
     }
     return CommandOutput(.array(rows), columns: columns)
   }
@@ -183,28 +183,29 @@ struct AppOptions: ParsableArguments {
   /// An app by its name.
   func record(of name: String?) async throws(CommandFailure) -> AppRecord {
     let name = name ?? usualApp
-    return try await doing { administrator async throws(Failure) in
-      try await Apps.record(of: name, for: administrator)
+    return try await doing { context async throws(Failure) in
+      try await Apps.record(of: name, context)
     }
   }
 
   /// An app as a request finds it, for what is done in its settings.
-  func context(of name: String?) async throws(CommandFailure) -> Context {
-    try await doing { administrator async throws(Failure) in
-      Context(
-        app: try await administrator.store.apps.app(named: name ?? usualApp, host: nil),
-        store: administrator.store,
-        tokens: tokens,
-        origin: administrator.origin
+  func context(of name: String?) async throws(CommandFailure) -> RequestContext {
+    try await doing { context async throws(Failure) in
+      let app = try await context.apps.app(named: name ?? usualApp, host: nil)
+      return RequestContext(
+        context.dependencies,
+        app: app,
+        principal: Principal(.operator, in: app.id, scopes: .everything),
+        agent: context.agent
       )
     }
   }
 
   /// The user that an id or an address names.
-  func user(_ name: String, in app: AppID) async throws(CommandFailure) -> UserID {
+  func user(_ name: String, _ context: RequestContext) async throws(CommandFailure) -> UserID {
     if let id = UserID(name) { return id }
-    return try await doing { administrator async throws(Failure) in
-      guard let user = try await Users.holder(of: name, in: app, for: administrator) else {
+    return try await doing(context) { context async throws(Failure) in
+      guard let user = try await Users.holder(of: name, context) else {
         throw .notFound
       }
       return user

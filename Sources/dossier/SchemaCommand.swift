@@ -30,8 +30,8 @@ struct SchemaCommand: ParsableCommand {
       options.common.run { console async throws(CommandFailure) in
         let app = options.app ?? console.usualApp
         let text = try InputFile.read(file, upTo: Schemas.sizeLimit)
-        _ = try await console.doing { administrator async throws(Failure) in
-          try await Schemas.set(text, for: document, of: app, by: administrator)
+        _ = try await console.doing { context async throws(Failure) in
+          try await Schemas.set(text, for: document, of: app, context)
         }
         return CommandOutput(["app": .string(app), "class": .string(document.pathName)])
       }
@@ -48,8 +48,8 @@ struct SchemaCommand: ParsableCommand {
     func run() throws {
       options.common.run { console async throws(CommandFailure) in
         let app = options.app ?? console.usualApp
-        let text = try await console.doing { administrator async throws(Failure) in
-          try await Schemas.text(for: document, of: app, by: administrator)
+        let text = try await console.doing { context async throws(Failure) in
+          try await Schemas.text(for: document, of: app, context)
         }
         return CommandOutput(text: String(decoding: text, as: UTF8.self))
       }
@@ -64,8 +64,8 @@ struct SchemaCommand: ParsableCommand {
       options.common.run { console async throws(CommandFailure) in
         try await console.list(of: options.app, columns: ["class", "bytes", "updated_at"]) {
           app,
-          administrator async throws(Failure) in
-          try await Schemas.list(of: app, for: administrator).map(\.json)
+          context async throws(Failure) in
+          try await Schemas.list(of: app, context).map(\.json)
         }
       }
     }
@@ -81,8 +81,8 @@ struct SchemaCommand: ParsableCommand {
     func run() throws {
       options.common.run { console async throws(CommandFailure) in
         let app = options.app ?? console.usualApp
-        try await console.doing { administrator async throws(Failure) in
-          try await Schemas.remove(for: document, of: app, by: administrator)
+        try await console.doing { context async throws(Failure) in
+          try await Schemas.remove(for: document, of: app, context)
         }
         return CommandOutput(["app": .string(app), "class": .string(document.pathName)])
       }
@@ -135,8 +135,8 @@ extension OperatorConsole {
     _ format: OutputFormat
   ) async throws(CommandFailure) -> CommandOutput {
     let app = try await self.app(app)
-    var check = try await doing { administrator async throws(Failure) in
-      try await SchemaCheck(document, of: app, by: text, for: administrator)
+    var check = try await doing { context async throws(Failure) in
+      try await SchemaCheck(document, of: app, by: text, context)
     }
     let output = ResultsFile()
     let line = ProgressLine()

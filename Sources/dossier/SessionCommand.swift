@@ -37,8 +37,8 @@ struct SessionCommand: ParsableCommand {
         (console) async throws(CommandFailure) in
         let app = try await console.app(name)
         let line = ProgressLine()
-        let ended = try await console.doing { administrator async throws(Failure) in
-          try await Sessions.endAll(of: app, issuer: issuer, by: administrator) { users, sessions in
+        let ended = try await console.doing { context async throws(Failure) in
+          try await Sessions.endAll(of: app, issuer: issuer, context) { users, sessions in
             line.update(rows: users, "\(users) users, \(sessions) sessions ended")
           }
         }

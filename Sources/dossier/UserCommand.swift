@@ -46,18 +46,17 @@ struct UserCommand: ParsableCommand {
 
     func run() throws {
       options.common.run { console async throws(CommandFailure) in
-        let app = try await console.app(options.app)
+        let context = try await console.context(of: options.app)
         let cursor = after.flatMap { UserID($0) }
-        let page = try await console.doing { administrator async throws(Failure) in
+        let page = try await console.doing(context) { context async throws(Failure) in
           guard let filter else {
-            return try await Users.page(of: app, after: cursor, count: count, for: administrator)
+            return try await Users.page(after: cursor, count: count, context)
           }
           return try await Users.search(
             try Filter(filter),
-            of: app,
             after: cursor,
             count: count,
-            for: administrator
+            context
           )
         }
         return CommandOutput(
@@ -76,8 +75,8 @@ struct UserCommand: ParsableCommand {
     @OptionGroup var user: UserArgument
 
     func run() throws {
-      user.run { id, app, administrator async throws(Failure) in
-        CommandOutput(try await Users.details(of: id, in: app, for: administrator).json)
+      user.run { id, context async throws(Failure) in
+        CommandOutput(try await Users.details(of: id, context).json)
       }
     }
   }
@@ -89,8 +88,8 @@ struct UserCommand: ParsableCommand {
     @OptionGroup var user: UserArgument
 
     func run() throws {
-      user.run { id, app, administrator async throws(Failure) in
-        CommandOutput(try await Users.setBlocked(true, id, of: app, by: administrator).json)
+      user.run { id, context async throws(Failure) in
+        CommandOutput(try await Users.setBlocked(true, id, context).json)
       }
     }
   }
@@ -100,8 +99,8 @@ struct UserCommand: ParsableCommand {
     @OptionGroup var user: UserArgument
 
     func run() throws {
-      user.run { id, app, administrator async throws(Failure) in
-        CommandOutput(try await Users.setBlocked(false, id, of: app, by: administrator).json)
+      user.run { id, context async throws(Failure) in
+        CommandOutput(try await Users.setBlocked(false, id, context).json)
       }
     }
   }
@@ -110,22 +109,17 @@ struct UserCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Makes the address of a user verified.",
       discussion: """
-        Use it for a user whose address you have checked. If the address was not verified before, an \
-        attacker may have made the user. So all sessions, API keys, linked identities and second \
-        factors are revoked. The password stays.
+        Use it for a user whose address you have checked. It revokes nothing. An attacker may have \
+        made the user, so the next reset or code by mail revokes everything else, as for an address \
+        that is not verified.
         """
     )
     @OptionGroup var user: UserArgument
 
     func run() throws {
-      user.run { id, app, administrator async throws(Failure) in
-        try await Users.verifyEmail(of: id, in: app, by: administrator)
-        return CommandOutput(
-          try await Profiles.read(
-            of: Caller(.operator, scopes: .everything, on: id, of: app),
-            in: administrator.store
-          ).json
-        )
+      user.run { id, context async throws(Failure) in
+        try await Users.verifyEmail(of: id, context)
+        return CommandOutput(try await Profiles.read(of: id, context).json)
       }
     }
   }
@@ -135,8 +129,8 @@ struct UserCommand: ParsableCommand {
     @OptionGroup var user: UserArgument
 
     func run() throws {
-      user.run { id, app, administrator async throws(Failure) in
-        try await Users.logout(id, of: app, by: administrator)
+      user.run { id, context async throws(Failure) in
+        try await Users.logout(id, context)
         return CommandOutput(["id": .string(id.text)])
       }
     }
@@ -152,9 +146,8 @@ struct UserCommand: ParsableCommand {
     func run() throws {
       user.run(asking: consent, "Delete the user with all its data, for good?") {
         id,
-        app,
-        administrator async throws(Failure) in
-        try await Users.delete(id, of: app, by: administrator)
+        context async throws(Failure) in
+        try await Users.delete(id, context)
         return CommandOutput(["id": .string(id.text)])
       }
     }
@@ -169,7 +162,7 @@ struct UserArgument: ParsableArguments {
 
   /// What is done to one user of an app.
   typealias Verb =
-    @EventLoop @Sendable (UserID, AppID, Administrator) async throws(Failure) ->
+    @EventLoop @Sendable (UserID, RequestContext) async throws(Failure) ->
     CommandOutput
 
   func run(
@@ -178,11 +171,11 @@ struct UserArgument: ParsableArguments {
     _ verb: @escaping Verb
   ) -> Never {
     options.common.run { console async throws(CommandFailure) in
-      let app = try await console.app(options.app)
-      let id = try await console.user(user, in: app)
+      let context = try await console.context(of: options.app)
+      let id = try await console.user(user, context)
       try consent?.ask("\(question) (\(id))")
-      return try await console.doing { administrator async throws(Failure) in
-        try await verb(id, app, administrator)
+      return try await console.doing(context) { context async throws(Failure) in
+        try await verb(id, context)
       }
     }
   }

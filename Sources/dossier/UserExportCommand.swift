@@ -29,8 +29,8 @@ struct UserExportCommand: ParsableCommand {
     settings.run(.table, isLarge: true) { console async throws(CommandFailure) in
       let app = try await console.app(app)
       let file = if let output { try ResultsFile(output) } else { ResultsFile() }
-      var export = try await console.doing { administrator async throws(Failure) in
-        try await UserExport.begin(of: app, withHashes: withPasswordHashes, by: administrator)
+      var export = try await console.doing { context async throws(Failure) in
+        try await UserExport.begin(of: app, withHashes: withPasswordHashes, context)
       }
       let line = ProgressLine()
       var count = 0

@@ -55,10 +55,10 @@ extension UserCommand {
       options.common.run { console async throws(CommandFailure) in
         let description = try description()
         let context = try await console.context(of: options.app)
-        let made = try await console.doing { administrator async throws(Failure) in
-          let new = try await NewUser(description, of: context.app, administrator.store)
-          let made = try await Users.create(new, in: context.app, by: administrator)
-          if mail { try await Users.mailReset(to: made.id, by: administrator, context) }
+        let made = try await console.doing(context) { context async throws(Failure) in
+          let new = try await NewUser(description, context)
+          let made = try await Users.create(new, context)
+          if mail { try await Users.mailReset(to: made.id, context) }
           return made
         }
         return CommandOutput(made.json)
@@ -109,11 +109,11 @@ extension UserCommand {
     func run() throws {
       user.runInApp { console, id, context async throws(CommandFailure) in
         let password: String? = if let from { try InputFile.password(from) } else { nil }
-        return try await console.doing { administrator async throws(Failure) in
+        return try await console.doing(context) { context async throws(Failure) in
           if let password {
-            try await Users.setPassword(password, of: id, by: administrator, context)
+            try await Users.setPassword(password, of: id, context)
           } else {
-            try await Users.mailReset(to: id, by: administrator, context)
+            try await Users.mailReset(to: id, context)
           }
           return CommandOutput(["id": .string(id.text)])
         }
@@ -139,8 +139,8 @@ extension UserCommand {
       @OptionGroup var user: UserArgument
 
       func run() throws {
-        user.run { id, app, administrator async throws(Failure) in
-          try await SecondFactors.removeAll(of: id, in: app, by: administrator)
+        user.run { id, context async throws(Failure) in
+          try await SecondFactors.removeAll(of: id, context)
           return CommandOutput(["id": .string(id.text)])
         }
       }
@@ -159,8 +159,8 @@ extension UserCommand {
 
     func run() throws {
       user.runInApp { console, id, context async throws(CommandFailure) in
-        let export = try await console.doing { administrator async throws(Failure) in
-          try await Export.all(of: id, by: administrator, context)
+        let export = try await console.doing(context) { context async throws(Failure) in
+          try await Export.all(of: id, context)
         }
         return CommandOutput(text: String(decoding: export.text, as: UTF8.self))
       }
@@ -172,13 +172,14 @@ extension UserArgument {
   /// Does to one user what needs the settings of its app.
   fileprivate func runInApp(
     _ verb:
-      @escaping @EventLoop @Sendable (OperatorConsole, UserID, Context) async throws(CommandFailure)
+      @escaping @EventLoop @Sendable (OperatorConsole, UserID, RequestContext)
+      async throws(CommandFailure)
       ->
       CommandOutput
   ) -> Never {
     options.common.run { console async throws(CommandFailure) in
       let context = try await console.context(of: options.app)
-      return try await verb(console, try await console.user(user, in: context.app.id), context)
+      return try await verb(console, try await console.user(user, context), context)
     }
   }
 }

@@ -28,9 +28,9 @@ enum Log {
     lines.append("route", call.endpoint?.name ?? "none")
     lines.append("status", status)
     lines.append("us", Int(microseconds))
-    lines.append("db_us", Int(call.store.databaseNanoseconds / 1_000))
+    lines.append("db_us", Int(call.context.databaseNanoseconds / 1_000))
     lines.append("bytes", bytes)
-    if let user = call.user { lines.append("user", user.user.text) }
+    if let user = call.context.principal.user { lines.append("user", user.text) }
     if let client = call.client { lines.append("client", client.id.text) }
     if let rule = call.rule { lines.append("refused", rule) }
     if let error = call.error { lines.append("error", error) }

@@ -92,74 +92,40 @@ import Wiring
     let database = Database(settings)
     self.database = database
     let report = MetricsReport()
-    let keys = Keyring(master: configuration.masterKey, database: database)
     readiness = ReadinessCheck(database, configuration.masterKey, app: configuration.app)
-    let passwords = PasswordHasher(
-      pool: FairPool(
+    // Each has threads of its own: an issuer that is slow holds up neither mail nor pictures.
+    let relay = Worker.relay(
+      configuration.mail,
+      BlockingPool(name: "mail", threads: 2, waiting: 64)
+    )
+    let pools = Pools(
+      passwords: FairPool(
         name: "passwords",
         threads: configuration.hashingThreads,
         reserve: 0,
         waiting: 128,
         patience: .seconds(4)
       ),
-      cost: configuration.hashingCost
-    )
-    self.passwords = passwords
-    let apps = Apps(
-      database: database,
-      fallback: configuration.app,
-      age: configuration.appAge
-    ) { Log.write("error", $0) }
-    // Each has threads of its own: an issuer that is slow holds up neither mail nor pictures.
-    let relay = Worker.relay(
-      configuration.mail,
-      BlockingPool(name: "mail", threads: 2, waiting: 64)
-    )
-    let mailer = Mailer(isConfigured: relay != nil) { Log.write("error", $0) }
-    let external = ExternalTokens(
-      database: database,
-      source: HTTPSource(
-        pool: BlockingPool(name: "issuers", threads: 2, waiting: 16),
-        settings: configuration.issuerSource
-      ),
-      keys: keys
-    )
-    let tokens = AccessTokens(keys: keys, issuer: configuration.issuer)
-    let operations = OperationsWire(readiness: readiness) { report.metrics?.text ?? "" }
-    let wires = clientWires(origin: configuration.issuer) + [operations]
-    metrics = Metrics(board, slot: slot, routes: wires.flatMap(\.routes))
-    report.metrics = metrics
-    let pictures = PictureStudio(
-      decoder: PictureDecoder(
-        program: configuration.pictureProgram,
-        pool: FairPool(name: "pictures", threads: 1, waiting: 8, patience: .seconds(10))
-      ),
-      shelf: PictureShelf(
-        folder: configuration.pictureFolder,
-        pool: BlockingPool(name: "shelf", threads: 2, waiting: configuration.connections)
-      )
-    )
-    let store = Store(
-      database: database,
-      keys: keys,
-      passwords: passwords,
-      apps: apps,
-      mailer: mailer,
-      external: external,
-      pictures: pictures,
+      issuers: BlockingPool(name: "issuers", threads: 2, waiting: 16),
+      pictures: FairPool(name: "pictures", threads: 1, waiting: 8, patience: .seconds(10)),
+      files: BlockingPool(name: "shelf", threads: 2, waiting: configuration.connections),
       // Two, so that one large request does not wait for another.
       // nginx waits 15 s for an answer.
       calculator: FairPool(name: "calculator", threads: 2, waiting: 128, patience: .seconds(8))
     )
+    let dependencies = configuration.dependencies(on: database, pools, sendsMail: relay != nil) {
+      Log.write("error", $0)
+    }
+    passwords = dependencies.passwords
+    let operations = OperationsWire(readiness: readiness) { report.metrics?.text ?? "" }
+    let wires = clientWires(origin: configuration.issuer) + [operations]
+    metrics = Metrics(board, slot: slot, routes: wires.flatMap(\.routes))
+    report.metrics = metrics
     courier = relay.map { relay in
-      Courier(database, configuration.masterKey, relay, mailer, store: store.another) {
-        report.metrics?.count($0)
-      }
+      Courier(dependencies, relay) { report.metrics?.count($0) }
     }
     let networks = configuration.operationsNetworks
-    service = Service(wires: wires, tokens: tokens, isOfOperators: { $0.isIn(networks) }) {
-      store.another()
-    }
+    service = Service(wires: wires, dependencies) { $0.isIn(networks) }
   }
 
   /// What takes mail; one that cannot be right any more is as none, and the log says why.
@@ -237,7 +203,7 @@ import Wiring
       route: call.endpoint?.number,
       status: status,
       microseconds: microseconds,
-      databaseMicroseconds: call.store.databaseNanoseconds / 1_000
+      databaseMicroseconds: call.context.databaseNanoseconds / 1_000
     )
     metrics[.connections] = listener?.connections ?? 0
     if case .failure(let failure)? = call.refusal, let cause = failure.cause {

@@ -50,24 +50,18 @@ import Testing
       clock.seconds += seconds
     }
 
-    func token(_ caller: Caller? = nil) async throws -> String {
-      try await tokens.issue(for: caller ?? self.caller(), lifetime: .seconds(1_800))
+    func token(_ principal: Principal? = nil) async throws -> String {
+      try await tokens.issue(for: principal ?? self.principal(), lifetime: .seconds(1_800))
     }
 
-    func caller() -> Caller {
-      Caller(
-        user: UserID(),
-        session: SessionID(),
-        device: DeviceID(),
-        app: app,
-        scopes: .user
-      )
+    func principal() -> Principal {
+      Principal(.user(UserID(), SessionID(), DeviceID()), in: app, scopes: .user)
     }
 
     /// What is said of a token; nil when it is good.
     func refusal(of token: String, app: AppID? = nil) async -> String? {
       do throws(Failure) {
-        _ = try await tokens.caller(of: token, app: app ?? self.app)
+        _ = try await tokens.principal(of: token, app: app ?? self.app)
         return nil
       } catch {
         return "\(error)"
@@ -122,7 +116,7 @@ import Testing
         claims,
         for: .native,
         by: "https://test.example",
-        of: worker.caller(),
+        of: worker.principal(),
         lifetime: .seconds(60)
       )
       #expect((await worker.refusal(of: token) == nil) == isGood, "\(audience?.text ?? "none")")
@@ -251,13 +245,13 @@ import Testing
     async throws
   {
     let worker = try await workers(1)[0]
-    let caller = worker.caller()
-    let token = try await worker.token(caller)
+    let principal = worker.principal()
+    let token = try await worker.token(principal)
     #expect(await worker.refusal(of: token) == nil)
     worker.stop()
-    let again = try await worker.tokens.caller(of: token, app: worker.app)
-    #expect(again.user == caller.user && again.session == caller.session)
-    #expect(again.device == caller.device && again.scopes == caller.scopes)
+    let again = try await worker.tokens.principal(of: token, app: worker.app)
+    #expect(again.user == principal.user && again.session == principal.session)
+    #expect(again.device == principal.device && again.scopes == principal.scopes)
     #expect(
       await worker.refusal(of: token, app: AppID()) == "\(Failure.unauthenticated(.malformed))"
     )
@@ -286,11 +280,11 @@ import Testing
     let size = 100
     var cache = TokenCache(generationSize: size)
     let keys = AppKeys(AppID())
-    let caller = Caller(.operator, scopes: .user, on: UserID(), of: keys.app)
+    let principal = Principal(.operator, in: keys.app, scopes: .user)
     func isRemembered(_ token: String) -> Bool { cache[token.utf8.span] != nil }
     for index in 0..<size * 10 {
       let token = Array("\(index)".utf8)
-      cache.insert(TokenCache.Entry(token: token, caller: caller, expires: 1, keys: keys))
+      cache.insert(TokenCache.Entry(token: token, principal: principal, expires: 1, keys: keys))
       // Used all the time.
       #expect(isRemembered("0"))
       #expect(cache.count <= 2 * size)

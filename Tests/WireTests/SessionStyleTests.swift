@@ -15,8 +15,11 @@ import Wiring
   private static let style = SessionStyle(
     "toy",
     scopes: Scopes(Scopes.readUser),
-    tokens: .native { (caller, _) async throws(Failure) in
-      [("user_data", ["id": .string(caller.user.text)]), ("sub", "somebody else")]
+    tokens: .native { (context) async throws(Failure) in
+      [
+        ("user_data", ["id": .string(context.principal.user?.text ?? "")]),
+        ("sub", "somebody else"),
+      ]
     }
   )
 

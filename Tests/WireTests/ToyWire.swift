@@ -75,12 +75,12 @@ struct ToyWire: Wire {
     (token, call) async throws(Failure) in
     // One who is found in no app that was asked.
     if token == "ticket-lost" {
-      return .user(Caller(.operator, scopes: .everything, on: UserID(), of: AppID()))
+      return .user(Principal(.operator, in: AppID(), scopes: .everything))
     }
-    let context = try call.context
+    let context = call.context
     let token = String(token.dropFirst("ticket-".count))
     let app = context.app.id
-    return .user(try await context.tokens.caller(of: token, app: app, audience: audience))
+    return .user(try await context.tokens.principal(of: token, app: app, audience: audience))
   }
 
   /// What a program has got for its key, as by OAuth's client credentials.
@@ -89,7 +89,7 @@ struct ToyWire: Wire {
   } identify: {
     (token, call) async throws(Failure) in
     let key = String(token.dropFirst("credentials-".count))
-    return .client(try await Clients.client(by: key, in: call.store))
+    return .client(try await Clients.client(by: key, call.context))
   }
 
   /// For whom its access tokens are.
@@ -102,9 +102,9 @@ struct ToyWire: Wire {
       client: form["client_id"] ?? "",
       audience: [audience],
       nonce: form["nonce"]
-    ) { (caller, _) async throws(Failure) in
+    ) { (context) async throws(Failure) in
       [
-        ("name", "Toy"), ("sub", "another"), ("app", .string(caller.app.text)), ("did", "1"),
+        ("name", "Toy"), ("sub", "another"), ("app", .string(context.app.id.text)), ("did", "1"),
         ("scope", "all"),
       ]
     }
@@ -144,7 +144,7 @@ struct ToyWire: Wire {
         ]),
         summary: "Say who calls"
       ) { call in
-        text(call.client == nil ? "user \(call.user?.user.text ?? "")" : "program")
+        text(call.client == nil ? "user \(call.context.principal.user?.text ?? "")" : "program")
       },
       Route(
         .post,
@@ -160,7 +160,7 @@ struct ToyWire: Wire {
         summary: "Log in, or refresh"
       ) { (call) async throws(Failure) in
         guard case .form(let form) = call.body else { throw .notFound }
-        let context = try call.context
+        let context = call.context
         let style = Self.style(form)
         let grant =
           if let token = form["refresh_token"] {
@@ -182,7 +182,7 @@ struct ToyWire: Wire {
         summary: "The keys that verify its tokens"
       ) { (call) async throws(Failure) in
         Response(
-          keySet: try await PublicKey.all(for: .openID, of: call.text("app"), in: call.store)
+          keySet: try await PublicKey.all(for: .openID, of: call.text("app"), call.context)
         )
       },
       Route(.get, "/toy/{app}/device", access: .device, summary: "Say that it is known") { _ in

@@ -20,8 +20,7 @@ import Wiring
   /// Each lasts as long as the process, as that of a worker does.
   private static var all: [World] = []
   let service: Service
-  private let tokens: AccessTokens
-  private let store: @EventLoop () -> Store
+  private let dependencies: Dependencies
   let mails: String
   /// Names of the files of mails that `texts` has.
   private var read: Set<String> = []
@@ -86,9 +85,12 @@ import Wiring
       decoder: PictureDecoder(program: program, pool: calculator),
       shelf: PictureShelf(folder: nil, pool: pool)
     )
-    let first = Store(
+    let dependencies = Dependencies(
       database: database,
       keys: keys,
+      tokens: AccessTokens(keys: keys, issuer: "https://test.example") {
+        time(nil) + TokenClock.ahead
+      },
       passwords: passwords,
       apps: apps,
       mailer: mailer,
@@ -96,34 +98,28 @@ import Wiring
       pictures: pictures,
       calculator: calculator
     )
-    let store: @EventLoop () -> Store = { first.another() }
-    Courier(database, keys.master, relay, mailer, store: store).start()
+    self.dependencies = dependencies
+    Courier(dependencies, relay).start()
     operatorKey =
       try await Clients.create(
         "test",
         app: nil,
         scopes: [],
-        by: Administrator(
-          .operator,
-          scopes: .everything,
-          store: store(),
-          origin: Origin(address: nil, agent: nil)
+        RequestContext(
+          dependencies,
+          principal: Principal(.operator, in: .deployment, scopes: .everything)
         )
       ).key
     administration = database
     conninfo = name
-    self.store = store
-    tokens = AccessTokens(keys: keys, issuer: "https://test.example") {
-      time(nil) + TokenClock.ahead
-    }
     let readiness = ReadinessCheck(database, keys.master, app: "default")
-    service = Service(wires: World.wires(readiness), tokens: tokens, store: store)
+    service = Service(wires: World.wires(readiness), dependencies)
     World.all.append(self)
   }
 
   /// A service that speaks other wires, of the same users.
   func service(of wires: [any Wire]) -> Service {
-    Service(wires: wires, tokens: tokens, store: store)
+    Service(wires: wires, dependencies)
   }
 
   /// Makes the audit trail refuse all entries of apps whose mails come from `nobody`.
@@ -206,15 +202,9 @@ import Wiring
     _ = try await administration.write(Queries.narrow, user)
   }
 
-  /// What the domain is to know of a call to an app, for tests that call it without a route.
-  func context(of app: String) async throws -> Context {
-    let store = store()
-    return Context(
-      app: try await store.apps.app(named: app, host: nil),
-      store: store,
-      tokens: tokens,
-      origin: Origin(address: "192.0.2.7", agent: nil)
-    )
+  /// Returns the context of a request to an app, for tests that call the domain without a route.
+  func context(of app: String) async throws -> RequestContext {
+    RequestContext(dependencies, app: try await dependencies.apps.app(named: app, host: nil))
   }
 
   /// Makes the audit trail refuse what is done in an app from now on.

@@ -40,9 +40,9 @@ enum Accounts {
   /// - Throws: `.unavailable`.
   @EventLoop static func find(
     _ address: EmailAddress,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> Account? {
-    try await context.store.read(AccountQueries.find, context.app.id, address.key).first
+    try await context.read(AccountQueries.find, context.app.id, address.key).first
   }
 
   /// Returns the user of an address from the latest commit; nil without one.
@@ -50,9 +50,9 @@ enum Accounts {
   /// - Throws: `.unavailable`.
   @EventLoop static func findLatest(
     _ address: EmailAddress,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> Account? {
-    try await context.store.write(AccountQueries.find, context.app.id, address.key).first
+    try await context.write(AccountQueries.find, context.app.id, address.key).first
   }
 
   /// Locks a user, and returns its account; nil if it has another address by now.
@@ -60,7 +60,7 @@ enum Accounts {
     _ address: EmailAddress,
     of user: UserID,
     in transaction: Transaction,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> Account? {
     _ = try await transaction.run(IdentitiesQueries.lock, user)
     return try await transaction.run(AccountQueries.find, context.app.id, address.key).first {
@@ -86,7 +86,7 @@ enum Accounts {
     hash: String?,
     isVerified: Bool,
     in transaction: Transaction,
-    _ context: Context
+    _ context: RequestContext
   ) -> Completion {
     let sent = transaction.send(
       AccountQueries.create,
@@ -107,7 +107,7 @@ enum Accounts {
     of user: UserID,
     byReader isReader: Bool = false,
     in transaction: Transaction,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) {
     _ = try await transaction.run(
       AccountQueries.verify,

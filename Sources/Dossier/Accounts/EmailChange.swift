@@ -11,18 +11,18 @@ extension Emails {
   ///   `verify_first`, `.mailNotConfigured`, `.tooManyAttempts`, `.unauthenticated`, `.unavailable`.
   @EventLoop package static func requestChange(
     to email: String,
-    of caller: Caller,
-    _ context: Context
+    of user: UserID,
+    _ context: RequestContext
   ) async throws(Failure) -> String {
     try EmailAddress.check(email, context)
-    guard context.store.mailer.isConfigured else { throw .mailNotConfigured }
+    guard context.mailer.isConfigured else { throw .mailNotConfigured }
     let address = try await EmailAddress(email, context)
-    let found = try await context.store.read(
+    let found = try await context.read(
       EmailChangeQueries.own,
-      caller.user,
-      caller.authority
+      user,
+      context.principal
     )
-    guard let own = found.first else { throw caller.gone }
+    guard let own = found.first else { throw context.gone }
     guard let key = own.key else { throw .noEmail }
     guard !key.hasSameBytes(as: address.key) else {
       throw .invalid([Fault("/email", "same", "This is the address that the user has.")])
@@ -32,8 +32,8 @@ extension Emails {
     let account = try await Accounts.find(address, context)
     if account != nil, context.app.settings.signUp != .verifyFirst { throw .emailTaken }
     try await RequestGuard.mail(to: address.key, for: nil, context)
-    let flow = AuthenticationFlow.New(.changeEmail, email, address, user: caller.user)
-    try await context.store.transaction { transaction async throws(Failure) in
+    let flow = AuthenticationFlow.New(.changeEmail, email, address, user: user)
+    try await context.transaction { transaction async throws(Failure) in
       try await flow.write(in: transaction, context)
       if let account {
         try await AccountMail.sendTaken(to: account, in: transaction, context)
@@ -51,30 +51,25 @@ extension Emails {
   @EventLoop package static func change(
     _ code: String,
     _ flow: String,
-    of caller: Caller,
-    _ context: Context
+    of user: UserID,
+    _ context: RequestContext
   ) async throws(Failure) {
-    try await context.requireSession(of: caller)
+    try await context.requireSession(of: user)
     let flow = try await AuthenticationFlow(code, flow, for: [.changeEmail], context)
-    guard flow.user == caller.user else { throw .invalidCode }
-    try await context.store.transaction { transaction async throws(Failure) in
-      guard try await Identities.lock(caller, in: transaction) else { throw caller.gone }
+    guard flow.user == user else { throw .invalidCode }
+    try await context.transaction { transaction async throws(Failure) in
+      try await Identities.lock(user, in: transaction, context)
       try await flow.use(in: transaction, context)
       let before = try await replace(
         by: flow.address,
         flow.email,
-        of: caller.user,
+        of: user,
         in: transaction,
         context
       )
-      try await AuditEvent(
-        "email_change",
-        of: caller.user,
-        session: caller.session,
-        device: caller.device
-      ).record(in: transaction, context)
+      try await Event("email_change", of: user).record(in: transaction, context)
       guard let old = before.email else { return }
-      try await MailedToken(.restore, to: old, of: caller.user, in: before.language, context)
+      try await MailedToken(.restore, to: old, of: user, in: before.language, context)
         .queue(in: transaction)
     }
   }
@@ -87,7 +82,7 @@ extension Emails {
     _ email: String,
     of user: UserID,
     in transaction: Transaction,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> FormerEmail {
     let rows = try await transaction.send(
       EmailChangeQueries.change,
@@ -112,19 +107,18 @@ extension Emails {
     _ text: String,
     password: String,
     as style: SessionStyle = .native,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> Sessions.Grant {
     let (token, hash) = try await choose(password, by: text, for: .restore, context)
     let user = token.user
     let takesPassword = context.app.settings.isOpen(.password)
     _ = try await Devices.admit(user, context)
-    try await context.store.transaction { transaction async throws(Failure) in
+    try await context.transaction { transaction async throws(Failure) in
       let changedAt = try await token.use(in: transaction, context)
       let notice = try await WayInChange.emailDisplaced.notice(
         of: user,
         in: transaction,
-        context.app,
-        context.store
+        context
       )
       // The address may have been unlinked.
       _ = try await transaction.run(
@@ -149,11 +143,9 @@ extension Emails {
       }
       try await Takeover.revokeAll(
         of: user,
-        by: "anyone",
         factorsSince: changedAt,
-        context.app.id,
-        context.origin,
-        in: transaction
+        in: transaction,
+        context
       )
       try await WayInChange.emailRestored.record(ofReader: user, in: transaction, context)
       try await Attempts.sendForget(of: token.address.key, context, in: transaction)()
@@ -195,7 +187,7 @@ struct FormerEmail: RowDecodable {
 
 package enum EmailChangeQueries {
   /// Returns one row if the session is live.
-  static let own = Statement<OwnEmail, UserID, Authority>(
+  static let own = Statement<OwnEmail, UserID, Principal>(
     "email_change.own",
     """
     select i.subject, c.locale from caller($1, $2) c

@@ -10,20 +10,19 @@ package enum EmailCodes {
   /// - Throws: `.invalid`, `.wayInClosed`, `.mailNotConfigured`, `.tooManyAttempts`, `.unavailable`.
   @EventLoop package static func request(
     for email: String,
-    by caller: Caller? = nil,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> String {
     try context.requireOpen(.emailCode)
     try EmailAddress.check(email, context)
-    guard context.store.mailer.isConfigured else { throw .mailNotConfigured }
+    guard context.mailer.isConfigured else { throw .mailNotConfigured }
     let address = try await EmailAddress(email, context)
     // One read for every address, so that the time does not reveal a user.
     let account = try await Accounts.find(address, context)
-    try await RequestGuard.mail(to: address.key, for: account, by: caller, context)
+    try await RequestGuard.mail(to: address.key, for: account, context)
     let verified = account.flatMap { $0.isVerified ? $0 : nil }
     let flow = AuthenticationFlow.New(.signIn, verified?.email ?? email, address)
     let isClosed = account == nil && context.app.settings.signUp == .closed
-    try await context.store.transaction { transaction async throws(Failure) in
+    try await context.transaction { transaction async throws(Failure) in
       try await flow.write(in: transaction, context)
       if isClosed {
         // No mail is sent, and the response takes as long.
@@ -45,7 +44,7 @@ package enum EmailCodes {
     _ code: String,
     _ flow: String,
     as style: SessionStyle = .native,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> Sessions.Grant {
     let flow = try await AuthenticationFlow(code, flow, for: [.signIn, .register], context)
     if flow.purpose == .signIn { try context.requireOpen(.emailCode) }
@@ -68,7 +67,7 @@ package enum EmailCodes {
     _ account: Account,
     _ flow: AuthenticationFlow,
     as style: SessionStyle,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> Sessions.Grant {
     try await SignIn.complete(
       VerifiedCredential(of: account.user, .email(key: flow.address.key)),
@@ -93,7 +92,7 @@ package enum EmailCodes {
   @EventLoop private static func create(
     _ flow: AuthenticationFlow,
     as style: SessionStyle,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> Sessions.Grant {
     guard context.app.settings.signUp != .closed else { throw .signUpClosed }
     let user = UserID()

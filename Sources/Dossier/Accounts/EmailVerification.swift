@@ -8,10 +8,9 @@ extension Emails {
   /// - Throws: `.mailNotConfigured`, `.tooManyAttempts`, `.wayInClosed`, `.unavailable`.
   @EventLoop package static func requestVerification(
     of email: String,
-    by caller: Caller? = nil,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) {
-    try await AccountMail.request(.verification, email, by: caller, context)
+    try await AccountMail.request(.verification, email, context)
   }
 
   /// Verifies an address by a mailed token and a session of its user, or the password.
@@ -21,24 +20,22 @@ extension Emails {
   /// - Parameters:
   ///   - text: the token.
   ///   - password: the password of the user; nil without one.
-  ///   - caller: the caller by its access token; nil without one.
   ///   - style: the style of the session that the password creates.
   ///   - context: the context of the request.
-  /// - Returns: the tokens of a new session; nil if the caller has one.
+  /// - Returns: the tokens of a new session; nil if the session of the request has verified it.
   /// - Throws: `.invalidMailToken`, `.signInToVerify` (the token stays valid), `.wrongCredentials`,
   ///   `.additionalFactorRequired`, `.tooManyAttempts`, `.wayInClosed`, `.unauthenticated`,
   ///   `.deviceUnknown`, `.deviceFull`, `.overloaded`, `.unavailable`.
   @EventLoop package static func verify(
     _ text: String,
     password: String?,
-    caller: Caller?,
     as style: SessionStyle = .native,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> Sessions.Grant? {
     let token = try await PresentedToken(text, for: .verify, context)
-    if let caller, caller.user == token.user {
-      try await context.store.transaction { transaction async throws(Failure) in
-        guard try await Identities.lock(caller, in: transaction) else { throw caller.gone }
+    if let user = context.principal.user, user == token.user {
+      try await context.transaction { transaction async throws(Failure) in
+        try await Identities.lock(user, in: transaction, context)
         try await verify(token, in: transaction, context)
       }
       return nil
@@ -48,10 +45,10 @@ extension Emails {
     // Counted by the user and not by the address, for which strangers can cause failures.
     let guarding = FailureGuard(.password, on: token.user.text, context)
     let isRight = try await guarding.attempt { () async throws(Failure) in
-      let isRight = try await context.store.passwords.verify(
+      let isRight = try await context.passwords.verify(
         password,
         against: token.hash,
-        for: context.store.owner
+        for: context.owner
       )
       if !isRight { try await Users.recordFailure(of: token.user, context) }
       return isRight
@@ -73,10 +70,10 @@ extension Emails {
   /// - Throws: `.invalidMailToken`, `.unavailable`.
   @EventLoop package static func verifyByReader(
     _ text: String,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) {
     let token = try await PresentedToken(text, for: .verify, context)
-    try await context.store.transaction { transaction async throws(Failure) in
+    try await context.transaction { transaction async throws(Failure) in
       try await verify(token, byReader: true, in: transaction, context)
     }
   }
@@ -85,7 +82,7 @@ extension Emails {
     _ token: PresentedToken,
     byReader isReader: Bool = false,
     in transaction: Transaction,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) {
     let account = try await token.useForAccount(in: transaction, context)
     guard account.isTakenOverByMail else { return }

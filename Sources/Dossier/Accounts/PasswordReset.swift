@@ -9,10 +9,9 @@ package enum Emails {
   /// - Throws: `.mailNotConfigured`, `.tooManyAttempts`, `.wayInClosed`, `.unavailable`.
   @EventLoop package static func requestReset(
     of email: String,
-    by caller: Caller? = nil,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) {
-    try await AccountMail.request(.reset, email, by: caller, context)
+    try await AccountMail.request(.reset, email, context)
   }
 
   /// Sets a new password by a mailed token, and signs in.
@@ -27,7 +26,7 @@ package enum Emails {
     _ text: String,
     password: String,
     as style: SessionStyle = .native,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> Sessions.Grant {
     let credential = try await setPassword(text, password, context)
     return try await SignIn.complete(credential, as: style, context)
@@ -39,7 +38,7 @@ package enum Emails {
   @EventLoop package static func resetOnly(
     _ text: String,
     password: String,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) {
     _ = try await setPassword(text, password, context)
   }
@@ -47,14 +46,19 @@ package enum Emails {
   @EventLoop private static func setPassword(
     _ text: String,
     _ password: String,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> VerifiedCredential {
     let (token, hash) = try await choose(password, by: text, for: .reset, context)
     _ = try await Devices.admit(token.user, context)
-    try await context.store.transaction { transaction async throws(Failure) in
+    try await context.transaction { transaction async throws(Failure) in
       let account = try await token.useForAccount(in: transaction, context)
       if account.isTakenOverByMail {
-        try await Takeover.run(account, token.address, in: transaction, context)
+        try await Takeover.run(
+          account,
+          token.address,
+          in: transaction,
+          context
+        )
       } else {
         if !account.isCredential {
           // The password needs an identity with the address.
@@ -70,13 +74,16 @@ package enum Emails {
           .all,
           of: token.user,
           "password_reset",
-          by: "anyone",
-          from: context.origin,
-          in: transaction
+          in: transaction,
+          context
         )
       }
       _ = try await transaction.run(PasswordQueries.set, token.user, hash)
-      try await WayInChange.passwordReset.record(ofReader: token.user, in: transaction, context)
+      try await WayInChange.passwordReset.record(
+        ofReader: token.user,
+        in: transaction,
+        context
+      )
       try await Attempts.sendForget(of: token.address.key, context, in: transaction)()
     }
     return VerifiedCredential(of: token.user, .password(hash: hash))
@@ -89,7 +96,7 @@ package enum Emails {
     _ password: String,
     by text: String,
     for purpose: MailedToken.Purpose,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> (PresentedToken, hash: String) {
     // An address can be restored in an app without passwords, too.
     if purpose == .reset { try context.requireOpen(.password) }
@@ -97,13 +104,13 @@ package enum Emails {
     try check(password, of: nil, context)
     let token = try await PresentedToken(text, for: purpose, context)
     try check(password, of: token.email, context)
-    return (token, try await context.store.passwords.hash(password, for: context.store.owner))
+    return (token, try await context.passwords.hash(password, for: context.owner))
   }
 
   @EventLoop private static func check(
     _ password: String,
     of email: String?,
-    _ context: Context
+    _ context: RequestContext
   ) throws(Failure) {
     if let fault = Credentials.fault(in: password, of: email, at: "/password", context.app) {
       throw .invalid([fault])

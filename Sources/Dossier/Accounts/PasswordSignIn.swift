@@ -13,7 +13,7 @@ extension Users {
   @EventLoop package static func signIn(
     _ credentials: Credentials,
     as style: SessionStyle = .native,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> Sessions.Grant {
     try context.requireOpen(.password)
     let right = try await compare(credentials, context)
@@ -28,7 +28,7 @@ extension Users {
   @EventLoop private static func signIn(
     _ comparison: RightPassword,
     as style: SessionStyle,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> Sessions.Grant {
     let account = comparison.account
     do throws(Failure) {
@@ -66,7 +66,7 @@ extension Users {
   ///   `.tooManyAttempts`, `.overloaded`, `.unavailable`.
   @EventLoop static func compare(
     _ credentials: Credentials,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> RightPassword {
     let address = try await EmailAddress(credentials.email, context)
     let strangers = FailureGuard(.login, on: address.key, context)
@@ -77,7 +77,7 @@ extension Users {
     let device = Devices.addRead(to: &batch, context)
     let ofStrangers = batch.add(strangers.calls)
     let ofFamiliar = context.device == nil ? 0..<0 : batch.add(familiar.calls)
-    let results = try await context.store.read(batch)
+    let results = try await context.read(batch)
     let account: Account? = try results.first(find)
     if let device { context.deviceRecord = .some(try results.first(device)) }
     let isFamiliar = context.deviceRecord??.knows(account?.user) ?? false
@@ -87,10 +87,10 @@ extension Users {
       used.append(try results.first(place) ?? 0)
     }
     return try await guarding.attempt(knowing: used) { () async throws(Failure) in
-      let check = try await context.store.passwords.check(
+      let check = try await context.passwords.check(
         credentials.password,
         against: account?.hash,
-        for: context.store.owner
+        for: context.owner
       )
       guard let account, let hash = account.hash, check.isRight, !account.isBlocked else {
         try await recordFailure(of: account?.user, context)
@@ -108,14 +108,9 @@ extension Users {
 
   @EventLoop static func recordFailure(
     of user: UserID?,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) {
-    try await AuditEvent(
-      "login_failure",
-      of: user,
-      by: "anyone",
-      detail: ["provider": "password"]
-    ).record(context)
+    try await Event("login_failure", of: user, detail: ["provider": "password"]).record(context)
   }
 }
 
@@ -131,7 +126,7 @@ struct RightPassword {
 
 extension Account {
   /// Throws `.emailUnverified` if the app accepts only users with a verified address.
-  @EventLoop func requireUsable(_ context: Context) throws(Failure) {
+  @EventLoop func requireUsable(_ context: RequestContext) throws(Failure) {
     guard isVerified || context.app.settings.signUp != .verifyFirst else { throw .emailUnverified }
   }
 }

@@ -18,14 +18,14 @@ struct PresentedToken {
   @EventLoop init(
     _ text: String,
     for purpose: MailedToken.Purpose,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) {
-    let master = context.store.keys.master
+    let master = context.keys.master
     guard let token = Credential(purpose.kind, text, master) else { throw .invalidMailToken }
     self.purpose = purpose
     user = token.owner()
     tokenHash = token.hash(master)
-    let found = try await context.store.read(
+    let found = try await context.read(
       MailTokenQueries.look,
       user,
       purpose.rawValue,
@@ -45,7 +45,7 @@ struct PresentedToken {
   @discardableResult
   @EventLoop func use(
     in transaction: Transaction,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> Int {
     // Concurrent sign-ins and changes run before this, or find its result.
     _ = try await transaction.run(IdentitiesQueries.lock, user)
@@ -65,7 +65,7 @@ struct PresentedToken {
   /// - Throws: `.invalidMailToken` if another request was first, or the user has another address.
   @EventLoop func useForAccount(
     in transaction: Transaction,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> Account {
     try await use(in: transaction, context)
     let account = try await Accounts.lock(address, of: user, in: transaction, context)

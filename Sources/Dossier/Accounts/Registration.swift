@@ -19,7 +19,7 @@ extension Users {
   @EventLoop package static func register(
     _ credentials: Credentials,
     as style: SessionStyle = .native,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> Registration {
     let address = try await admitRegistration(credentials, context)
     guard context.app.settings.signUp == .immediate else {
@@ -57,12 +57,12 @@ extension Users {
   /// - Throws: as `register`; `.emailTaken` also in `verify_first`.
   @EventLoop package static func registerOnly(
     _ credentials: Credentials,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) {
     let address = try await admitRegistration(credentials, context)
     let (user, hash) = try await prepare(credentials, address, context)
     let mail = try await verification(of: user, credentials.email, address, context)
-    try await context.store.transaction { transaction async throws(Failure) in
+    try await context.transaction { transaction async throws(Failure) in
       let created = Accounts.sendCreation(
         of: user,
         credentials.email,
@@ -81,7 +81,7 @@ extension Users {
   /// Checks that the app accepts a registration, and counts it.
   @EventLoop private static func admitRegistration(
     _ credentials: Credentials,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> EmailAddress {
     try context.requireOpen(.password)
     try context.requireOpenSignUp()
@@ -95,12 +95,12 @@ extension Users {
   @EventLoop private static func prepare(
     _ credentials: Credentials,
     _ address: EmailAddress,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> (UserID, hash: String) {
     guard try await Accounts.find(address, context) == nil else { throw .emailTaken }
-    let hash = try await context.store.passwords.hash(
+    let hash = try await context.passwords.hash(
       credentials.password,
-      for: context.store.owner
+      for: context.owner
     )
     return (UserID(), hash)
   }
@@ -110,9 +110,9 @@ extension Users {
     of user: UserID,
     _ email: String,
     _ address: EmailAddress,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> MailedToken? {
-    guard context.store.mailer.isConfigured,
+    guard context.mailer.isConfigured,
       try await RequestGuard.mayMail(to: address.key, for: nil, context)
     else { return nil }
     return MailedToken(.verify, to: address.stored(email), of: user, in: nil, context)
@@ -124,17 +124,17 @@ extension Users {
   @EventLoop private static func mailCode(
     _ credentials: Credentials,
     _ address: EmailAddress,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> String {
-    guard context.store.mailer.isConfigured else { throw .mailNotConfigured }
+    guard context.mailer.isConfigured else { throw .mailNotConfigured }
     try await RequestGuard.mail(to: address.key, for: nil, context)
-    let hash = try await context.store.passwords.hash(
+    let hash = try await context.passwords.hash(
       credentials.password,
-      for: context.store.owner
+      for: context.owner
     )
     let account = try await Accounts.find(address, context)
     let flow = AuthenticationFlow.New(.register, credentials.email, address, hash: hash)
-    try await context.store.transaction { transaction async throws(Failure) in
+    try await context.transaction { transaction async throws(Failure) in
       try await flow.write(in: transaction, context)
       if let account {
         try await AccountMail.sendTaken(to: account, in: transaction, context)
@@ -146,7 +146,7 @@ extension Users {
   }
 }
 
-extension Context {
+extension RequestContext {
   /// Throws `.signUpClosed` if only the management API makes users.
   func requireOpenSignUp() throws(Failure) {
     guard app.settings.signUp != .closed else { throw .signUpClosed }

@@ -14,10 +14,10 @@ package import Postgres
     _ account: Account,
     _ address: EmailAddress,
     in transaction: Transaction,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) {
     let user = account.user
-    try await revokeAll(of: user, by: "anyone", context.app.id, context.origin, in: transaction)
+    try await revokeAll(of: user, in: transaction, context)
     _ = try await transaction.run(PasswordQueries.remove, user)
     try await Accounts.markVerified(address, of: user, in: transaction, context)
     try await WayInChange.takenOver.record(ofReader: user, in: transaction, context)
@@ -29,27 +29,24 @@ package import Postgres
   /// Second factors stay that are older than `time`, in microseconds since 1970.
   static func revokeAll(
     of user: UserID,
-    by actor: String,
     factorsSince time: Int = 0,
-    _ app: AppID,
-    _ origin: Origin,
-    in transaction: Transaction
+    in transaction: Transaction,
+    _ context: RequestContext
   ) async throws(Failure) {
     try await Sessions.end(
       .all,
       of: user,
       "account_takeover",
-      by: actor,
-      from: origin,
-      in: transaction
+      in: transaction,
+      context
     )
     _ = try await transaction.run(
       TakeoverQueries.revoke,
       user,
-      app,
-      actor,
-      origin.address,
-      origin.agent
+      context.app.id,
+      context.principal.name,
+      context.address.text,
+      context.agent
     )
     _ = try await transaction.run(TakeoverQueries.removeFactors, user, time)
   }

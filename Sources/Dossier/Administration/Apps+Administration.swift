@@ -41,39 +41,38 @@ extension Apps {
   /// Workers know it when they next read the apps: at once when it is asked for by name.
   /// - Parameters:
   ///   - name: 1 to 63 of a-z, 0-9 and `-`; it cannot be changed.
-  ///   - administrator: who makes it.
+  ///   - context: the context of the request.
   /// - Returns: the app.
   /// - Throws: `.invalid`, `.appExists`, `.unavailable`.
   package static func create(
     _ name: String,
-    by administrator: Administrator
+    _ context: RequestContext
   ) async throws(Failure) -> AppRecord {
     if let fault = OperatorName.fault(in: name, at: "/name") { throw .invalid([fault]) }
     let id = AppID()
-    return try await administrator.transaction { transaction async throws(Failure) in
+    return try await context.transaction { transaction async throws(Failure) in
       try await transaction.send(AppsAdministrationQueries.create, id, name)
         .rows(duplicate: .appExists)
-      try await administrator.record(
-        "app_create",
+      try await Event("app_create", detail: ["name": .string(name)]).record(
+        in: transaction,
         app: id,
-        detail: ["name": .string(name)],
-        in: transaction
+        context
       )
       return try await transaction.run(AppsAdministrationQueries.find, name)
     }.first.orUnforeseen("an app that was made")
   }
 
   /// All apps by name.
-  package static func list(for administrator: Administrator) async throws(Failure) -> [AppRecord] {
-    try await administrator.store.read(AppsAdministrationQueries.list)
+  package static func list(_ context: RequestContext) async throws(Failure) -> [AppRecord] {
+    try await context.read(AppsAdministrationQueries.list)
   }
 
   /// - Throws: `.unknownApp`, `.unavailable`.
   package static func record(
     of name: String,
-    for administrator: Administrator
+    _ context: RequestContext
   ) async throws(Failure) -> AppRecord {
-    let rows = try await administrator.store.read(AppsAdministrationQueries.find, name)
+    let rows = try await context.read(AppsAdministrationQueries.find, name)
     guard let app = rows.first else { throw .unknownApp }
     return app
   }
@@ -87,11 +86,11 @@ extension Apps {
     _ name: String,
     _ change: AppChange,
     if condition: VersionCondition,
-    by administrator: Administrator
+    _ context: RequestContext
   ) async throws(Failure) -> AppRecord {
     let faults = AppSettings.faults(in: change.settings, at: "/settings") + change.hosts.faults
     guard faults.isEmpty else { throw .invalid(faults) }
-    return try await administrator.transaction { transaction async throws(Failure) in
+    return try await context.transaction { transaction async throws(Failure) in
       guard let before = try await transaction.run(AppsAdministrationQueries.lock, name).first
       else { throw .unknownApp }
       guard condition.allows(before.version) else {
@@ -104,11 +103,10 @@ extension Apps {
         TextBytes(JSON.object(change.settings).serialized()),
         TextBytes(JSON.array(hosts.map(JSON.string)).serialized())
       ).rows(duplicate: .hostTaken)
-      try await administrator.record(
-        "app_change",
+      try await Event("app_change", detail: change.audited(hosts)).record(
+        in: transaction,
         app: before.id,
-        detail: change.audited(hosts),
-        in: transaction
+        context
       )
       let after = try await transaction.run(AppsAdministrationQueries.find, name)
       return try after.first.orUnforeseen("an app that was changed")

@@ -10,43 +10,41 @@ extension Apps {
   /// - Parameters:
   ///   - app: which.
   ///   - age: how long a worker may serve an app that has changed.
-  ///   - administrator: who does it.
+  ///   - context: the context of the request.
   ///   - progress: is told how many users went so far.
   /// - Returns: how many users went.
   /// - Throws: `.unavailable`.
   package static func delete(
     _ app: AppRecord,
     known age: Duration,
-    by administrator: Administrator,
+    _ context: RequestContext,
     _ progress: @EventLoop (Int) -> Void
   ) async throws(Failure) -> Int {
-    var count = try await deleteUsers(of: app.id, 0, administrator, progress)
-    try await administrator.transaction { [count] transaction async throws(Failure) in
+    var count = try await deleteUsers(of: app.id, 0, context, progress)
+    try await context.transaction { [count] transaction async throws(Failure) in
       _ = try await transaction.run(AppsDeletionQueries.delete, app.id)
-      try await administrator.record(
+      try await Event(
         "app_delete",
-        app: .deployment,
-        detail: ["name": .string(app.name), "users": .number(JSONNumber(count))],
-        in: transaction
-      )
+        detail: ["name": .string(app.name), "users": .number(JSONNumber(count))]
+      ).record(in: transaction, app: .deployment, context)
     }
     await EventLoop.sleep(for: age)
-    count = try await deleteUsers(of: app.id, count, administrator, progress)
-    while try await administrator.store.write(AppsDeletionQueries.deleteTrail, app.id).first != 0 {}
+    count = try await deleteUsers(of: app.id, count, context, progress)
+    while try await context.write(AppsDeletionQueries.deleteTrail, app.id).first != 0 {}
     return count
   }
 
   private static func deleteUsers(
     of app: AppID,
     _ before: Int,
-    _ administrator: Administrator,
+    _ context: RequestContext,
     _ progress: @EventLoop (Int) -> Void
   ) async throws(Failure) -> Int {
     var count = before
     while true {
-      let gone = try await administrator.store.write(AppsDeletionQueries.deleteUsers, app)
+      let gone = try await context.write(AppsDeletionQueries.deleteUsers, app)
       guard !gone.isEmpty else { return count }
-      for user in gone { await administrator.store.pictures.shelf.forget(user.name) }
+      for user in gone { await context.pictures.shelf.forget(user.name) }
       count += gone.count
       progress(count)
     }

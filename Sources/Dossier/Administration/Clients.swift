@@ -76,16 +76,16 @@ package enum Clients {
   /// - Throws: `.unknownClient` when it was made up, deleted or disabled, `.unavailable`.
   @EventLoop package static func client(
     by key: String,
-    in store: Store
+    _ context: RequestContext
   ) async throws(Failure) -> Client {
     // Whoever guesses does not get past the mark.
-    guard let credential = Credential(.clientKey, key, store.keys.master) else {
+    guard let credential = Credential(.clientKey, key, context.keys.master) else {
       throw .unknownClient
     }
-    let rows = try await store.read(
+    let rows = try await context.read(
       ClientQueries.authenticate,
       credential.owner(as: ClientID.self),
-      credential.hash(store.keys.master)
+      credential.hash(context.keys.master)
     )
     guard let client = rows.first else { throw .unknownClient }
     return client
@@ -97,42 +97,39 @@ package enum Clients {
   ///   - name: 1 to 100 characters, for people.
   ///   - app: the name of the app it is of; nil makes an operator's, without `scopes`.
   ///   - scopes: of `Scopes.management`.
-  ///   - administrator: who makes it.
+  ///   - context: the context of the request.
   /// - Returns: the client with its key.
   /// - Throws: `.invalid`, `.unknownApp`, `.unavailable`.
   @EventLoop package static func create(
     _ name: String,
     app: String?,
     scopes: [String],
-    by administrator: Administrator
+    _ context: RequestContext
   ) async throws(Failure) -> Made {
     try check(name, isOperator: app == nil, scopes)
-    let store = administrator.store
     let id = ClientID()
     let key = Credential(.clientKey, of: id)
     let owner: AppID? =
-      if let app { try await Apps.record(of: app, for: administrator).id } else { nil }
+      if let app { try await Apps.record(of: app, context).id } else { nil }
     let names = Scopes.management.filter(scopes.contains)
-    try await store.transaction { transaction async throws(Failure) in
+    try await context.transaction { transaction async throws(Failure) in
       _ = try await transaction.run(
         ClientQueries.create,
         id,
         owner,
         name,
         names.joined(separator: " "),
-        key.hash(store.keys.master)
+        key.hash(context.keys.master)
       )
-      try await administrator.record(
+      try await Event(
         "client_create",
-        app: owner ?? .deployment,
         detail: [
           "client_id": .string(id.text), "name": .string(name),
           "scopes": .array(names.map(JSON.string)),
-        ],
-        in: transaction
-      )
+        ]
+      ).record(in: transaction, app: owner ?? .deployment, context)
     }
-    return Made(id: id, key: key.text(store.keys.master))
+    return Made(id: id, key: key.text(context.keys.master))
   }
 
   private static func check(
@@ -165,14 +162,14 @@ package enum Clients {
   ///
   /// - Parameters:
   ///   - app: the name of one whose clients are asked for; nil for all.
-  ///   - administrator: who asks.
+  ///   - context: the context of the request.
   /// - Returns: the clients.
   /// - Throws: `.unavailable`.
   @EventLoop package static func list(
     of app: String?,
-    for administrator: Administrator
+    _ context: RequestContext
   ) async throws(Failure) -> [ClientInfo] {
-    try await administrator.store.read(ClientQueries.list, app)
+    try await context.read(ClientQueries.list, app)
   }
 
   /// Disables a client, whose next call is refused, or enables it again.
@@ -181,9 +178,9 @@ package enum Clients {
   @EventLoop package static func setDisabled(
     _ isDisabled: Bool,
     _ id: ClientID,
-    by administrator: Administrator
+    _ context: RequestContext
   ) async throws(Failure) {
-    try await act(isDisabled ? "client_disable" : "client_enable", on: id, administrator) {
+    try await act(isDisabled ? "client_disable" : "client_enable", on: id, context) {
       transaction async throws(Failure) in
       try await transaction.run(ClientQueries.setDisabled, id, isDisabled)
     }
@@ -194,9 +191,9 @@ package enum Clients {
   /// - Throws: `.notFound`, `.unavailable`.
   @EventLoop package static func delete(
     _ id: ClientID,
-    by administrator: Administrator
+    _ context: RequestContext
   ) async throws(Failure) {
-    try await act("client_delete", on: id, administrator) {
+    try await act("client_delete", on: id, context) {
       transaction async throws(Failure) in
       try await transaction.run(ClientQueries.delete, id)
     }
@@ -206,10 +203,10 @@ package enum Clients {
   @EventLoop private static func act(
     _ action: String,
     on id: ClientID,
-    _ administrator: Administrator,
+    _ context: RequestContext,
     _ statement: @EventLoop (Transaction) async throws(Failure) -> [Client]
   ) async throws(Failure) {
-    try await administrator.act(action) { transaction async throws(Failure) in
+    try await context.act(action) { transaction async throws(Failure) in
       try await statement(transaction).first
     } recording: { client in
       (client.app ?? .deployment, ["client_id": .string(id.text)])

@@ -86,23 +86,23 @@ package enum Issuers {
   /// - Parameters:
   ///   - issuer: at most 1,024 bytes for `issuer` and `audience`, 64 KiB for a key set.
   ///   - app: the name of the app.
-  ///   - administrator: who adds it.
+  ///   - context: the context of the request.
   /// - Throws: `.invalid`, also when another issuer may leave out the same claim, `.issuerExists`,
   ///   `.unknownApp`, `.unavailable`.
   @EventLoop package static func add(
     _ issuer: IssuerDescription,
     to app: String,
-    by administrator: Administrator
+    _ context: RequestContext
   ) async throws(Failure) {
     let faults = await issuer.faults()
     guard faults.isEmpty else { throw .invalid(faults) }
-    let id = try await Apps.record(of: app, for: administrator).id
+    let id = try await Apps.record(of: app, context).id
     var (url, set, sealed): (String?, TextBytes?, BinaryBytes?) = (nil, nil, nil)
     switch issuer.keys {
     case .url(let text): url = text
     case .set(let json): set = TextBytes(json.serialized())
     case .secret(let secret):
-      let master = administrator.store.keys.master
+      let master = context.keys.master
       guard let bytes = try? master.sealed(secret, as: "issuer \(id) \(issuer.name)") else {
         throw .unforeseen("the secret of an issuer cannot be sealed")
       }
@@ -111,7 +111,7 @@ package enum Issuers {
     var claims = JSONObject()
     for (member, claim) in issuer.claims { claims[member] = .string(claim) }
     let mapping = TextBytes(JSON.object(claims).serialized())
-    try await administrator.transaction { transaction async throws(Failure) in
+    try await context.transaction { transaction async throws(Failure) in
       // Additions to one app follow one another.
       _ = try await transaction.run(AppsAdministrationQueries.lock, app)
       let others = try await transaction.run(IssuerAdministrationQueries.list, app)
@@ -129,12 +129,10 @@ package enum Issuers {
         issuer.allowsMissingIssuer,
         issuer.allowsMissingAudience
       )
-      try await administrator.record(
+      try await Event(
         "issuer_add",
-        app: id,
-        detail: ["name": .string(issuer.name), "issuer": .string(issuer.issuer)],
-        in: transaction
-      )
+        detail: ["name": .string(issuer.name), "issuer": .string(issuer.issuer)]
+      ).record(in: transaction, app: id, context)
     }
   }
 
@@ -143,9 +141,9 @@ package enum Issuers {
   /// - Throws: `.unknownApp`, `.unavailable`.
   @EventLoop package static func list(
     of app: String,
-    for administrator: Administrator
+    _ context: RequestContext
   ) async throws(Failure) -> [IssuerInfo] {
-    let found = try await administrator.store.list(IssuerAdministrationQueries.list, app)
+    let found = try await context.list(IssuerAdministrationQueries.list, app)
     guard let found else { throw .unknownApp }
     return found
   }
@@ -157,10 +155,10 @@ package enum Issuers {
   @EventLoop package static func remove(
     _ name: String,
     from app: String,
-    by administrator: Administrator
+    _ context: RequestContext
   ) async throws(Failure) {
-    let id = try await Apps.record(of: app, for: administrator).id
-    try await administrator.act("issuer_remove") { transaction async throws(Failure) in
+    let id = try await Apps.record(of: app, context).id
+    try await context.act("issuer_remove") { transaction async throws(Failure) in
       try await transaction.run(IssuerAdministrationQueries.remove, id, name).first
     } recording: { name in
       (id, ["name": .string(name)])

@@ -10,19 +10,19 @@ extension Sessions {
   ///   - app: of which.
   ///   - issuer: the name that the operator has for one, or its `iss`, also one that was removed; nil
   ///     for all users.
-  ///   - administrator: who does it.
+  ///   - context: the context of the request.
   ///   - progress: is told how many users were looked at and how many sessions have ended so far.
   /// - Returns: how many sessions have ended.
   /// - Throws: `.notFound` when nobody knows the issuer, `.unavailable`.
   @EventLoop package static func endAll(
     of app: AppID,
     issuer: String?,
-    by administrator: Administrator,
+    _ context: RequestContext,
     _ progress: @EventLoop (_ users: Int, _ sessions: Int) -> Void
   ) async throws(Failure) -> Int {
     var provider: String?
     if let issuer {
-      let found = try await administrator.store.read(
+      let found = try await context.read(
         SessionsAdministrationQueries.provider,
         app,
         issuer
@@ -33,14 +33,14 @@ extension Sessions {
     var cursor: UserID?
     var (users, sessions) = (0, 0)
     repeat {
-      let rows = try await administrator.store.write(
+      let rows = try await context.write(
         SessionsAdministrationQueries.end,
         app,
         cursor,
         provider,
-        administrator.actor.text,
-        administrator.origin.address,
-        administrator.origin.agent
+        context.principal.name,
+        context.address.text,
+        context.agent
       )
       let batch = try rows.first.orUnforeseen("a batch of users")
       cursor = batch.last
@@ -51,12 +51,11 @@ extension Sessions {
     var detail = JSONObject()
     detail["sessions"] = .number(JSONNumber(sessions))
     detail["issuer"] = issuer.map(JSON.string)
-    try await administrator.transaction { [detail] transaction async throws(Failure) in
-      try await administrator.record(
-        "sessions_end",
+    try await context.transaction { [detail] transaction async throws(Failure) in
+      try await Event("sessions_end", detail: .object(detail)).record(
+        in: transaction,
         app: app,
-        detail: .object(detail),
-        in: transaction
+        context
       )
     }
     return sessions

@@ -13,9 +13,9 @@ package enum SigningKeys {
   /// - Throws: `.unknownApp`, `.unavailable`.
   @EventLoop package static func list(
     of app: String,
-    for administrator: Administrator
+    _ context: RequestContext
   ) async throws(Failure) -> [SigningKeyInfo] {
-    let found = try await administrator.store.list(SigningKeyQueries.list, app)
+    let found = try await context.list(SigningKeyQueries.list, app)
     guard let found else { throw .unknownApp }
     return found
   }
@@ -27,16 +27,16 @@ package enum SigningKeys {
   /// - Throws: `.unknownApp`, `.overloaded`, `.unavailable`.
   @EventLoop package static func rotate(
     of app: String,
-    by administrator: Administrator
+    _ context: RequestContext
   ) async throws(Failure) {
-    let id = try await Apps.record(of: app, for: administrator).id
-    let purposes = try await administrator.store.fetch(SigningKeyQueries.purposes, id)
+    let id = try await Apps.record(of: app, context).id
+    let purposes = try await context.fetch(SigningKeyQueries.purposes, id)
     var keys: [NewSigningKey] = []
     for purpose in KeyPurpose.allCases
     where purpose == .native || purposes.contains(purpose.rawValue) {
-      keys.append(try await administrator.store.keys.newKey(for: purpose, of: id))
+      keys.append(try await context.keys.newKey(for: purpose, of: id))
     }
-    try await administrator.transaction { transaction async throws(Failure) in
+    try await context.transaction { transaction async throws(Failure) in
       // Rotations follow one another.
       _ = try await transaction.run(AppsAdministrationQueries.lock, app)
       for key in keys {
@@ -44,12 +44,10 @@ package enum SigningKeys {
         repeat {
           _ = try await transaction.run(SigningKeyQueries.retire, id, key.purpose, verifying)
         } while try await transaction.run(KeyringQueries.create(key, of: id)).count == 0
-        try await administrator.record(
+        try await Event(
           "key_rotate",
-          app: id,
-          detail: ["key_id": .string(key.id), "purpose": .string(key.purpose.rawValue)],
-          in: transaction
-        )
+          detail: ["key_id": .string(key.id), "purpose": .string(key.purpose.rawValue)]
+        ).record(in: transaction, app: id, context)
       }
     }
   }
@@ -62,10 +60,10 @@ package enum SigningKeys {
   @EventLoop package static func remove(
     _ key: String,
     of app: String,
-    by administrator: Administrator
+    _ context: RequestContext
   ) async throws(Failure) {
-    let id = try await Apps.record(of: app, for: administrator).id
-    try await administrator.act("key_remove") { transaction async throws(Failure) in
+    let id = try await Apps.record(of: app, context).id
+    try await context.act("key_remove") { transaction async throws(Failure) in
       try await transaction.run(SigningKeyQueries.remove, id, key).first
     } recording: { removed in
       (id, ["key_id": .string(removed)])

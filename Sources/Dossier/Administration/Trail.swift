@@ -3,46 +3,23 @@ package import Postgres
 
 /// The audit trail for those who administer.
 extension Audit {
-  /// The trail of a user, the newest first; also of one that was deleted.
-  ///
-  /// - Parameters:
-  ///   - user: whose.
-  ///   - app: of which.
-  ///   - cursor: the `next` of the page before; nil for the first page.
-  ///   - count: from 1 to `pageSize`.
-  ///   - administrator: who asks.
-  /// - Returns: entries.
-  /// - Throws: `.notFound` when there never was such a user, `.unavailable`.
-  @EventLoop package static func page(
-    of user: UserID,
-    in app: AppID,
-    before cursor: EventID?,
-    count: Int = pageSize,
-    for administrator: Administrator
-  ) async throws(Failure) -> Page<AuditEntry> {
-    let count = min(max(count, 1), pageSize)
-    let found = try await administrator.store.list(TrailQueries.user, user, app, cursor, count)
-    guard let found else { throw .notFound }
-    return Page(found, of: count)
-  }
-
   /// What was done in an app, or in all and to the deployment itself, the newest first.
   ///
   /// - Parameters:
   ///   - app: nil for all.
   ///   - cursor: the `next` of the page before; nil for the first page.
   ///   - count: from 1 to `pageSize`.
-  ///   - administrator: who asks.
+  ///   - context: the context of the request.
   /// - Returns: entries.
   /// - Throws: `.unavailable`.
   @EventLoop package static func page(
     of app: AppID?,
     before cursor: EventID?,
     count: Int = pageSize,
-    for administrator: Administrator
+    _ context: RequestContext
   ) async throws(Failure) -> Page<AuditEntry> {
     let count = min(max(count, 1), pageSize)
-    let entries = try await administrator.store.read(TrailQueries.app, app, cursor, count)
+    let entries = try await context.read(TrailQueries.app, app, cursor, count)
     return Page(entries, of: count)
   }
 }

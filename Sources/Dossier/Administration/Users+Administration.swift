@@ -2,7 +2,7 @@ import EventLoop
 import JSON
 import Postgres
 
-/// What others than the user do with it.
+/// The management of users.
 extension Users {
   /// How many users a page has at most.
   package static let pageSize = 100
@@ -10,22 +10,20 @@ extension Users {
   /// Users of an app as their profiles, the oldest first.
   ///
   /// - Parameters:
-  ///   - app: whose users.
   ///   - cursor: the `next` of the page before; nil for the first page.
   ///   - count: from 1 to `pageSize`.
-  ///   - administrator: who asks.
+  ///   - context: the context of the request.
   /// - Returns: the profiles.
   /// - Throws: `.unavailable`.
   @EventLoop package static func page(
-    of app: AppID,
     after cursor: UserID? = nil,
     count: Int = pageSize,
-    for administrator: Administrator
+    _ context: RequestContext
   ) async throws(Failure) -> Page<Profile> {
     let count = min(max(count, 1), pageSize)
-    let profiles = try await administrator.store.read(
+    let profiles = try await context.read(
       UsersAdministrationQueries.page,
-      app,
+      context.app.id,
       cursor,
       count
     )
@@ -37,24 +35,22 @@ extension Users {
   /// - Throws: `.notFound`, `.unavailable`.
   @EventLoop package static func details(
     of user: UserID,
-    in app: AppID,
-    for administrator: Administrator
+    _ context: RequestContext
   ) async throws(Failure) -> UserDetails {
-    let (caller, store) = (administrator.caller(on: user, of: app), administrator.store)
-    let logins = try await store.read(UsersAdministrationQueries.logins, user, app)
+    let logins = try await context.read(UsersAdministrationQueries.logins, user, context.app.id)
     guard let logins = logins.first else { throw .notFound }
     var sessions: [SessionInfo] = []
-    var page = try await Sessions.page(of: caller, in: store)
+    var page = try await Sessions.page(of: user, context)
     sessions += page.items
     while let next = page.next {
-      page = try await Sessions.page(of: caller, before: next, in: store)
+      page = try await Sessions.page(of: user, before: next, context)
       sessions += page.items
     }
     return UserDetails(
-      profile: try await Profiles.read(of: caller, in: store),
+      profile: try await Profiles.read(of: user, context),
       lastLoginAt: logins.last,
       loginCount: logins.count,
-      identities: try await Identities.list(of: caller, in: store),
+      identities: try await Identities.list(of: user, context),
       sessions: sessions
     )
   }
@@ -64,10 +60,9 @@ extension Users {
   /// - Throws: `.unavailable`.
   @EventLoop package static func holder(
     of email: String,
-    in app: AppID,
-    for administrator: Administrator
+    _ context: RequestContext
   ) async throws(Failure) -> UserID? {
-    let rows = try await administrator.store.read(UsersAdministrationQueries.holder, app, email)
+    let rows = try await context.read(UsersAdministrationQueries.holder, context.app.id, email)
     return rows.first.map(UserID.init(trusted:))
   }
 
@@ -78,22 +73,18 @@ extension Users {
   @EventLoop package static func setBlocked(
     _ isBlocked: Bool,
     _ user: UserID,
-    of app: AppID,
     if condition: VersionCondition = VersionCondition(),
-    by administrator: Administrator
+    _ context: RequestContext
   ) async throws(Failure) -> Profile {
     let action = isBlocked ? "user_block" : "user_unblock"
-    try await change(user, of: app, if: condition, administrator) {
+    try await change(user, if: condition, context) {
       (transaction, found) async throws(Failure) in
       guard found.isBlocked != isBlocked else { return }
       _ = try await transaction.run(UsersAdministrationQueries.setBlocked, user, isBlocked)
-      if isBlocked { try await endSessions(of: user, "blocked", administrator, in: transaction) }
-      try await administrator.record(action, of: user, app: app, in: transaction)
+      if isBlocked { try await endSessions(of: user, "blocked", context, in: transaction) }
+      try await Event(action, of: user).record(in: transaction, context)
     }
-    return try await Profiles.read(
-      of: administrator.caller(on: user, of: app),
-      in: administrator.store
-    )
+    return try await Profiles.read(of: user, context)
   }
 
   /// Ends all sessions of a user.
@@ -101,12 +92,11 @@ extension Users {
   /// - Throws: `.notFound`, `.unavailable`.
   @EventLoop package static func logout(
     _ user: UserID,
-    of app: AppID,
-    by administrator: Administrator
+    _ context: RequestContext
   ) async throws(Failure) {
-    try await change(user, of: app, administrator) { (transaction, _) async throws(Failure) in
-      try await endSessions(of: user, "ended", administrator, in: transaction)
-      try await administrator.record("user_logout", of: user, app: app, in: transaction)
+    try await change(user, context) { (transaction, _) async throws(Failure) in
+      try await endSessions(of: user, "ended", context, in: transaction)
+      try await Event("user_logout", of: user).record(in: transaction, context)
     }
   }
 
@@ -115,18 +105,19 @@ extension Users {
   /// - Throws: `.notFound`, `.versionMoved`, `.unavailable`.
   @EventLoop package static func delete(
     _ user: UserID,
-    of app: AppID,
     if condition: VersionCondition = VersionCondition(),
-    by administrator: Administrator
+    _ context: RequestContext
   ) async throws(Failure) {
-    let picture = try await change(user, of: app, if: condition, administrator) {
+    let picture = try await change(user, if: condition, context) {
       (transaction, _) async throws(Failure) in
-      try await administrator.queueNotice(of: .deleted, to: user, in: app, transaction)
+      try await WayInChange.deleted.notice(of: user, in: transaction, context).queue(
+        in: transaction
+      )
       let picture = try await remove(user, in: transaction)
-      try await administrator.record("user_delete", of: user, app: app, in: transaction)
+      try await Event("user_delete", of: user).record(in: transaction, context)
       return picture
     }
-    await administrator.store.pictures.shelf.forget(picture)
+    await context.pictures.shelf.forget(picture)
   }
 
   /// Makes the address of a user verified, on the operator's word.
@@ -136,38 +127,38 @@ extension Users {
   /// - Throws: `.notFound` also for a user without an address, `.unavailable`.
   @EventLoop package static func verifyEmail(
     of user: UserID,
-    in app: AppID,
-    by administrator: Administrator
+    _ context: RequestContext
   ) async throws(Failure) {
-    try await change(user, of: app, administrator) { (transaction, found) async throws(Failure) in
+    try await change(user, context) { (transaction, found) async throws(Failure) in
       guard let address = found.address else { throw .notFound }
       guard !address.isVerified else { return }
       _ = try await transaction.run(
         AccountQueries.verify,
         user,
-        app,
+        context.app.id,
         address.key,
         IdentityID(),
         true
       )
-      try await administrator.record("email_verify", of: user, app: app, in: transaction)
-      try await administrator.queueNotice(of: .emailVerified, to: user, in: app, transaction)
+      try await Event("email_verify", of: user).record(in: transaction, context)
+      try await WayInChange.emailVerified.notice(of: user, in: transaction, context).queue(
+        in: transaction
+      )
     }
   }
 
   @EventLoop static func endSessions(
     of user: UserID,
     _ reason: String,
-    _ administrator: Administrator,
+    _ context: RequestContext,
     in transaction: Transaction
   ) async throws(Failure) {
     try await Sessions.end(
       .all,
       of: user,
       reason,
-      by: administrator.actor.text,
-      from: administrator.origin,
-      in: transaction
+      in: transaction,
+      context
     )
   }
 
@@ -178,13 +169,12 @@ extension Users {
   @discardableResult
   @EventLoop static func change<Outcome>(
     _ user: UserID,
-    of app: AppID,
     if condition: VersionCondition = VersionCondition(),
-    _ administrator: Administrator,
+    _ context: RequestContext,
     _ body: @EventLoop (Transaction, AdministeredUser) async throws(Failure) -> Outcome
   ) async throws(Failure) -> Outcome {
-    try await administrator.transaction { transaction async throws(Failure) in
-      let rows = try await transaction.run(UsersAdministrationQueries.lock, user, app)
+    try await context.transaction { transaction async throws(Failure) in
+      let rows = try await transaction.run(UsersAdministrationQueries.lock, user, context.app.id)
       guard let found = rows.first else { throw .notFound }
       guard condition.allows(found.version) else { throw .versionMoved(current: found.version) }
       return try await body(transaction, found)

@@ -12,22 +12,23 @@ extension Users {
   @EventLoop package static func setPassword(
     _ password: String,
     of user: UserID,
-    by administrator: Administrator,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) {
     let app = context.app
-    let found = try await context.store.read(UsersAdministrationQueries.find, user, app.id)
+    let found = try await context.read(UsersAdministrationQueries.find, user, app.id)
     guard let address = found.first?.address, address.isCredential else { throw .notFound }
     if let fault = Credentials.fault(in: password, of: address.key, at: "/password", app) {
       throw .invalid([fault])
     }
-    let hash = try await context.store.passwords.hash(password, for: context.store.owner)
-    try await change(user, of: app.id, administrator) { (transaction, _) async throws(Failure) in
+    let hash = try await context.passwords.hash(password, for: context.owner)
+    try await change(user, context) { (transaction, _) async throws(Failure) in
       _ = try await transaction.run(PasswordQueries.set, user, hash)
       _ = try await transaction.run(APIKeyQueries.removeAll, user)
-      try await endSessions(of: user, "password_set", administrator, in: transaction)
-      try await administrator.record("password_set", of: user, app: app.id, in: transaction)
-      try await administrator.queueNotice(of: .passwordSet, to: user, in: app.id, transaction)
+      try await endSessions(of: user, "password_set", context, in: transaction)
+      try await Event("password_set", of: user).record(in: transaction, context)
+      try await WayInChange.passwordSet.notice(of: user, in: transaction, context).queue(
+        in: transaction
+      )
     }
   }
 
@@ -36,12 +37,10 @@ extension Users {
   /// - Throws: `.notFound` also for a user without an address, `.mailNotConfigured`, `.unavailable`.
   @EventLoop package static func mailReset(
     to user: UserID,
-    by administrator: Administrator,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) {
-    guard context.store.mailer.isConfigured else { throw .mailNotConfigured }
-    let app = context.app.id
-    try await change(user, of: app, administrator) { (transaction, found) async throws(Failure) in
+    guard context.mailer.isConfigured else { throw .mailNotConfigured }
+    try await change(user, context) { (transaction, found) async throws(Failure) in
       guard let address = found.address else { throw .notFound }
       try await MailedToken(
         .reset,
@@ -50,7 +49,7 @@ extension Users {
         in: address.language,
         context
       ).queue(in: transaction)
-      try await administrator.record("password_reset_mail", of: user, app: app, in: transaction)
+      try await Event("password_reset_mail", of: user).record(in: transaction, context)
     }
   }
 }

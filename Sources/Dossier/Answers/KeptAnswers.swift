@@ -33,9 +33,10 @@ package enum KeptAnswers {
 
     /// - Parameters:
     ///   - text: as the client sent it.
-    ///   - user: who asks.
-    package init(_ text: String, of user: Caller) {
-      self.init(user.app, user.user.text, user.user, text, limit: 1_000)
+    ///   - user: the user that asks.
+    ///   - app: the app of the user.
+    package init(_ text: String, of user: UserID, in app: AppID) {
+      self.init(app, user.text, user, text, limit: 1_000)
     }
 
     /// - Parameters:
@@ -65,16 +66,16 @@ package enum KeptAnswers {
   /// - Parameters:
   ///   - key: whose, and which.
   ///   - request: all of it that counts.
-  ///   - store: of the request.
+  ///   - context: the context of the request.
   /// - Returns: what is to be done.
   /// - Throws: `.unauthenticated` for a user whose session has ended, `.unavailable`.
   @EventLoop package static func begin(
     _ key: Key,
     for request: [UInt8],
-    in store: Store
+    _ context: RequestContext
   ) async throws(Failure) -> Beginning {
-    let hash = BinaryBytes(store.keys.master.hash(of: request, by: 0))
-    let begun = try await store.write(
+    let hash = BinaryBytes(context.keys.master.hash(of: request, by: 0))
+    let begun = try await context.write(
       KeptAnswerQueries.begin,
       key.app,
       key.owner,
@@ -85,12 +86,12 @@ package enum KeptAnswers {
       key.limit
     )
     if !begun.isEmpty { return .first }
-    let found = try await store.read(KeptAnswerQueries.find, key.app, key.owner, key.hash)
+    let found = try await context.read(KeptAnswerQueries.find, key.app, key.owner, key.hash)
     guard let found = found.first else { return .full }
     guard found.request == hash.bytes else { return .otherRequest }
     guard let sealed = found.answer else { return .underWay }
     // Of a master key that is there no more: what was done is not done again.
-    guard let answer = try? store.keys.master.opened(sealed, as: key.name) else {
+    guard let answer = try? context.keys.master.opened(sealed, as: key.name) else {
       return .underWay
     }
     return .answered(answer)
@@ -100,13 +101,13 @@ package enum KeptAnswers {
   @EventLoop package static func keep(
     _ answer: [UInt8],
     for key: Key,
-    in store: Store
+    _ context: RequestContext
   ) async {
     guard answer.count <= largest,
-      let sealed = try? store.keys.master.sealed(answer, as: key.name)
-    else { return await forget(key, in: store) }
+      let sealed = try? context.keys.master.sealed(answer, as: key.name)
+    else { return await forget(key, context) }
     // When it cannot be written, whoever comes again hears that the first is under way.
-    _ = try? await store.write(
+    _ = try? await context.write(
       KeptAnswerQueries.keep,
       key.app,
       key.owner,
@@ -117,7 +118,7 @@ package enum KeptAnswers {
   }
 
   /// Frees the key of a request that was refused.
-  @EventLoop package static func forget(_ key: Key, in store: Store) async {
-    _ = try? await store.write(KeptAnswerQueries.forget, key.app, key.owner, key.hash)
+  @EventLoop package static func forget(_ key: Key, _ context: RequestContext) async {
+    _ = try? await context.write(KeptAnswerQueries.forget, key.app, key.owner, key.hash)
   }
 }

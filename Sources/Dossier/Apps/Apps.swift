@@ -168,6 +168,15 @@ package final class App: RowDecodable, Sendable {
     schemas = DocumentSchemas()
   }
 
+  /// Stands for the deployment, in requests outside of apps.
+  package static let deployment = App()
+
+  private init() {
+    (id, name, hosts, version) = (.deployment, "", [], 0)
+    settings = AppSettings(stored: [])
+    schemas = DocumentSchemas()
+  }
+
   private init(_ app: App, _ schemas: DocumentSchemas) {
     id = app.id
     name = app.name
@@ -192,4 +201,9 @@ package enum AppsQueries {
   )
 
   package static let statements: [any PreparedStatement] = [all]
+}
+
+extension AppID {
+  /// Stands for the deployment in events, and for requests outside of apps.
+  package static let deployment = AppID(trusted: String(repeating: "0", count: 24))
 }

@@ -56,16 +56,18 @@ package import Postgres
     }
 
     /// Returns what the client sends with the code.
-    @EventLoop func text(_ context: Context) -> String {
-      credential.text(context.store.keys.master)
+    @EventLoop func text(_ context: RequestContext) -> String {
+      credential.text(context.keys.master)
     }
 
     /// The code as people read it.
     var shownCode: String { "\(code.prefix(length / 2)) \(code.suffix(length / 2))" }
 
     /// Stores the flow.
-    @EventLoop func write(in transaction: Transaction, _ context: Context) async throws(Failure) {
-      let master = context.store.keys.master
+    @EventLoop func write(in transaction: Transaction, _ context: RequestContext)
+      async throws(Failure)
+    {
+      let master = context.keys.master
       _ = try await transaction.run(
         FlowQueries.write,
         context.app.id,
@@ -103,12 +105,12 @@ package import Postgres
     _ code: String,
     _ text: String,
     for purposes: [Purpose],
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) {
-    let master = context.store.keys.master
+    let master = context.keys.master
     guard let credential = Credential(.flow, text, master) else { throw .invalidCode }
     id = credential.owner()
-    let tried = try await context.store.write(FlowQueries.spend, context.app.id, id)
+    let tried = try await context.write(FlowQueries.spend, context.app.id, id)
     guard let row = tried.first, let purpose = Purpose(rawValue: row.purpose),
       purposes.contains(purpose), let stored = row.codeHash, let key = row.key,
       let email = row.email
@@ -121,10 +123,9 @@ package import Postgres
     let typed = code.filter { $0 != " " && $0 != "-" }
     guard areSame(credential.hash(with: typed, master).bytes, stored) else {
       let account = try await Accounts.find(address, context)
-      try await AuditEvent(
+      try await Event(
         "login_failure",
         of: account?.isVerified == true ? account?.user : nil,
-        by: "anyone",
         detail: ["provider": "email"]
       ).record(context)
       throw .invalidCode
@@ -134,7 +135,7 @@ package import Postgres
   /// Uses the flow up, with all other flows of the same purpose and address.
   ///
   /// - Throws: `.invalidCode` if another request has used it up.
-  func use(in transaction: Transaction, _ context: Context) async throws(Failure) {
+  func use(in transaction: Transaction, _ context: RequestContext) async throws(Failure) {
     let used = try await transaction.run(
       FlowQueries.use,
       context.app.id,

@@ -25,7 +25,7 @@ package import Postgres
     _ credential: VerifiedCredential,
     enroll: Bool,
     in transaction: Transaction,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> Failure {
     let flow = FlowID()
     let purpose: AuthenticationFlow.Purpose = enroll ? .enroll : .secondFactor
@@ -42,7 +42,7 @@ package import Postgres
       lifetime
     )
     return .additionalFactorRequired(
-      flow: Credential(.flow, of: flow).text(context.store.keys.master),
+      flow: Credential(.flow, of: flow).text(context.keys.master),
       methods: enroll ? ["enroll"] : ["totp", "recovery_code"]
     )
   }
@@ -63,10 +63,10 @@ package import Postgres
     _ text: String,
     by code: String,
     as style: SessionStyle = .native,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> (grant: Sessions.Grant, recoveryCodes: [String]) {
     let flow = try id(of: text, context)
-    let spent = try await context.store.write(FlowQueries.spend, context.app.id, flow)
+    let spent = try await context.write(FlowQueries.spend, context.app.id, flow)
     guard let row = spent.first, let first = FirstStep(row) else { throw .invalidCode }
     let user = first.credential.user
     let guarding = FailureGuard(
@@ -99,12 +99,9 @@ package import Postgres
         return (grant, recoveryCodes)
       }
     } catch .invalidCode {
-      try await AuditEvent(
-        "login_failure",
-        of: user,
-        by: "anyone",
-        detail: ["provider": "second-factor"]
-      ).record(context)
+      try await Event("login_failure", of: user, detail: ["provider": "second-factor"]).record(
+        context
+      )
       throw .invalidCode
     }
   }
@@ -115,11 +112,11 @@ package import Postgres
   /// `.factorsOff`, `.unavailable`.
   package static func enroll(
     _ text: String,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> SecondFactors.Enrollment {
     let flow = try id(of: text, context)
     try SecondFactors.requireOffered(context)
-    return try await context.store.transaction { transaction async throws(Failure) in
+    return try await context.transaction { transaction async throws(Failure) in
       let found = try await transaction.run(
         SecondFactorFlowQueries.enrollingUser,
         context.app.id,
@@ -136,7 +133,7 @@ package import Postgres
     _ user: UserID,
     by code: String,
     in transaction: Transaction,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> [String] {
     try SecondFactors.requireOffered(context)
     guard let factor = try await lockedFactors(of: user, in: transaction).first else {
@@ -148,9 +145,8 @@ package import Postgres
       .all,
       of: user,
       "second_factor_add",
-      by: "user",
-      from: context.origin,
-      in: transaction
+      in: transaction,
+      context
     )
     try await WayInChange.factorAdded.record(ofReader: user, in: transaction, context)
     return codes
@@ -168,8 +164,8 @@ package import Postgres
     return factors
   }
 
-  private static func id(of text: String, _ context: Context) throws(Failure) -> FlowID {
-    guard let credential = Credential(.flow, text, context.store.keys.master) else {
+  private static func id(of text: String, _ context: RequestContext) throws(Failure) -> FlowID {
+    guard let credential = Credential(.flow, text, context.keys.master) else {
       throw .invalidCode
     }
     return credential.owner()

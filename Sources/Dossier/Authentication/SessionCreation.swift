@@ -14,14 +14,14 @@ import Postgres
   private let secret: Credential
   /// The credential of the device that the client has sent; nil for a new device.
   private let known: DeviceProof?
-  private let context: Context
+  private let context: RequestContext
 
   init(
     _ credential: VerifiedCredential,
     secondFactor methods: String,
     on known: DeviceProof?,
     _ style: SessionStyle,
-    _ context: Context
+    _ context: RequestContext
   ) {
     self.credential = credential
     self.methods = methods
@@ -40,7 +40,7 @@ import Postgres
   ///
   /// - Returns: a function that waits, and throws `.deviceUnknown`, `.wrongCredentials` or `.deviceFull`.
   func send(in transaction: Transaction) -> Completion {
-    let master = context.store.keys.master
+    let master = context.keys.master
     let entered = transaction.send(
       SessionsQueries.enter,
       credential.user,
@@ -60,8 +60,8 @@ import Postgres
       style.scopes.text,
       BinaryBytes(salt),
       context.app.settings.sessionLifetime,
-      context.origin.address,
-      context.origin.agent,
+      context.address.text,
+      context.agent,
       Devices.limit,
       context.app.settings.sessionsPerUser,
       credential.apiKey,
@@ -86,7 +86,7 @@ import Postgres
       of: credential.user,
       as: style,
       context,
-      deviceSecret: secret.text(context.store.keys.master)
+      deviceSecret: secret.text(context.keys.master)
     )
   }
 }

@@ -20,7 +20,7 @@ import Postgres
     _ credential: VerifiedCredential,
     secondFactor methods: String = "",
     as style: SessionStyle,
-    _ context: Context,
+    _ context: RequestContext,
     _ body: @EventLoop (Transaction) async throws(Failure) -> Completion = noWork
   ) async throws(Failure) -> Sessions.Grant {
     let device = try await Devices.admit(credential.user, context)
@@ -41,12 +41,12 @@ import Postgres
     _ methods: String,
     on device: DeviceProof?,
     as style: SessionStyle,
-    _ context: Context,
+    _ context: RequestContext,
     _ body: @EventLoop (Transaction) async throws(Failure) -> Completion
   ) async throws(Failure) -> Sessions.Grant {
     let session = SessionCreation(credential, secondFactor: methods, on: device, style, context)
     let asks = context.app.settings.mfa != .off && credential.takesSecondFactor && methods.isEmpty
-    let secondStep = try await context.store.transaction {
+    let secondStep = try await context.transaction {
       transaction async throws(Failure) -> Failure? in
       let work = try await body(transaction)
       if asks {

@@ -22,8 +22,8 @@ package struct DeviceProof: Sendable {
   }
 
   /// Reads what a client sent; nil when it was never given out with this master key.
-  @EventLoop package init?(_ text: String, isCookie: Bool = false, _ store: Store) {
-    guard let secret = Credential(.device, text, store.keys.master) else { return nil }
+  @EventLoop package init?(_ text: String, isCookie: Bool = false, _ context: RequestContext) {
+    guard let secret = Credential(.device, text, context.keys.master) else { return nil }
     self.secret = secret
     self.isCookie = isCookie
     isBare = false
@@ -40,7 +40,8 @@ package struct BareDevice: Sendable {
 
   /// The device of that id if it is one without proof that has room for the user, else a new one:
   /// ids that clients make up become no devices.
-  @EventLoop func admitted(_ user: UserID, _ context: Context) async throws(Failure) -> DeviceProof
+  @EventLoop func admitted(_ user: UserID, _ context: RequestContext) async throws(Failure)
+    -> DeviceProof
   {
     guard let named else { return DeviceProof(bare: DeviceID()) }
     let proof = DeviceProof(bare: named)
@@ -72,14 +73,14 @@ package enum Devices {
   ///
   /// - Throws: `.deviceUnknown`, `.unavailable`.
   @EventLoop package static func list(
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> (device: DeviceID, users: [DeviceUser]) {
     let proof = try known(context)
-    let users = try await context.store.list(
+    let users = try await context.list(
       DevicesQueries.list,
       proof.id,
       context.app.id,
-      proof.secret.hash(context.store.keys.master),
+      proof.secret.hash(context.keys.master),
       context.app.settings.allowsSwitching
     )
     guard let users else { throw .deviceUnknown }
@@ -93,18 +94,18 @@ package enum Devices {
   @EventLoop package static func activate(
     _ user: UserID,
     as style: SessionStyle = .native,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> Sessions.Grant {
     let proof = try known(context)
     guard context.app.settings.allowsSwitching else { throw .switchingForbidden }
-    let rows = try await context.store.write(
+    let rows = try await context.write(
       DevicesQueries.activate,
       proof.id,
       context.app.id,
-      proof.secret.hash(context.store.keys.master),
+      proof.secret.hash(context.keys.master),
       user,
-      context.origin.address,
-      context.origin.agent,
+      context.address.text,
+      context.agent,
       style.name,
       style.client,
       context.app.settings.mfa == .required
@@ -128,14 +129,14 @@ package enum Devices {
   @EventLoop package static func refresh(
     of user: UserID?,
     as style: SessionStyle = .native,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> Sessions.Grant {
     let proof = try known(context)
-    let rows = try await context.store.write(
+    let rows = try await context.write(
       DevicesQueries.refresh,
       proof.id,
       context.app.id,
-      proof.secret.hash(context.store.keys.master),
+      proof.secret.hash(context.keys.master),
       context.app.settings.sessionLifetime,
       context.app.settings.allowsSwitching,
       user?.text,
@@ -155,7 +156,7 @@ package enum Devices {
   @EventLoop package static func logout(
     _ user: UserID,
     next: NextActive,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) {
     try await leave(user, isForgotten: false, next, context)
   }
@@ -166,7 +167,7 @@ package enum Devices {
   @EventLoop package static func remove(
     _ user: UserID,
     next: NextActive,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) {
     try await leave(user, isForgotten: true, next, context)
   }
@@ -175,18 +176,18 @@ package enum Devices {
     _ user: UserID,
     isForgotten: Bool,
     _ next: NextActive,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) {
     let proof = try known(context)
-    let rows = try await context.store.write(
+    let rows = try await context.write(
       DevicesQueries.leave,
       proof.id,
       context.app.id,
-      proof.secret.hash(context.store.keys.master),
+      proof.secret.hash(context.keys.master),
       user,
       isForgotten,
-      context.origin.address,
-      context.origin.agent,
+      context.address.text,
+      context.agent,
       next == .none,
       context.app.settings.allowsSwitching
     )
@@ -196,25 +197,26 @@ package enum Devices {
 
   /// Leaves the device of a session without an active user, before the caller leaves.
   @EventLoop static func deactivate(
-    _ caller: Caller,
-    in transaction: Transaction
+    _ user: UserID,
+    in transaction: Transaction,
+    _ context: RequestContext
   ) async throws(Failure) {
-    guard let device = caller.device else { return }
-    _ = try await transaction.run(DevicesQueries.deactivate, device, caller.user)
+    guard let device = context.principal.device else { return }
+    _ = try await transaction.run(DevicesQueries.deactivate, device, user)
   }
 
   /// Signs all users of the device out.
   ///
   /// - Throws: `.deviceUnknown`, `.unavailable`.
-  @EventLoop package static func logoutAll(_ context: Context) async throws(Failure) {
+  @EventLoop package static func logoutAll(_ context: RequestContext) async throws(Failure) {
     let proof = try known(context)
-    let rows = try await context.store.write(
+    let rows = try await context.write(
       DevicesQueries.leaveAll,
       proof.id,
       context.app.id,
-      proof.secret.hash(context.store.keys.master),
-      context.origin.address,
-      context.origin.agent
+      proof.secret.hash(context.keys.master),
+      context.address.text,
+      context.agent
     )
     guard !rows.isEmpty else { throw .deviceUnknown }
   }
@@ -227,7 +229,7 @@ package enum Devices {
   /// - Throws: `.deviceUnknown`, `.deviceFull`, `.unavailable`.
   @EventLoop static func admit(
     _ user: UserID,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> DeviceProof? {
     guard let proof = context.device else {
       return try await context.bareDevice?.admitted(user, context)
@@ -248,24 +250,26 @@ package enum Devices {
   /// Returns whether a user has signed in on the device before.
   ///
   /// It takes as long without a user.
-  @EventLoop static func knows(_ user: UserID?, _ context: Context) async throws(Failure) -> Bool {
+  @EventLoop static func knows(_ user: UserID?, _ context: RequestContext) async throws(Failure)
+    -> Bool
+  {
     try await record(context)?.knows(user) ?? false
   }
 
   /// Adds the read of the device to a batch, and returns its place; nil without a device.
-  @EventLoop static func addRead(to batch: inout ReadBatch, _ context: Context) -> Int? {
+  @EventLoop static func addRead(to batch: inout ReadBatch, _ context: RequestContext) -> Int? {
     guard let proof = context.device else { return nil }
     return batch.add(
       DevicesQueries.record,
       proof.id,
       context.app.id,
-      proof.secret.hash(context.store.keys.master)
+      proof.secret.hash(context.keys.master)
     )
   }
 
   /// Returns the record of the client's device, which is read once for a request.
   @EventLoop private static func record(
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> DeviceRecord? {
     guard let proof = context.device else { return nil }
     if let known = context.deviceRecord { return known }
@@ -276,17 +280,17 @@ package enum Devices {
 
   @EventLoop fileprivate static func record(
     of proof: DeviceProof,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> DeviceRecord? {
-    try await context.store.read(
+    try await context.read(
       DevicesQueries.record,
       proof.id,
       context.app.id,
-      proof.secret.hash(context.store.keys.master)
+      proof.secret.hash(context.keys.master)
     ).first
   }
 
-  @EventLoop private static func known(_ context: Context) throws(Failure) -> DeviceProof {
+  @EventLoop private static func known(_ context: RequestContext) throws(Failure) -> DeviceProof {
     guard let proof = context.device else { throw .deviceUnknown }
     return proof
   }

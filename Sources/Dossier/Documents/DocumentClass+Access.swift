@@ -1,3 +1,5 @@
+import EventLoop
+
 /// Who may read and write which documents, whatever route or export leads there.
 extension DocumentClass {
   private var readScope: String {
@@ -12,24 +14,21 @@ extension DocumentClass {
   /// have no scope for.
   ///
   /// The versions of a document are read by the same right.
-  func requireReadable(by caller: Caller, in app: App) throws(Failure) {
-    guard isReadable(by: caller, in: app) else { throw .forbidden(scope: readScope) }
+  @EventLoop func requireReadable(_ context: RequestContext) throws(Failure) {
+    guard isReadable(context) else { throw .forbidden(scope: readScope) }
   }
 
-  func isReadable(by caller: Caller, in app: App) -> Bool {
-    switch caller.authority {
-    case .session: self != .appMetadata || app.settings.isAppMetadataReadable
-    case .program: caller.scopes.contains(readScope)
-    }
+  @EventLoop func isReadable(_ context: RequestContext) -> Bool {
+    context.principal.user != nil
+      ? self != .appMetadata || context.app.settings.isAppMetadataReadable
+      : context.principal.scopes.contains(readScope)
   }
 
   /// Refuses users the app metadata, and programs what they have no scope for.
-  func requireWritable(by caller: Caller) throws(Failure) {
+  @EventLoop func requireWritable(_ context: RequestContext) throws(Failure) {
     let isWritable =
-      switch caller.authority {
-      case .session: self != .appMetadata
-      case .program: caller.scopes.contains(updateScope)
-      }
+      context.principal.user != nil
+      ? self != .appMetadata : context.principal.scopes.contains(updateScope)
     guard isWritable else { throw .forbidden(scope: updateScope) }
   }
 }

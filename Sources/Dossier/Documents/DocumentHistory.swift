@@ -12,7 +12,7 @@ package enum DocumentHistory {
   ///   - document: which; there may be versions of one that was deleted.
   ///   - cursor: the `next` of the page before; nil for the first page.
   ///   - count: how many a page has.
-  ///   - caller: whose.
+  ///   - user: the user.
   ///   - context: of the call.
   /// - Returns: the versions.
   /// - Throws: `.forbidden`, `.notFound` for no such user, `.unauthenticated`, `.unavailable`.
@@ -20,19 +20,19 @@ package enum DocumentHistory {
     of document: DocumentClass,
     before cursor: Int?,
     count: Int,
-    of caller: Caller,
-    _ context: Context
+    of user: UserID,
+    _ context: RequestContext
   ) async throws(Failure) -> Page<DocumentVersion> {
-    try document.requireReadable(by: caller, in: context.app)
-    let found = try await context.store.list(
+    try document.requireReadable(context)
+    let found = try await context.list(
       DocumentHistoryQueries.page,
-      caller.user,
-      caller.authority,
+      user,
+      context.principal,
       document,
       cursor,
       count
     )
-    guard let found else { throw caller.gone }
+    guard let found else { throw context.gone }
     return Page(found, of: count)
   }
 
@@ -43,18 +43,18 @@ package enum DocumentHistory {
   @EventLoop package static func read(
     _ version: Int,
     of document: DocumentClass,
-    of caller: Caller,
-    _ context: Context
+    of user: UserID,
+    _ context: RequestContext
   ) async throws(Failure) -> StoredDocument {
-    try document.requireReadable(by: caller, in: context.app)
-    let rows = try await context.store.fetch(
+    try document.requireReadable(context)
+    let rows = try await context.fetch(
       DocumentHistoryQueries.read,
-      caller.user,
-      caller.authority,
+      user,
+      context.principal,
       document,
       version
     )
-    guard let row = rows.first else { throw caller.gone }
+    guard let row = rows.first else { throw context.gone }
     guard let stored = row.item else { throw .notFound }
     return stored
   }
@@ -83,7 +83,7 @@ package enum DocumentHistoryQueries {
   ///
   /// Served by the primary key.
   static let page = Statement<
-    Found<DocumentVersion>, UserID, Authority, DocumentClass, Int?, Int
+    Found<DocumentVersion>, UserID, Principal, DocumentClass, Int?, Int
   >(
     "document_history.page",
     """
@@ -101,7 +101,7 @@ package enum DocumentHistoryQueries {
   /// One row when the session is live, with nulls when there is no such body.
   ///
   /// Served by the primary key.
-  static let read = Statement<Found<StoredDocument>, UserID, Authority, DocumentClass, Int>(
+  static let read = Statement<Found<StoredDocument>, UserID, Principal, DocumentClass, Int>(
     "document_history.read",
     """
     select v.body::text, v.version

@@ -56,14 +56,14 @@ package struct DocumentUpdate: Sendable {
   @EventLoop package func apply(
     to document: DocumentClass,
     if condition: VersionCondition,
-    of caller: Caller,
-    _ context: Context
+    of user: UserID,
+    _ context: RequestContext
   ) async throws(Failure) -> UpdateResult {
     let rule = try DocumentRule(of: document, in: context.app)
     var outcome = UpdateResult(matched: 0, modified: 0, isUpserted: false, version: 0)
-    let written = try await Documents.revise(document, if: condition, of: caller, context) {
+    let written = try await Documents.revise(document, if: condition, of: user, context) {
       (stored) async throws(Failure) in
-      let (after, counts) = try await context.store.calculate(on: .max) { () throws(Failure) in
+      let (after, counts) = try await context.calculate(on: .max) { () throws(Failure) in
         let before = try stored.map { (stored) throws(Failure) in
           try Documents.parsed(stored.body)
         }

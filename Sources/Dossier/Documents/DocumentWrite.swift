@@ -29,30 +29,30 @@ struct DocumentWrite {
   ///
   /// - Throws: as `Documents.write`.
   @EventLoop func run(
-    by caller: Caller,
-    _ context: Context
+    of user: UserID,
+    _ context: RequestContext
   ) async throws(Failure) -> StoredDocument {
-    try document.requireWritable(by: caller)
+    try document.requireWritable(context)
     let rows: [WrittenDocumentRow]
     do throws(Failure) {
-      rows = try await context.store.write(
+      rows = try await context.write(
         DocumentsQueries.write,
-        caller.user,
-        caller.authority,
+        user,
+        context.principal,
         document,
         TextBytes(body),
         isMerge,
         condition.allowed.map(VersionList.init),
         condition.allowsFirst,
-        caller.actor,
-        DataChange(of: document.pathName, by: caller, context)
+        context.principal.name,
+        DataChange(of: document.pathName, context)
       )
     } catch .documentTooLarge {
       throw .documentTooLarge(limit: document.limit)
     }
-    guard let row = rows.first else { throw caller.gone }
+    guard let row = rows.first else { throw context.gone }
     guard let written = row.document else {
-      let current = try await Documents.version(of: document, of: caller, context.store)
+      let current = try await Documents.version(of: document, of: user, context)
       throw .versionMoved(current: current)
     }
     return written

@@ -49,7 +49,7 @@ package enum DocumentsQueries {
   /// A large body would delay the reads behind it on the same connection.
   ///
   /// Served by the primary keys of three tables.
-  static let read = Statement<ReadDocumentRow, UserID, Authority, DocumentClass>(
+  static let read = Statement<ReadDocumentRow, UserID, Principal, DocumentClass>(
     "documents.read",
     """
     select case when d.size <= 32768 then d.body::text end, d.version
@@ -59,7 +59,7 @@ package enum DocumentsQueries {
   )
 
   /// Returns the same row, with the body of a document of any size.
-  static let fetch = Statement<Found<StoredDocument>, UserID, Authority, DocumentClass>(
+  static let fetch = Statement<Found<StoredDocument>, UserID, Principal, DocumentClass>(
     "documents.fetch",
     """
     select d.body::text, d.version
@@ -69,7 +69,7 @@ package enum DocumentsQueries {
   )
 
   /// One row when the session is live; 0 when there is no document.
-  static let version = Statement<Int, UserID, Authority, DocumentClass>(
+  static let version = Statement<Int, UserID, Principal, DocumentClass>(
     "documents.version",
     """
     select coalesce(d.version, 0)
@@ -87,7 +87,7 @@ package enum DocumentsQueries {
   /// One row when the session is live, with nulls when the condition did not hold. The row's lock
   /// makes writers follow one another, and the condition is tested on what the one before left.
   static let write = Statement<
-    WrittenDocumentRow, UserID, Authority, DocumentClass, TextBytes, Bool, VersionList?, Bool,
+    WrittenDocumentRow, UserID, Principal, DocumentClass, TextBytes, Bool, VersionList?, Bool,
     String, DataChange?
   >(
     "documents.write",
@@ -126,7 +126,7 @@ package enum DocumentsQueries {
 
   /// One row when the session is live: whether the document was there, in a version asked for.
   static let delete = Statement<
-    Bool, UserID, Authority, DocumentClass, VersionList?, String, DataChange?
+    Bool, UserID, Principal, DocumentClass, VersionList?, String, DataChange?
   >(
     "documents.delete",
     """

@@ -7,15 +7,15 @@ extension Documents {
   @EventLoop static func rewrite(
     by rule: DocumentRule,
     if condition: VersionCondition,
-    of caller: Caller,
-    _ context: Context,
+    of user: UserID,
+    _ context: RequestContext,
     _ change: @escaping @Sendable (JSON) throws(Failure) -> JSON
   ) async throws(Failure) -> StoredDocument {
     let document = rule.document
-    let written = try await revise(document, if: condition, of: caller, context) {
+    let written = try await revise(document, if: condition, of: user, context) {
       (stored) async throws(Failure) in
       let before = (stored ?? .empty).body
-      return try await context.store.calculate(on: .max) { () throws(Failure) in
+      return try await context.calculate(on: .max) { () throws(Failure) in
         try rule.text(of: try change(try parsed(before)))
       }
     }

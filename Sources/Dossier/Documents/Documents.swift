@@ -95,10 +95,10 @@ package enum Documents {
   /// - Throws: `.forbidden`, `.notFound` for no such user, `.unauthenticated`, `.unavailable`.
   @EventLoop package static func read(
     _ document: DocumentClass,
-    of caller: Caller,
-    _ context: Context
+    of user: UserID,
+    _ context: RequestContext
   ) async throws(Failure) -> StoredDocument {
-    try await stored(document, of: caller, context) ?? .empty
+    try await stored(document, of: user, context) ?? .empty
   }
 
   /// Reads what is stored of a document; nil for nothing.
@@ -106,11 +106,11 @@ package enum Documents {
   /// - Throws: as `read`.
   @EventLoop package static func stored(
     _ document: DocumentClass,
-    of caller: Caller,
-    _ context: Context
+    of user: UserID,
+    _ context: RequestContext
   ) async throws(Failure) -> StoredDocument? {
-    try document.requireReadable(by: caller, in: context.app)
-    return try await load(document, of: caller, context)
+    try document.requireReadable(context)
+    return try await load(document, of: user, context)
   }
 
   /// Loads a document without checking the caller's rights; nil if it does not exist.
@@ -118,21 +118,20 @@ package enum Documents {
   /// A large document is read on the lane for large answers, of which each user has a share.
   @EventLoop private static func load(
     _ document: DocumentClass,
-    of caller: Caller,
-    _ context: Context
+    of user: UserID,
+    _ context: RequestContext
   ) async throws(Failure) -> StoredDocument? {
-    let store = context.store
-    let (user, authority) = (caller.user, caller.authority)
-    guard let row = try await store.first(DocumentsQueries.read, user, authority, document) else {
-      throw caller.gone
+    let principal = context.principal
+    guard let row = try await context.first(DocumentsQueries.read, user, principal, document) else {
+      throw context.gone
     }
     switch row {
     case .absent: return nil
     case .here(let stored): return stored
     case .large: break
     }
-    let rows = try await store.fetch(DocumentsQueries.fetch, user, authority, document)
-    guard let row = rows.first else { throw caller.gone }
+    let rows = try await context.fetch(DocumentsQueries.fetch, user, principal, document)
+    guard let row = rows.first else { throw context.gone }
     return row.item
   }
 
@@ -142,7 +141,7 @@ package enum Documents {
   ///   - document: which.
   ///   - change: what to do.
   ///   - condition: what must hold of the version stored.
-  ///   - caller: whose.
+  ///   - user: the user.
   ///   - context: of the call; where its app has a schema for the class, the new document must fit.
   /// - Returns: the new document.
   /// - Throws: `.forbidden`, `.versionMoved`, `.invalid` for keys, `.schemaMismatch`,
@@ -151,32 +150,32 @@ package enum Documents {
     _ document: DocumentClass,
     _ change: DocumentChange,
     if condition: VersionCondition,
-    of caller: Caller,
-    _ context: Context
+    of user: UserID,
+    _ context: RequestContext
   ) async throws(Failure) -> StoredDocument {
     let rule = try DocumentRule(of: document, in: context.app)
     switch change {
     case .replace(let body, let size):
       let cost = rule.schema == nil ? size : .max
-      let text = try await context.store.calculate(on: cost) { () throws(Failure) in
+      let text = try await context.calculate(on: cost) { () throws(Failure) in
         try rule.text(of: body)
       }
       return try await DocumentWrite(of: document, text, isMerge: false, if: condition)
-        .run(by: caller, context)
+        .run(of: user, context)
     case .merge(let patch, let size):
-      let (text, objects) = try await context.store.calculate(on: size) { () throws(Failure) in
+      let (text, objects) = try await context.calculate(on: size) { () throws(Failure) in
         (try rule.text(ofPatch: patch), patch.extent.objects)
       }
       // What the database makes of it would be held against a schema too late.
       if rule.schema == nil, objects <= mergedObjects {
         return try await DocumentWrite(of: document, text, isMerge: true, if: condition)
-          .run(by: caller, context)
+          .run(of: user, context)
       }
-      return try await rewrite(by: rule, if: condition, of: caller, context) {
+      return try await rewrite(by: rule, if: condition, of: user, context) {
         (before) throws(Failure) in before.merging(patch)
       }
     case .patch(let patch):
-      return try await rewrite(by: rule, if: condition, of: caller, context) {
+      return try await rewrite(by: rule, if: condition, of: user, context) {
         (before) throws(Failure) in
         try patched(before, by: patch, limit: document.limit)
       }
@@ -190,13 +189,13 @@ package enum Documents {
   /// The version that stood in the way of a write, whose view may be older: this looks again.
   @EventLoop static func version(
     of document: DocumentClass,
-    of caller: Caller,
-    _ store: Store
+    of user: UserID,
+    _ context: RequestContext
   ) async throws(Failure) -> Int {
-    let current = try await store.read(
+    let current = try await context.read(
       DocumentsQueries.version,
-      caller.user,
-      caller.authority,
+      user,
+      context.principal,
       document
     )
     return current.first ?? 0
@@ -208,12 +207,12 @@ package enum Documents {
   @EventLoop static func revise(
     _ document: DocumentClass,
     if condition: VersionCondition,
-    of caller: Caller,
-    _ context: Context,
+    of user: UserID,
+    _ context: RequestContext,
     _ change: @EventLoop (StoredDocument?) async throws(Failure) -> [UInt8]?
   ) async throws(Failure) -> StoredDocument? {
-    try await repeating(document, of: caller, context) { () async throws(Failure) in
-      try await revised(document, if: condition, of: caller, context, change)
+    try await repeating(document, of: user, context) { () async throws(Failure) in
+      try await revised(document, if: condition, of: user, context, change)
     }
   }
 
@@ -231,13 +230,13 @@ package enum Documents {
   /// - Throws: what `body` throws, `.overloaded`.
   @EventLoop package static func repeating<Outcome>(
     _ document: DocumentClass,
-    of caller: Caller,
-    _ context: Context,
+    of user: UserID,
+    _ context: RequestContext,
     _ body: @EventLoop () async throws(Failure) -> Revision<Outcome>
   ) async throws(Failure) -> Outcome {
     if case .done(let outcome) = try await body() { return outcome }
-    let name = "\(caller.user) \(document.rawValue)"
-    return try await context.store.revisions.inTurn(on: name) { () async throws(Failure) in
+    let name = "\(user) \(document.rawValue)"
+    return try await context.dependencies.revisions.inTurn(on: name) { () async throws(Failure) in
       for attempt in 0..<16 {
         if case .done(let outcome) = try await body() { return outcome }
         await EventLoop.sleep(for: .milliseconds(Int.random(in: 0...(1 + attempt * 4))))
@@ -249,11 +248,11 @@ package enum Documents {
   @EventLoop private static func revised(
     _ document: DocumentClass,
     if condition: VersionCondition,
-    of caller: Caller,
-    _ context: Context,
+    of user: UserID,
+    _ context: RequestContext,
     _ change: @EventLoop (StoredDocument?) async throws(Failure) -> [UInt8]?
   ) async throws(Failure) -> Revision<StoredDocument?> {
-    let stored = try await load(document, of: caller, context)
+    let stored = try await load(document, of: user, context)
     let version = stored?.version ?? 0
     guard stored == nil ? condition.allowsFirst : condition.allows(version) else {
       throw .versionMoved(current: version)
@@ -263,7 +262,7 @@ package enum Documents {
     do throws(Failure) {
       return .done(
         try await DocumentWrite(of: document, body, isMerge: false, if: expected)
-          .run(by: caller, context)
+          .run(of: user, context)
       )
     } catch .versionMoved {
       return .overtaken
@@ -277,23 +276,23 @@ package enum Documents {
   @EventLoop package static func delete(
     _ document: DocumentClass,
     if condition: VersionCondition,
-    of caller: Caller,
-    _ context: Context
+    of user: UserID,
+    _ context: RequestContext
   ) async throws(Failure) {
-    try document.requireWritable(by: caller)
-    let rows = try await context.store.write(
+    try document.requireWritable(context)
+    let rows = try await context.write(
       DocumentsQueries.delete,
-      caller.user,
-      caller.authority,
+      user,
+      context.principal,
       document,
       condition.allowed.map(VersionList.init),
-      caller.actor,
-      DataChange(of: document.pathName, by: caller, context)
+      context.principal.name,
+      DataChange(of: document.pathName, context)
     )
-    guard let isDeleted = rows.first else { throw caller.gone }
+    guard let isDeleted = rows.first else { throw context.gone }
     // Where nothing is stored, nothing is to be done.
     guard !isDeleted, condition.allowed != nil else { return }
-    let current = try await version(of: document, of: caller, context.store)
+    let current = try await version(of: document, of: user, context)
     guard current == 0, condition.allowsFirst else { throw .versionMoved(current: current) }
   }
 }

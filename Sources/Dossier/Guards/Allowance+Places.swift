@@ -15,7 +15,7 @@ extension Allowance {
   @EventLoop static func onDevice(
     _ purpose: AttemptPurpose,
     _ identifier: String,
-    _ context: Context
+    _ context: RequestContext
   ) -> Allowance? {
     context.device.map { device in
       Allowance(
@@ -23,7 +23,7 @@ extension Allowance {
         of: [identifier, device.id.text],
         burst: context.app.settings.failuresPerIdentifier,
         in: context.app.settings.failureWindow,
-        context.store.keys.master
+        context.keys.master
       )
     }
   }
@@ -32,14 +32,14 @@ extension Allowance {
   @EventLoop static func inSession(
     _ purpose: AttemptPurpose,
     _ identifier: String,
-    _ context: Context
+    _ context: RequestContext
   ) -> Allowance {
     Allowance(
       purpose.inSession,
       of: [identifier],
       burst: context.app.settings.failuresPerIdentifier,
       in: context.app.settings.failureWindow,
-      context.store.keys.master
+      context.keys.master
     )
   }
 
@@ -47,7 +47,7 @@ extension Allowance {
   @EventLoop static func fromNetwork(
     _ purpose: AttemptPurpose,
     _ identifier: String,
-    _ context: Context
+    _ context: RequestContext
   ) -> [Allowance] {
     let settings = context.app.settings
     return ofPlaces(
@@ -65,7 +65,7 @@ extension Allowance {
   @EventLoop static func slowlyFromNetwork(
     _ purpose: AttemptPurpose,
     _ identifier: String,
-    _ context: Context
+    _ context: RequestContext
   ) -> [Allowance] {
     ofPlaces(
       (purpose.slowly, purpose.slowlyFromSite),
@@ -80,7 +80,7 @@ extension Allowance {
   /// Returns the allowances of the caller's network and its site, over all identifiers.
   @EventLoop static func ofNetwork(
     _ purpose: AttemptPurpose,
-    _ context: Context
+    _ context: RequestContext
   ) -> [Allowance] {
     let settings = context.app.settings
     return ofPlaces(
@@ -96,7 +96,7 @@ extension Allowance {
   @EventLoop static func anywhereHourly(
     _ purpose: AttemptPurpose,
     _ identifier: String,
-    _ context: Context
+    _ context: RequestContext
   ) -> Allowance {
     anywhere(
       purpose.anywhere,
@@ -113,7 +113,7 @@ extension Allowance {
     _ identifier: String,
     burst: Int,
     in window: Duration,
-    _ context: Context
+    _ context: RequestContext
   ) -> Allowance {
     Allowance(
       name,
@@ -121,7 +121,7 @@ extension Allowance {
       burst: burst,
       in: window,
       isReported: false,
-      context.store.keys.master
+      context.keys.master
     )
   }
 
@@ -131,18 +131,18 @@ extension Allowance {
     burst: Int,
     in window: Duration,
     isReported: Bool = true,
-    _ context: Context
+    _ context: RequestContext
   ) -> [Allowance] {
-    let master = context.store.keys.master
+    let master = context.keys.master
     let network = Allowance(
       names.network,
-      of: identifier + [String(hexadecimal: context.origin.network)],
+      of: identifier + [String(hexadecimal: context.address.network)],
       burst: burst,
       in: window,
       isReported: isReported,
       master
     )
-    guard let place = context.origin.site else { return [network] }
+    guard let place = context.address.site else { return [network] }
     let site = Allowance(
       names.site,
       of: identifier + [String(hexadecimal: place)],

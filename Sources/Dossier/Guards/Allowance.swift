@@ -81,9 +81,9 @@ struct Allowances {
   private let all: [Allowance]
   /// The indexes of `all` by subject, which is the order in which all transactions lock rows.
   private let order: [Int]
-  private let context: Context
+  private let context: RequestContext
 
-  init(_ all: [Allowance], _ context: Context) {
+  init(_ all: [Allowance], _ context: RequestContext) {
     self.all = all
     order = all.indices.sorted {
       all[$0].subject.bytes.lexicographicallyPrecedes(all[$1].subject.bytes)
@@ -156,7 +156,7 @@ struct Allowances {
   ///
   /// - Throws: `.unavailable`.
   @EventLoop func giveBack() async throws(Failure) {
-    try await context.store.transaction { transaction async throws(Failure) in
+    try await context.transaction { transaction async throws(Failure) in
       let sent = sendBack(in: transaction)
       transaction.sendCommit()
       try await sent()
@@ -179,7 +179,7 @@ struct Allowances {
 
   /// Returns for each in how many microseconds all its attempts come back.
   @EventLoop private func aheads() async throws(Failure) -> [Int] {
-    try await context.store.read(AttemptQueries.ahead, calls).map { $0.first ?? 0 }
+    try await context.read(AttemptQueries.ahead, calls).map { $0.first ?? 0 }
   }
 
   /// Uses one attempt of each, or nothing.
@@ -188,7 +188,7 @@ struct Allowances {
   ///   used up.
   @EventLoop private func spent() async throws(Failure) -> [Int]? {
     do throws(Failure) {
-      return try await context.store.transaction { transaction async throws(Failure) in
+      return try await context.transaction { transaction async throws(Failure) in
         let sent = sendSpends(in: transaction)
         transaction.sendCommit()
         return try await sent()
@@ -231,14 +231,14 @@ struct Allowances {
   /// - Parameter used: each with the microseconds in which all its attempts come back.
   /// - Throws: `.tooManyAttempts`, `.unavailable`.
   @EventLoop private func refuse(_ used: [(Allowance, Int)]) async throws(Failure) -> Never {
-    for (allowance, ahead) in used { context.store.limits.note(allowance.left(ahead)) }
+    for (allowance, ahead) in used { context.limits.note(allowance.left(ahead)) }
     for (allowance, _) in used { try await allowance.recordOnce(context) }
     throw .tooManyAttempts(retryAfter: used.map { $0.wait($1) }.max() ?? .seconds(1))
   }
 
   @EventLoop private func note(_ aheads: [Int]) {
     for (allowance, ahead) in zip(all, aheads) where allowance.isReported {
-      context.store.limits.note(allowance.left(ahead))
+      context.limits.note(allowance.left(ahead))
     }
   }
 }
@@ -248,20 +248,15 @@ extension Allowance {
   static func recorded(_ name: String) -> String { "told-\(name)" }
 
   /// Records that the allowance is used up, once in a window for any number of attempts.
-  @EventLoop fileprivate func recordOnce(_ context: Context) async throws(Failure) {
+  @EventLoop fileprivate func recordOnce(_ context: RequestContext) async throws(Failure) {
     let once = Allowance(
       Self.recorded(name),
       of: [String(hexadecimal: subject.bytes)],
       burst: 1,
       in: window,
-      context.store.keys.master
+      context.keys.master
     )
     guard try await Allowances([once], context).spendUnseen() else { return }
-    try await AuditEvent(
-      "attempts_refused",
-      of: nil,
-      by: "anyone",
-      detail: ["guard": .string(name)]
-    ).record(context)
+    try await Event("attempts_refused", detail: ["guard": .string(name)]).record(context)
   }
 }

@@ -4,7 +4,7 @@ import Notation
 package import Outbound
 package import Postgres
 
-/// Resets rate limits that callers have used up (429), for an administrator.
+/// Resets rate limits that callers have used up (429), for an operator.
 package enum Attempts {
   /// Lets a user log in, show its password and ask for mail again, where that was refused.
   ///
@@ -15,7 +15,6 @@ package enum Attempts {
   ///   - email: the address as typed, also one of no user; nil if the user has none.
   ///   - users: the users of the address.
   ///   - network: an IP address whose network and site have all their allowances reset too.
-  ///   - administrator: the administrator who resets them.
   ///   - context: the context of the app.
   /// - Returns: how many allowances were not full.
   /// - Throws: `.unavailable`.
@@ -23,26 +22,24 @@ package enum Attempts {
     of email: String?,
     _ users: [UserID],
     from network: IPAddress?,
-    by administrator: Administrator,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> Int {
-    let store = context.store
     let app = context.app.id
     var identifiers: [(AttemptPurpose, String)] = users.flatMap {
       [(.password, $0.text), (.secondFactor, $0.text)]
     }
     var keys: [String] = []
-    if let email { keys.append(try await EmailAddress(email, store).key) }
+    if let email { keys.append(try await EmailAddress(email, context).key) }
     var devices: [DeviceID] = []
     for user in users {
-      let own = try await store.read(AttemptLiftQueries.own, user, app)
+      let own = try await context.read(AttemptLiftQueries.own, user, app)
       keys += own.compactMap(\.address)
       devices += own.compactMap(\.device)
     }
     identifiers += keys.flatMap { [(.login, $0), (.registration, $0), (.mail, $0)] }
     var networks = network.map { [$0] } ?? []
     if !identifiers.isEmpty {
-      networks += try await store.read(AttemptLiftQueries.refused, app)
+      networks += try await context.read(AttemptLiftQueries.refused, app)
         .compactMap(IPAddress.init)
     }
     let places = Set(networks.map { String(hexadecimal: $0.network) })
@@ -65,25 +62,24 @@ package enum Attempts {
         subjects += AttemptPurpose.allCases.map { ($0.ofSite, [site]) }
       }
     }
-    let master = store.keys.master
+    let master = context.keys.master
     let lifted = subjects.map { ($0.name, Allowance.subject($0.name, $0.parts, master)) }
     let recorded = lifted.map {
       Allowance.subject(Allowance.recorded($0), [String(hexadecimal: $1)], master)
     }
-    return try await forget(lifted.map(\.1), recorded, of: users, by: administrator, app)
+    return try await forget(lifted.map(\.1), recorded, of: users, context, app)
   }
 
   /// Resets all allowances in an app.
   ///
   /// - Throws: `.unavailable`.
   @EventLoop package static func liftAll(
-    by administrator: Administrator,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> Int {
     let app = context.app.id
-    return try await administrator.transaction { transaction async throws(Failure) in
+    return try await context.transaction { transaction async throws(Failure) in
       let count = try await transaction.run(AttemptLiftQueries.forgetAll, app).first ?? 0
-      try await record(count, of: nil, by: administrator, app, in: transaction)
+      try await record(count, of: nil, context, app, in: transaction)
       return count
     }
   }
@@ -93,14 +89,14 @@ package enum Attempts {
     _ subjects: [[UInt8]],
     _ recorded: [[UInt8]],
     of users: [UserID],
-    by administrator: Administrator,
+    _ context: RequestContext,
     _ app: AppID
   ) async throws(Failure) -> Int {
-    try await administrator.transaction { transaction async throws(Failure) in
+    try await context.transaction { transaction async throws(Failure) in
       let count = try await transaction.run(AttemptLiftQueries.forget, app, list(subjects)).first
       _ = try await transaction.run(AttemptLiftQueries.forget, app, list(recorded))
       let user = users.count == 1 ? users.first : nil
-      try await record(count ?? 0, of: user, by: administrator, app, in: transaction)
+      try await record(count ?? 0, of: user, context, app, in: transaction)
       return count ?? 0
     }
   }
@@ -108,17 +104,15 @@ package enum Attempts {
   @EventLoop private static func record(
     _ count: Int,
     of user: UserID?,
-    by administrator: Administrator,
+    _ context: RequestContext,
     _ app: AppID,
     in transaction: Transaction
   ) async throws(Failure) {
     let detail: JSON = ["count": .number(JSONNumber(count))]
-    try await administrator.record(
-      "attempts_lift",
-      of: user,
+    try await Event("attempts_lift", of: user, detail: detail).record(
+      in: transaction,
       app: app,
-      detail: detail,
-      in: transaction
+      context
     )
   }
 

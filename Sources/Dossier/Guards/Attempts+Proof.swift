@@ -15,7 +15,7 @@ extension Attempts {
   /// - Returns: a function that waits for the statement.
   @EventLoop static func sendForget(
     of key: String,
-    _ context: Context,
+    _ context: RequestContext,
     in transaction: Transaction
   ) -> Completion {
     let allowances =

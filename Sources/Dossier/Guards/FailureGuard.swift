@@ -56,7 +56,7 @@ struct FailureGuard {
     _ purpose: AttemptPurpose,
     on identifier: String,
     isFamiliar: Bool = false,
-    _ context: Context
+    _ context: RequestContext
   ) {
     if isFamiliar, let own = Allowance.onDevice(purpose, identifier, context) {
       allowances = Allowances([own], context)

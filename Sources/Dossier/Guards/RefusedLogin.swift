@@ -16,15 +16,12 @@ package enum RefusedLogin {
   @EventLoop package static func record(
     _ provider: String,
     of user: UserID? = nil,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) {
     let left = Allowances(Allowance.ofNetwork(.refused, context), context)
     guard try await left.spendUnseen() else { return }
-    try await AuditEvent(
-      "login_failure",
-      of: user,
-      by: "anyone",
-      detail: ["provider": .string(provider)]
-    ).record(context)
+    try await Event("login_failure", of: user, detail: ["provider": .string(provider)]).record(
+      context
+    )
   }
 }

@@ -12,16 +12,14 @@ enum RequestGuard {
   /// - Parameters:
   ///   - key: the key of the address.
   ///   - account: the user of the address; nil without one.
-  ///   - caller: the caller by its access token; nil without one.
   ///   - context: the context of the request.
   /// - Throws: `.tooManyAttempts`, `.unavailable`.
   @EventLoop static func mail(
     to key: String,
     for account: Account?,
-    by caller: Caller? = nil,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) {
-    let ways = try await waysOfMail(to: key, for: account, by: caller, context)
+    let ways = try await waysOfMail(to: key, for: account, context)
     if let more = ways.more, try await ways.first.spendIfLeft() == false {
       return try await more.spend()
     }
@@ -35,7 +33,7 @@ enum RequestGuard {
   @EventLoop static func mayMail(
     to key: String,
     for account: Account?,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> Bool {
     let ways = try await waysOfMail(to: key, for: account, context)
     if try await ways.first.spendUnseen() { return true }
@@ -46,11 +44,10 @@ enum RequestGuard {
   @EventLoop private static func waysOfMail(
     to key: String,
     for account: Account?,
-    by caller: Caller? = nil,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> (first: Allowances, more: Allowances?) {
     let owner = account.flatMap { $0.isTakenOverByMail ? nil : $0.user }
-    if let caller, caller.user == owner, try await context.isLive(caller) {
+    if let user = context.principal.user, user == owner, try await context.isLive(user) {
       return (Allowances([.inSession(.mail, key, context)], context), nil)
     }
     if try await Devices.knows(owner, context), let own = Allowance.onDevice(.mail, key, context) {
@@ -85,7 +82,7 @@ enum RequestGuard {
   /// - Throws: `.tooManyAttempts`, `.unavailable`.
   @EventLoop static func registration(
     of key: String,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) {
     try await Allowances(
       Allowance.fromNetwork(.registration, key, context)
@@ -97,7 +94,7 @@ enum RequestGuard {
   /// Returns the allowances that a new user without credentials uses, for the caller to spend.
   ///
   /// - Throws: `.tooManyAttempts` if nothing is left, `.unavailable`.
-  @EventLoop static func anonymous(_ context: Context) async throws(Failure) -> Allowances {
+  @EventLoop static func anonymous(_ context: RequestContext) async throws(Failure) -> Allowances {
     let allowances = Allowances(Allowance.ofNetwork(.anonymous, context), context)
     try await allowances.requireLeft()
     return allowances

@@ -16,7 +16,7 @@ package enum APIKeys {
   /// - Parameters:
   ///   - name: of the key.
   ///   - isSingle: whether no other key of the user may have the name.
-  ///   - caller: whose key it is.
+  ///   - user: the user.
   ///   - context: of the request.
   /// - Returns: the key.
   /// - Throws: `.invalid`, `.identityExists` when another has the name, `.wayInClosed`,
@@ -24,25 +24,25 @@ package enum APIKeys {
   @EventLoop package static func make(
     _ name: String,
     isSingle: Bool = false,
-    for caller: Caller,
-    _ context: Context
+    for user: UserID,
+    _ context: RequestContext
   ) async throws(Failure) -> Made {
     try context.requireOpen(.apiKey)
     if let fault = OperatorName.labelFault(in: name, at: "/name") { throw .invalid([fault]) }
     let id = APIKeyID()
-    let key = Credential(.apiKey, of: caller.user, part: id)
+    let key = Credential(.apiKey, of: user, part: id)
     let limit = context.app.settings.apiKeysPerUser
-    let master = context.store.keys.master
-    try await context.store.transaction { transaction async throws(Failure) in
+    let master = context.keys.master
+    try await context.transaction { transaction async throws(Failure) in
       // Keys made at once are counted, and named, one after the other.
-      guard try await Identities.lock(caller, in: transaction) else { throw caller.gone }
+      try await Identities.lock(user, in: transaction, context)
       if isSingle {
-        let others = try await transaction.run(APIKeyQueries.named, caller.user, name)
+        let others = try await transaction.run(APIKeyQueries.named, user, name)
         guard others.isEmpty else { throw .identityExists }
       }
       let made = try await transaction.run(
         APIKeyQueries.make,
-        caller.user,
+        user,
         context.app.id,
         id,
         name,
@@ -50,7 +50,7 @@ package enum APIKeys {
         limit
       )
       guard !made.isEmpty else { throw .tooManyAPIKeys(limit: limit) }
-      try await WayInChange.linked("api-key").record(by: caller, in: transaction, context)
+      try await WayInChange.linked("api-key").record(of: user, in: transaction, context)
     }
     return Made(id: id, key: key.text(master))
   }
@@ -59,11 +59,11 @@ package enum APIKeys {
   ///
   /// - Throws: `.unauthenticated`, `.unavailable`.
   @EventLoop package static func list(
-    of caller: Caller,
-    _ context: Context
+    of user: UserID,
+    _ context: RequestContext
   ) async throws(Failure) -> [APIKeyInfo] {
-    let found = try await context.store.list(APIKeyQueries.list, caller.user, caller.authority)
-    guard let found else { throw caller.gone }
+    let found = try await context.list(APIKeyQueries.list, user, context.principal)
+    guard let found else { throw context.gone }
     return found
   }
 
@@ -71,11 +71,11 @@ package enum APIKeys {
   ///
   /// - Throws: `.unavailable`.
   @EventLoop package static func opener(
-    of caller: Caller,
-    _ context: Context
+    of user: UserID,
+    _ context: RequestContext
   ) async throws(Failure) -> APIKeyID? {
-    guard let session = caller.session else { return nil }
-    let found = try await context.store.read(APIKeyQueries.opener, caller.user, session)
+    guard let session = context.principal.session else { return nil }
+    let found = try await context.read(APIKeyQueries.opener, user, session)
     return found.first.map(APIKeyID.init(trusted:))
   }
 
@@ -85,31 +85,30 @@ package enum APIKeys {
   @EventLoop package static func setDisabled(
     _ isDisabled: Bool,
     _ key: APIKeyID,
-    of caller: Caller,
-    _ context: Context
+    of user: UserID,
+    _ context: RequestContext
   ) async throws(Failure) {
-    try await context.store.transaction { transaction async throws(Failure) in
+    try await context.transaction { transaction async throws(Failure) in
       // A sign-in by the key that is under way comes before, or finds it disabled.
-      guard try await Identities.lock(caller, in: transaction) else { throw caller.gone }
+      try await Identities.lock(user, in: transaction, context)
       let found = try await transaction.run(
         APIKeyQueries.setDisabled,
-        caller.user,
-        caller.authority,
+        user,
+        context.principal,
         key,
         isDisabled
       ).first
       guard let found, found.isThere else { throw .notFound }
       guard found.isChanged else { return }
       let change: WayInChange = isDisabled ? .keyDisabled : .keyEnabled
-      try await change.record(by: caller, in: transaction, context)
+      try await change.record(of: user, in: transaction, context)
       guard isDisabled else { return }
       try await Sessions.end(
         .opened(by: key),
-        of: caller.user,
+        of: user,
         "api_key_disable",
-        by: caller.actor,
-        from: context.origin,
-        in: transaction
+        in: transaction,
+        context
       )
     }
   }
@@ -120,7 +119,7 @@ package enum APIKeys {
   @EventLoop package static func signIn(
     _ text: String,
     as style: SessionStyle = .native,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> Sessions.Grant {
     let key = try await shown(text, context)
     return try await SignIn.complete(
@@ -135,13 +134,13 @@ package enum APIKeys {
   /// - Throws: `.wrongCredentials`, `.wayInClosed`, `.unavailable`.
   @EventLoop package static func shown(
     _ text: String,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> (id: APIKeyID, owner: UserID) {
     do throws(Failure) {
       return try await use(text, context)
     } catch .wrongCredentials {
       // Made up, or of a user: deleted, disabled, or the user is blocked.
-      let shown = Credential(.apiKey, text, context.store.keys.master)
+      let shown = Credential(.apiKey, text, context.keys.master)
       try await RefusedLogin.record("api-key", of: shown?.owner(), context)
       throw .wrongCredentials
     }
@@ -150,20 +149,20 @@ package enum APIKeys {
   /// As `shown`, and leaves the trail to the caller.
   @EventLoop static func use(
     _ text: String,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> (id: APIKeyID, owner: UserID) {
     try context.requireOpen(.apiKey)
     // No guard: whoever guesses does not get past the mark.
-    guard let key = Credential(.apiKey, text, context.store.keys.master) else {
+    guard let key = Credential(.apiKey, text, context.keys.master) else {
       throw .wrongCredentials
     }
     let user: UserID = key.owner()
     let id: APIKeyID = key.part()
-    let used = try await context.store.write(
+    let used = try await context.write(
       APIKeyQueries.use,
       user,
       id,
-      key.hash(context.store.keys.master),
+      key.hash(context.keys.master),
       context.app.id
     )
     guard !used.isEmpty else { throw .wrongCredentials }
@@ -227,7 +226,7 @@ package enum APIKeyQueries {
     """
   )
 
-  static let list = Statement<Found<APIKeyInfo>, UserID, Authority>(
+  static let list = Statement<Found<APIKeyInfo>, UserID, Principal>(
     "api_keys.list",
     """
     select k.key_id, k.name, k.disabled_at is not null, k.created_at, k.last_used_at
@@ -243,7 +242,7 @@ package enum APIKeyQueries {
     """
   )
 
-  static let setDisabled = Statement<DisabledKey, UserID, Authority, APIKeyID, Bool>(
+  static let setDisabled = Statement<DisabledKey, UserID, Principal, APIKeyID, Bool>(
     "api_keys.set_disabled",
     """
     with c as (select user_id from caller($1, $2)), changed as (

@@ -6,32 +6,32 @@ package enum Beginnings {
   /// Notes that the caller came without credentials, if it still has none to log in with.
   ///
   /// - Throws: `.unauthenticated`, `.unavailable`.
-  @EventLoop package static func note(anonymous caller: Caller, _ context: Context)
+  @EventLoop package static func note(anonymous user: UserID, _ context: RequestContext)
     async throws(Failure)
   {
-    try await context.requireSession(of: caller)
-    _ = try await context.store.write(BeginningQueries.note, caller.user, caller.authority)
+    try await context.requireSession(of: user)
+    _ = try await context.write(BeginningQueries.note, user, context.principal)
   }
 
   /// Whether the caller has linked credentials after it came without.
   ///
   /// - Throws: `.unauthenticated`, `.unavailable`.
   @EventLoop package static func wasAnonymous(
-    _ caller: Caller,
-    _ context: Context
+    _ user: UserID,
+    _ context: RequestContext
   ) async throws(Failure) -> Bool {
-    let rows = try await context.store.read(
+    let rows = try await context.read(
       BeginningQueries.wasAnonymous,
-      caller.user,
-      caller.authority
+      user,
+      context.principal
     )
-    guard let row = rows.first else { throw caller.gone }
+    guard let row = rows.first else { throw context.gone }
     return row
   }
 }
 
 package enum BeginningQueries {
-  static let note = Statement<NoRow, UserID, Authority>(
+  static let note = Statement<NoRow, UserID, Principal>(
     "beginnings.note",
     """
     insert into beginnings (user_id, kind)
@@ -40,7 +40,7 @@ package enum BeginningQueries {
   )
 
   /// One row when the session is live.
-  static let wasAnonymous = Statement<Bool, UserID, Authority>(
+  static let wasAnonymous = Statement<Bool, UserID, Principal>(
     "beginnings.was_anonymous",
     """
     select exists (

@@ -43,7 +43,7 @@ package import Postgres
   func identity(
     of token: String,
     accepting isAccepted: (String) -> Bool = { _ in true },
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> Identity {
     let read = try ExternalToken(token)
     let issuer = try await issuer(of: read, context)
@@ -85,9 +85,9 @@ package import Postgres
   /// issuer are not tried: its holder could sign for the users of this one.
   private func issuer(
     of token: ExternalToken,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> Issuer {
-    let found = try await context.store.read(IssuerQueries.named, context.app.id, token.issuer)
+    let found = try await context.read(IssuerQueries.named, context.app.id, token.issuer)
     guard !found.isEmpty else {
       throw .invalidExternalToken(
         token.issuer == nil

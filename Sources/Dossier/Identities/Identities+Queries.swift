@@ -43,7 +43,7 @@ struct IdentityToUnlink: RowDecodable {
 
 package enum IdentitiesQueries {
   /// Returns at least one row if the session is live.
-  static let list = Statement<Found<IdentityInfo>, UserID, Authority>(
+  static let list = Statement<Found<IdentityInfo>, UserID, Principal>(
     "identities.list",
     """
     select i.identity_id, i.provider, i.subject,
@@ -69,7 +69,7 @@ package enum IdentitiesQueries {
   /// asserted; the same address stays verified if it was.
   /// - Parameter 5: the key of the address.
   static let linkPassword = Statement<
-    String, UserID, Authority, IdentityID, String, String, String
+    String, UserID, Principal, IdentityID, String, String, String
   >(
     "identities.link_password",
     """
@@ -106,7 +106,7 @@ package enum IdentitiesQueries {
   /// Links a subject at an issuer; returns one row if the session is live.
   ///
   /// Violates `identity_subjects_taken` if the identity belongs to another user.
-  static let linkSubject = Statement<String, UserID, Authority, IdentityID, String, String>(
+  static let linkSubject = Statement<String, UserID, Principal, IdentityID, String, String>(
     "identities.link_subject",
     """
     with c as (select user_id, app_id from caller($1, $2)), identity as (

@@ -12,30 +12,30 @@ extension Identities {
   ///   `.tooManyAttempts`, `.wayInClosed`, `.unauthenticated`, `.overloaded`, `.unavailable`.
   package static func linkRegistered(
     _ credentials: Credentials,
-    to caller: Caller,
-    _ context: Context
+    to user: UserID,
+    _ context: RequestContext
   ) async throws(Failure) {
     try context.requireOpen(.password)
-    try await context.requireSession(of: caller)
+    try await context.requireSession(of: user)
     let right = try await Users.compare(credentials, context)
     try await right.guarding.takeBack()
     let (account, address) = (right.account, right.address)
-    if account.user == caller.user { return }
+    if account.user == user { return }
     try account.requireUsable(context)
     // The token that was mailed before belongs to the user that goes.
     let mail =
       account.isVerified
-      ? nil : try await Users.verification(of: caller.user, account.email, address, context)
+      ? nil : try await Users.verification(of: user, account.email, address, context)
     do throws(Failure) {
-      try await context.store.transaction { transaction async throws(Failure) in
+      try await context.transaction { transaction async throws(Failure) in
         // In the order of ids, so that two links at once do not deadlock.
-        for user in [caller.user, account.user].sorted(by: { $0.text < $1.text }) {
+        for user in [user, account.user].sorted(by: { $0.text < $1.text }) {
           _ = try await transaction.run(IdentitiesQueries.lock, user)
         }
         guard
-          try await !transaction.run(CallerQueries.live, caller.user, caller.authority).isEmpty
-        else { throw caller.gone }
-        if let end = try await wayBack(to: caller, in: transaction) {
+          try await !transaction.run(PrincipalQueries.live, user, context.principal).isEmpty
+        else { throw context.gone }
+        if let end = try await wayBack(to: user, in: transaction) {
           throw .wayBackOpen(until: end)
         }
         // While the password was compared, a reset may have set another one.
@@ -49,30 +49,31 @@ extension Identities {
         )
         guard !gone.isEmpty else { throw .identityTaken }
         _ = try await transaction.run(BeginningQueries.forget, account.user)
-        try await revokeGuestCredentials(of: caller, in: transaction, context)
+        try await revokeGuestCredentials(of: user, in: transaction, context)
         try await link(
           address,
           account.email,
           right.renewed ?? right.hash,
-          to: caller,
-          in: transaction
+          to: user,
+          in: transaction,
+          context
         )
         if now.isVerified {
           try await Accounts.markVerified(
             address,
-            of: caller.user,
+            of: user,
             byReader: now.isVerifiedByReader,
             in: transaction,
             context
           )
         }
         try await mail?.queue(in: transaction)
-        try await WayInChange.linked("password").record(by: caller, in: transaction, context)
+        try await WayInChange.linked("password").record(of: user, in: transaction, context)
       }
     } catch .identityTaken {
       // Another link of the same at the same moment may have made it the caller's.
       let now = try await Accounts.findLatest(address, context)
-      guard now?.user == caller.user else { throw .identityTaken }
+      guard now?.user == user else { throw .identityTaken }
     }
   }
 }

@@ -8,19 +8,19 @@ import Postgres
   ///
   /// - Throws: `.unauthenticated`, `.unavailable`.
   package static func list(
-    of caller: Caller,
-    in store: Store
+    of user: UserID,
+    _ context: RequestContext
   ) async throws(Failure) -> [IdentityInfo] {
-    let found = try await store.list(IdentitiesQueries.list, caller.user, caller.authority)
-    guard let found else { throw caller.gone }
+    let found = try await context.list(IdentitiesQueries.list, user, context.principal)
+    guard let found else { throw context.gone }
     return found
   }
 
-  /// Links an email address and a password to the caller, and mails a link that verifies the address.
+  /// Links an email address and a password to the user, and mails a link that verifies the address.
   ///
   /// - Parameters:
   ///   - credentials: the address and the password.
-  ///   - caller: the caller, whose session ends unless it stays.
+  ///   - user: the user.
   ///   - style: the style of the new session; nil where the client cannot take one, whose session
   ///     stays.
   ///   - context: the context of the request.
@@ -31,48 +31,49 @@ import Postgres
   @discardableResult
   package static func linkPassword(
     _ credentials: Credentials,
-    to caller: Caller,
+    to user: UserID,
     as style: SessionStyle?,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> Sessions.Grant? {
     try context.requireOpen(.password)
     try credentials.checkForRegistration(context.app)
-    try await context.requireSession(of: caller)
+    try await context.requireSession(of: user)
     let address = try await EmailAddress(credentials.email, context)
     try await RequestGuard.registration(of: address.key, context)
     let account = try await Accounts.find(address, context)
     if let account {
-      guard account.user == caller.user else { throw .emailTaken }
+      guard account.user == user else { throw .emailTaken }
       // Without a credential, an issuer or an import has named the address.
       guard !account.isCredential else { throw .identityExists }
     }
-    let hash = try await context.store.passwords.hash(
+    let hash = try await context.passwords.hash(
       credentials.password,
-      for: context.store.owner
+      for: context.owner
     )
     let mail =
       account?.isVerified == true
-      ? nil : try await Users.verification(of: caller.user, credentials.email, address, context)
-    return try await link("password", to: caller, as: style, context) {
+      ? nil : try await Users.verification(of: user, credentials.email, address, context)
+    return try await link("password", to: user, as: style, context) {
       transaction async throws(Failure) in
-      try await link(address, credentials.email, hash, to: caller, in: transaction)
+      try await link(address, credentials.email, hash, to: user, in: transaction, context)
       try await mail?.queue(in: transaction)
-      return (VerifiedCredential(of: caller.user, .password(hash: hash)), isNew: true)
+      return (VerifiedCredential(of: user, .password(hash: hash)), isNew: true)
     }
   }
 
-  /// Writes an address and a password of the caller, who must be locked.
+  /// Writes an address and a password of the user, who must be locked.
   static func link(
     _ address: EmailAddress,
     _ email: String,
     _ hash: String,
-    to caller: Caller,
-    in transaction: Transaction
+    to user: UserID,
+    in transaction: Transaction,
+    _ context: RequestContext
   ) async throws(Failure) {
     let linked = try await transaction.send(
       IdentitiesQueries.linkPassword,
-      caller.user,
-      caller.authority,
+      user,
+      context.principal,
       IdentityID(),
       address.stored(email),
       address.key,
@@ -88,23 +89,23 @@ import Postgres
   /// `write` writes the credential, and returns whether it is new.
   private static func link(
     _ provider: String,
-    to caller: Caller,
+    to user: UserID,
     as style: SessionStyle?,
-    _ context: Context,
+    _ context: RequestContext,
     _ write: @EventLoop (Transaction) async throws(Failure) -> (VerifiedCredential, isNew: Bool)
   ) async throws(Failure) -> Sessions.Grant? {
-    let live = try await context.store.transaction {
+    let live = try await context.transaction {
       transaction async throws(Failure) -> LiveSession? in
-      guard try await lock(caller, in: transaction) else { throw caller.gone }
-      if let end = try await wayBack(to: caller, in: transaction) { throw .wayBackOpen(until: end) }
-      try await revokeGuestCredentials(of: caller, in: transaction, context)
+      try await lock(user, in: transaction, context)
+      if let end = try await wayBack(to: user, in: transaction) { throw .wayBackOpen(until: end) }
+      try await revokeGuestCredentials(of: user, in: transaction, context)
       let (credential, isNew) = try await write(transaction)
       if isNew {
-        try await WayInChange.linked(provider).record(by: caller, in: transaction, context)
+        try await WayInChange.linked(provider).record(of: user, in: transaction, context)
       }
       guard let style else { return nil }
       return try await Sessions.renew(
-        caller,
+        user,
         by: credential,
         as: style,
         "link",
@@ -113,7 +114,7 @@ import Postgres
       )
     }
     guard let style, let live else { return nil }
-    return try await Sessions.grant(live, of: caller.user, as: style, context)
+    return try await Sessions.grant(live, of: user, as: style, context)
   }
 
   /// Returns until when a removed address of the caller can be restored; nil if none can, or if the
@@ -124,18 +125,18 @@ import Postgres
   /// data, and restore. The restore link cannot be revoked instead: a thief would revoke the owner's.
   /// A change of address needs no wait, because the code verifies the new address.
   static func wayBack(
-    to caller: Caller,
+    to user: UserID,
     in transaction: Transaction
   ) async throws(Failure) -> Timestamp? {
-    try await transaction.run(IdentitiesQueries.wayBack, caller.user).first
+    try await transaction.run(IdentitiesQueries.wayBack, user).first
   }
 
-  /// Links the identity of an issuer's token to the caller, unless it is the caller's already.
+  /// Links the identity of an issuer's token to the user, unless it is the caller's already.
   ///
   /// - Parameters:
   ///   - token: the token.
   ///   - isAccepted: whether the route takes identities of a provider.
-  ///   - caller: the caller.
+  ///   - user: the user.
   ///   - style: as for `linkPassword`.
   ///   - context: the context of the request.
   /// - Returns: the tokens of the new session.
@@ -145,19 +146,19 @@ import Postgres
   package static func linkToken(
     _ token: String,
     accepting isAccepted: (String) -> Bool = { _ in true },
-    to caller: Caller,
+    to user: UserID,
     as style: SessionStyle?,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> Sessions.Grant? {
     try context.requireOpen(.jwt)
-    try await context.requireSession(of: caller)
+    try await context.requireSession(of: user)
     let external = try await TokenLogin.identity(
       of: token,
       accepting: isAccepted,
-      shownBy: caller.user,
+      shownBy: user,
       context
     )
-    return try await link(external.provider, to: caller, as: style, context) {
+    return try await link(external.provider, to: user, as: style, context) {
       transaction async throws(Failure) in
       let holder = try await transaction.run(
         IdentitiesQueries.holder,
@@ -167,20 +168,20 @@ import Postgres
       )
       // Of two links at once the second finds what the first has written.
       let credential = VerifiedCredential(
-        of: caller.user,
+        of: user,
         .token(provider: external.provider, subject: external.subject),
         at: external.authenticatedAt
       )
-      if holder.first?.user == caller.user { return (credential, isNew: false) }
+      if holder.first?.user == user { return (credential, isNew: false) }
       let linked = try await transaction.send(
         IdentitiesQueries.linkSubject,
-        caller.user,
-        caller.authority,
+        user,
+        context.principal,
         IdentityID(),
         external.provider,
         external.subject
       ).rows(duplicate: .identityTaken)
-      guard !linked.isEmpty else { throw caller.gone }
+      guard !linked.isEmpty else { throw context.gone }
       return (credential, isNew: true)
     }
   }
@@ -190,19 +191,19 @@ import Postgres
   ///
   /// Another person may have used the guest before, in the same browser, and made an API key.
   static func revokeGuestCredentials(
-    of caller: Caller,
+    of user: UserID,
     in transaction: Transaction,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) {
     _ = try await transaction.run(
       IdentitiesQueries.revokeGuest,
-      caller.user,
+      user,
       context.app.id,
-      caller.actor,
-      context.origin.address,
-      context.origin.agent,
-      caller.session,
-      caller.device
+      context.principal.name,
+      context.address.text,
+      context.agent,
+      context.principal.session,
+      context.principal.device
     )
   }
 
@@ -213,48 +214,49 @@ import Postgres
   ///   `.unauthenticated`, `.unavailable`.
   package static func unlink(
     _ identity: IdentityID,
-    from caller: Caller,
-    _ context: Context
+    from user: UserID,
+    _ context: RequestContext
   ) async throws(Failure) {
-    try await context.store.transaction { transaction async throws(Failure) in
+    try await context.transaction { transaction async throws(Failure) in
       // Two at once must not each leave the other's.
-      guard try await lock(caller, in: transaction) else { throw caller.gone }
-      let found = try await transaction.run(IdentitiesQueries.others, caller.user, identity)
+      try await lock(user, in: transaction, context)
+      let found = try await transaction.run(IdentitiesQueries.others, user, identity)
       guard let found = found.first else { throw .notFound }
       if found.others == 0 {
         // Who made a key in place of credentials has what it had before: its session.
         guard found.provider == "api-key",
-          try await !transaction.run(BeginningQueries.comeBack, caller.user).isEmpty
+          try await !transaction.run(BeginningQueries.comeBack, user).isEmpty
         else { throw .lastIdentity }
       }
       try await WayInChange.unlinked(found.provider).record(
-        by: caller,
+        of: user,
         in: transaction,
         context
       )
-      _ = try await transaction.run(IdentitiesQueries.unlink, caller.user, identity)
+      _ = try await transaction.run(IdentitiesQueries.unlink, user, identity)
       if found.provider == "api-key" {
         try await Sessions.end(
           .opened(by: APIKeyID(trusted: identity.text)),
-          of: caller.user,
+          of: user,
           "api_key_delete",
-          by: caller.actor,
-          from: context.origin,
-          in: transaction
+          in: transaction,
+          context
         )
       }
     }
   }
 
-  /// Locks the caller's user, so that no other transaction changes its credentials.
+  /// Locks a user, so that no other transaction changes its credentials.
   ///
-  /// - Returns: whether the caller's session is live once the lock is held. The transaction that held
-  ///   the lock before may have ended it, as a reset of the password does.
+  /// - Throws: `.unauthenticated` if the session of the request is not live once the lock is held. The
+  ///   transaction that held the lock before may have ended it, as a reset of the password does.
   static func lock(
-    _ caller: Caller,
-    in transaction: Transaction
-  ) async throws(Failure) -> Bool {
-    _ = try await transaction.run(IdentitiesQueries.lock, caller.user)
-    return try await !transaction.run(CallerQueries.live, caller.user, caller.authority).isEmpty
+    _ user: UserID,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    _ = try await transaction.run(IdentitiesQueries.lock, user)
+    let live = try await transaction.run(PrincipalQueries.live, user, context.principal)
+    guard !live.isEmpty else { throw context.gone }
   }
 }

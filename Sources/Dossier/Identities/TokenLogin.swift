@@ -19,7 +19,7 @@ package enum TokenLogin {
     _ token: String,
     accepting isAccepted: @Sendable (String) -> Bool = { _ in true },
     as style: SessionStyle = .native,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> Sessions.Grant {
     try context.requireOpen(.jwt)
     let external = try await identity(of: token, accepting: isAccepted, context)
@@ -40,7 +40,7 @@ package enum TokenLogin {
   @EventLoop private static func create(
     _ external: ExternalTokens.Identity,
     as style: SessionStyle,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> Sessions.Grant {
     try context.requireOpenSignUp()
     let user = UserID()
@@ -82,10 +82,10 @@ package enum TokenLogin {
     of token: String,
     accepting isAccepted: (String) -> Bool,
     shownBy user: UserID? = nil,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> ExternalTokens.Identity {
     do throws(Failure) {
-      return try await context.store.external.identity(of: token, accepting: isAccepted, context)
+      return try await context.external.identity(of: token, accepting: isAccepted, context)
     } catch {
       if case .invalidExternalToken = error {
         try await RefusedLogin.record("jwt", of: user, context)
@@ -97,17 +97,19 @@ package enum TokenLogin {
   /// The kinds of identity that tokens of the app's issuers show.
   ///
   /// - Throws: `.unavailable`.
-  @EventLoop package static func issuers(of context: Context) async throws(Failure) -> [String] {
-    try await context.store.read(IssuerQueries.kinds, context.app.id)
+  @EventLoop package static func issuers(of context: RequestContext) async throws(Failure)
+    -> [String]
+  {
+    try await context.read(IssuerQueries.kinds, context.app.id)
   }
 
   /// Returns the credential of the user who has the identity; nil without one.
   @EventLoop private static func known(
     _ external: ExternalTokens.Identity,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> VerifiedCredential? {
     // On the exclusive lane: this must see the user that another sign-in has just made.
-    let found = try await context.store.write(
+    let found = try await context.write(
       IdentitiesQueries.holder,
       context.app.id,
       external.provider,

@@ -155,9 +155,9 @@ struct ImportBatch {
   ///   address or identity, since the rows were examined.
   @EventLoop func write(
     in transaction: Transaction,
-    _ administrator: Administrator
+    _ context: RequestContext
   ) async throws(Failure) {
-    let writing = ImportWriting(app: app, transaction: transaction, administrator: administrator)
+    let writing = ImportWriting(app: app, transaction: transaction, context: context)
     try await writing.run(ImportQueries.create, created)
     if !updated.isEmpty {
       let blocked = updated.filter { $0["blocked"]?.bool == true }
@@ -188,7 +188,7 @@ struct ImportBatch {
 @EventLoop private struct ImportWriting {
   let app: AppID
   let transaction: Transaction
-  let administrator: Administrator
+  let context: RequestContext
 
   func run(
     _ statement: Statement<NoRow, AppID, TextBytes>,
@@ -204,7 +204,7 @@ struct ImportBatch {
     _ rows: [JSON]
   ) async throws(Failure) {
     guard let list = Self.list(rows) else { return }
-    try await finish(transaction.send(statement, app, list, administrator.actor.text))
+    try await finish(transaction.send(statement, app, list, context.principal.name))
   }
 
   /// Says also who does it, and from where.
@@ -213,10 +213,15 @@ struct ImportBatch {
     _ rows: [JSON]
   ) async throws(Failure) {
     guard let list = Self.list(rows) else { return }
-    let (actor, origin) = (administrator.actor.text, administrator.origin)
-    try await finish(
-      transaction.send(statement, app, list, actor, origin.address, origin.agent)
+    let sent = transaction.send(
+      statement,
+      app,
+      list,
+      context.principal.name,
+      context.address.text,
+      context.agent
     )
+    try await finish(sent)
   }
 
   private func finish(_ sent: Sent<NoRow>) async throws(Failure) {

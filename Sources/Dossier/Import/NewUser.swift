@@ -12,14 +12,13 @@ package struct NewUser: Sendable {
   ///
   /// - Parameters:
   ///   - description: an object.
-  ///   - app: whose rules it must keep.
-  ///   - store: calculates.
+  ///   - context: the context of the request, with the app whose rules count.
   /// - Throws: `.invalid` with every fault, `.overloaded`.
   @EventLoop package init(
     _ description: JSON,
-    of app: App,
-    _ store: Store
+    _ context: RequestContext
   ) async throws(Failure) {
+    let app = context.app
     var members = description
     let (password, faults) = Self.takePassword(from: &members, app)
     self.password = password
@@ -27,7 +26,7 @@ package struct NewUser: Sendable {
     let mixesScripts = app.settings.allowsMixedScripts
     let schemas = app.schemas
     do throws(Failure) {
-      row = try await store.calculate(on: .max) { [members] () throws(Failure) in
+      row = try await context.calculate(on: .max) { [members] () throws(Failure) in
         try ImportedUser(
           members,
           stringLimit: stringLimit,

@@ -10,15 +10,15 @@ package import Postgres
 @EventLoop package struct UserExport {
   private let app: AppID
   private let withHashes: Bool
-  private let administrator: Administrator
+  private let context: RequestContext
   private var cursor: UserID?
   private var size = PageSize(1, upTo: 256)
   private var isOver = false
 
-  private init(_ app: AppID, _ withHashes: Bool, _ administrator: Administrator) {
+  private init(_ app: AppID, _ withHashes: Bool, _ context: RequestContext) {
     self.app = app
     self.withHashes = withHashes
-    self.administrator = administrator
+    self.context = context
   }
 
   /// Records that users are exported.
@@ -27,23 +27,22 @@ package import Postgres
   ///   - app: whose users.
   ///   - withHashes: whether lines have the hashes of passwords; without them `password_hash` is
   ///     null where there is one.
-  ///   - administrator: who exports.
+  ///   - context: the context of the request.
   /// - Returns: the export, before its first page.
   /// - Throws: `.unavailable`.
   package static func begin(
     of app: AppID,
     withHashes: Bool,
-    by administrator: Administrator
+    _ context: RequestContext
   ) async throws(Failure) -> UserExport {
-    try await administrator.transaction { transaction async throws(Failure) in
-      try await administrator.record(
-        "users_export",
+    try await context.transaction { transaction async throws(Failure) in
+      try await Event("users_export", detail: ["password_hashes": .bool(withHashes)]).record(
+        in: transaction,
         app: app,
-        detail: ["password_hashes": .bool(withHashes)],
-        in: transaction
+        context
       )
     }
-    return UserExport(app, withHashes, administrator)
+    return UserExport(app, withHashes, context)
   }
 
   /// The next lines, the oldest user first; nil when there are no more.
@@ -51,7 +50,7 @@ package import Postgres
   /// - Throws: `.overloaded`, `.unavailable`.
   package mutating func next() async throws(Failure) -> (text: [UInt8], count: Int)? {
     guard !isOver else { return nil }
-    let rows = try await administrator.store.search(
+    let rows = try await context.search(
       UserExportQueries.page,
       app,
       cursor,

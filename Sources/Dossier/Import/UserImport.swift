@@ -26,7 +26,7 @@ package struct ImportLine: Sendable {
   package private(set) var progress: ImportProgress
   private let app: AppID
   private let existing: ExistingUser
-  private let administrator: Administrator
+  private let context: RequestContext
   /// Rows to try at once, while one is looked for that the database refuses.
   private var step = 1 << 20
 
@@ -34,12 +34,12 @@ package struct ImportLine: Sendable {
     _ progress: ImportProgress,
     _ app: AppID,
     _ existing: ExistingUser,
-    _ administrator: Administrator
+    _ context: RequestContext
   ) {
     self.progress = progress
     self.app = app
     self.existing = existing
-    self.administrator = administrator
+    self.context = context
   }
 
   /// Begins an import, or takes up the one of that source.
@@ -49,7 +49,7 @@ package struct ImportLine: Sendable {
   ///   - app: whose users they become.
   ///   - existing: what is done with lines whose user is there.
   ///   - isResumed: goes on where the import of that source is, if there is one.
-  ///   - administrator: who imports.
+  ///   - context: the context of the request.
   /// - Returns: the import; what `progress` tells of the input is to be passed over.
   /// - Throws: `.unavailable`.
   package static func open(
@@ -57,9 +57,9 @@ package struct ImportLine: Sendable {
     into app: AppID,
     _ existing: ExistingUser,
     isResumed: Bool,
-    by administrator: Administrator
+    _ context: RequestContext
   ) async throws(Failure) -> UserImport {
-    let found = try await administrator.transaction { transaction async throws(Failure) in
+    let found = try await context.transaction { transaction async throws(Failure) in
       if isResumed,
         let progress = try await transaction.run(ImportQueries.find, app, source).first
       {
@@ -67,15 +67,13 @@ package struct ImportLine: Sendable {
       }
       let begun = try await transaction.run(ImportQueries.begin, app, source, ImportID())
       let progress = try begun.first.orUnforeseen("an import")
-      try await administrator.record(
+      try await Event(
         "users_import_begin",
-        app: app,
-        detail: ["import": .string(progress.id.text), "source": .string(source)],
-        in: transaction
-      )
+        detail: ["import": .string(progress.id.text), "source": .string(source)]
+      ).record(in: transaction, app: app, context)
       return progress
     }
-    return UserImport(found, app, existing, administrator)
+    return UserImport(found, app, existing, context)
   }
 
   /// Writes the first of some lines, as many as can be written in one transaction, and takes them
@@ -118,7 +116,7 @@ package struct ImportLine: Sendable {
   }
 
   private func write(_ lines: [ImportLine]) async throws(Failure) -> [ImportResult] {
-    let outcome = try await administrator.transaction { transaction async throws(Failure) in
+    let outcome = try await context.transaction { transaction async throws(Failure) in
       try await attempt(lines, in: transaction)
     }
     progress = outcome.progress
@@ -174,7 +172,7 @@ package struct ImportLine: Sendable {
     _ lines: [ImportLine],
     in transaction: Transaction
   ) async throws(Failure) -> (results: [ImportResult], progress: ImportProgress) {
-    try await batch.write(in: transaction, administrator)
+    try await batch.write(in: transaction, context)
     var tally = progress.tally
     for result in results { tally.count(result.outcome) }
     let end = lines[results.count - 1].end
@@ -198,15 +196,13 @@ package struct ImportLine: Sendable {
   ///
   /// - Throws: `.unavailable`.
   package func finish() async throws(Failure) {
-    try await administrator.transaction { transaction async throws(Failure) in
+    try await context.transaction { transaction async throws(Failure) in
       let ended = try await transaction.run(ImportQueries.finish, app, progress.id)
       guard ended.first == true else { return }
-      try await administrator.record(
+      try await Event(
         "users_import",
-        app: app,
-        detail: ["import": .string(progress.id.text), "tally": progress.tally.json],
-        in: transaction
-      )
+        detail: ["import": .string(progress.id.text), "tally": progress.tally.json]
+      ).record(in: transaction, app: app, context)
     }
   }
 }

@@ -9,18 +9,18 @@ extension MasterKeys {
   /// - Parameters:
   ///   - discardsLost: what no key opens is removed instead of refused: the master key that sealed it
   ///     is lost.
-  ///   - administrator: who does it, by the master key of its store.
+  ///   - context: the context of the request.
   /// - Returns: `resealed`, how many; `discarded`, their names; `api_keys`, `clients` and
   ///   `recovery_codes`, how many are older than the key and need those before it.
   /// - Throws: `.unforeseen` for a secret that cannot be opened, `.unavailable`.
   @EventLoop package static func reseal(
     discardingLost discardsLost: Bool,
-    by administrator: Administrator
+    _ context: RequestContext
   ) async throws(Failure) -> JSON {
-    let master = administrator.store.keys.master
+    let master = context.keys.master
     var lost: [String] = []
     var count = 0
-    try await administrator.transaction { transaction async throws(Failure) in
+    try await context.transaction { transaction async throws(Failure) in
       (lost, count) = ([], 0)
       for secret in try await transaction.run(ResealingQueries.secrets) {
         guard let opened = try? master.opened(secret.sealed, as: secret.name) else {
@@ -39,16 +39,14 @@ extension MasterKeys {
       }
       _ = try await transaction.run(MasterKeysQueries.add, BinaryBytes(master.checks[0]))
       _ = try await transaction.run(ResealingQueries.forgetOthers, BinaryBytes(master.checks[0]))
-      try await administrator.record(
+      try await Event(
         "master_key_reseal",
-        app: .deployment,
         detail: [
           "resealed": .number(JSONNumber(count)), "discarded": .number(JSONNumber(lost.count)),
-        ],
-        in: transaction
-      )
+        ]
+      ).record(in: transaction, app: .deployment, context)
     }
-    let older = try await administrator.store.search(ResealingQueries.older).first
+    let older = try await context.search(ResealingQueries.older).first
     return [
       "resealed": .number(JSONNumber(count)), "discarded": .array(lost.map(JSON.string)),
       "api_keys": .number(JSONNumber(older?.keys ?? 0)),

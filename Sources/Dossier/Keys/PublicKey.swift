@@ -55,9 +55,9 @@ package struct PublicKey: RowDecodable {
   @EventLoop package static func all(
     for purpose: KeyPurpose,
     of app: String,
-    in store: Store
+    _ context: RequestContext
   ) async throws(Failure) -> [PublicKey] {
-    guard let keys = try await store.list(PublicKeyQueries.all, app, purpose) else {
+    guard let keys = try await context.list(PublicKeyQueries.all, app, purpose) else {
       throw .unknownApp
     }
     return keys

@@ -21,16 +21,15 @@ import Postgres
   static func request(
     _ request: Request,
     _ email: String,
-    by caller: Caller?,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) {
     try context.requireOpen(.password)
-    guard context.store.mailer.isConfigured else { throw .mailNotConfigured }
+    guard context.mailer.isConfigured else { throw .mailNotConfigured }
     let address = try await EmailAddress(email, context)
     let account = try await Accounts.find(address, context)
     // An address of no user is counted too, so that the response reports the same limits.
-    try await RequestGuard.mail(to: address.key, for: account, by: caller, context)
-    try await context.store.transaction { transaction async throws(Failure) in
+    try await RequestGuard.mail(to: address.key, for: account, context)
+    try await context.transaction { transaction async throws(Failure) in
       try await self.request(request, address, in: transaction, context)
     }
   }
@@ -40,16 +39,15 @@ import Postgres
     _ request: Request,
     _ address: EmailAddress,
     in transaction: Transaction,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) {
     let id = MailID()
     let json: JSON = ["request": .string(request.rawValue), "key": .string(address.key)]
-    let store = context.store
-    guard let sealed = try? store.keys.master.sealed(json.serialized(), as: QueuedMail.name(id))
+    guard let sealed = try? context.keys.master.sealed(json.serialized(), as: QueuedMail.name(id))
     else {
-      return store.mailer.lose("a request for mail cannot be sealed")
+      return context.mailer.lose("a request for mail cannot be sealed")
     }
-    store.hasQueuedMail = true
+    context.hasQueuedMail = true
     _ = try await transaction.run(
       OutboxQueries.add,
       id,
@@ -61,29 +59,28 @@ import Postgres
   }
 
   /// Replaces a request by the mail that it asks for; by nothing for an address of no user.
-  static func resolve(_ due: DueMail, in store: Store) async throws(Failure) {
-    guard let opened = try? store.keys.master.opened(due.sealed, as: QueuedMail.name(due.id)),
+  static func resolve(_ due: DueMail, _ context: RequestContext) async throws(Failure) {
+    guard let opened = try? context.keys.master.opened(due.sealed, as: QueuedMail.name(due.id)),
       let json = try? JSON.parse(opened), let key = json["key"]?.string,
       let request = json["request"]?.string.flatMap(Request.init)
     else { throw .unforeseen("a request for mail cannot be opened with this master key") }
-    let app = try await store.apps.app(due.app)
-    try await store.transaction { transaction async throws(Failure) in
+    context.app = try await context.apps.app(due.app)
+    try await context.transaction { transaction async throws(Failure) in
       // Another worker may have replaced it.
       guard try await !transaction.run(OutboxQueries.takeRequest, due.id).isEmpty else { return }
-      let account = try await transaction.run(AccountQueries.find, app.id, key).first
+      let account = try await transaction.run(AccountQueries.find, context.app.id, key).first
       guard let account, !account.isBlocked else { return }
       switch request {
       case .nothing: return
       case .verification where account.isVerified && !account.isVerifiedByReader:
-        try await send(.taken, to: account, app, store, in: transaction)
+        try await sendTaken(to: account, in: transaction, context)
       case .verification, .reset:
         try await MailedToken(
           request == .reset ? .reset : .verify,
           to: account.email,
           of: account.user,
           in: account.language,
-          app,
-          store
+          context
         ).queue(in: transaction)
       }
     }
@@ -94,9 +91,8 @@ import Postgres
     of flow: AuthenticationFlow.New,
     in language: String?,
     in transaction: Transaction,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) {
-    let store = context.store
     let message = try? AppMail.message(
       .code,
       to: flow.address.stored(flow.email),
@@ -104,11 +100,10 @@ import Postgres
       context.app,
       ["code": flow.shownCode]
     )
-    guard let message else { return store.mailer.lose("a code cannot be written") }
-    try await store.queue(
+    guard let message else { return context.mailer.lose("a code cannot be written") }
+    try await context.queue(
       message,
       .code,
-      of: context.app.id,
       for: AuthenticationFlow.lifetime,
       in: transaction
     )
@@ -118,20 +113,17 @@ import Postgres
   static func sendTaken(
     to account: Account,
     in transaction: Transaction,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) {
-    try await send(.taken, to: account, context.app, context.store, in: transaction)
-  }
-
-  private static func send(
-    _ kind: MailKind,
-    to account: Account,
-    _ app: App,
-    _ store: Store,
-    in transaction: Transaction
-  ) async throws(Failure) {
-    let message = try? AppMail.message(kind, to: account.email, in: account.language, app)
-    guard let message else { return store.mailer.lose("a mail \(kind) cannot be written") }
-    try await store.queue(message, kind, of: app.id, in: transaction)
+    let message = try? AppMail.message(
+      .taken,
+      to: account.email,
+      in: account.language,
+      context.app
+    )
+    guard let message else {
+      return context.mailer.lose("a mail about a taken address cannot be written")
+    }
+    try await context.queue(message, .taken, in: transaction)
   }
 }

@@ -31,7 +31,7 @@ struct AppMail: Sendable {
 
   /// Returns an address as people say it, such as `ada at example dot com`.
   ///
-  /// Mail programs make links of text that looks like an address or the name of a host. The caller
+  /// Mail programs make links of text that looks like an address or the name of a host. The user
   /// who asks for mail chooses the address. So an attacker could put a link into our text by
   /// `you+evil.example.net@example.com`.
   static func inWords(_ email: String) -> String {

@@ -1,6 +1,6 @@
 package import EventLoop
 package import Outbound
-package import Postgres
+import Postgres
 
 /// Sends the mail of the queue, in each worker.
 ///
@@ -8,13 +8,12 @@ package import Postgres
 /// the relay's word and its own note of it leaves the mail to another, who sends the same message again,
 /// by the same `Message-ID`.
 @EventLoop package final class Courier {
-  private let database: Database
-  private let master: MasterKey
   private let relay: MailRelay
-  private let mailer: Mailer
-  private let store: @EventLoop () -> Store
+  private let dependencies: Dependencies
   private let tell: @EventLoop (Event) -> Void
   private var underWay = 0
+  private var database: Database { dependencies.database }
+  private var mailer: Mailer { dependencies.mailer }
   private var sleeper: Task<Void, Never>?
   private var isAwake = false
 
@@ -31,25 +30,16 @@ package import Postgres
   private static let pauses = [2, 20, 60, 300, 900, 1_800, 3_600].map(Duration.seconds)
 
   /// - Parameters:
-  ///   - database: where the queue is.
-  ///   - master: the master key.
+  ///   - dependencies: the dependencies of the worker.
   ///   - relay: takes the mail.
-  ///   - mailer: who queues here, and reports.
-  ///   - store: makes what the mails of requests are written with.
   ///   - tell: hears what becomes of mails.
   package init(
-    _ database: Database,
-    _ master: MasterKey,
+    _ dependencies: Dependencies,
     _ relay: MailRelay,
-    _ mailer: Mailer,
-    store: @escaping @EventLoop () -> Store,
     tell: @escaping @EventLoop (Event) -> Void = { _ in }
   ) {
-    self.database = database
-    self.master = master
+    self.dependencies = dependencies
     self.relay = relay
-    self.mailer = mailer
-    self.store = store
     self.tell = tell
   }
 
@@ -120,7 +110,7 @@ package import Postgres
   private func deliver(_ due: DueMail) async {
     guard !due.isVoid else { return await note(OutboxQueries.remove, due.id) }
     guard !due.isRequest else { return await resolve(due) }
-    guard let mail = QueuedMail(due.id, sealed: due.sealed, master) else {
+    guard let mail = QueuedMail(due.id, sealed: due.sealed, dependencies.keys.master) else {
       return await putOff(due, nil, "it cannot be opened with this master key")
     }
     do throws(MailError) {
@@ -133,8 +123,10 @@ package import Postgres
   }
 
   private func resolve(_ due: DueMail) async {
+    let system = Principal(.system, in: due.app, scopes: .everything)
+    let context = RequestContext(dependencies, principal: system)
     do throws(Failure) {
-      try await AccountMail.resolve(due, in: store())
+      try await AccountMail.resolve(due, context)
     } catch {
       switch error {
       case .unforeseen(let reason): await putOff(due, nil, reason)

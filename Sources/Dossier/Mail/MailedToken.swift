@@ -41,8 +41,7 @@ struct MailedToken {
   let email: String
   let user: UserID
   private let language: String?
-  private let store: Store
-  private let appOfUser: App
+  private let context: RequestContext
   private let token: Credential
 
   /// - Parameters:
@@ -50,38 +49,23 @@ struct MailedToken {
   ///   - email: the address as stored for the user, never as the client typed it.
   ///   - user: the user.
   ///   - language: the language of the user; nil when it is not known.
-  ///   - app: the app of the user.
-  ///   - store: what it is queued with.
+  ///   - context: the context of the request.
   init(
     _ purpose: Purpose,
     to email: String,
     of user: UserID,
     in language: String?,
-    _ app: App,
-    _ store: Store
+    _ context: RequestContext
   ) {
     self.purpose = purpose
     self.email = email
     self.user = user
     self.language = language
-    appOfUser = app
-    self.store = store
+    self.context = context
     token = Credential(purpose.kind, of: user)
   }
 
-  /// As the other, for the app of a request.
-  @EventLoop init(
-    _ purpose: Purpose,
-    to email: String,
-    of user: UserID,
-    in language: String?,
-    _ context: Context
-  ) {
-    self.init(purpose, to: email, of: user, in: language, context.app, context.store)
-  }
-
-  var app: AppID { appOfUser.id }
-  @EventLoop var hash: BinaryBytes { token.hash(store.keys.master) }
+  @EventLoop var hash: BinaryBytes { token.hash(context.keys.master) }
   var lifetime: Duration { purpose.lifetime }
 
   /// Queues its mail and stores the token, which is valid at once.
@@ -89,19 +73,19 @@ struct MailedToken {
   /// Older tokens stay valid until the relay has taken the mail (`OutboxQueries.sent`). So a request
   /// for mail that cannot be sent invalidates no token.
   @EventLoop func queue(in transaction: Transaction) async throws(Failure) {
-    if let message { try await store.queue(message, with: self, in: transaction) }
+    if let message { try await context.queue(message, with: self, in: transaction) }
   }
 
   @EventLoop private var message: MailMessage? {
-    let text = token.text(store.keys.master)
-    let page = appOfUser.settings.mailPage
+    let text = token.text(context.keys.master)
+    let page = context.app.settings.mailPage
     let values = [
       "token": text, "link": page.isEmpty ? text : "\(page)#\(purpose.rawValue)=\(text)",
     ]
     do {
-      return try AppMail.message(purpose.mail, to: email, in: language, appOfUser, values)
+      return try AppMail.message(purpose.mail, to: email, in: language, context.app, values)
     } catch {
-      store.mailer.lose("\(error)")
+      context.mailer.lose("\(error)")
       return nil
     }
   }

@@ -29,16 +29,15 @@ import Postgres
   }
 }
 
-extension Store {
+extension RequestContext {
   /// Queues a mail in a transaction; it is of use for so long.
   func queue(
     _ message: MailMessage,
     _ kind: MailKind,
-    of app: AppID,
     for time: Duration = Outbox.patience,
     in transaction: Transaction
   ) async throws(Failure) {
-    guard let call = queuing(message, kind, of: app, for: time) else { return }
+    guard let call = queuing(message, kind, for: time) else { return }
     try await transaction.run(call)
   }
 
@@ -55,11 +54,10 @@ extension Store {
   private func queuing(
     _ message: MailMessage,
     _ kind: MailKind,
-    of app: AppID,
     for time: Duration
   ) -> StatementCall? {
     sealed(message).map { mail, sealed in
-      StatementCall(OutboxQueries.add, mail.id, app, kind.rawValue, sealed, time)
+      StatementCall(OutboxQueries.add, mail.id, app.id, kind.rawValue, sealed, time)
     }
   }
 
@@ -73,7 +71,7 @@ extension Store {
         token.email,
         token.lifetime,
         mail.id,
-        token.app,
+        app.id,
         sealed
       )
     }

@@ -15,17 +15,16 @@ package enum Outbox {
   /// - Parameters:
   ///   - cursor: the one after which the list goes on.
   ///   - count: how many at most.
-  ///   - administrator: who looks.
+  ///   - context: the context of the request.
   /// - Returns: also those that were given up.
   /// - Throws: `.unavailable`.
   @EventLoop package static func page(
     after cursor: MailID?,
     count: Int,
-    for administrator: Administrator
+    _ context: RequestContext
   ) async throws(Failure) -> Page<ListedMail> {
-    let store = administrator.store
-    var mails = try await store.search(OutboxQueries.page, cursor, count)
-    for index in mails.indices { mails[index].open(by: store.keys.master) }
+    var mails = try await context.search(OutboxQueries.page, cursor, count)
+    for index in mails.indices { mails[index].open(by: context.keys.master) }
     return Page(mails, of: count)
   }
 
@@ -33,43 +32,42 @@ package enum Outbox {
   ///
   /// - Parameters:
   ///   - mail: nil for all.
-  ///   - administrator: who does it.
+  ///   - context: the context of the request.
   /// - Returns: how many.
   /// - Throws: `.notFound`, `.unavailable`.
   @EventLoop package static func retry(
     _ mail: MailID?,
-    by administrator: Administrator
+    _ context: RequestContext
   ) async throws(Failure) -> Int {
-    try await act("mail_retry", OutboxQueries.retry, mail, administrator)
+    try await act("mail_retry", OutboxQueries.retry, mail, context)
   }
 
   /// Takes mails out of the queue; nobody will get them.
   ///
   /// - Parameters:
   ///   - mail: nil for all.
-  ///   - administrator: who does it.
+  ///   - context: the context of the request.
   /// - Returns: how many.
   /// - Throws: `.notFound`, `.unavailable`.
   @EventLoop package static func drop(
     _ mail: MailID?,
-    by administrator: Administrator
+    _ context: RequestContext
   ) async throws(Failure) -> Int {
-    try await act("mail_drop", OutboxQueries.drop, mail, administrator)
+    try await act("mail_drop", OutboxQueries.drop, mail, context)
   }
 
   @EventLoop private static func act(
     _ action: String,
     _ statement: Statement<Int, MailID?>,
     _ mail: MailID?,
-    _ administrator: Administrator
+    _ context: RequestContext
   ) async throws(Failure) -> Int {
-    let count = try await administrator.transaction { transaction async throws(Failure) in
+    let count = try await context.transaction { transaction async throws(Failure) in
       let count = try await transaction.run(statement, mail).first ?? 0
-      try await administrator.record(
-        action,
+      try await Event(action, detail: ["count": .number(JSONNumber(count))]).record(
+        in: transaction,
         app: .deployment,
-        detail: ["count": .number(JSONNumber(count))],
-        in: transaction
+        context
       )
       return count
     }

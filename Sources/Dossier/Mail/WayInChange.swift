@@ -128,32 +128,24 @@ struct WayInChange {
 
   /// Records the change and mails it, in its transaction and before the address is removed.
   @EventLoop func record(
-    by caller: Caller,
+    of user: UserID,
     in transaction: Transaction,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) {
-    try await AuditEvent(
-      action,
-      of: caller.user,
-      by: caller.actor,
-      session: caller.session,
-      device: caller.device,
-      detail: detail
-    ).record(in: transaction, context)
+    try await Event(action, of: user, detail: detail).record(in: transaction, context)
     // Changes by an API client cannot be undone by mail.
-    if case .wayBack = remedy, caller.session != nil {
-      let found = try await transaction.run(WayInQueries.verifiedEmail, caller.user)
+    if case .wayBack = remedy, context.principal.session != nil {
+      let found = try await transaction.run(WayInQueries.verifiedEmail, user)
       guard let former = found.first else { return }
       try await MailedToken(
         .restore,
         to: former.email,
-        of: caller.user,
+        of: user,
         in: former.language,
         context
       ).queue(in: transaction)
     } else {
-      try await notice(of: caller.user, in: transaction, context.app, context.store)
-        .queue(in: transaction)
+      try await notice(of: user, in: transaction, context).queue(in: transaction)
     }
   }
 
@@ -161,24 +153,18 @@ struct WayInChange {
   @EventLoop func record(
     ofReader user: UserID,
     in transaction: Transaction,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) {
-    try await AuditEvent(action, of: user, by: "anyone", detail: detail).record(
-      in: transaction,
-      context
-    )
-    try await notice(of: user, in: transaction, context.app, context.store)
-      .queue(in: transaction)
+    try await Event(action, of: user, detail: detail)
+      .record(in: transaction, by: .anyone, context)
+    try await notice(of: user, in: transaction, context).queue(in: transaction)
   }
 
   /// Returns the mail alone, for a change that is recorded elsewhere.
-  ///
-  /// No mail is sent if the app is unknown.
   @EventLoop func notice(
     of user: UserID,
     in transaction: Transaction,
-    _ app: App?,
-    _ store: Store
+    _ context: RequestContext
   ) async throws(Failure) -> WayInNotice {
     let reader = try await transaction.run(WayInQueries.verifiedEmail, user).first
     let advice =
@@ -187,9 +173,9 @@ struct WayInChange {
         "ask for a new password with this address. That ends all sessions and all API keys; then "
           + "look which identities your account has, and unlink those that you do not know."
       case .wayBack, .none:
-        "tell those who run \(app?.name ?? "the app"). You cannot take it back yourself."
+        "tell those who run \(context.app.name). You cannot take it back yourself."
       }
-    return WayInNotice(reader: reader, change: words, advice: advice, app: app, store: store)
+    return WayInNotice(reader: reader, change: words, advice: advice, context: context)
   }
 }
 
@@ -198,21 +184,20 @@ struct WayInNotice {
   fileprivate let reader: VerifiedEmail?
   fileprivate let change: String
   fileprivate let advice: String
-  fileprivate let app: App?
-  fileprivate let store: Store
+  fileprivate let context: RequestContext
 
   /// Queues the mail in the transaction of the change.
   @EventLoop func queue(in transaction: Transaction) async throws(Failure) {
-    guard let reader, let app else { return }
+    guard let reader else { return }
     let message = try? AppMail.message(
       .change,
       to: reader.email,
       in: reader.language,
-      app,
+      context.app,
       ["change": change, "advice": advice]
     )
-    guard let message else { return store.mailer.lose("a mail of a change cannot be written") }
-    try await store.queue(message, .change, of: app.id, in: transaction)
+    guard let message else { return context.mailer.lose("a mail of a change cannot be written") }
+    try await context.queue(message, .change, in: transaction)
   }
 }
 

@@ -22,55 +22,55 @@ package enum Pictures {
   ///   `.overloaded`, `.unavailable`.
   @EventLoop package static func set(
     _ file: [UInt8],
-    of caller: Caller,
-    _ context: Context
+    of user: UserID,
+    _ context: RequestContext
   ) async throws(Failure) -> Profile {
     // Before the work: a token of an ended session is good for none.
-    try await context.requireSession(of: caller)
-    let picture = try await context.store.pictures.decoder.decode(file, for: context.store.owner)
+    try await context.requireSession(of: user)
+    let picture = try await context.pictures.decoder.decode(file, for: context.owner)
     let secret = Credential.salt().base64URL
     let suffix = picture.type == .jpeg ? "jpg" : "png"
-    let name = "\(caller.user)-\(secret).\(suffix)"
-    let shelf = context.store.pictures.shelf
+    let name = "\(user)-\(secret).\(suffix)"
+    let shelf = context.pictures.shelf
     let body = try await shelf.keep(picture.bytes, as: name)
     let replaced: String?
     do throws(Failure) {
-      replaced = try await write(name, body, of: caller, context)
+      replaced = try await write(name, body, of: user, context)
     } catch {
       await shelf.forget(name)
       throw error
     }
     await shelf.forget(replaced)
-    return try await Profiles.read(of: caller, in: context.store)
+    return try await Profiles.read(of: user, context)
   }
 
   /// Takes the caller's picture away.
   ///
   /// - Throws: `.notFound` when there is none, `.unauthenticated`, `.unavailable`.
   @EventLoop package static func remove(
-    of caller: Caller,
-    _ context: Context
+    of user: UserID,
+    _ context: RequestContext
   ) async throws(Failure) {
-    guard let replaced = try await write(nil, nil, of: caller, context) else { throw .notFound }
-    await context.store.pictures.shelf.forget(replaced)
+    guard let replaced = try await write(nil, nil, of: user, context) else { throw .notFound }
+    await context.pictures.shelf.forget(replaced)
   }
 
   /// Returns the name of the picture before.
   @EventLoop private static func write(
     _ name: String?,
     _ body: BinaryBytes?,
-    of caller: Caller,
-    _ context: Context
+    of user: UserID,
+    _ context: RequestContext
   ) async throws(Failure) -> String? {
-    let rows = try await context.store.write(
+    let rows = try await context.write(
       PictureQueries.replace,
-      caller.user,
-      caller.authority,
+      user,
+      context.principal,
       name,
       body,
-      DataChange(of: "picture", by: caller, context)
+      DataChange(of: "picture", context)
     )
-    guard let row = rows.first else { throw caller.gone }
+    guard let row = rows.first else { throw context.gone }
     return row.name
   }
 
@@ -80,11 +80,11 @@ package enum Pictures {
   ///   `.overloaded`, `.unavailable`.
   @EventLoop package static func show(
     _ name: String,
-    in store: Store
+    _ context: RequestContext
   ) async throws(Failure) -> Shown {
     guard let user = UserID(name.prefix(24)), name.utf8.count <= 64 else { throw .notFound }
     // Pictures must not hold up profiles, nor wait for an export.
-    let rows = try await store.fetch(PictureQueries.show, user, name)
+    let rows = try await context.fetch(PictureQueries.show, user, name)
     guard let body = rows.first else { throw .notFound }
     let type: PictureType = name.hasSuffix(".png") ? .png : .jpeg
     return Shown(type: type.rawValue, bytes: body.bytes)
@@ -105,7 +105,7 @@ struct PictureBody: RowDecodable {
 package enum PictureQueries {
   /// One row when the session is live.
   static let replace = Statement<
-    ReplacedPicture, UserID, Authority, String?, BinaryBytes?, DataChange?
+    ReplacedPicture, UserID, Principal, String?, BinaryBytes?, DataChange?
   >(
     "pictures.replace",
     """

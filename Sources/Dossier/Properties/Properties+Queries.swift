@@ -18,7 +18,7 @@ package enum PropertyQueries {
   /// One row at least when the session is live.
   ///
   /// Served by the primary key.
-  static let read = Statement<PropertyRow, UserID, Authority>(
+  static let read = Statement<PropertyRow, UserID, Principal>(
     "properties.read",
     """
     select p.key, p.value, p.version
@@ -27,7 +27,7 @@ package enum PropertyQueries {
   )
 
   /// Locks the caller's properties; no row when its session is not live.
-  static let lock = Statement<Int, UserID, Authority>(
+  static let lock = Statement<Int, UserID, Principal>(
     "properties.lock",
     """
     select u.property_floor from users u

@@ -9,11 +9,11 @@ package enum Properties {
   ///
   /// - Throws: `.unauthenticated`, `.unavailable`.
   @EventLoop package static func read(
-    of caller: Caller,
-    _ context: Context
+    of user: UserID,
+    _ context: RequestContext
   ) async throws(Failure) -> [Property] {
-    let rows = try await context.store.read(PropertyQueries.read, caller.user, caller.authority)
-    guard !rows.isEmpty else { throw caller.gone }
+    let rows = try await context.read(PropertyQueries.read, user, context.principal)
+    guard !rows.isEmpty else { throw context.gone }
     return rows.compactMap(\.property)
   }
 
@@ -38,31 +38,31 @@ package enum Properties {
   ///   `.unavailable`.
   @EventLoop package static func apply(
     _ change: PropertyChange,
-    of caller: Caller,
-    _ context: Context
+    of user: UserID,
+    _ context: RequestContext
   ) async throws(Failure) -> [Property] {
     let faults = faults(in: change, context.app.settings.propertyStringLength)
     guard faults.isEmpty else { throw .invalid(faults) }
     guard change.count <= PropertySet.changeLimit else {
       throw .tooManyProperties(limit: PropertySet.limit)
     }
-    return try await context.store.transaction { transaction async throws(Failure) in
-      let locked = try await transaction.run(PropertyQueries.lock, caller.user, caller.authority)
-      guard let floor = locked.first else { throw caller.gone }
-      let stored = try await transaction.run(PropertyQueries.stored, caller.user)
+    return try await context.transaction { transaction async throws(Failure) in
+      let locked = try await transaction.run(PropertyQueries.lock, user, context.principal)
+      guard let floor = locked.first else { throw context.gone }
+      let stored = try await transaction.run(PropertyQueries.stored, user)
       var set = PropertySet(stored.compactMap(\.property), floor: floor)
       try set.apply(change)
       if !set.removed.isEmpty || !set.written.isEmpty {
         _ = try await transaction.run(
           PropertyQueries.write,
-          caller.user,
+          user,
           TextBytes(JSON.array(set.removed.map { JSON.string($0.text) }).serialized()),
           TextBytes(set.rows.serialized()),
           set.floor
         )
       }
-      if let fact = DataChange(of: "properties", by: caller, context) {
-        _ = try await transaction.run(AuditQueries.recordChange, caller.user, caller.app, fact)
+      if let fact = DataChange(of: "properties", context) {
+        _ = try await transaction.run(EventQueries.recordChange, user, context.app.id, fact)
       }
       return set.properties.sorted { $0.key < $1.key }.map(\.value)
     }

@@ -10,7 +10,7 @@ import Postgres
   private let app: AppID
   private let document: DocumentClass
   private let schema: JSONSchema
-  private let administrator: Administrator
+  private let context: RequestContext
   private var cursor: UserID?
   private var size = PageSize(16, upTo: 1_024)
   private var isOver = false
@@ -26,22 +26,22 @@ import Postgres
   ///   - document: the class.
   ///   - app: whose documents.
   ///   - text: a schema to try; without it the app's own.
-  ///   - administrator: who looks.
+  ///   - context: the context of the request.
   /// - Throws: `.invalid` with the place in `text`, `.notFound` when the app has no schema for the
   ///   class, `.unavailable`.
   package init(
     _ document: DocumentClass,
     of app: AppID,
     by text: [UInt8]?,
-    for administrator: Administrator
+    _ context: RequestContext
   ) async throws(Failure) {
     self.app = app
     self.document = document
-    self.administrator = administrator
+    self.context = context
     if let text {
       schema = try Schemas.compiled(text)
     } else {
-      let schemas = try await Schemas.current(of: app, for: administrator)
+      let schemas = try await Schemas.current(of: app, context)
       guard let schema = try schemas.schema(for: document) else { throw .notFound }
       self.schema = schema
     }
@@ -52,7 +52,7 @@ import Postgres
   /// - Throws: `.overloaded`, `.unavailable`.
   package mutating func next() async throws(Failure) -> Page? {
     guard !isOver else { return nil }
-    let rows = try await administrator.store.search(
+    let rows = try await context.search(
       SchemaQueries.page,
       app,
       document,

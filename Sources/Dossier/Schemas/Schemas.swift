@@ -18,18 +18,18 @@ import Postgres
   ///   - text: of the schema; it is kept as it is.
   ///   - document: the class.
   ///   - app: the name of the app.
-  ///   - administrator: who sets it.
+  ///   - context: the context of the request.
   /// - Returns: whether there was none before.
   /// - Throws: `.invalid` with the place in the schema, `.unknownApp`, `.unavailable`.
   package static func set(
     _ text: [UInt8],
     for document: DocumentClass,
     of app: String,
-    by administrator: Administrator
+    _ context: RequestContext
   ) async throws(Failure) -> Bool {
     _ = try compiled(text)
-    let id = try await Apps.record(of: app, for: administrator).id
-    return try await administrator.transaction { transaction async throws(Failure) in
+    let id = try await Apps.record(of: app, context).id
+    return try await context.transaction { transaction async throws(Failure) in
       let set = try await transaction.run(
         SchemaQueries.set,
         id,
@@ -37,11 +37,10 @@ import Postgres
         SchemaID(),
         TextBytes(text)
       )
-      try await administrator.record(
-        "schema_set",
+      try await Event("schema_set", detail: ["class": .string(document.pathName)]).record(
+        in: transaction,
         app: id,
-        detail: ["class": .string(document.pathName)],
-        in: transaction
+        context
       )
       return set.first
     }.orUnforeseen("a schema that was set")
@@ -73,10 +72,10 @@ import Postgres
   /// - Throws: `.unknownApp`, `.unavailable`.
   package static func list(
     of app: String,
-    for administrator: Administrator
+    _ context: RequestContext
   ) async throws(Failure) -> [SchemaInfo] {
-    let id = try await Apps.record(of: app, for: administrator).id
-    return try await administrator.store.read(SchemaQueries.list, id)
+    let id = try await Apps.record(of: app, context).id
+    return try await context.read(SchemaQueries.list, id)
   }
 
   /// The text of a schema.
@@ -85,10 +84,10 @@ import Postgres
   package static func text(
     for document: DocumentClass,
     of app: String,
-    by administrator: Administrator
+    _ context: RequestContext
   ) async throws(Failure) -> [UInt8] {
-    let id = try await Apps.record(of: app, for: administrator).id
-    let rows = try await administrator.store.read(SchemaQueries.text, id, document)
+    let id = try await Apps.record(of: app, context).id
+    let rows = try await context.read(SchemaQueries.text, id, document)
     guard let row = rows.first else { throw .notFound }
     return row.text
   }
@@ -99,10 +98,10 @@ import Postgres
   package static func remove(
     for document: DocumentClass,
     of app: String,
-    by administrator: Administrator
+    _ context: RequestContext
   ) async throws(Failure) {
-    let id = try await Apps.record(of: app, for: administrator).id
-    try await administrator.act("schema_remove") { transaction async throws(Failure) in
+    let id = try await Apps.record(of: app, context).id
+    try await context.act("schema_remove") { transaction async throws(Failure) in
       try await transaction.run(SchemaQueries.remove, id, document).first
     } recording: { _ in
       (id, ["class": .string(document.pathName)])
@@ -139,11 +138,11 @@ import Postgres
   /// - Throws: `.unavailable`.
   package static func current(
     of app: AppID,
-    for administrator: Administrator
+    _ context: RequestContext
   ) async throws(Failure) -> DocumentSchemas {
     var schemas = DocumentSchemas()
     for document in DocumentClass.allCases {
-      let rows = try await administrator.store.read(SchemaQueries.text, app, document)
+      let rows = try await context.read(SchemaQueries.text, app, document)
       if let row = rows.first { schemas.set(row, for: document) }
     }
     return schemas

@@ -13,18 +13,18 @@ package enum SearchIndexes {
   ///   - path: as filters spell it, `metadata.theme`.
   ///   - kind: of the values: `text`, `number` or `boolean`.
   ///   - app: the name of the app.
-  ///   - administrator: who declares it.
+  ///   - context: the context of the request.
   /// - Returns: the index; one that is being built where it was declared before.
   /// - Throws: `.invalid`, `.indexExists`, `.tooManyIndexes`, `.unknownApp`, `.unavailable`.
   @EventLoop package static func add(
     _ path: String,
     kind: String,
     to app: String,
-    by administrator: Administrator
+    _ context: RequestContext
   ) async throws(Failure) -> SearchIndex {
     let (document, names) = try check(path, kind)
-    let id = try await Apps.record(of: app, for: administrator).id
-    return try await administrator.transaction { transaction async throws(Failure) in
+    let id = try await Apps.record(of: app, context).id
+    return try await context.transaction { transaction async throws(Failure) in
       // Those who declare follow one another, so that there are never too many.
       _ = try await transaction.run(AppsAdministrationQueries.lock, app)
       let all = try await transaction.run(SearchIndexQueries.list, id)
@@ -42,11 +42,10 @@ package enum SearchIndexes {
         TextArray(names),
         kind
       )
-      try await administrator.record(
-        "index_add",
+      try await Event("index_add", detail: ["path": .string(path), "kind": .string(kind)]).record(
+        in: transaction,
         app: id,
-        detail: ["path": .string(path), "kind": .string(kind)],
-        in: transaction
+        context
       )
       let made = try await transaction.run(SearchIndexQueries.find, id, index)
       return try made.first.orUnforeseen("an index that was declared")
@@ -78,9 +77,9 @@ package enum SearchIndexes {
   /// - Throws: `.unknownApp`, `.unavailable`.
   @EventLoop package static func list(
     of app: String,
-    for administrator: Administrator
+    _ context: RequestContext
   ) async throws(Failure) -> [SearchPath] {
-    let declared = try await all(of: app, for: administrator)
+    let declared = try await all(of: app, context)
     return ProfileMember.allCases.filter(\.isIndexed).map(SearchPath.member)
       + declared.map(SearchPath.declared)
   }
@@ -90,10 +89,10 @@ package enum SearchIndexes {
   /// - Throws: `.unknownApp`, `.unavailable`.
   @EventLoop package static func all(
     of app: String,
-    for administrator: Administrator
+    _ context: RequestContext
   ) async throws(Failure) -> [SearchIndex] {
-    let id = try await Apps.record(of: app, for: administrator).id
-    return try await administrator.store.read(SearchIndexQueries.list, id)
+    let id = try await Apps.record(of: app, context).id
+    return try await context.read(SearchIndexQueries.list, id)
   }
 
   /// The index on a path, as filters spell it.
@@ -102,9 +101,9 @@ package enum SearchIndexes {
   @EventLoop package static func index(
     on path: String,
     of app: String,
-    for administrator: Administrator
+    _ context: RequestContext
   ) async throws(Failure) -> SearchIndex {
-    let all = try await all(of: app, for: administrator)
+    let all = try await all(of: app, context)
     guard let (document, names) = try? Filter.path(path),
       let index = all.first(where: { $0.document == document && $0.names == names })
     else { throw .notFound }
@@ -117,10 +116,10 @@ package enum SearchIndexes {
   @EventLoop package static func remove(
     _ index: IndexID,
     from app: String,
-    by administrator: Administrator
+    _ context: RequestContext
   ) async throws(Failure) {
-    let id = try await Apps.record(of: app, for: administrator).id
-    try await administrator.act("index_remove") { transaction async throws(Failure) in
+    let id = try await Apps.record(of: app, context).id
+    try await context.act("index_remove") { transaction async throws(Failure) in
       let found = try await transaction.run(SearchIndexQueries.find, id, index).first
       _ = try await transaction.run(SearchIndexQueries.remove, id, index)
       return found

@@ -6,37 +6,34 @@ extension Users {
   ///
   /// - Parameters:
   ///   - filter: what must hold of them.
-  ///   - app: whose users.
   ///   - cursor: the `next` of the page before; nil for the first page.
   ///   - count: from 1 to `pageSize`.
-  ///   - administrator: who asks; by a filter one learns what is in the app metadata.
+  ///   - context: the context of the request.
   /// - Returns: the profiles.
   /// - Throws: `.notIndexed`, `.forbidden`, `.searchTooSlow`, `.overloaded`, `.unavailable`.
   @EventLoop package static func search(
     _ filter: Filter,
-    of app: AppID,
     after cursor: UserID?,
     count: Int,
-    for administrator: Administrator
+    _ context: RequestContext
   ) async throws(Failure) -> Page<Profile> {
     let asksAppMetadata = filter.terms.contains {
       if case .document(.appMetadata, _) = $0.subject { true } else { false }
     }
-    let readsAppMetadata = administrator.scopes.contains(Scopes.readAppMetadata)
-    if asksAppMetadata { try administrator.require(Scopes.readAppMetadata) }
-    let store = administrator.store
-    let indexes = try await store.read(SearchIndexQueries.list, app)
+    let readsAppMetadata = context.principal.scopes.contains(Scopes.readAppMetadata)
+    if asksAppMetadata { try context.require(Scopes.readAppMetadata) }
+    let indexes = try await context.read(SearchIndexQueries.list, context.app.id)
     let count = min(max(count, 1), pageSize)
     let statement = try FilterComposer.page(
       filter,
-      of: app,
+      of: context.app.id,
       after: cursor,
       count: count,
       indexes: indexes.filter {
         $0.state == .ready && (readsAppMetadata || $0.document != .appMetadata)
       }
     )
-    return Page(try await store.search(statement), of: count)
+    return Page(try await context.search(statement), of: count)
   }
 }
 

@@ -9,27 +9,21 @@ extension SecondFactors {
   /// - Throws: `.notFound` also for a user without a second factor, `.unavailable`.
   package static func removeAll(
     of user: UserID,
-    in app: AppID,
-    by administrator: Administrator
+    _ context: RequestContext
   ) async throws(Failure) {
-    // The command line has not read the apps yet, and this mail leaves from there, too.
-    let store = administrator.store
-    let known = try await store.apps.app(app)
-    try await Users.change(user, of: app, administrator) {
+    try await Users.change(user, context) {
       (transaction, _) async throws(Failure) in
       let removed = try await transaction.run(SecondFactorQueries.removeAll, user)
       let count = removed.count { $0 }
       guard count > 0 else { throw .notFound }
       _ = try await transaction.run(SecondFactorQueries.removeRecoveryCodes, user)
-      try await administrator.record(
+      try await Event(
         "second_factor_remove",
         of: user,
-        app: app,
-        detail: ["count": .number(JSONNumber(count))],
-        in: transaction
-      )
+        detail: ["count": .number(JSONNumber(count))]
+      ).record(in: transaction, context)
       try await WayInChange.secondFactorsRemoved
-        .notice(of: user, in: transaction, known, store)
+        .notice(of: user, in: transaction, context)
         .queue(in: transaction)
     }
   }

@@ -28,7 +28,7 @@ extension SecondFactors {
   static func need(
     of user: UserID,
     in transaction: Transaction,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> Need {
     let mode = context.app.settings.mfa
     guard mode != .off else { return .none }
@@ -38,7 +38,7 @@ extension SecondFactors {
   }
 
   /// Throws `.factorsOff` if the app has no second factors.
-  static func requireOffered(_ context: Context) throws(Failure) {
+  static func requireOffered(_ context: RequestContext) throws(Failure) {
     guard context.app.settings.mfa != .off else { throw .factorsOff }
   }
 
@@ -46,11 +46,11 @@ extension SecondFactors {
   static func begin(
     of user: UserID,
     in transaction: Transaction,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> Enrollment {
     let id = FactorID()
     let secret = (0..<secretLength).map { _ in UInt8.random(in: .min ... .max) }
-    guard let sealed = try? context.store.keys.master.sealed(secret, as: sealName(of: id, user))
+    guard let sealed = try? context.keys.master.sealed(secret, as: sealName(of: id, user))
     else { throw .unforeseen("the secret of a second factor cannot be sealed") }
     _ = try await transaction.run(SecondFactorQueries.removeUnconfirmed, user)
     let account = try await transaction.run(
@@ -81,7 +81,7 @@ extension SecondFactors {
     by code: String,
     of user: UserID,
     in transaction: Transaction,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) {
     guard let step = try step(of: code, factor, user, context) else { throw .invalidCode }
     _ = try await transaction.run(SecondFactorQueries.confirm, user, factor.id, step)
@@ -95,10 +95,10 @@ extension SecondFactors {
     _ code: String,
     of user: UserID,
     in transaction: Transaction,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) {
     if let recovery = RecoveryCode(code) {
-      for hash in recovery.hashes(of: user, context.store.keys.master) {
+      for hash in recovery.hashes(of: user, context.keys.master) {
         let used = try await transaction.run(SecondFactorQueries.useRecoveryCode, user, hash)
         guard used.isEmpty else { return }
       }
@@ -117,11 +117,11 @@ extension SecondFactors {
   static func replaceRecoveryCodes(
     of user: UserID,
     in transaction: Transaction,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> [String] {
     let codes = RecoveryCode.make()
     let hashes = codes.map {
-      String(hexadecimal: $0.hash(of: user, context.store.keys.master).bytes)
+      String(hexadecimal: $0.hash(of: user, context.keys.master).bytes)
     }
     _ = try await transaction.run(SecondFactorQueries.removeRecoveryCodes, user)
     _ = try await transaction.run(
@@ -137,9 +137,9 @@ extension SecondFactors {
     of code: String,
     _ factor: StoredFactor,
     _ user: UserID,
-    _ context: Context
+    _ context: RequestContext
   ) throws(Failure) -> Int? {
-    let master = context.store.keys.master
+    let master = context.keys.master
     guard let secret = try? master.opened(factor.sealed, as: sealName(of: factor.id, user)) else {
       throw .unforeseen("the second factor \(factor.id) is sealed with another master key")
     }

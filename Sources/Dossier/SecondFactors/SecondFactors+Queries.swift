@@ -83,7 +83,7 @@ package enum SecondFactorQueries {
   /// Returns whether the caller's session may change factors; no row if it is not live.
   ///
   /// - Parameter 3: whether the app uses second factors.
-  static let mayChange = Statement<Bool, UserID, Authority, Bool>(
+  static let mayChange = Statement<Bool, UserID, Principal, Bool>(
     "second_factors.may_change",
     """
     select s.provider not in ('anonymous', 'api-key') and (
@@ -114,7 +114,7 @@ package enum SecondFactorQueries {
   )
 
   /// Returns one row at least if the session is live.
-  static let list = Statement<ListedFactor, UserID, Authority>(
+  static let list = Statement<ListedFactor, UserID, Principal>(
     "second_factors.list",
     """
     select (select count(*) from recovery_codes r where r.user_id = c.user_id), f.factor_id,

@@ -25,13 +25,13 @@ import Postgres
   /// Throws `.factorsOff`, `.tooManyFactors`, `.reauthenticationRequired` in a session of an API key or a
   /// guest, or of a user with a factor whose session had none; `.unauthenticated`, `.unavailable`.
   package static func enroll(
-    _ caller: Caller,
-    _ context: Context
+    _ user: UserID,
+    _ context: RequestContext
   ) async throws(Failure) -> Enrollment {
     try requireOffered(context)
-    return try await context.store.transaction { transaction async throws(Failure) in
-      try await lock(caller, in: transaction, context)
-      return try await begin(of: caller.user, in: transaction, context)
+    return try await context.transaction { transaction async throws(Failure) in
+      try await lock(user, in: transaction, context)
+      return try await begin(of: user, in: transaction, context)
     }
   }
 
@@ -41,37 +41,36 @@ import Postgres
   /// - Parameters:
   ///   - code: a code of the factor.
   ///   - factor: the factor.
-  ///   - caller: its user, whose session counts as one with a second factor from then on.
+  ///   - user: the user.
   ///   - context: the context of the request.
   /// - Returns: new recovery codes, in place of those from before.
   /// - Throws: `.invalidCode`, `.notFound` if the factor is confirmed already, and as `enroll`.
   package static func confirm(
     _ code: String,
     of factor: FactorID,
-    by caller: Caller,
-    _ context: Context
+    by user: UserID,
+    _ context: RequestContext
   ) async throws(Failure) -> [String] {
     try requireOffered(context)
-    return try await context.store.transaction { transaction async throws(Failure) in
-      try await lock(caller, in: transaction, context)
-      let factors = try await transaction.run(SecondFactorQueries.factors, caller.user)
+    return try await context.transaction { transaction async throws(Failure) in
+      try await lock(user, in: transaction, context)
+      let factors = try await transaction.run(SecondFactorQueries.factors, user)
       guard let found = factors.first(where: { $0.id == factor && !$0.isConfirmed }) else {
         throw .notFound
       }
-      try await confirm(found, by: code, of: caller.user, in: transaction, context)
-      let codes = try await replaceRecoveryCodes(of: caller.user, in: transaction, context)
-      if let session = caller.session {
-        _ = try await transaction.run(SecondFactorQueries.addMethods, caller.user, session, methods)
+      try await confirm(found, by: code, of: user, in: transaction, context)
+      let codes = try await replaceRecoveryCodes(of: user, in: transaction, context)
+      if let session = context.principal.session {
+        _ = try await transaction.run(SecondFactorQueries.addMethods, user, session, methods)
       }
       try await Sessions.end(
-        .others(than: caller.session),
-        of: caller.user,
+        .others(than: context.principal.session),
+        of: user,
         "second_factor_add",
-        by: caller.actor,
-        from: context.origin,
-        in: transaction
+        in: transaction,
+        context
       )
-      try await WayInChange.factorAdded.record(by: caller, in: transaction, context)
+      try await WayInChange.factorAdded.record(of: user, in: transaction, context)
       return codes
     }
   }
@@ -80,15 +79,15 @@ import Postgres
   ///
   /// Throws `.unauthenticated`, `.unavailable`.
   package static func list(
-    of caller: Caller,
-    _ context: Context
+    of user: UserID,
+    _ context: RequestContext
   ) async throws(Failure) -> (factors: [SecondFactor], recoveryCodesLeft: Int) {
-    let rows = try await context.store.read(
+    let rows = try await context.read(
       SecondFactorQueries.list,
-      caller.user,
-      caller.authority
+      user,
+      context.principal
     )
-    guard let first = rows.first else { throw caller.gone }
+    guard let first = rows.first else { throw context.gone }
     return (rows.compactMap(\.factor), first.recoveryCodesLeft)
   }
 
@@ -98,16 +97,16 @@ import Postgres
   /// Throws `.notFound`, `.reauthenticationRequired` as `enroll`, `.unauthenticated`, `.unavailable`.
   package static func remove(
     _ factor: FactorID,
-    of caller: Caller,
-    _ context: Context
+    of user: UserID,
+    _ context: RequestContext
   ) async throws(Failure) {
-    try await context.store.transaction { transaction async throws(Failure) in
-      try await lock(caller, in: transaction, context)
-      let removed = try await transaction.run(SecondFactorQueries.remove, caller.user, factor)
+    try await context.transaction { transaction async throws(Failure) in
+      try await lock(user, in: transaction, context)
+      let removed = try await transaction.run(SecondFactorQueries.remove, user, factor)
       guard let wasConfirmed = removed.first else { throw .notFound }
       guard wasConfirmed else { return }
-      _ = try await transaction.run(SecondFactorQueries.removeStrandedCodes, caller.user)
-      try await WayInChange.factorRemoved.record(by: caller, in: transaction, context)
+      _ = try await transaction.run(SecondFactorQueries.removeStrandedCodes, user)
+      try await WayInChange.factorRemoved.record(of: user, in: transaction, context)
     }
   }
 
@@ -116,16 +115,16 @@ import Postgres
   /// Throws `.factorsOff`, `.notFound` if the user has no factor, `.reauthenticationRequired` as
   /// `enroll`, `.unauthenticated`, `.unavailable`.
   package static func makeRecoveryCodes(
-    of caller: Caller,
-    _ context: Context
+    of user: UserID,
+    _ context: RequestContext
   ) async throws(Failure) -> [String] {
     try requireOffered(context)
-    return try await context.store.transaction { transaction async throws(Failure) in
-      try await lock(caller, in: transaction, context)
-      let isEnrolled = try await transaction.run(SecondFactorQueries.isEnrolled, caller.user).first
+    return try await context.transaction { transaction async throws(Failure) in
+      try await lock(user, in: transaction, context)
+      let isEnrolled = try await transaction.run(SecondFactorQueries.isEnrolled, user).first
       guard isEnrolled == true else { throw .notFound }
-      let codes = try await replaceRecoveryCodes(of: caller.user, in: transaction, context)
-      try await WayInChange.recoveryCodesMade.record(by: caller, in: transaction, context)
+      let codes = try await replaceRecoveryCodes(of: user, in: transaction, context)
+      try await WayInChange.recoveryCodesMade.record(of: user, in: transaction, context)
       return codes
     }
   }
@@ -136,18 +135,18 @@ import Postgres
   /// key, which signs in without a factor, could remove the factor. A guest has no credential yet that a
   /// factor could be the second of.
   private static func lock(
-    _ caller: Caller,
+    _ user: UserID,
     in transaction: Transaction,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) {
-    guard try await Identities.lock(caller, in: transaction) else { throw caller.gone }
+    try await Identities.lock(user, in: transaction, context)
     let found = try await transaction.run(
       SecondFactorQueries.mayChange,
-      caller.user,
-      caller.authority,
+      user,
+      context.principal,
       context.app.settings.mfa != .off
     )
-    guard let mayChange = found.first else { throw caller.gone }
+    guard let mayChange = found.first else { throw context.gone }
     guard mayChange else {
       throw .reauthenticationRequired(maxAge: context.app.settings.proofLifetime)
     }

@@ -31,14 +31,14 @@ package import JSON
   ///
   /// - Throws: `.overloaded`, `.unavailable`.
   package func issue(
-    for caller: Caller,
+    for principal: Principal,
     lifetime: Duration,
     _ claimsOfWire: [(String, JSON)] = []
   ) async throws(Failure) -> String {
     try await accessToken(
       for: .native,
       by: issuer,
-      of: caller,
+      of: principal,
       lifetime: lifetime,
       claimsOfWire + [("aud", .string(issuer))]
     )
@@ -49,7 +49,7 @@ package import JSON
   /// - Parameters:
   ///   - purpose: of the key that signs it.
   ///   - issuer: its `iss`.
-  ///   - caller: whose session.
+  ///   - principal: whose session.
   ///   - lifetime: for how long it is good.
   ///   - claimsOfWire: members beside those that this server reads in it.
   /// - Returns: a JWT.
@@ -57,23 +57,23 @@ package import JSON
   func accessToken(
     for purpose: KeyPurpose,
     by issuer: String,
-    of caller: Caller,
+    of principal: Principal,
     lifetime: Duration,
     _ claimsOfWire: [(String, JSON)]
   ) async throws(Failure) -> String {
     var claims = JSONObject()
     // First, so that they take the place of none of ours.
     for (name, value) in claimsOfWire { claims[name] = value }
-    claims["sid"] = .string(caller.session?.text ?? "")
-    claims["did"] = .string(caller.device?.text ?? "")
-    claims["app"] = .string(caller.app.text)
-    claims["scope"] = .string(caller.scopes.text)
+    claims["sid"] = .string(principal.session?.text ?? "")
+    claims["did"] = .string(principal.device?.text ?? "")
+    claims["app"] = .string(principal.app.text)
+    claims["scope"] = .string(principal.scopes.text)
     return try await signed(
       claims,
       for: purpose,
       isTyped: purpose == .openID,
       by: issuer,
-      of: caller,
+      of: principal,
       lifetime: lifetime
     )
   }
@@ -85,14 +85,14 @@ package import JSON
     for purpose: KeyPurpose,
     isTyped: Bool = false,
     by issuer: String,
-    of caller: Caller,
+    of principal: Principal,
     lifetime: Duration
   ) async throws(Failure) -> String {
-    let signer = try await keys.signer(for: caller.app, purpose)
+    let signer = try await keys.signer(for: principal.app, purpose)
     let now = clock()
     var claims = claims
     claims["iss"] = .string(issuer)
-    claims["sub"] = .string(caller.user.text)
+    claims["sub"] = .string(principal.user?.text ?? "")
     claims["iat"] = .number(JSONNumber(now))
     claims["exp"] = .number(JSONNumber(now + lifetime.wholeSeconds))
     do {
@@ -102,27 +102,27 @@ package import JSON
     }
   }
 
-  /// Reads a token as `caller` does, if it was verified before.
+  /// Reads a token as `principal` does, if it was verified before.
   ///
   /// - Parameters:
   ///   - token: as it came, whatever bytes it has.
   ///   - app: of the route.
-  ///   - audience: as for `caller`.
-  /// - Returns: nil when `caller` has to be asked.
+  ///   - audience: as for `principal`.
+  /// - Returns: nil when `principal` has to be asked.
   /// - Throws: `.unauthenticated`.
   package func known(
     _ token: Span<UInt8>,
     app: AppID,
     audience: String? = nil
-  ) throws(Failure) -> Caller? {
+  ) throws(Failure) -> Principal? {
     guard let known = verified[token], keys.isFresh(known.keys),
       known.removals == known.keys.removals
     else { return nil }
     guard known.expires > clock() else { throw .unauthenticated(.expired) }
-    guard known.caller.app == app, isMeant(known.audience, for: audience) else {
+    guard known.principal.app == app, isMeant(known.audience, for: audience) else {
       throw .unauthenticated(.malformed)
     }
-    return known.caller
+    return known.principal
   }
 
   /// Reads a token that a client sent, for a route of `app`.
@@ -136,11 +136,11 @@ package import JSON
   ///     must not be able to use it here. Nil for the deployment's URL.
   /// - Returns: whose it is.
   /// - Throws: `.unauthenticated`, `.unavailable`.
-  package func caller(
+  package func principal(
     of token: String,
     app: AppID,
     audience: String? = nil
-  ) async throws(Failure) -> Caller {
+  ) async throws(Failure) -> Principal {
     if let known = try known(token.utf8.span, app: app, audience: audience) { return known }
     let now = clock()
     let claims = try await verify(token, app)
@@ -152,25 +152,19 @@ package import JSON
       let scope = claims["scope"]?.string
     else { throw .unauthenticated(.malformed) }
     guard expires > now else { throw .unauthenticated(.expired) }
-    let caller = Caller(
-      user: user,
-      session: session,
-      device: device,
-      app: app,
-      scopes: Scopes(scope)
-    )
+    let principal = Principal(.user(user, session, device), in: app, scopes: Scopes(scope))
     let meant = claims["aud"]?.array?.compactMap(\.string)
     verified.insert(
       TokenCache.Entry(
         token: Array(token.utf8),
-        caller: caller,
+        principal: principal,
         audience: meant,
         expires: expires,
         keys: keys.keys(of: app)
       )
     )
     guard isMeant(meant, for: audience) else { throw .unauthenticated(.malformed) }
-    return caller
+    return principal
   }
 
   /// The claims of a token that a key of the app signed.

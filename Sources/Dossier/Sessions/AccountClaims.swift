@@ -19,12 +19,11 @@ extension AccountClaim {
   ///
   /// Throws `.unavailable`.
   @EventLoop static func chosen(
-    of caller: Caller,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> [(String, JSON)] {
     let chosen = context.app.settings.accessTokenClaims
-    guard !chosen.isEmpty,
-      let account = try await context.store.first(AccountClaimQueries.read, caller.user)
+    guard !chosen.isEmpty, let user = context.principal.user,
+      let account = try await context.first(AccountClaimQueries.read, user)
     else { return [] }
     return allCases.filter(chosen.contains).compactMap { claim in
       account.value(of: claim).map { (claim.rawValue, $0) }

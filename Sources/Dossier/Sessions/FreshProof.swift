@@ -32,18 +32,18 @@ extension Sessions {
   /// tokens before.
   /// - Throws: `.reauthenticationRequired`, `.unauthenticated`, `.unavailable`.
   @EventLoop package static func requireFreshProof(
-    of caller: Caller,
-    _ context: Context
+    of user: UserID,
+    _ context: RequestContext
   ) async throws(Failure) {
     let age = context.app.settings.proofLifetime
-    let rows = try await context.store.read(
+    let rows = try await context.read(
       FreshProofQueries.isFresh,
-      caller.user,
-      caller.authority,
+      user,
+      context.principal,
       age,
       context.app.settings.mfa != .off
     )
-    guard let isFresh = rows.first else { throw caller.gone }
+    guard let isFresh = rows.first else { throw context.gone }
     guard isFresh else { throw .reauthenticationRequired(maxAge: age) }
   }
 
@@ -55,32 +55,32 @@ extension Sessions {
   ///   `.invalidExternalToken` also if its user has signed in too long ago, `.issuerUnavailable`,
   ///   `.tooManyAttempts`, `.unauthenticated`, `.overloaded`, `.unavailable`.
   @EventLoop package static func reauthenticate(
-    _ caller: Caller,
+    _ user: UserID,
     by evidence: ReauthenticationCredential,
     as style: SessionStyle = .native,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> Grant {
-    try await context.requireSession(of: caller)
+    try await context.requireSession(of: user)
     // One limit for all kinds of credentials: the access token may be stolen.
-    let guarding = Users.passwordGuard(of: caller, context)
+    let guarding = Users.passwordGuard(of: user, context)
     let (verified, flow): (VerifiedCredential, AuthenticationFlow?)
     do throws(Failure) {
       (verified, flow) = try await guarding.attempt { () async throws(Failure) in
-        try await verify(evidence, of: caller, context)
+        try await verify(evidence, of: user, context)
       }
     } catch {
       switch error {
       case .wrongCredentials, .invalidExternalToken, .invalidCode:
-        try await event("login_failure", evidence, caller).record(context)
+        try await event("login_failure", evidence, user).record(context)
       default: break
       }
       throw error
     }
-    let live = try await context.store.transaction { transaction async throws(Failure) in
-      guard try await Identities.lock(caller, in: transaction) else { throw caller.gone }
+    let live = try await context.transaction { transaction async throws(Failure) in
+      try await Identities.lock(user, in: transaction, context)
       try await flow?.use(in: transaction, context)
       let live = try await renew(
-        caller,
+        user,
         by: verified,
         as: style,
         "reauthenticate",
@@ -88,13 +88,13 @@ extension Sessions {
         context
       )
       try await guarding.succeed(in: transaction)
-      try await event("reauthenticate", evidence, caller, live.session).record(
+      try await event("reauthenticate", evidence, user, live.session).record(
         in: transaction,
         context
       )
       return live
     }
-    return try await grant(live, of: caller.user, as: style, context)
+    return try await grant(live, of: user, as: style, context)
   }
 
   /// Replaces the caller's session by a new one.
@@ -103,109 +103,105 @@ extension Sessions {
   /// - Throws: `.wrongCredentials` if the credential is not valid any more, `.unauthenticated` if the
   ///   session has ended.
   @EventLoop static func renew(
-    _ caller: Caller,
+    _ user: UserID,
     by credential: VerifiedCredential,
     as style: SessionStyle,
     _ reason: String,
     in transaction: Transaction,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> LiveSession {
-    guard let session = caller.session, let device = caller.device else { throw caller.gone }
+    guard let session = context.principal.session, let device = context.principal.device else {
+      throw context.gone
+    }
     try await credential.sendCheck(in: transaction, context)()
     // A copy of the old secret would reach the new session. Wires without secrets have none to copy.
     let secret = style.keepsSessions ? nil : Credential(.device, of: device)
     let renewed = try await transaction.run(
       SessionsQueries.renew,
-      caller.user,
+      user,
       session,
       SessionID(),
       reason,
       credential.provider,
       BinaryBytes(Credential.salt()),
       context.app.settings.sessionLifetime,
-      context.origin.address,
-      context.origin.agent,
+      context.address.text,
+      context.agent,
       credential.apiKey,
       credential.authenticatedAt,
       style.name,
       style.client,
       context.app.settings.mfa == .required,
-      secret?.hash(context.store.keys.master)
+      secret?.hash(context.keys.master)
     )
-    guard var live = renewed.first else { throw caller.gone }
+    guard var live = renewed.first else { throw context.gone }
     live.deviceSecret = secret
     return live
   }
 
   @EventLoop private static func verify(
     _ evidence: ReauthenticationCredential,
-    of caller: Caller,
-    _ context: Context
+    of user: UserID,
+    _ context: RequestContext
   ) async throws(Failure) -> (VerifiedCredential, AuthenticationFlow?) {
     switch evidence {
     case .password(let password):
       try context.requireOpen(.password)
-      let hash = try await Users.verify(password, of: caller, context)
-      return (VerifiedCredential(of: caller.user, .password(hash: hash)), nil)
+      let hash = try await Users.verify(password, of: user, context)
+      return (VerifiedCredential(of: user, .password(hash: hash)), nil)
     case .code(let code, let flow):
       try context.requireOpen(.emailCode)
       let flow = try await AuthenticationFlow(code, flow, for: [.signIn], context)
       // A code to an address that is not verified takes the account over; that is a sign-in.
       guard let account = try await Accounts.find(flow.address, context),
-        account.user == caller.user, !account.isTakenOverByMail
+        account.user == user, !account.isTakenOverByMail
       else { throw .invalidCode }
-      return (VerifiedCredential(of: caller.user, .email(key: flow.address.key)), flow)
+      return (VerifiedCredential(of: user, .email(key: flow.address.key)), flow)
     case .token(let token):
       try context.requireOpen(.jwt)
-      let external = try await context.store.external.identity(of: token, context)
+      let external = try await context.external.identity(of: token, context)
       let age = context.app.settings.proofLifetime.wholeSeconds
       guard external.authenticatedAt > time(nil) - age else {
         throw .invalidExternalToken(
           "its auth_time, or without one its iat, is more than \(age / 60) minutes ago"
         )
       }
-      let holder = try await context.store.read(
+      let holder = try await context.read(
         IdentitiesQueries.holder,
         context.app.id,
         external.provider,
         external.subject
       )
-      guard holder.first?.user == caller.user else { throw .wrongCredentials }
+      guard holder.first?.user == user else { throw .wrongCredentials }
       let credential = VerifiedCredential(
-        of: caller.user,
+        of: user,
         .token(provider: external.provider, subject: external.subject),
         at: external.authenticatedAt
       )
       return (credential, nil)
     case .apiKey(let text):
       let key = try await APIKeys.use(text, context)
-      guard key.owner == caller.user else { throw .wrongCredentials }
-      return (VerifiedCredential(of: caller.user, .apiKey(key.id)), nil)
+      guard key.owner == user else { throw .wrongCredentials }
+      return (VerifiedCredential(of: user, .apiKey(key.id)), nil)
     }
   }
 
   private static func event(
     _ action: String,
     _ evidence: ReauthenticationCredential,
-    _ caller: Caller,
+    _ user: UserID,
     _ next: SessionID? = nil
-  ) -> AuditEvent {
+  ) -> Event {
     var detail = JSONObject()
     detail["provider"] = .string(evidence.provider)
     detail["next_session_id"] = next.map { .string($0.text) }
-    return AuditEvent(
-      action,
-      of: caller.user,
-      session: caller.session,
-      device: caller.device,
-      detail: .object(detail)
-    )
+    return Event(action, of: user, detail: .object(detail))
   }
 }
 
 package enum FreshProofQueries {
   /// Returns one row if the session is live.
-  static let isFresh = Statement<Bool, UserID, Authority, Duration, Bool>(
+  static let isFresh = Statement<Bool, UserID, Principal, Duration, Bool>(
     "fresh_proof.is_fresh",
     """
     select (not $4::boolean or exists (

@@ -36,8 +36,8 @@ package struct SessionStyle: Sendable {
   package static let native = SessionStyle(
     "native",
     scopes: .user,
-    tokens: .native { (caller, context) async throws(Failure) in
-      try await AccountClaim.chosen(of: caller, context)
+    tokens: .native { (context) async throws(Failure) in
+      try await AccountClaim.chosen(context)
     }
   )
 }
@@ -46,27 +46,32 @@ package struct SessionStyle: Sendable {
 package enum TokenProfile: Sendable {
   /// Members of a token beside those that this server gives it.
   package typealias Claims =
-    @EventLoop @Sendable (Caller, Context) async throws(Failure) -> [(String, JSON)]
+    @EventLoop @Sendable (RequestContext) async throws(Failure) -> [(String, JSON)]
 
   /// An access token for this server: with ES256, and with claims that the wire adds.
   case native(
-    claims: Claims = { (_, _) async throws(Failure) in [] },
+    claims: Claims = { _ in [] },
     refresh: RefreshTokens = .rotated
   )
   case openID(OpenIDTokens)
 
   /// Makes the access token of a session, and the ID token of those who want one.
   @EventLoop func issue(
-    for caller: Caller,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> (access: String, identity: String?) {
     let lifetime = context.app.settings.accessTokenLifetime
     switch self {
     case .native(let claims, _):
-      let claims = try await claims(caller, context)
-      return (try await context.tokens.issue(for: caller, lifetime: lifetime, claims), nil)
+      let claims = try await claims(context)
+      return (
+        try await context.tokens.issue(
+          for: context.principal,
+          lifetime: lifetime,
+          claims
+        ), nil
+      )
     case .openID(let tokens):
-      return try await tokens.issue(for: caller, lifetime: lifetime, context)
+      return try await tokens.issue(lifetime: lifetime, context)
     }
   }
 
@@ -81,7 +86,7 @@ package enum RefreshTokens: Sendable {
   case rotated
   /// It stays: a JWT that is good for `lifetime`, or for the app's lifetime of sessions where there is
   /// none, with claims that the wire adds.
-  case signed(lifetime: Duration? = nil, claims: @Sendable (Caller) -> JSONObject)
+  case signed(lifetime: Duration? = nil, claims: @Sendable (Principal) -> JSONObject)
 }
 
 /// The tokens of a client of OpenID Connect: an access token and an ID token.
@@ -107,7 +112,7 @@ package struct OpenIDTokens: Sendable {
     client: String,
     audience: [String],
     nonce: String? = nil,
-    claims: @escaping TokenProfile.Claims = { (_, _) async throws(Failure) in [] }
+    claims: @escaping TokenProfile.Claims = { _ in [] }
   ) {
     self.issuer = issuer
     self.client = client
@@ -117,35 +122,34 @@ package struct OpenIDTokens: Sendable {
   }
 
   @EventLoop fileprivate func issue(
-    for caller: Caller,
     lifetime: Duration,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> (access: String, identity: String?) {
     let access = try await context.tokens.accessToken(
       for: .openID,
       by: issuer,
-      of: caller,
+      of: context.principal,
       lifetime: lifetime,
       [
         ("aud", .array(audience.map(JSON.string))), ("client_id", .string(client)),
         ("jti", .string(ID<OpenIDTokens>().text)),
       ]
     )
-    return (access, try await identityToken(of: caller, lifetime: lifetime, context))
+    return (access, try await identityToken(lifetime: lifetime, context))
   }
 
   @EventLoop private func identityToken(
-    of caller: Caller,
     lifetime: Duration,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> String {
+    let principal = context.principal
     var token = JSONObject()
-    for (name, value) in try await claims(caller, context) { token[name] = value }
+    for (name, value) in try await claims(context) { token[name] = value }
     token["aud"] = .string(client)
-    token["sid"] = .string(caller.session?.text ?? "")
+    token["sid"] = .string(principal.session?.text ?? "")
     token["nonce"] = nonce.map(JSON.string)
-    if let session = caller.session,
-      let time = try await context.store.first(SessionsQueries.authenticated, caller.user, session)
+    if let user = principal.user, let session = principal.session,
+      let time = try await context.first(SessionsQueries.authenticated, user, session)
     {
       token["auth_time"] = .number(JSONNumber(time))
     }
@@ -153,7 +157,7 @@ package struct OpenIDTokens: Sendable {
       token,
       for: .openID,
       by: issuer,
-      of: caller,
+      of: principal,
       lifetime: lifetime
     )
   }

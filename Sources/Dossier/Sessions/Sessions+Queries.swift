@@ -164,7 +164,7 @@ package enum SessionsQueries {
   )
 
   /// Returns the provider of the caller's session; no row if it is not live.
-  static let provider = Statement<String, UserID, Authority>(
+  static let provider = Statement<String, UserID, Principal>(
     "sessions.provider",
     """
     select s.provider from caller($1, $2) c
@@ -228,7 +228,7 @@ package enum SessionsQueries {
   /// A page of the caller's live sessions, the newest first; one row at least when the caller's is.
   ///
   /// Served by `sessions_live`: ids sort by time.
-  static let page = Statement<Found<SessionInfo>, UserID, Authority, SessionID?, Int>(
+  static let page = Statement<Found<SessionInfo>, UserID, Principal, SessionID?, Int>(
     "sessions.page",
     """
     select s.id, s.device_id, s.provider, s.address, s.agent, s.created_at,

@@ -11,8 +11,6 @@ import Postgres
     package let identityToken: String?
     /// Of the access token and of the ID token.
     package let lifetime: Duration
-    /// Whose session it is.
-    package let caller: Caller
     package let user: UserID
     package let device: DeviceID
     /// What proves the device from now on; nil when nothing new does.
@@ -32,15 +30,14 @@ import Postgres
   package static func refresh(
     _ text: String,
     as style: SessionStyle = .native,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> Grant {
-    let store = context.store
-    guard let token = Credential(.refreshToken, text, store.keys.master) else {
+    guard let token = Credential(.refreshToken, text, context.keys.master) else {
       throw .invalidRefreshToken
     }
     let user = token.owner(as: UserID.self)
     let session = token.part(as: SessionID.self)
-    let rotated = try await store.write(
+    let rotated = try await context.write(
       SessionsQueries.rotate,
       user,
       session,
@@ -55,7 +52,7 @@ import Postgres
     )
     if let live = rotated.first { return try await grant(live, of: user, as: style, context) }
     // On the exclusive lane: this must see what a rotation that came first has committed.
-    let superseded = try await store.write(
+    let superseded = try await context.write(
       SessionsQueries.superseded,
       user,
       session,
@@ -80,33 +77,31 @@ import Postgres
     _ live: LiveSession,
     of user: UserID,
     as style: SessionStyle = .native,
-    _ context: Context,
+    _ context: RequestContext,
     deviceSecret: String? = nil
   ) async throws(Failure) -> Grant {
-    let caller = Caller(
-      user: user,
-      session: live.session,
-      device: live.device,
-      app: context.app.id,
+    // The request goes on as the user of the session.
+    context.principal = Principal(
+      .user(user, live.session, live.device),
+      in: context.app.id,
       scopes: Scopes(live.scope)
     )
-    let tokens = try await style.tokens.issue(for: caller, context)
+    let tokens = try await style.tokens.issue(context)
     return Grant(
       accessToken: tokens.access,
-      refreshToken: signedRefreshToken(of: caller, as: style, context)
+      refreshToken: signedRefreshToken(as: style, context)
         ?? Credential(
           .refreshToken,
           of: user,
           part: live.session,
           number: live.generation,
           salt: live.salt
-        ).text(context.store.keys.master),
+        ).text(context.keys.master),
       identityToken: tokens.identity,
       lifetime: context.app.settings.accessTokenLifetime,
-      caller: caller,
       user: user,
       device: live.device,
-      deviceSecret: deviceSecret ?? live.deviceSecret?.text(context.store.keys.master)
+      deviceSecret: deviceSecret ?? live.deviceSecret?.text(context.keys.master)
     )
   }
 
@@ -116,29 +111,29 @@ import Postgres
   ///
   /// - Throws: `.unauthenticated` when it has ended already, `.unavailable`.
   package static func logout(
-    _ caller: Caller,
+    _ user: UserID,
     next: NextActive = .mostRecent,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) {
-    guard let session = caller.session else { throw caller.gone }
+    guard let session = context.principal.session else { throw context.gone }
     guard next == .none else {
-      guard try await end(session, of: caller.user, "logout", context) else { throw caller.gone }
+      guard try await end(session, of: user, "logout", context) else { throw context.gone }
       return
     }
-    try await context.store.transaction { transaction async throws(Failure) in
-      try await Devices.deactivate(caller, in: transaction)
+    try await context.transaction { transaction async throws(Failure) in
+      try await Devices.deactivate(user, in: transaction, context)
       let ended = try await transaction.run(
         SessionsQueries.end,
-        caller.user,
+        user,
         session,
         nil,
         "logout",
         "user",
-        context.origin.address,
-        context.origin.agent,
+        context.address.text,
+        context.agent,
         nil
       )
-      guard !ended.isEmpty else { throw caller.gone }
+      guard !ended.isEmpty else { throw context.gone }
     }
   }
 
@@ -147,17 +142,17 @@ import Postgres
     _ session: SessionID,
     of user: UserID,
     _ reason: String,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> Bool {
-    try await !context.store.write(
+    try await !context.write(
       SessionsQueries.end,
       user,
       session,
       nil,
       reason,
       "user",
-      context.origin.address,
-      context.origin.agent,
+      context.address.text,
+      context.agent,
       nil
     ).isEmpty
   }
@@ -175,9 +170,8 @@ import Postgres
     _ which: Ending,
     of user: UserID,
     _ reason: String,
-    by actor: String,
-    from origin: Origin,
-    in transaction: Transaction
+    in transaction: Transaction,
+    _ context: RequestContext
   ) async throws(Failure) {
     var spared: SessionID?
     var key: APIKeyID?
@@ -192,9 +186,9 @@ import Postgres
       nil,
       spared,
       reason,
-      actor,
-      origin.address,
-      origin.agent,
+      context.principal.name,
+      context.address.text,
+      context.agent,
       key
     )
   }
@@ -209,20 +203,20 @@ import Postgres
   /// `cursor` is the `next` of the page before; nil for the first page.
   /// - Throws: `.unauthenticated`, `.unavailable`.
   package static func page(
-    of caller: Caller,
+    of user: UserID,
     before cursor: SessionID? = nil,
     count: Int = pageSize,
-    in store: Store
+    _ context: RequestContext
   ) async throws(Failure) -> Page<SessionInfo> {
     let count = min(max(count, 1), pageSize)
-    let found = try await store.list(
+    let found = try await context.list(
       SessionsQueries.page,
-      caller.user,
-      caller.authority,
+      user,
+      context.principal,
       cursor,
       count
     )
-    guard let found else { throw caller.gone }
+    guard let found else { throw context.gone }
     return Page(found, of: count)
   }
 
@@ -231,19 +225,19 @@ import Postgres
   /// - Throws: `.notFound` when there is no such session, `.unauthenticated`, `.unavailable`.
   package static func end(
     _ session: SessionID?,
-    by caller: Caller,
-    _ context: Context
+    by user: UserID,
+    _ context: RequestContext
   ) async throws(Failure) {
-    try await context.requireSession(of: caller)
-    let ended = try await context.store.write(
+    try await context.requireSession(of: user)
+    let ended = try await context.write(
       SessionsQueries.end,
-      caller.user,
+      user,
       session,
-      session == nil ? caller.session : nil,
+      session == nil ? context.principal.session : nil,
       "ended",
-      caller.actor,
-      context.origin.address,
-      context.origin.agent,
+      context.principal.name,
+      context.address.text,
+      context.agent,
       nil
     )
     if session != nil, ended.isEmpty { throw .notFound }

@@ -13,25 +13,23 @@ extension Sessions {
   ///
   /// - Throws: `.overloaded`, `.unavailable`.
   package static func accessToken(
-    of caller: Caller,
     as style: SessionStyle,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> String {
-    try await style.tokens.issue(for: caller, context).access
+    try await style.tokens.issue(context).access
   }
 
   /// The refresh token of a session; nil where those of its style are rotated.
   package static func signedRefreshToken(
-    of caller: Caller,
     as style: SessionStyle,
-    _ context: Context
+    _ context: RequestContext
   ) -> String? {
     guard case .signed(let lifetime, let claims) = style.tokens.refresh else { return nil }
     return context.tokens.signedRefreshToken(
-      of: caller,
-      with: claims(caller),
+      of: context.principal,
+      with: claims(context.principal),
       lifetime: lifetime ?? context.app.settings.sessionLifetime,
-      context.store
+      context
     )
   }
 }
@@ -45,21 +43,21 @@ extension AccessTokens {
 
   /// Makes a JWT with claims beside those that are looked at; the store has the master key.
   fileprivate func signedRefreshToken(
-    of caller: Caller,
+    of principal: Principal,
     with claims: JSONObject,
     lifetime: Duration,
-    _ store: Store
+    _ context: RequestContext
   ) -> String {
     var claims = claims
-    claims["sub"] = .string(caller.user.text)
-    claims["sid"] = .string(caller.session?.text ?? "")
-    claims["did"] = .string(caller.device?.text ?? "")
-    claims["app"] = .string(caller.app.text)
+    claims["sub"] = .string(principal.user?.text ?? "")
+    claims["sid"] = .string(principal.session?.text ?? "")
+    claims["did"] = .string(principal.device?.text ?? "")
+    claims["app"] = .string(principal.app.text)
     claims["iat"] = .number(JSONNumber(time(nil)))
     claims["exp"] = .number(JSONNumber(time(nil) + lifetime.wholeSeconds))
     var token = Self.head
     token.append(base64URL: JSON.object(claims).serialized())
-    let mark = store.keys.master.mark(of: Self.tag + token, by: 0)
+    let mark = context.keys.master.mark(of: Self.tag + token, by: 0)
     token.append(UInt8(ascii: "."))
     token.append(base64URL: mark)
     return String(decoding: token, as: UTF8.self)
@@ -68,14 +66,14 @@ extension AccessTokens {
   /// Reads such a token; whether its session is live is for the statement that comes next.
   ///
   /// - Throws: `.unauthenticated`.
-  package func caller(
+  package func principal(
     ofSignedRefreshToken token: String,
-    _ context: Context
-  ) throws(Failure) -> Caller {
+    _ context: RequestContext
+  ) throws(Failure) -> Principal {
     guard token.utf8.count <= 4_096, let dot = token.utf8.lastIndex(of: UInt8(ascii: ".")),
       token.utf8.starts(with: Self.head),
       let shown = [UInt8](base64URL: token[token.utf8.index(after: dot)...]),
-      context.store.keys.master.number(
+      context.keys.master.number(
         marking: Self.tag + Array(token.utf8[..<dot]),
         { areSame($0, shown) }
       ) != nil,
@@ -87,13 +85,7 @@ extension AccessTokens {
       let expires = claims["exp"]?.number?.int
     else { throw .unauthenticated(.malformed) }
     guard expires > time(nil) else { throw .unauthenticated(.expired) }
-    return Caller(
-      user: user,
-      session: session,
-      device: device,
-      app: context.app.id,
-      scopes: .user
-    )
+    return Principal(.user(user, session, device), in: context.app.id, scopes: .user)
   }
 
   /// What a token says that it is.
@@ -107,16 +99,17 @@ extension Sessions {
   /// Uses a session whose refresh token stays: it goes on for the app's lifetime of sessions.
   ///
   /// - Throws: `.unauthenticated`, `.unavailable`.
-  package static func renew(_ caller: Caller, _ context: Context) async throws(Failure) {
-    let renewed = try await context.store.write(
+  package static func renew(_ context: RequestContext) async throws(Failure) {
+    guard let user = context.principal.user else { throw context.gone }
+    let renewed = try await context.write(
       SignedSessionQueries.renew,
-      caller.user,
-      caller.authority,
+      user,
+      context.principal,
       context.app.settings.sessionLifetime,
       context.app.settings.longestSession,
       context.app.settings.mfa == .required
     )
-    if renewed.isEmpty { throw caller.gone }
+    if renewed.isEmpty { throw context.gone }
   }
 }
 
@@ -125,7 +118,7 @@ package enum SignedSessionQueries {
   ///
   /// - Parameter 4: how long that is; null for ever.
   /// - Parameter 5: whether the session must have had a second factor, or need none.
-  static let renew = Statement<String, UserID, Authority, Duration, Duration?, Bool>(
+  static let renew = Statement<String, UserID, Principal, Duration, Duration?, Bool>(
     "signed_sessions.renew",
     """
     update sessions s set refreshed_at = now(),

@@ -8,7 +8,7 @@ import Glibc
 struct TokenCache {
   final class Entry {
     let token: [UInt8]
-    let caller: Caller
+    let principal: Principal
     /// For whom it is; nil for a native token.
     let audience: [String]?
     let expires: Int
@@ -18,13 +18,13 @@ struct TokenCache {
 
     @EventLoop init(
       token: [UInt8],
-      caller: Caller,
+      principal: Principal,
       audience: [String]? = nil,
       expires: Int,
       keys: AppKeys
     ) {
       self.token = token
-      self.caller = caller
+      self.principal = principal
       self.audience = audience
       self.expires = expires
       self.keys = keys

@@ -44,7 +44,7 @@ extension EmailAddress {
   /// Checks an address that mail is asked for, or that a user is to have.
   ///
   /// - Throws: `.invalid`, with the member `email`.
-  @EventLoop static func check(_ text: String, _ context: Context) throws(Failure) {
+  @EventLoop static func check(_ text: String, _ context: RequestContext) throws(Failure) {
     let isMixed = context.app.settings.allowsMixedScripts
     if let fault = fault(in: text, at: "/email", mixed: isMixed) { throw .invalid([fault]) }
   }

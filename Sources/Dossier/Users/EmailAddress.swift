@@ -16,17 +16,12 @@ struct EmailAddress {
   /// Folds an address; asks the database unless it is of ASCII, whose fold both do alike.
   ///
   /// - Throws: `.unavailable`.
-  @EventLoop init(_ text: String, _ context: Context) async throws(Failure) {
-    try await self.init(text, context.store)
-  }
-
-  /// Folds an address where there is no request of a user.
-  @EventLoop init(_ text: String, _ store: Store) async throws(Failure) {
+  @EventLoop init(_ text: String, _ context: RequestContext) async throws(Failure) {
     if let key = Self.asciiKey(text) {
       self.key = key
       return
     }
-    let rows = try await store.read(EmailAddressQueries.key, text)
+    let rows = try await context.read(EmailAddressQueries.key, text)
     key = try rows.first.orUnforeseen("the key of an address")
   }
 

@@ -27,40 +27,29 @@ extension Export {
   /// entries of the trail, and 8 MiB of the bodies of earlier versions. `left_out` counts the rest,
   /// which the routes for them have.
   ///
-  /// A program reads by its scopes what they name elsewhere, too, and gets all or nothing.
+  /// An API client needs the scopes of all parts. An export by the operator is an event.
   /// - Throws: `.forbidden`, `.unauthenticated`, `.overloaded`, `.unavailable`.
   @EventLoop package static func all(
-    of caller: Caller,
-    _ context: Context
-  ) async throws(Failure) -> Export {
-    if case .program = caller.authority {
-      for document in DocumentClass.allCases {
-        try document.requireReadable(by: caller, in: context.app)
-      }
-      try Audit.requireReadable(by: caller)
-    }
-    let rows = try await context.store.fetch(
-      ExportQueries.everything,
-      caller.user,
-      caller.authority,
-      DocumentClass.appMetadata.isReadable(by: caller, in: context.app)
-    )
-    guard let export = rows.first else { throw caller.gone }
-    return export
-  }
-
-  /// The data of a user, for those who administer; it is in the trail that they read it.
-  ///
-  /// - Throws: `.notFound`, `.overloaded`, `.unavailable`.
-  @EventLoop package static func all(
     of user: UserID,
-    by administrator: Administrator,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> Export {
-    let app = context.app.id
-    let export = try await all(of: administrator.caller(on: user, of: app), context)
-    try await administrator.transaction { transaction async throws(Failure) in
-      try await administrator.record("user_export", of: user, app: app, in: transaction)
+    if context.principal.user == nil {
+      for document in DocumentClass.allCases {
+        try document.requireReadable(context)
+      }
+      try Audit.requireReadable(context)
+    }
+    let rows = try await context.fetch(
+      ExportQueries.everything,
+      user,
+      context.principal,
+      DocumentClass.appMetadata.isReadable(context)
+    )
+    guard let export = rows.first else { throw context.gone }
+    if case .operator = context.principal.kind {
+      try await context.transaction { transaction async throws(Failure) in
+        try await Event("user_export", of: user).record(in: transaction, context)
+      }
     }
     return export
   }
@@ -73,7 +62,7 @@ package enum ExportQueries {
   /// told to who has proved the address: to others, whether a code was mailed would tell whether the
   /// address has an account. So is it with one that is mailed to a new address.
   /// - Parameter 3: whether app metadata is among it.
-  static let everything = Statement<Export, UserID, Authority, Bool>(
+  static let everything = Statement<Export, UserID, Principal, Bool>(
     "export.everything",
     """
     select p.id, p.created_at, p.updated_at, p.version, p.anonymous, p.blocked, p.email,

@@ -12,50 +12,49 @@ extension Users {
     from current: String,
     to new: String,
     keepingKeys: Bool = false,
-    of caller: Caller,
+    of user: UserID,
     as style: SessionStyle = .native,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> Sessions.Grant {
-    let own = try await ownPassword(of: caller, context)
+    let own = try await ownPassword(of: user, context)
     if let fault = Credentials.fault(in: new, of: own.address, at: "/new_password", context.app) {
       throw .invalid([fault])
     }
-    let guarding = passwordGuard(of: caller, context)
+    let guarding = passwordGuard(of: user, context)
     let hash = try await guarding.attempt { () async throws(Failure) in
       try await verify(current, against: own, context)
-      return try await context.store.passwords.hash(new, for: context.store.owner)
+      return try await context.passwords.hash(new, for: context.owner)
     }
-    let live = try await context.store.transaction { transaction async throws(Failure) in
+    let live = try await context.transaction { transaction async throws(Failure) in
       // While the hashes were made, a reset may have ended the session or set another password.
-      guard try await Identities.lock(caller, in: transaction) else { throw caller.gone }
+      try await Identities.lock(user, in: transaction, context)
       let changed = try await transaction.run(
         PasswordQueries.replace,
-        caller.user,
+        user,
         own.hash ?? "",
         hash
       )
       guard !changed.isEmpty else { throw .wrongCredentials }
-      if !keepingKeys { _ = try await transaction.run(APIKeyQueries.removeAll, caller.user) }
+      if !keepingKeys { _ = try await transaction.run(APIKeyQueries.removeAll, user) }
       try await Sessions.end(
-        .others(than: caller.session),
-        of: caller.user,
+        .others(than: context.principal.session),
+        of: user,
         "password_change",
-        by: "user",
-        from: context.origin,
-        in: transaction
+        in: transaction,
+        context
       )
       try await guarding.succeed(in: transaction)
-      try await WayInChange.passwordChanged.record(by: caller, in: transaction, context)
+      try await WayInChange.passwordChanged.record(of: user, in: transaction, context)
       return try await Sessions.renew(
-        caller,
-        by: VerifiedCredential(of: caller.user, .password(hash: hash)),
+        user,
+        by: VerifiedCredential(of: user, .password(hash: hash)),
         as: style,
         "password_change",
         in: transaction,
         context
       )
     }
-    return try await Sessions.grant(live, of: caller.user, as: style, context)
+    return try await Sessions.grant(live, of: user, as: style, context)
   }
 }
 
@@ -67,39 +66,39 @@ extension Users {
   ///   `.overloaded`, `.unavailable`.
   @EventLoop static func verify(
     _ password: String,
-    of caller: Caller,
-    _ context: Context
+    of user: UserID,
+    _ context: RequestContext
   ) async throws(Failure) -> String {
-    let own = try await ownPassword(of: caller, context)
+    let own = try await ownPassword(of: user, context)
     try await verify(password, against: own, context)
     return own.hash ?? ""
   }
 
   /// Counts who shows in a session, by a password or otherwise, that it is the user.
-  @EventLoop static func passwordGuard(of caller: Caller, _ context: Context) -> FailureGuard {
-    FailureGuard(.password, on: caller.user.text, context)
+  @EventLoop static func passwordGuard(of user: UserID, _ context: RequestContext) -> FailureGuard {
+    FailureGuard(.password, on: user.text, context)
   }
 
   @EventLoop private static func verify(
     _ password: String,
     against own: OwnPassword,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) {
     guard own.address != nil,
-      try await context.store.passwords.verify(
+      try await context.passwords.verify(
         password,
         against: own.hash,
-        for: context.store.owner
+        for: context.owner
       )
     else { throw .wrongCredentials }
   }
 
   @EventLoop static func ownPassword(
-    of caller: Caller,
-    _ context: Context
+    of user: UserID,
+    _ context: RequestContext
   ) async throws(Failure) -> OwnPassword {
-    let rows = try await context.store.read(PasswordQueries.own, caller.user, caller.authority)
-    guard let own = rows.first else { throw caller.gone }
+    let rows = try await context.read(PasswordQueries.own, user, context.principal)
+    guard let own = rows.first else { throw context.gone }
     return own
   }
 }
@@ -117,7 +116,7 @@ struct OwnPassword: RowDecodable {
 }
 
 package enum PasswordQueries {
-  static let own = Statement<OwnPassword, UserID, Authority>(
+  static let own = Statement<OwnPassword, UserID, Principal>(
     "passwords.own",
     """
     select p.hash, i.subject from caller($1, $2) c

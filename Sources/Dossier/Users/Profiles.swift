@@ -15,10 +15,10 @@ package import Postgres
   ///
   /// - Throws: `.unauthenticated`, `.unavailable`.
   package static func read(
-    of caller: Caller,
-    in store: Store
+    of user: UserID,
+    _ context: RequestContext
   ) async throws(Failure) -> Profile {
-    try await read(by: ProfileQueries.read, of: caller, in: store)
+    try await read(by: ProfileQueries.read, of: user, context)
   }
 
   /// Reads the caller's profile by the statement of a wire, which makes its own form of it: the
@@ -26,17 +26,17 @@ package import Postgres
   ///
   /// - Parameters:
   ///   - statement: has a row when `caller($1, $2)` has one.
-  ///   - caller: whose.
-  ///   - store: of the call.
+  ///   - user: the user.
+  ///   - context: the context of the request.
   /// - Returns: what the statement makes of it.
   /// - Throws: `.unauthenticated`, `.unavailable`.
   package static func read<Form>(
-    by statement: Statement<Form, UserID, Authority>,
-    of caller: Caller,
-    in store: Store
+    by statement: Statement<Form, UserID, Principal>,
+    of user: UserID,
+    _ context: RequestContext
   ) async throws(Failure) -> Form {
-    guard let form = try await store.first(statement, caller.user, caller.authority) else {
-      throw caller.gone
+    guard let form = try await context.first(statement, user, context.principal) else {
+      throw context.gone
     }
     return form
   }
@@ -49,22 +49,22 @@ package import Postgres
   package static func change(
     _ members: JSONObject,
     if condition: VersionCondition,
-    of caller: Caller,
-    _ context: Context
+    of user: UserID,
+    _ context: RequestContext
   ) async throws(Failure) -> Profile {
     let faults = members.compactMap { name, value in fault(name, value) }
     guard faults.isEmpty else { throw .invalid(faults) }
-    let found = try await context.store.written(
+    let found = try await context.written(
       ProfileQueries.change,
-      caller.user,
-      caller.authority,
+      user,
+      context.principal,
       TextBytes(JSON.object(members).serialized()),
       condition.allowed.map(VersionList.init),
-      DataChange(of: "profile", by: caller, context)
+      DataChange(of: "profile", context)
     )
-    guard let found else { throw caller.gone }
+    guard let found else { throw context.gone }
     guard let changed = found.first else {
-      throw .versionMoved(current: try await read(of: caller, in: context.store).version)
+      throw .versionMoved(current: try await read(of: user, context).version)
     }
     return changed
   }
@@ -75,23 +75,23 @@ package import Postgres
   /// - Throws: as `change`, and what `revision` throws.
   package static func revise(
     if condition: VersionCondition,
-    of caller: Caller,
-    _ context: Context,
+    of user: UserID,
+    _ context: RequestContext,
     _ revision: @escaping @Sendable (Profile) throws(Failure) -> JSONObject
   ) async throws(Failure) -> Profile {
     for _ in 0..<16 {
-      let current = try await read(of: caller, in: context.store)
+      let current = try await read(of: user, context)
       guard condition.allows(current.version) else {
         throw .versionMoved(current: current.version)
       }
-      let members = try await context.store.calculate(on: .max) { () throws(Failure) in
+      let members = try await context.calculate(on: .max) { () throws(Failure) in
         try revision(current)
       }
       do throws(Failure) {
         return try await change(
           members,
           if: VersionCondition(oneOf: [current.version]),
-          of: caller,
+          of: user,
           context
         )
       } catch .versionMoved {
@@ -141,7 +141,7 @@ package enum ProfileQueries {
   /// One row when the session is live.
   ///
   /// Served by the primary keys of sessions and users.
-  static let read = Statement<Profile, UserID, Authority>(
+  static let read = Statement<Profile, UserID, Principal>(
     "profile.read",
     """
     select p.id, p.created_at, p.updated_at, p.version, p.anonymous, p.blocked, p.email,
@@ -153,7 +153,7 @@ package enum ProfileQueries {
 
   /// One row when the session is live, of nulls when the version was none of those asked for.
   static let change = Statement<
-    Found<Profile>, UserID, Authority, TextBytes, VersionList?, DataChange?
+    Found<Profile>, UserID, Principal, TextBytes, VersionList?, DataChange?
   >(
     "profile.change",
     """

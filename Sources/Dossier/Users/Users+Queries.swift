@@ -54,9 +54,10 @@ package enum UsersQueries {
 /// Every statement of the domain, for the test that prepares them all.
 package enum AllQueries {
   package static let statements = [
-    AppsQueries.statements, KeyringQueries.all, PublicKeyQueries.statements, CallerQueries.all,
+    AppsQueries.statements, KeyringQueries.all, PublicKeyQueries.statements, PrincipalQueries.all,
     HousekeepingQueries.all,
     UnusedQueries.all, SessionsQueries.all, FreshProofQueries.all, AuditQueries.all,
+    EventQueries.all,
     DevicesQueries.all, AttemptQueries.all, AttemptLiftQueries.all,
     AttemptProofQueries.all, UsersQueries.all, PasswordQueries.all,
     EmailAddressQueries.all, AccountQueries.all, TakeoverQueries.all, CredentialQueries.all,

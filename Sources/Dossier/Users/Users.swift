@@ -10,7 +10,7 @@ package enum Users {
   ///   `.overloaded`, `.unavailable`.
   @EventLoop package static func signInAnonymously(
     as style: SessionStyle = .native,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) -> Sessions.Grant {
     try context.requireOpen(.anonymous)
     try context.requireOpenSignUp()
@@ -56,7 +56,7 @@ package enum Users {
     _ profile: JSONObject,
     _ address: EmailAddress?,
     in transaction: Transaction,
-    _ context: Context
+    _ context: RequestContext
   ) -> Sent<NoRow> {
     transaction.send(
       UsersQueries.create,
@@ -71,49 +71,43 @@ package enum Users {
     )
   }
 
-  /// Deletes the caller, with all that is stored of it; the audit trail keeps that it was.
+  /// Deletes the user, with all that is stored of it; the audit trail keeps that it was.
   ///
   /// - Parameters:
-  ///   - caller: the caller.
+  ///   - user: the user.
   ///   - condition: the versions that the user may have.
   ///   - next: who becomes active on the device.
   ///   - context: the context of the request.
   /// - Throws: `.versionMoved`, `.unauthenticated`, `.unavailable`.
   @EventLoop package static func delete(
-    _ caller: Caller,
+    _ user: UserID,
     if condition: VersionCondition,
     next: NextActive = .mostRecent,
-    _ context: Context
+    _ context: RequestContext
   ) async throws(Failure) {
-    let picture = try await context.store.transaction {
+    let picture = try await context.transaction {
       transaction async throws(Failure) -> String? in
-      guard try await Identities.lock(caller, in: transaction) else { throw caller.gone }
-      let version = try await transaction.run(UsersQueries.version, caller.user).first ?? 0
+      try await Identities.lock(user, in: transaction, context)
+      let version = try await transaction.run(UsersQueries.version, user).first ?? 0
       guard condition.allows(version) else { throw .versionMoved(current: version) }
       let notice = try await WayInChange.deleted.notice(
-        of: caller.user,
+        of: user,
         in: transaction,
-        context.app,
-        context.store
+        context
       )
       try await notice.queue(in: transaction)
       if next == .none || !context.app.settings.allowsSwitching {
-        try await Devices.deactivate(caller, in: transaction)
+        try await Devices.deactivate(user, in: transaction, context)
       }
-      let picture = try await remove(caller.user, in: transaction)
-      try await AuditEvent(
-        "user_delete",
-        of: caller.user,
-        by: caller.actor,
-        session: caller.session
-      ).record(in: transaction, context)
+      let picture = try await remove(user, in: transaction)
+      try await Event("user_delete", of: user).record(in: transaction, context)
       return picture
     }
-    await context.store.pictures.shelf.forget(picture)
+    await context.pictures.shelf.forget(picture)
   }
 }
 
-extension Context {
+extension RequestContext {
   /// - Throws: `.wayInClosed` when the app does not let users come that way.
   func requireOpen(_ way: WayIn) throws(Failure) {
     guard app.settings.isOpen(way) else { throw .wayInClosed(way.rawValue) }

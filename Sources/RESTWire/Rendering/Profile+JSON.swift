@@ -21,7 +21,7 @@ extension ProfileResource {
   /// What `GET /v1/me` answers, as text that the database makes and that goes through.
   ///
   /// The profile is what is read most. A test holds it against `Profile.json`.
-  nonisolated static let form = Statement<StoredDocument, UserID, Authority>(
+  nonisolated static let form = Statement<StoredDocument, UserID, Principal>(
     "rest.profile",
     """
     select json_build_object(

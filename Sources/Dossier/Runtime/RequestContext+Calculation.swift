@@ -1,7 +1,7 @@
 import EventLoop
 
 /// Work that grows with what a client sends or has stored.
-extension Store {
+extension RequestContext {
   /// Up to so many bytes are read, checked and written in a millisecond or two, and a thread would
   /// cost more than it saves.
   private static let small = 16_384
@@ -20,10 +20,10 @@ extension Store {
     _ work: @escaping @Sendable () -> Value
   ) async throws(Failure) -> Value {
     guard bytes > Self.small else { return work() }
-    let latest = calculatesUntil ?? EventLoop.now() &+ calculator.patience.nanoseconds
+    let latest = calculatesUntil ?? EventLoop.now() &+ dependencies.calculator.patience.nanoseconds
     calculatesUntil = latest
     do throws(FairQueueError) {
-      return try await calculator.run(for: owner, until: latest, work)
+      return try await dependencies.calculator.run(for: owner, until: latest, work)
     } catch {
       throw Failure(error, retryAfter: .seconds(1))
     }

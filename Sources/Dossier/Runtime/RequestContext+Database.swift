@@ -1,96 +1,8 @@
-package import EventLoop
-package import Postgres
+import EventLoop
+import Postgres
 
-/// What every verb of the domain works on: the database, the keys, the pool for hashing.
-///
-/// One is made for each request, so that the request's time in the database can be told.
-@EventLoop package final class Store {
-  private let means: Means
-  /// How long this request was in the database.
-  package private(set) var databaseNanoseconds: UInt64 = 0
-  private var noted: RateLimits?
-  /// Whether a mail is queued by what is written now.
-  var hasQueuedMail = false
-  /// For whom it waits and calculates, while a request is under way; nil for the server itself.
-  package var owner: (any JobOwner)?
-  /// Whether something of this request has been written.
-  package internal(set) var hasWritten = false
-  /// When it is too late to begin with more of it; nil before the first.
-  var calculatesUntil: UInt64?
-
-  /// What all stores of a process share.
-  private final class Means {
-    let database: Database
-    let keys: Keyring
-    let passwords: PasswordHasher
-    let apps: Apps
-    let mailer: Mailer
-    let external: ExternalTokens
-    let pictures: PictureStudio
-    /// Threads for `calculate`.
-    let calculator: FairPool
-    /// Whose turn it is to change a document that several change at once.
-    let revisions = Turns()
-
-    init(
-      _ database: Database,
-      _ keys: Keyring,
-      _ passwords: PasswordHasher,
-      _ apps: Apps,
-      _ mailer: Mailer,
-      _ external: ExternalTokens,
-      _ pictures: PictureStudio,
-      _ calculator: FairPool
-    ) {
-      self.database = database
-      self.keys = keys
-      self.passwords = passwords
-      self.apps = apps
-      self.mailer = mailer
-      self.external = external
-      self.pictures = pictures
-      self.calculator = calculator
-    }
-  }
-
-  package init(
-    database: Database,
-    keys: Keyring,
-    passwords: PasswordHasher,
-    apps: Apps,
-    mailer: Mailer,
-    external: ExternalTokens,
-    pictures: PictureStudio,
-    calculator: FairPool
-  ) {
-    means = Means(database, keys, passwords, apps, mailer, external, pictures, calculator)
-  }
-
-  private init(_ means: Means) { self.means = means }
-
-  /// What the guards say of this request, which most do not meet.
-  var limits: RateLimits {
-    let limits = noted ?? RateLimits()
-    noted = limits
-    return limits
-  }
-
-  /// What the guards have said of this request.
-  package var notedLimits: [RateLimit] { noted?.all ?? [] }
-
-  /// One for another request.
-  package func another() -> Store { Store(means) }
-
-  package var database: Database { means.database }
-  package var keys: Keyring { means.keys }
-  package var passwords: PasswordHasher { means.passwords }
-  package var apps: Apps { means.apps }
-  package var mailer: Mailer { means.mailer }
-  package var external: ExternalTokens { means.external }
-  package var pictures: PictureStudio { means.pictures }
-  var calculator: FairPool { means.calculator }
-  var revisions: Turns { means.revisions }
-
+/// The statements of a request.
+extension RequestContext {
   /// Runs a read of bounded cost, on the express lane.
   @inline(__always)
   func read<Row, each Value>(
@@ -268,7 +180,7 @@ package import Postgres
   }
 }
 
-extension Store {
+extension RequestContext {
   /// Runs reads of bounded cost that leave together, on the express lane.
   func read(_ batch: ReadBatch) async throws(Failure) -> BatchResults {
     let results = try await metered { () async throws(DatabaseError) in

@@ -39,7 +39,7 @@ package struct Found<Item: RowDecodable>: RowDecodable {
   }
 }
 
-extension Store {
+extension RequestContext {
   /// Writes, and tells what was written; nil when the caller's right is gone.
   func written<Item, each Value>(
     _ statement: Statement<Found<Item>, repeat each Value>,

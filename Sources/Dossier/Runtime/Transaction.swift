@@ -88,7 +88,7 @@ import Postgres
 /// A function that waits for statements that were sent.
 typealias Completion = @EventLoop () async throws(Failure) -> Void
 
-extension Store {
+extension RequestContext {
   /// Runs statements of one user in a transaction; it may run again after a conflict.
   ///
   /// - Throws: what `body` throws, which undoes all that it did.

@@ -1,0 +1,69 @@
+package import Dossier
+package import EventLoop
+import Outbound
+package import Postgres
+
+/// The threads on which a process does what would hold up its loop.
+package struct Pools {
+  /// Hashes passwords.
+  let passwords: FairPool
+  /// Fetches the keys of issuers.
+  let issuers: BlockingPool
+  /// Decodes pictures.
+  let pictures: FairPool
+  /// Reads and writes the files of pictures.
+  let files: BlockingPool
+  /// Does other calculations.
+  let calculator: FairPool
+
+  package init(
+    passwords: FairPool,
+    issuers: BlockingPool,
+    pictures: FairPool,
+    files: BlockingPool,
+    calculator: FairPool
+  ) {
+    self.passwords = passwords
+    self.issuers = issuers
+    self.pictures = pictures
+    self.files = files
+    self.calculator = calculator
+  }
+}
+
+extension Configuration {
+  /// Assembles the dependencies of the domain.
+  ///
+  /// - Parameters:
+  ///   - database: the database.
+  ///   - pools: the threads.
+  ///   - sendsMail: whether mail can be queued.
+  ///   - report: receives errors for the operator.
+  /// - Returns: the dependencies.
+  @EventLoop package func dependencies(
+    on database: Database,
+    _ pools: Pools,
+    sendsMail: Bool,
+    report: @escaping @EventLoop (String) -> Void
+  ) -> Dependencies {
+    let keys = Keyring(master: masterKey, database: database)
+    return Dependencies(
+      database: database,
+      keys: keys,
+      tokens: AccessTokens(keys: keys, issuer: issuer),
+      passwords: PasswordHasher(pool: pools.passwords, cost: hashingCost),
+      apps: Apps(database: database, fallback: app, age: appAge, complain: report),
+      mailer: Mailer(isConfigured: sendsMail, report: report),
+      external: ExternalTokens(
+        database: database,
+        source: HTTPSource(pool: pools.issuers, settings: issuerSource),
+        keys: keys
+      ),
+      pictures: PictureStudio(
+        decoder: PictureDecoder(program: pictureProgram, pool: pools.pictures),
+        shelf: PictureShelf(folder: pictureFolder, pool: pools.files)
+      ),
+      calculator: pools.calculator
+    )
+  }
+}

@@ -1,0 +1,126 @@
+import EventLoop
+import JSON
+package import Postgres
+
+/// An audited action.
+///
+/// It says what was done to which user. The context of the request says who did it, and from where.
+struct Event {
+  private let action: String
+  private let user: UserID?
+  private let detail: JSON
+
+  /// - Parameters:
+  ///   - action: login, login_failure, session_end, link, unlink, password_change … as the docs list
+  ///     them.
+  ///   - user: the user it is about; nil for an event of the app.
+  ///   - detail: more facts; no secrets, no email addresses.
+  init(_ action: String, of user: UserID? = nil, detail: JSON = [:]) {
+    self.action = action
+    self.user = user
+    self.detail = detail
+  }
+
+  /// Records the event in the transaction of the action.
+  ///
+  /// - Parameters:
+  ///   - transaction: the transaction.
+  ///   - app: the app of the event; nil for the app of the request.
+  ///   - principal: who has done it; nil for the principal of the request.
+  ///   - context: the context of the request.
+  /// - Throws: `.unavailable`.
+  @EventLoop func record(
+    in transaction: Transaction,
+    app: AppID? = nil,
+    by principal: Principal? = nil,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    let (app, principal) = (app ?? context.app.id, principal ?? context.principal)
+    _ = try await transaction.run(
+      EventQueries.record,
+      user?.text ?? app.text,
+      EventID(),
+      app,
+      action,
+      principal.name,
+      principal.session,
+      principal.device,
+      context.address.text,
+      context.agent,
+      TextBytes(detail.serialized())
+    )
+  }
+
+  /// Records an event that no other write belongs to.
+  @EventLoop func record(_ context: RequestContext) async throws(Failure) {
+    try await context.transaction { (transaction) async throws(Failure) in
+      try await record(in: transaction, context)
+    }
+  }
+}
+
+/// The event of a change of a user's data: the statement that makes the change gives this to
+/// `record_change`.
+struct DataChange: Bindable {
+  private let json: JSON
+
+  /// Nil for a user's own change in an app that keeps no events of these.
+  @EventLoop init?(of what: String, _ context: RequestContext) {
+    let principal = context.principal
+    if principal.session != nil, !context.app.settings.recordsOwnChanges { return nil }
+    json = [
+      "what": .string(what), "actor": .string(principal.name),
+      "session": principal.session.map { .string($0.text) } ?? .null,
+      "address": context.address.text.map(JSON.string) ?? .null,
+      "agent": context.agent.map(JSON.string) ?? .null,
+    ]
+  }
+
+  func appendText(to bytes: inout [UInt8]) -> Bool {
+    TextBytes(json.serialized()).appendText(to: &bytes)
+  }
+}
+
+package enum EventQueries {
+  /// Adds one event.
+  static let record = Statement<
+    NoRow, String, EventID, AppID, String, String, SessionID?, DeviceID?, String?, String?,
+    TextBytes
+  >(
+    "events.record",
+    """
+    insert into audit (
+      user_id, event_id, app_id, action, actor, session_id, device_id, address, agent, detail)
+    values ($1, $2, $3, $4, $5, $6, $7, $8::inet, $9, $10::jsonb)
+    """
+  )
+
+  /// For a change that takes more than one statement, in their transaction.
+  static let recordChange = Statement<NoRow, UserID, AppID, DataChange?>(
+    "events.record_change",
+    "select record_change($1, $2, $3::jsonb)"
+  )
+
+  package static let all: [any PreparedStatement] = [record, recordChange]
+}
+
+extension RequestContext {
+  /// Runs a statement, and records the event of what it has found in the same transaction.
+  ///
+  /// - Parameters:
+  ///   - action: as for `Event`.
+  ///   - statement: returns what it has changed; nil if there is nothing to change.
+  ///   - fact: returns the app of the event, and more facts.
+  /// - Throws: `.notFound` if `statement` returns nil.
+  func act<Found>(
+    _ action: String,
+    _ statement: @EventLoop (Transaction) async throws(Failure) -> Found?,
+    recording fact: @EventLoop (Found) -> (app: AppID, detail: JSON)
+  ) async throws(Failure) {
+    try await transaction { transaction async throws(Failure) in
+      guard let found = try await statement(transaction) else { throw .notFound }
+      let (app, detail) = fact(found)
+      try await Event(action, detail: detail).record(in: transaction, app: app, self)
+    }
+  }
+}

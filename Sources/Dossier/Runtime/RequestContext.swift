@@ -1,0 +1,115 @@
+package import EventLoop
+package import Postgres
+
+/// The owner of a request's share of the server, which also knows the client.
+@EventLoop package protocol RequestOwner: JobOwner {
+  var clientAddress: ClientAddress { get }
+  /// The `User-Agent` as sent.
+  var agent: String? { get }
+}
+
+/// What a request brings besides its arguments: who makes it, for which app, from where, on which device.
+///
+/// Each request has one object, which also runs its statements.
+@EventLoop package final class RequestContext {
+  package let dependencies: Dependencies
+  /// `App.deployment` until the app is known, and for requests outside of apps.
+  package var app: App
+  /// `.anyone` until somebody has authenticated.
+  package var principal: Principal
+  /// Nil if the client has no device yet.
+  package var device: DeviceProof?
+  /// The record of that device; nil until it is read.
+  var deviceRecord: DeviceRecord??
+  /// The device of a client that proves none.
+  package var bareDevice: BareDevice?
+
+  /// How long this request was in the database.
+  package var databaseNanoseconds: UInt64 = 0
+  /// The request itself, while it is answered; nil for work of the server.
+  package var owner: (any RequestOwner)?
+  /// The agent of a request without an owner.
+  private let fixedAgent: String?
+  /// Whether something of this request has been written.
+  package internal(set) var hasWritten = false
+  /// Whether a mail is queued by what is written now.
+  var hasQueuedMail = false
+  /// The time after which no more work of this request begins; nil before the first.
+  var calculatesUntil: UInt64?
+  private var noted: RateLimits?
+
+  package init(
+    _ dependencies: Dependencies,
+    app: App = .deployment,
+    principal: Principal = .anyone,
+    agent: String? = nil
+  ) {
+    self.dependencies = dependencies
+    self.app = app
+    self.principal = principal
+    fixedAgent = agent
+  }
+
+  package var address: ClientAddress { owner?.clientAddress ?? ClientAddress(nil) }
+
+  /// The `User-Agent`, at most 512 characters.
+  package var agent: String? {
+    (owner?.agent ?? fixedAgent).map { String($0.prefix(512)) }
+  }
+
+  package var database: Database { dependencies.database }
+  package var keys: Keyring { dependencies.keys }
+  package var tokens: AccessTokens { dependencies.tokens }
+  package var passwords: PasswordHasher { dependencies.passwords }
+  package var apps: Apps { dependencies.apps }
+  package var mailer: Mailer { dependencies.mailer }
+  package var external: ExternalTokens { dependencies.external }
+  package var pictures: PictureStudio { dependencies.pictures }
+
+  /// The rate limits that this request has met.
+  var limits: RateLimits {
+    let limits = noted ?? RateLimits()
+    noted = limits
+    return limits
+  }
+
+  package var notedLimits: [RateLimit] { noted?.all ?? [] }
+
+  /// The error for a user that does not exist, or for a session that has ended.
+  package var gone: Failure {
+    switch principal.kind {
+    case .user: .unauthenticated(.sessionEnded)
+    case .anyone: .unauthenticated(.missing)
+    case .client, .operator, .system: .notFound
+    }
+  }
+
+  /// Checks that the principal may reach a user, for statements that do not check it themselves.
+  ///
+  /// - Throws: `.unauthenticated`, `.notFound`, `.unavailable`.
+  package func requireSession(of user: UserID) async throws(Failure) {
+    guard try await isLive(user) else { throw gone }
+  }
+
+  /// Returns whether the principal may reach a user.
+  ///
+  /// - Throws: `.unavailable`.
+  func isLive(_ user: UserID) async throws(Failure) -> Bool {
+    try await !read(PrincipalQueries.live, user, principal).isEmpty
+  }
+
+  /// - Throws: `.forbidden` without the scope.
+  func require(_ scope: String) throws(Failure) {
+    guard principal.scopes.contains(scope) else { throw .forbidden(scope: scope) }
+  }
+}
+
+package enum PrincipalQueries {
+  /// Returns one row if the principal may reach the user.
+  static let live = Statement<String, UserID, Principal>(
+    "principal.live",
+    "select user_id from caller($1, $2)"
+  )
+
+  package static let all: [any PreparedStatement] = [live]
+}
