@@ -241,31 +241,23 @@ CREATE FUNCTION public.email_key(address text) RETURNS text
 
 
 --
--- Name: new_object_id(); Type: FUNCTION; Schema: public; Owner: -
+-- Name: record_event(text, text, text, text, text, text, inet, text, jsonb, text); Type: FUNCTION; Schema: public; Owner: -
 --
 
-CREATE FUNCTION public.new_object_id() RETURNS text
-    LANGUAGE sql PARALLEL SAFE
-    RETURN (to_hex(((date_part('epoch'::text, clock_timestamp()) * (1048576)::double precision))::bigint) || "left"(replace((gen_random_uuid())::text, '-'::text, ''::text), 11));
-
-
---
--- Name: audit; Type: TABLE; Schema: public; Owner: -
---
-
-CREATE TABLE public.audit (
-    user_id public.object_id NOT NULL,
-    event_id public.object_id NOT NULL,
-    app_id public.object_id NOT NULL,
-    at timestamp with time zone DEFAULT now() NOT NULL,
-    action text NOT NULL COLLATE pg_catalog."C",
-    actor text NOT NULL COLLATE pg_catalog."C",
-    session_id public.object_id,
-    device_id public.object_id,
-    address inet,
-    agent text,
-    detail jsonb DEFAULT '{}'::jsonb NOT NULL
-);
+CREATE FUNCTION public.record_event(of_user text, of_app text, of_action text, by_actor text, of_session text, of_device text, from_address inet, from_agent text, facts jsonb DEFAULT '{}'::jsonb, as_event text DEFAULT NULL::text) RETURNS text
+    LANGUAGE plpgsql
+    AS $$
+declare
+  event text := coalesce(as_event, new_object_id());
+begin
+  insert into audit (
+    user_id, event_id, app_id, action, actor, session_id, device_id, address, agent, detail)
+  values (
+    of_user, event, of_app, of_action, by_actor, of_session, of_device, from_address, from_agent,
+    facts);
+  return event;
+end
+$$;
 
 
 --
@@ -290,30 +282,28 @@ CREATE FUNCTION public.end_sessions(of_user text, reason text, by_actor text, fr
            RETURNING p.user_id,
              p.device_id
          ), removed AS (
-          INSERT INTO public.audit AS audit_1 (user_id, event_id, app_id, action, actor, device_id, address, agent)  SELECT p.user_id,
-                     public.new_object_id() AS new_object_id,
-                     u.app_id,
-                     'device_remove',
-                     end_sessions.by_actor AS by_actor,
-                     p.device_id,
-                     end_sessions.from_address AS from_address,
-                     end_sessions.from_agent AS from_agent
-                    FROM (places p
-                      JOIN public.users u ON (((u.user_id)::text = end_sessions.of_user)))
-         )
-  INSERT INTO public.audit (user_id, event_id, app_id, action, actor, session_id, device_id, address, agent, detail)  SELECT e.user_id,
-             public.new_object_id() AS new_object_id,
-             e.app_id,
-             'session_end',
-             end_sessions.by_actor AS by_actor,
-             e.session_id,
-             e.device_id,
-             end_sessions.from_address AS from_address,
-             end_sessions.from_agent AS from_agent,
-             jsonb_build_object('reason', end_sessions.reason) AS jsonb_build_object
+          SELECT public.record_event((p.user_id)::text, (u.app_id)::text, 'device_remove'::text, end_sessions.by_actor, NULL::text, (p.device_id)::text, end_sessions.from_address, end_sessions.from_agent) AS record_event
+            FROM (places p
+              JOIN public.users u ON (((u.user_id)::text = end_sessions.of_user)))
+         ), facts AS (
+          SELECT e.session_id,
+             public.record_event((e.user_id)::text, (e.app_id)::text, 'session_end'::text, end_sessions.by_actor, (e.session_id)::text, (e.device_id)::text, end_sessions.from_address, end_sessions.from_agent, jsonb_build_object('reason', end_sessions.reason)) AS record_event
             FROM ended e
-   RETURNING audit.session_id;
+         )
+  SELECT f.session_id
+    FROM facts f
+   WHERE (( SELECT count(*) AS count
+            FROM removed) >= 0);
 END;
+
+
+--
+-- Name: has_second_factor(text); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.has_second_factor(amr text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (((' '::text || amr) || ' '::text) ~~ '% mfa %'::text);
 
 
 --
@@ -538,6 +528,15 @@ $$;
 
 
 --
+-- Name: meets_mfa(boolean, text, text, boolean); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.meets_mfa(is_required boolean, amr text, provider text, is_guest boolean) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN ((NOT is_required) OR public.has_second_factor(amr) OR (provider = 'api-key'::text) OR is_guest);
+
+
+--
 -- Name: merge_patch(jsonb, jsonb); Type: FUNCTION; Schema: public; Owner: -
 --
 
@@ -559,6 +558,15 @@ begin
   );
 end
 $$;
+
+
+--
+-- Name: new_object_id(); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.new_object_id() RETURNS text
+    LANGUAGE sql PARALLEL SAFE
+    RETURN (to_hex(((date_part('epoch'::text, clock_timestamp()) * (1048576)::double precision))::bigint) || "left"(replace((gen_random_uuid())::text, '-'::text, ''::text), 11));
 
 
 --
@@ -665,9 +673,7 @@ END;
 CREATE FUNCTION public.record_change(of_user text, of_app text, change jsonb) RETURNS boolean
     LANGUAGE sql STRICT
     BEGIN ATOMIC
- INSERT INTO public.audit (user_id, event_id, app_id, action, actor, session_id, address, agent, detail)
-   VALUES (record_change.of_user, public.new_object_id(), record_change.of_app, 'data_change'::text, (record_change.change ->> 'actor'::text), (record_change.change ->> 'session'::text), ((record_change.change ->> 'address'::text))::inet, (record_change.change ->> 'agent'::text), jsonb_build_object('what', (record_change.change -> 'what'::text)))
-   RETURNING true;
+ SELECT (public.record_event(of_user, of_app, 'data_change'::text, (change ->> 'actor'::text), (change ->> 'session'::text), NULL::text, ((change ->> 'address'::text))::inet, (change ->> 'agent'::text), jsonb_build_object('what', (change -> 'what'::text))) IS NOT NULL);
 END;
 
 
@@ -711,30 +717,16 @@ CREATE FUNCTION public.revoke_credentials(of_user text, of_app text, by_actor te
          ), changed AS (
           UPDATE public.users u SET version = (u.version + 1), updated_at = now()
            WHERE ((u.user_id)::text = revoke_credentials.of_user)
-         )
-  INSERT INTO public.audit (user_id, event_id, app_id, action, actor, device_id, address, agent, detail)  SELECT revoke_credentials.of_user AS of_user,
-             public.new_object_id() AS new_object_id,
-             revoke_credentials.of_app AS of_app,
-             'unlink'::text,
-             revoke_credentials.by_actor AS by_actor,
-             NULL::text,
-             revoke_credentials.from_address AS from_address,
-             revoke_credentials.from_agent AS from_agent,
-             jsonb_build_object('provider', g.provider) AS jsonb_build_object
+         ), facts AS (
+          SELECT public.record_event(revoke_credentials.of_user, revoke_credentials.of_app, 'unlink'::text, revoke_credentials.by_actor, NULL::text, NULL::text, revoke_credentials.from_address, revoke_credentials.from_agent, jsonb_build_object('provider', g.provider)) AS record_event
             FROM gone g
            WHERE (g.provider <> 'anonymous'::text)
          UNION ALL
-          SELECT revoke_credentials.of_user AS of_user,
-             public.new_object_id() AS new_object_id,
-             revoke_credentials.of_app AS of_app,
-             'device_remove'::text,
-             revoke_credentials.by_actor AS by_actor,
-             p.device_id,
-             revoke_credentials.from_address AS from_address,
-             revoke_credentials.from_agent AS from_agent,
-             '{}'::jsonb AS jsonb
-            FROM places p;
- SELECT true;
+          SELECT public.record_event(revoke_credentials.of_user, revoke_credentials.of_app, 'device_remove'::text, revoke_credentials.by_actor, NULL::text, (p.device_id)::text, revoke_credentials.from_address, revoke_credentials.from_agent) AS record_event
+            FROM places p
+         )
+  SELECT (count(*) >= 0)
+    FROM facts;
 END;
 
 
@@ -808,6 +800,25 @@ CREATE TABLE public.attempts (
     app_id public.object_id NOT NULL,
     subject bytea NOT NULL,
     clear_at timestamp with time zone NOT NULL
+);
+
+
+--
+-- Name: audit; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.audit (
+    user_id public.object_id NOT NULL,
+    event_id public.object_id NOT NULL,
+    app_id public.object_id NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    action text NOT NULL COLLATE pg_catalog."C",
+    actor text NOT NULL COLLATE pg_catalog."C",
+    session_id public.object_id,
+    device_id public.object_id,
+    address inet,
+    agent text,
+    detail jsonb DEFAULT '{}'::jsonb NOT NULL
 );
 
 

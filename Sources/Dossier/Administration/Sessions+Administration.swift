@@ -109,13 +109,11 @@ package enum SessionsAdministrationQueries {
           select from identities i where i.user_id = b.user_id and i.provider = $3))
       returning s.user_id, s.session_id, s.device_id
     ), facts as (
-      insert into audit (
-        user_id, event_id, app_id, action, actor, session_id, device_id, address, agent, detail)
-      select user_id, new_object_id(), $1, 'session_end', $4, session_id, device_id, $5::inet, $6,
-        '{"reason": "sessions_end"}'::jsonb
+      select record_event(user_id, $1, 'session_end', $4, session_id, device_id, $5::inet, $6,
+        '{"reason": "sessions_end"}')
       from ended
     )
-    select max(user_id::text), count(*), (select count(*) from ended) from batch
+    select max(user_id::text), count(*), (select count(*) from facts) from batch
     """
   )
 

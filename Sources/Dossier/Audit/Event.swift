@@ -89,9 +89,7 @@ package enum EventQueries {
   >(
     "events.record",
     """
-    insert into audit (
-      user_id, event_id, app_id, action, actor, session_id, device_id, address, agent, detail)
-    values ($1, $2, $3, $4, $5, $6, $7, $8::inet, $9, $10::jsonb)
+    select record_event($1, $3, $4, $5, $6, $7, $8::inet, $9, $10::jsonb, $2)
     """
   )
 

@@ -119,21 +119,20 @@ package enum DevicesQueries {
       left join sessions s
         on s.user_id = p.user_id and s.session_id = p.session_id and s.style = $7
         and s.client_id is not distinct from $8
-        and (not $9::boolean or s.amr like '%mfa%' or s.provider = 'api-key' or exists (
-        select from users a where a.user_id = s.user_id and a.anonymous))
+        and meets_mfa($9::boolean, s.amr, s.provider,
+          (select a.anonymous from users a where a.user_id = s.user_id))
       where p.user_id = $4 and p.chosen_at < d.until
     ), chosen as (
       update device_users p set chosen_at = clock_timestamp() from place
       where p.device_id = $1 and p.user_id = place.user_id and place.session_id is not null
     ), fact as (
-      insert into audit (
-        user_id, event_id, app_id, action, actor, session_id, device_id, address, agent)
-      select user_id, new_object_id(), $2, 'device_switch', 'user', session_id, $1, $5::inet, $6
+      select record_event(user_id, $2, 'device_switch', 'user', session_id, $1, $5::inet, $6)
       from place where session_id is not null and not is_active
     )
     select s.session_id, s.device_id, s.scope, s.refresh_generation, s.refresh_salt, place.user_id
     from device left join place on true
     left join sessions s on s.user_id = place.user_id and s.session_id = place.session_id
+    where (select count(*) from fact) >= 0
     """
   )
 
@@ -164,8 +163,8 @@ package enum DevicesQueries {
         and s.session_id = p.session_id and s.ended_at is null and s.style = $8
         and s.client_id is not distinct from $9
         and ($7::interval is null or s.created_at + $7::interval > now())
-        and (not $10::boolean or s.amr like '%mfa%' or s.provider = 'api-key' or exists (
-        select from users a where a.user_id = s.user_id and a.anonymous))
+        and meets_mfa($10::boolean, s.amr, s.provider,
+          (select a.anonymous from users a where a.user_id = s.user_id))
       returning s.session_id, s.device_id, s.scope, s.refresh_generation, s.refresh_salt, s.user_id
     )
     select s.session_id, s.device_id, s.scope, s.refresh_generation, s.refresh_salt, s.user_id
@@ -207,14 +206,13 @@ package enum DevicesQueries {
       delete from device_users d using place p
       where $5::boolean and d.user_id = p.user_id and d.device_id = $1
     ), fact as (
-      insert into audit (
-        user_id, event_id, app_id, action, actor, session_id, device_id, address, agent)
-      select place.user_id, new_object_id(), $2,
+      select record_event(place.user_id, $2,
         case when $5::boolean then 'device_remove' else 'device_logout' end, 'user',
-        (select min(session_id::text) from ended), $1, $6::inet, $7
+        (select min(session_id::text) from ended), $1, $6::inet, $7)
       from place where $5::boolean or exists (select from ended)
     )
     select place.user_id is not null from device left join place on true
+    where (select count(*) from fact) >= 0
     """
   )
 
@@ -231,12 +229,10 @@ package enum DevicesQueries {
       where s.user_id = p.user_id and s.device_id = $1 and s.ended_at is null
       returning s.user_id, s.session_id
     ), fact as (
-      insert into audit (
-        user_id, event_id, app_id, action, actor, session_id, device_id, address, agent)
-      select user_id, new_object_id(), $2, 'device_logout', 'user', session_id, $1, $4::inet, $5
+      select record_event(user_id, $2, 'device_logout', 'user', session_id, $1, $4::inet, $5)
       from ended
     )
-    select device_id from device
+    select device_id from device where (select count(*) from fact) >= 0
     """
   )
 

@@ -117,9 +117,8 @@ package enum ImportQueries {
   static let record = Statement<NoRow, AppID, TextBytes, String, String?, String?>(
     "imports.record",
     """
-    insert into audit (user_id, event_id, app_id, action, actor, address, agent, detail)
-    select r.user_id, new_object_id(), $1, 'user_import', $3, $4::inet, $5,
-      jsonb_build_object('import', r.import_id, 'status', r.status)
+    select record_event(r.user_id, $1, 'user_import', $3, null, null, $4::inet, $5,
+      jsonb_build_object('import', r.import_id, 'status', r.status))
     from jsonb_to_recordset($2::jsonb) as r (user_id text, import_id text, status text)
     """
   )

@@ -157,12 +157,11 @@ extension ImportQueries {
     ), flows as (
       delete from authentication_flows f using taken t where f.user_id = t.user_id
     ), facts as (
-      insert into audit (user_id, event_id, app_id, action, actor, address, agent)
-      select user_id, new_object_id(), $1, 'account_takeover', $3, $4::inet, $5 from taken
+      select record_event(user_id, $1, 'account_takeover', $3, null, null, $4::inet, $5) from taken
     )
     select revoke_credentials(t.user_id, $1, $3, $4::inet, $5), (
       select count(*) from end_sessions(t.user_id, 'account_takeover', $3, $4::inet, $5))
-    from taken t
+    from taken t where (select count(*) from facts) > 0
     """
   )
 

@@ -12,7 +12,7 @@ package import Postgres
   private let app: String?
 
   /// The newest migration that the statements of this program count on.
-  package nonisolated static let schemaVersion = 220
+  package nonisolated static let schemaVersion = 230
 
   /// Something that must hold.
   package enum Condition: String, Sendable {

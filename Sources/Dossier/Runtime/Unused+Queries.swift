@@ -71,14 +71,13 @@ package enum UnusedQueries {
     ), subjects as (
       delete from identity_subjects i using old o where i.user_id = o.user_id
     ), fact as (
-      insert into audit (user_id, event_id, app_id, action, actor, detail)
-      select user_id, new_object_id(), app_id, 'user_delete', 'housekeeping',
-        '{"reason": "unused"}'::jsonb
+      select record_event(user_id, app_id, 'user_delete', 'housekeeping', null, null, null, null,
+        '{"reason": "unused"}')
       from old
     ), removed as (
       delete from users u using old o where u.user_id = o.user_id returning 1
     )
-    select count(*) from removed
+    select count(*) from removed where (select count(*) from fact) >= 0
     """
   )
 

@@ -87,7 +87,7 @@ package enum SecondFactorQueries {
     "second_factors.may_change",
     """
     select s.provider not in ('anonymous', 'api-key') and (
-      not $3::boolean or ' ' || s.amr || ' ' like '% mfa %' or not exists (
+      not $3::boolean or has_second_factor(s.amr) or not exists (
         select from second_factors f where f.user_id = c.user_id and f.confirmed_at is not null))
     from caller($1, $2) c
     join sessions s on s.user_id = c.user_id and s.session_id = $2
@@ -145,7 +145,7 @@ package enum SecondFactorQueries {
     "second_factors.add_methods",
     """
     update sessions set amr = btrim(amr || ' ' || $3)
-    where user_id = $1 and session_id = $2 and ' ' || amr || ' ' not like '% mfa %'
+    where user_id = $1 and session_id = $2 and not has_second_factor(amr)
     """
   )
 
@@ -160,7 +160,7 @@ package enum SecondFactorQueries {
     """
     with sessions as (
       update sessions set amr = btrim(replace(amr, 'mfa otp', ''))
-      where user_id = $1 and ended_at is null and amr like '%mfa%' and not exists (
+      where user_id = $1 and ended_at is null and has_second_factor(amr) and not exists (
         select from second_factors where user_id = $1 and confirmed_at is not null)
     )
     delete from recovery_codes where user_id = $1 and not exists (

@@ -206,7 +206,7 @@ package enum FreshProofQueries {
     """
     select (not $4::boolean or exists (
         select from sessions s
-        where s.user_id = c.user_id and s.session_id = $2 and s.amr like '%mfa%')
+        where s.user_id = c.user_id and s.session_id = $2 and has_second_factor(s.amr))
       or not exists (
         select from second_factors f where f.user_id = c.user_id and f.confirmed_at is not null))
       and (exists (

@@ -91,17 +91,13 @@ package enum SessionsQueries {
           and o.expires_at > now()
         order by o.refreshed_at desc, o.session_id desc offset $12::bigint - 1 limit 1000))
       returning s.session_id, s.device_id
-    ), fact as (
-      insert into audit (
-        user_id, event_id, app_id, action, actor, session_id, device_id, address, agent, detail)
-      select $1, new_object_id(), $4, 'session_end', 'user', session_id, device_id, $9::inet, $10,
-        '{"reason": "session_limit"}'::jsonb
+    ), facts as (
+      select record_event($1, $4, 'session_end', 'user', session_id, device_id, $9::inet, $10,
+        '{"reason": "session_limit"}')
       from surplus
-    ), login as (
-      insert into audit (
-        user_id, event_id, app_id, action, actor, session_id, device_id, address, agent, detail)
-      select $1, $17, $4, 'login', 'user', $2, $3, $9::inet, $10,
-        jsonb_build_object('provider', $5::text)
+      union all
+      select record_event($1, $4, 'login', 'user', $2, $3, $9::inet, $10,
+        jsonb_build_object('provider', $5::text), $17)
       from room
     ), place as (
       insert into device_users (user_id, device_id, chosen_at)
@@ -113,7 +109,7 @@ package enum SessionsQueries {
       agent, key_id, authenticated_at, style, client_id, amr)
     select $1, $2, $3, $4, $5, $6, $7, now() + $8::interval, $9::inet, $10, $13,
       least(coalesce(to_timestamp($14::bigint), now()), now()), $15, $16, $18
-    from room
+    from room where (select count(*) from facts) > 0
     """
   )
 
@@ -133,7 +129,7 @@ package enum SessionsQueries {
     with old as (
       update sessions set ended_at = now(), end_reason = $4
       where user_id = $1 and session_id = $2 and ended_at is null and expires_at > now()
-        and (not $14::boolean or amr like '%mfa%' or provider in ('anonymous', 'api-key'))
+        and meets_mfa($14::boolean, amr, provider, provider = 'anonymous')
       returning device_id, app_id, scope, amr, provider, key_id
     ), device as (
       update devices d set secret_hash = $15::bytea, previous_hash = null, replaced_at = now()
@@ -191,8 +187,8 @@ package enum SessionsQueries {
     where s.user_id = c.user_id and s.session_id = $2 and s.app_id = $3 and s.refresh_salt = $4
       and s.refresh_generation = $5 and s.ended_at is null and s.style = $8
       and s.client_id is not distinct from $9
-      and (not $10::boolean or s.amr like '%mfa%' or s.provider = 'api-key' or exists (
-        select from users a where a.user_id = s.user_id and a.anonymous))
+      and meets_mfa($10::boolean, s.amr, s.provider,
+          (select a.anonymous from users a where a.user_id = s.user_id))
       and ($7::interval is null or s.created_at + $7::interval > now())
     returning s.session_id, s.device_id, s.scope, s.refresh_generation, s.refresh_salt
     """

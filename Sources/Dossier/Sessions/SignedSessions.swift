@@ -127,8 +127,8 @@ package enum SignedSessionQueries {
     from caller($1, $2) c
     where s.user_id = c.user_id and s.session_id = $2 and s.ended_at is null
       and ($4::interval is null or s.created_at + $4::interval > now())
-      and (not $5::boolean or s.amr like '%mfa%' or s.provider = 'api-key' or exists (
-        select from users a where a.user_id = s.user_id and a.anonymous))
+      and meets_mfa($5::boolean, s.amr, s.provider,
+          (select a.anonymous from users a where a.user_id = s.user_id))
     returning s.session_id
     """
   )
