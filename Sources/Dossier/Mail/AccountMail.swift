@@ -52,14 +52,14 @@ import Postgres
       OutboxQueries.add,
       id,
       context.app.id,
-      "request",
+      Outbox.requestKind,
       BinaryBytes(sealed),
       Outbox.patience
     )
   }
 
   /// Replaces a request by the mail that it asks for; by nothing for an address of no user.
-  static func resolve(_ due: DueMail, _ context: RequestContext) async throws(Failure) {
+  static func resolve(_ due: DueRow, _ context: RequestContext) async throws(Failure) {
     guard let opened = try? context.keys.master.opened(due.sealed, as: QueuedMail.name(due.id)),
       let json = try? JSON.parse(opened), let key = json["key"]?.string,
       let request = json["request"]?.string.flatMap(Request.init)

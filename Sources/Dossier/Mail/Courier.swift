@@ -105,33 +105,59 @@ import Postgres
     if let state = try? await database.read(OutboxQueries.state).first { tell(.waiting(state)) }
   }
 
-  // MARK: One mail
+  // MARK: One row
 
-  private func deliver(_ due: DueMail) async {
-    guard !due.isVoid else { return await note(OutboxQueries.remove, due.id) }
-    guard !due.isRequest else { return await resolve(due) }
+  /// What has become of a row that was handled.
+  private enum Outcome {
+    /// The statement writes it.
+    case done(Statement<NoRow, MailID>)
+    /// Nothing is left of the row.
+    case replaced
+    case failed(reason: String, isPassing: Bool)
+  }
+
+  /// Returns what handles rows of a kind.
+  private func handler(of kind: String) -> (DueRow) async -> Outcome {
+    kind == Outbox.requestKind ? resolve : send
+  }
+
+  private func deliver(_ due: DueRow) async {
+    let outcome = due.isVoid ? .done(OutboxQueries.remove) : await handler(of: due.kind)(due)
+    switch outcome {
+    case .replaced: break
+    // If it cannot be written, the row is handled again.
+    case .done(let statement): _ = try? await database.write(statement, due.id)
+    case .failed(let reason, let isPassing):
+      await putOff(due, isPassing ? Self.pause(after: due.attempts) : nil, reason)
+    }
+  }
+
+  /// Sends a mail.
+  private func send(_ due: DueRow) async -> Outcome {
     guard let mail = QueuedMail(due.id, sealed: due.sealed, dependencies.keys.master) else {
-      return await putOff(due, nil, "it cannot be opened with this master key")
+      return .failed(reason: "it cannot be opened with this master key", isPassing: false)
     }
     do throws(MailError) {
       try await relay.send(mail.message)
     } catch {
-      return await putOff(due, error.isPassing ? Self.pause(after: due.attempts) : nil, "\(error)")
+      return .failed(reason: "\(error)", isPassing: error.isPassing)
     }
     tell(.sent)
-    await note(OutboxQueries.sent, due.id)
+    return .done(OutboxQueries.sent)
   }
 
-  private func resolve(_ due: DueMail) async {
+  /// Replaces a request by the mail that it asks for.
+  private func resolve(_ due: DueRow) async -> Outcome {
     let system = Principal(.system, in: due.app, scopes: .everything)
     let context = RequestContext(dependencies, principal: system)
     do throws(Failure) {
       try await AccountMail.resolve(due, context)
+      return .replaced
     } catch {
-      switch error {
-      case .unforeseen(let reason): await putOff(due, nil, reason)
-      default: await putOff(due, Self.pause(after: due.attempts), "\(error)")
+      guard case .unforeseen(let reason) = error else {
+        return .failed(reason: "\(error)", isPassing: true)
       }
+      return .failed(reason: reason, isPassing: false)
     }
   }
 
@@ -141,18 +167,13 @@ import Postgres
     return pause + pause / 4 * Double.random(in: 0...1)
   }
 
-  private func putOff(_ due: DueMail, _ pause: Duration?, _ reason: String) async {
+  private func putOff(_ due: DueRow, _ pause: Duration?, _ reason: String) async {
     if pause == nil {
       mailer.lose("\(due.id): \(reason)")
     } else if due.attempts == 1 {
       mailer.report("mail \(due.id) has to wait: \(reason)")
     }
     _ = try? await database.write(OutboxQueries.putOff, due.id, pause, reason)
-  }
-
-  /// Writes what has become of a mail; when that cannot be written it is sent again.
-  private func note(_ statement: Statement<NoRow, MailID>, _ mail: MailID) async {
-    _ = try? await database.write(statement, mail)
   }
 }
 

@@ -13,7 +13,7 @@ package enum OutboxQueries {
   /// over them leaves them to others then.
   ///
   /// Served by `mails_by_turn`.
-  static let claim = Statement<DueMail, Int>(
+  static let claim = Statement<DueRow, Int>(
     "outbox.claim",
     """
     update mails m set attempts = m.attempts + 1, next_attempt_at = now() + interval '3 minutes'

@@ -5,6 +5,9 @@ package import Postgres
 
 /// The queue of mail in the database, as operators see it.
 package enum Outbox {
+  /// The kind of a row that asks for the mail of an address; each other kind is a mail.
+  static let requestKind = "request"
+
   /// How long a mail is tried; one with a token no longer than that is good.
   static let patience = Duration.seconds(86_400)
 
@@ -110,14 +113,14 @@ package struct ListedMail: Listed {
   }
 }
 
-/// A mail whose turn it is.
-struct DueMail: RowDecodable {
+/// A row of the outbox whose turn it is.
+struct DueRow: RowDecodable {
   let id: MailID
   let sealed: [UInt8]
   let attempts: Int
   let app: AppID
-  let isRequest: Bool
-  /// The token that it carries is of no use any more.
+  let kind: String
+  /// Whether it carries a token that is of no use any more.
   let isVoid: Bool
 
   init(from row: Row) throws(DatabaseError) {
@@ -125,7 +128,7 @@ struct DueMail: RowDecodable {
     sealed = try row.binary(1)
     attempts = try row.int(2)
     app = try row.id(3)
-    isRequest = try row.text(4) == "request"
+    kind = try row.text(4)
     isVoid = try row.bool(5)
   }
 }
