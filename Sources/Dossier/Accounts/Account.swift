@@ -52,7 +52,7 @@ enum Accounts {
     _ address: EmailAddress,
     _ context: RequestContext
   ) async throws(Failure) -> Account? {
-    try await context.write(AccountQueries.find, context.app.id, address.key).first
+    try await context.readLatest(AccountQueries.find, context.app.id, address.key).first
   }
 
   /// Locks a user, and returns its account; nil if it has another address by now.

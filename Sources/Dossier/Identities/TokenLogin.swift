@@ -108,8 +108,8 @@ package enum TokenLogin {
     _ external: ExternalTokens.Identity,
     _ context: RequestContext
   ) async throws(Failure) -> VerifiedCredential? {
-    // On the exclusive lane: this must see the user that another sign-in has just made.
-    let found = try await context.write(
+    // Another sign-in may have just made the user.
+    let found = try await context.readLatest(
       IdentitiesQueries.holder,
       context.app.id,
       external.provider,

@@ -61,6 +61,19 @@ extension RequestContext {
   /// Adds the time since `start` to what the request was in the database.
   func note(databaseTimeSince start: UInt64) { databaseNanoseconds += EventLoop.now() - start }
 
+  /// Runs a read on the lane of writes, which sees every transaction that has committed.
+  ///
+  /// The express lane may read from an older view, as its statements share one.
+  func readLatest<Row, each Value>(
+    _ statement: Statement<Row, repeat each Value>,
+    _ values: repeat each Value
+  ) async throws(Failure) -> [Row] {
+    let call = StatementCall(statement, repeat each values)
+    return try await metered { () async throws(DatabaseError) in
+      try await database.answer(toWrite: call, for: owner).decode(Row.self)
+    }
+  }
+
   /// Runs one statement that writes, on the exclusive lane.
   func write<Row, each Value>(
     _ statement: Statement<Row, repeat each Value>,

@@ -51,8 +51,8 @@ import Postgres
       context.app.settings.mfa == .required
     )
     if let live = rotated.first { return try await grant(live, of: user, as: style, context) }
-    // On the exclusive lane: this must see what a rotation that came first has committed.
-    let superseded = try await context.write(
+    // Another rotation may have just committed.
+    let superseded = try await context.readLatest(
       SessionsQueries.superseded,
       user,
       session,
