@@ -83,6 +83,11 @@ let package = Package(
       swiftSettings: house
     ),
     .target(name: "JSONSchema", dependencies: ["JSON", "Patterns"], swiftSettings: house),
+    .target(
+      name: "ReferenceData",
+      dependencies: ["JSON", "Notation"],
+      swiftSettings: house + unchecked
+    ),
     .target(name: "HTTP", dependencies: ["Notation"], swiftSettings: house + unchecked),
     .target(name: "PictureContract", swiftSettings: house),
     .executableTarget(
@@ -94,7 +99,7 @@ let package = Package(
       name: "Dossier",
       dependencies: [
         "CCrypt", "CSodium", "EventLoop", "JSON", "JSONSchema", "Notation", "Operators",
-        "Outbound", "PictureContract", "Postgres",
+        "Outbound", "PictureContract", "Postgres", "ReferenceData",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "CryptoExtras", package: "swift-crypto"),
       ],
@@ -132,7 +137,7 @@ let package = Package(
       name: "dossier",
       dependencies: [
         "CLinux", "Configuration", "Dossier", "EventLoop", "JSON", "Notation", "Outbound",
-        "Postgres", "RESTWire",
+        "Postgres", "RESTWire", "ReferenceData",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: house
@@ -141,7 +146,7 @@ let package = Package(
       name: "dossierd",
       dependencies: [
         "AppServicesWire", "CLinux", "Configuration", "Dossier", "EventLoop", "FastCGI", "HTTP",
-        "JSON", "Notation", "Outbound", "Postgres", "RESTWire", "Wiring",
+        "JSON", "Notation", "Outbound", "Postgres", "RESTWire", "ReferenceData", "Wiring",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: house + unchecked
@@ -171,7 +176,8 @@ let package = Package(
     .testTarget(
       name: "DossierTests",
       dependencies: [
-        "Dossier", "EventLoop", "JSON", "Notation", "Postgres", "RESTWire", "TestSupport",
+        "Dossier", "EventLoop", "JSON", "Notation", "Postgres", "RESTWire", "ReferenceData",
+        "TestSupport",
       ],
       swiftSettings: house
     ),

@@ -67,7 +67,7 @@ extension String {
   }
 
   /// Whether another text is in it; letters of ASCII count alike in either case.
-  func containsFolded(_ other: String) -> Bool {
+  package func containsFolded(_ other: String) -> Bool {
     SearchedText(foldedBytes).firstIndex(of: SearchedText(other.foldedBytes)) != nil
   }
 }

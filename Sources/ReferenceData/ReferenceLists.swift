@@ -13,7 +13,7 @@ package struct ReferenceLists: Sendable {
   package let passwords: CommonPasswords
 
   /// Those of this process, read once; whoever lets values come in begins with `load`.
-  static let ofProcess = Result { () throws(ReferenceListError) in try ReferenceLists() }
+  package static let ofProcess = Result { () throws(ReferenceListError) in try ReferenceLists() }
 
   /// Reads the lists, if that has not been done: 25 ms, so not on a loop that has requests waiting.
   ///

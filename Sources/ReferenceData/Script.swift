@@ -1,12 +1,12 @@
 /// The scripts of letters, marks and digits, to tell text that one person writes from text that is made
 /// to look like another.
-enum Script {
+package enum Script {
   /// Whether a word is of one script, or of those that people write together.
   ///
   /// That is the level Highly Restrictive of Unicode Technical Standard #39, section 5.2: one script;
   /// or Latin with those of Japanese, Chinese or Korean. Digits and marks that all scripts share count
   /// as none.
-  static func isOneWriting(_ word: some Sequence<Unicode.Scalar>) -> Bool {
+  package static func isOneWriting(_ word: some Sequence<Unicode.Scalar>) -> Bool {
     var found: Set<Substring> = []
     for scalar in word {
       if let script = of(scalar) { found.insert(script) }
@@ -19,7 +19,7 @@ enum Script {
   ]
 
   /// The script of a character by its code of ISO 15924; nil for one that all scripts share.
-  static func of(_ scalar: Unicode.Scalar) -> Substring? {
+  package static func of(_ scalar: Unicode.Scalar) -> Substring? {
     if scalar.isASCII { return scalar.properties.isAlphabetic ? "Latn" : nil }
     switch scalar.properties.generalCategory {
     case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter,

@@ -6,6 +6,7 @@ import Glibc
 import JSON
 import Outbound
 import Postgres
+import ReferenceData
 
 /// Looks at everything that a deployment needs, and says what to do about what it lacks.
 struct Doctor: ParsableCommand {

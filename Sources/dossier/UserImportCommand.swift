@@ -1,6 +1,7 @@
 import ArgumentParser
 import Configuration
 import Dossier
+import ReferenceData
 
 struct UserImportCommand: ParsableCommand {
   static let configuration = CommandConfiguration(

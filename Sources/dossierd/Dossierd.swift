@@ -4,6 +4,7 @@ import Dossier
 import EventLoop
 import Glibc
 import RESTWire
+import ReferenceData
 import Wiring
 
 @main

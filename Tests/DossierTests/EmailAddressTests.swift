@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Dossier
+import ReferenceData
 
 @Suite struct EmailAddressTests {
   private func code(_ text: String, mixed: Bool = false) -> String? {

@@ -1,5 +1,6 @@
 import Dossier
 import FoundationEssentials
+import ReferenceData
 import Testing
 
 @Suite struct ReferenceListsTests {

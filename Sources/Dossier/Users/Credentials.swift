@@ -1,4 +1,5 @@
 import EventLoop
+import ReferenceData
 
 /// An email address and a password, as somebody typed them.
 package struct Credentials: Sendable {

@@ -1,5 +1,6 @@
 import EventLoop
 import Outbound
+import ReferenceData
 
 extension EmailAddress {
   /// 254: the longest path of SMTP (RFC 5321 section 4.5.3.1.3) without its brackets.

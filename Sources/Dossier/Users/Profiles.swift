@@ -2,6 +2,7 @@ package import EventLoop
 package import JSON
 import Notation
 package import Postgres
+import ReferenceData
 
 /// Profiles: read, and changed by their users.
 @EventLoop package enum Profiles {
