@@ -88,6 +88,14 @@ let package = Package(
       dependencies: ["JSON", "Notation"],
       swiftSettings: house + unchecked
     ),
+    .target(
+      name: "PasswordHashes",
+      dependencies: [
+        "CCrypt", "CSodium", "EventLoop", "Notation",
+        .product(name: "CryptoExtras", package: "swift-crypto"),
+      ],
+      swiftSettings: house + unchecked
+    ),
     .target(name: "HTTP", dependencies: ["Notation"], swiftSettings: house + unchecked),
     .target(name: "PictureContract", swiftSettings: house),
     .executableTarget(
@@ -98,8 +106,8 @@ let package = Package(
     .target(
       name: "Dossier",
       dependencies: [
-        "CCrypt", "CSodium", "EventLoop", "JSON", "JSONSchema", "Notation", "Operators",
-        "Outbound", "PictureContract", "Postgres", "ReferenceData",
+        "CSodium", "EventLoop", "JSON", "JSONSchema", "Notation", "Operators", "Outbound",
+        "PasswordHashes", "PictureContract", "Postgres", "ReferenceData",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "CryptoExtras", package: "swift-crypto"),
       ],
@@ -128,7 +136,7 @@ let package = Package(
     .target(
       name: "Configuration",
       dependencies: [
-        "Dossier", "EventLoop", "Notation", "Outbound", "Postgres",
+        "Dossier", "EventLoop", "Notation", "Outbound", "PasswordHashes", "Postgres",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: house
@@ -137,7 +145,7 @@ let package = Package(
       name: "dossier",
       dependencies: [
         "CLinux", "Configuration", "Dossier", "EventLoop", "JSON", "Notation", "Outbound",
-        "Postgres", "RESTWire", "ReferenceData",
+        "PasswordHashes", "Postgres", "RESTWire", "ReferenceData",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: house
@@ -176,8 +184,8 @@ let package = Package(
     .testTarget(
       name: "DossierTests",
       dependencies: [
-        "Dossier", "EventLoop", "JSON", "Notation", "Postgres", "RESTWire", "ReferenceData",
-        "TestSupport",
+        "Dossier", "EventLoop", "JSON", "Notation", "PasswordHashes", "Postgres", "RESTWire",
+        "ReferenceData", "TestSupport",
       ],
       swiftSettings: house
     ),

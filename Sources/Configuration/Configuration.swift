@@ -3,6 +3,7 @@ import FoundationEssentials
 package import Glibc
 import Notation
 package import Outbound
+package import PasswordHashes
 
 /// What is in force, read once.
 package struct Configuration: Sendable {

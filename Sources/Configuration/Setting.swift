@@ -1,4 +1,5 @@
 import Dossier
+import PasswordHashes
 
 /// Everything that can be configured.
 ///

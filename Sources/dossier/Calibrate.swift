@@ -1,6 +1,7 @@
 import ArgumentParser
 import Dossier
 import JSON
+import PasswordHashes
 
 struct Calibrate: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -1,5 +1,6 @@
 import JSON
 import Outbound
+import PasswordHashes
 import Testing
 
 @testable import Dossier

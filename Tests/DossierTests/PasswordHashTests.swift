@@ -1,3 +1,4 @@
+import PasswordHashes
 import Testing
 
 @testable import Dossier

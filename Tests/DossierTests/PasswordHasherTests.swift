@@ -1,4 +1,5 @@
 import EventLoop
+import PasswordHashes
 import TestSupport
 import Testing
 

@@ -1,3 +1,4 @@
+import PasswordHashes
 package import EventLoop
 import JSON
 package import Postgres

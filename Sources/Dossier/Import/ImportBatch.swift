@@ -1,5 +1,6 @@
 import EventLoop
 import JSON
+import PasswordHashes
 import Postgres
 
 /// What the rows of one transaction become, as lists for the statements that write them.

@@ -1,5 +1,6 @@
 import JSON
 import Notation
+import PasswordHashes
 
 /// A user as a line of an import has it: what is absent is left as it is.
 ///
@@ -175,7 +176,21 @@ package struct ImportedUser: Sendable {
       password = .hash(text)
       return []
     } catch {
-      return [error.fault(at: place)]
+      return [Self.fault(of: error, at: place)]
+    }
+  }
+
+  private static func fault(of error: PasswordHashError, at place: String) -> Fault {
+    switch error {
+    case .unknownAlgorithm:
+      Fault(
+        place,
+        "hash_algorithm",
+        "Hashes of bcrypt ($2a$ $2b$ $2y$), SHA-crypt ($5$ $6$), $argon2id$, $argon2i$, $scrypt$, "
+          + "$pbkdf2-sha1$, $pbkdf2-sha256$ and $pbkdf2-sha512$ are taken."
+      )
+    case .malformed(let rule): Fault(place, "hash_format", rule)
+    case .tooCostly(let rule): Fault(place, "hash_cost", rule)
     }
   }
 

@@ -1,3 +1,4 @@
+import PasswordHashes
 import Notation
 import Postgres
 

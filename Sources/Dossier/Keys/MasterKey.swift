@@ -100,9 +100,3 @@ package struct MasterKey: Sendable {
     )
   }
 }
-
-/// Whether two secrets are the same, in a time that does not tell where they differ.
-func areSame(_ made: [UInt8]?, _ shown: [UInt8]) -> Bool {
-  guard let made, made.count == shown.count else { return false }
-  return sodium_memcmp(made, shown, shown.count) == 0
-}

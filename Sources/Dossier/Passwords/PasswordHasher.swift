@@ -1,5 +1,6 @@
 internal import CSodium
 package import EventLoop
+package import PasswordHashes
 
 /// Argon2id on threads of its own.
 ///

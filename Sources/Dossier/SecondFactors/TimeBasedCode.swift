@@ -1,3 +1,4 @@
+import PasswordHashes
 internal import Crypto
 
 /// The codes of an authenticator app: six digits that change every 30 seconds.

@@ -1,3 +1,4 @@
+import PasswordHashes
 import EventLoop
 import Glibc
 import JSON

@@ -1,8 +1,8 @@
 /// The hash of a password as another program stored it, with its algorithm and parameters.
 ///
 /// Read from modular crypt and PHC strings, verified by the library of its algorithm.
-struct PasswordHash: Sendable, Equatable {
-  enum Algorithm: Sendable, Equatable {
+package struct PasswordHash: Sendable, Equatable {
+  package enum Algorithm: Sendable, Equatable {
     case bcrypt(cost: Int)
     /// `$5$` or `$6$`.
     case shaCrypt(rounds: Int)
@@ -12,13 +12,13 @@ struct PasswordHash: Sendable, Equatable {
     case pbkdf2(Digest, rounds: Int, salt: [UInt8], key: [UInt8])
   }
 
-  enum Digest: String, Sendable { case sha1, sha256, sha512 }
+  package enum Digest: String, Sendable { case sha1, sha256, sha512 }
 
-  let text: String
-  let algorithm: Algorithm
+  package let text: String
+  package let algorithm: Algorithm
 
   /// No password has this hash: its user chooses one by mail.
-  static let none = "*"
+  package static let none = "*"
 
   /// Longer is no hash of the algorithms that are known: 64 bytes each of salt and key in base 64
   /// take less than half.
@@ -27,7 +27,7 @@ struct PasswordHash: Sendable, Equatable {
   /// Reads a hash.
   ///
   /// - Throws: what is wrong with it, for people.
-  init(_ text: String) throws(PasswordHashError) {
+  package init(_ text: String) throws(PasswordHashError) {
     guard text.utf8.count <= Self.longest, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else {
       throw .malformed("A hash has at most \(Self.longest) printable characters.")
     }
@@ -52,14 +52,14 @@ struct PasswordHash: Sendable, Equatable {
   }
 
   /// Whether it was made by Argon2id at a cost, as new hashes are.
-  func isMade(at cost: HashingCost) -> Bool {
+  package func isMade(at cost: HashingCost) -> Bool {
     guard case .argon2(let memory, let passes, lanes: 1) = algorithm else { return false }
     return text.hasPrefix("$argon2id$v=19$m=\(cost.memory),t=\(cost.passes),p=1$")
       && memory == cost.memory && passes == cost.passes
   }
 
   /// The same for all hashes that take equally long to verify.
-  var costClass: String {
+  package var costClass: String {
     switch algorithm {
     case .bcrypt(let cost): "bcrypt \(cost)"
     case .shaCrypt(let rounds): "\(text.prefix(3)) \(rounds)"
@@ -75,7 +75,7 @@ struct PasswordHash: Sendable, Equatable {
   /// Refuses what would hold a thread for more than a second or two, or much memory, at a login.
   ///
   /// Not asked of stored hashes: ours may cost whatever the operator chose.
-  func checkCost() throws(PasswordHashError) {
+  package func checkCost() throws(PasswordHashError) {
     let limit = Self.memoryLimit
     switch algorithm {
     case .bcrypt(let cost):
@@ -162,22 +162,8 @@ struct PasswordHash: Sendable, Equatable {
 }
 
 /// Why a hash of a password is not taken.
-enum PasswordHashError: Error, Equatable {
+package enum PasswordHashError: Error, Equatable {
   case unknownAlgorithm
   case malformed(String)
   case tooCostly(String)
-
-  func fault(at pointer: String) -> Fault {
-    switch self {
-    case .unknownAlgorithm:
-      Fault(
-        pointer,
-        "hash_algorithm",
-        "Hashes of bcrypt ($2a$ $2b$ $2y$), SHA-crypt ($5$ $6$), $argon2id$, $argon2i$, $scrypt$, "
-          + "$pbkdf2-sha1$, $pbkdf2-sha256$ and $pbkdf2-sha512$ are taken."
-      )
-    case .malformed(let rule): Fault(pointer, "hash_format", rule)
-    case .tooCostly(let rule): Fault(pointer, "hash_cost", rule)
-    }
-  }
 }

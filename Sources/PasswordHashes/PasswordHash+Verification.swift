@@ -5,7 +5,7 @@ internal import FoundationEssentials
 
 extension PasswordHash {
   /// Whether the hash is of this password; holds up its thread.
-  func isRight(_ password: String) -> Bool {
+  package func isRight(_ password: String) -> Bool {
     switch algorithm {
     // Longer passwords are cut there by whoever made the hash.
     case .bcrypt: crypted(Array(password.utf8.prefix(72)))
@@ -82,4 +82,10 @@ extension PasswordHash {
     )
     return key?.withUnsafeBytes { Array($0) }
   }
+}
+
+/// Whether two secrets are the same, in a time that does not tell where they differ.
+package func areSame(_ made: [UInt8]?, _ shown: [UInt8]) -> Bool {
+  guard let made, made.count == shown.count else { return false }
+  return sodium_memcmp(made, shown, shown.count) == 0
 }

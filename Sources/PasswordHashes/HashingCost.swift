@@ -64,8 +64,9 @@ package struct HashingCost: Sendable, Hashable {
   /// so much memory.
   ///
   /// It holds up its thread.
-  func hash(_ password: String) -> String? {
-    let salt = Credential.salt()
+  package func hash(_ password: String) -> String? {
+    var salt = [UInt8](repeating: 0, count: Int(crypto_pwhash_SALTBYTES))
+    randombytes_buf(&salt, salt.count)
     var key = [UInt8](repeating: 0, count: 32)
     let code = crypto_pwhash(
       &key,
