@@ -99,19 +99,6 @@ package enum UsersAdministrationQueries {
     """
   )
 
-  static let lock = Statement<AdministeredUser, UserID, AppID>(
-    "users.lock",
-    """
-    select u.version, u.blocked_at is not null, u.email, email_key(u.email),
-      u.email_verified,
-      exists (
-        select from identities i
-        where i.user_id = u.user_id and i.provider in ('password', 'email')),
-      u.locale
-    from users u where u.user_id = $1 and u.app_id = $2 for update
-    """
-  )
-
   static let setBlocked = Statement<NoRow, UserID, Bool>(
     "users.set_blocked",
     """
@@ -132,6 +119,6 @@ package enum UsersAdministrationQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    page, logins, holder, find, lock, setBlocked, remove,
+    page, logins, holder, find, setBlocked, remove,
   ]
 }

@@ -100,26 +100,6 @@ extension Users {
     }
   }
 
-  /// Deletes a user with all that is stored of it; the audit trail keeps that it was.
-  ///
-  /// - Throws: `.notFound`, `.versionMoved`, `.unavailable`.
-  @EventLoop package static func delete(
-    _ user: UserID,
-    if condition: VersionCondition = VersionCondition(),
-    _ context: RequestContext
-  ) async throws(Failure) {
-    let picture = try await change(user, if: condition, context) {
-      (transaction, _) async throws(Failure) in
-      try await WayInChange.deleted.notice(of: user, in: transaction, context).queue(
-        in: transaction
-      )
-      let picture = try await remove(user, in: transaction)
-      try await Event("user_delete", of: user).record(in: transaction, context)
-      return picture
-    }
-    await context.pictures.shelf.forget(picture)
-  }
-
   /// Makes the address of a user verified, on the operator's word.
   ///
   /// It revokes nothing. An attacker may have made the user, so the next mail proof takes the account
@@ -162,10 +142,10 @@ extension Users {
     )
   }
 
-  /// Does `body` on a user that is there, in the version asked for, with its row locked.
+  /// Locks a user and runs `body`, if the user has a version that the condition allows.
   ///
-  /// - Returns: what `body` returns.
-  /// - Throws: `.notFound`, `.versionMoved`, what `body` throws.
+  /// - Returns: the result of `body`.
+  /// - Throws: `.notFound`, `.unauthenticated`, `.versionMoved`, what `body` throws.
   @discardableResult
   @EventLoop static func change<Outcome>(
     _ user: UserID,
@@ -174,8 +154,9 @@ extension Users {
     _ body: @EventLoop (Transaction, AdministeredUser) async throws(Failure) -> Outcome
   ) async throws(Failure) -> Outcome {
     try await context.transaction { transaction async throws(Failure) in
-      let rows = try await transaction.run(UsersAdministrationQueries.lock, user, context.app.id)
-      guard let found = rows.first else { throw .notFound }
+      try await Identities.lock(user, in: transaction, context)
+      let rows = try await transaction.run(UsersAdministrationQueries.find, user, context.app.id)
+      guard let found = rows.first else { throw context.gone }
       guard condition.allows(found.version) else { throw .versionMoved(current: found.version) }
       return try await body(transaction, found)
     }

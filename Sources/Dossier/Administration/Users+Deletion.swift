@@ -4,19 +4,30 @@ extension Users {
   /// Deletes a user with everything that is stored about the user; other users can then have its
   /// addresses and identities.
   ///
-  /// The audit trail stays, and the caller records the deletion in it.
+  /// The events of the user stay.
   /// - Parameters:
-  ///   - user: which.
-  ///   - transaction: of the deletion.
-  /// - Returns: the name of the user's picture, whose file the caller deletes after the commit; nil
-  ///   for none.
-  /// - Throws: `.notFound` if there is no such user, `.overloaded`, `.unavailable`.
-  @EventLoop static func remove(
+  ///   - user: the user.
+  ///   - condition: the versions that the user may have.
+  ///   - next: who becomes active on the device of the session.
+  ///   - context: the context of the request.
+  /// - Throws: `.notFound`, `.unauthenticated`, `.versionMoved`, `.unavailable`.
+  @EventLoop package static func delete(
     _ user: UserID,
-    in transaction: Transaction
-  ) async throws(Failure) -> String? {
-    let removed = try await transaction.run(UsersAdministrationQueries.remove, user)
-    guard let removed = removed.first else { throw .notFound }
-    return removed.name
+    if condition: VersionCondition = VersionCondition(),
+    next: NextActive = .mostRecent,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    let picture = try await change(user, if: condition, context) {
+      (transaction, _) async throws(Failure) in
+      try await WayInChange.deleted.notice(of: user, in: transaction, context)
+        .queue(in: transaction)
+      if next == .none || !context.app.settings.allowsSwitching {
+        try await Devices.deactivate(user, in: transaction, context)
+      }
+      let removed = try await transaction.run(UsersAdministrationQueries.remove, user).first
+      try await Event("user_delete", of: user).record(in: transaction, context)
+      return removed?.name
+    }
+    await context.pictures.shelf.forget(picture)
   }
 }

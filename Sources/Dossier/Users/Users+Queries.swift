@@ -41,13 +41,8 @@ package enum UsersQueries {
     "update passwords set hash = $3 where user_id = $1 and hash = $2"
   )
 
-  static let version = Statement<Int, UserID>(
-    "users.version",
-    "select version from users where user_id = $1"
-  )
-
   package static let all: [any PreparedStatement] = [
-    create, renewHash, version,
+    create, renewHash,
   ]
 }
 

@@ -70,41 +70,6 @@ package enum Users {
       address?.key
     )
   }
-
-  /// Deletes the user, with all that is stored of it; the audit trail keeps that it was.
-  ///
-  /// - Parameters:
-  ///   - user: the user.
-  ///   - condition: the versions that the user may have.
-  ///   - next: who becomes active on the device.
-  ///   - context: the context of the request.
-  /// - Throws: `.versionMoved`, `.unauthenticated`, `.unavailable`.
-  @EventLoop package static func delete(
-    _ user: UserID,
-    if condition: VersionCondition,
-    next: NextActive = .mostRecent,
-    _ context: RequestContext
-  ) async throws(Failure) {
-    let picture = try await context.transaction {
-      transaction async throws(Failure) -> String? in
-      try await Identities.lock(user, in: transaction, context)
-      let version = try await transaction.run(UsersQueries.version, user).first ?? 0
-      guard condition.allows(version) else { throw .versionMoved(current: version) }
-      let notice = try await WayInChange.deleted.notice(
-        of: user,
-        in: transaction,
-        context
-      )
-      try await notice.queue(in: transaction)
-      if next == .none || !context.app.settings.allowsSwitching {
-        try await Devices.deactivate(user, in: transaction, context)
-      }
-      let picture = try await remove(user, in: transaction)
-      try await Event("user_delete", of: user).record(in: transaction, context)
-      return picture
-    }
-    await context.pictures.shelf.forget(picture)
-  }
 }
 
 extension RequestContext {
