@@ -40,11 +40,7 @@ import Wiring
           guard keys.contains(where: { $0.id == key }) else { throw .notFound }
           let opener = try await APIKeys.opener(of: call.user, call.context)
           guard opener != key else { throw .forbidden(scope: Scopes.updateIdentities) }
-          try await Identities.unlink(
-            IdentityID(trusted: key.text),
-            from: call.user,
-            call.context
-          )
+          try await Identities.unlink(IdentityID(trusted: key.text), from: call.user, call.context)
         }
       },
     ]

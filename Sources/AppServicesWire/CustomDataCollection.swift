@@ -15,10 +15,7 @@ import Operators
   init(of user: UserID, _ context: RequestContext) {
     self.user = user
     self.context = context
-    rules = CollectionRules(
-      user: user,
-      userField: context.app.settings.appServicesUserField
-    )
+    rules = CollectionRules(user: user, userField: context.app.settings.appServicesUserField)
   }
 
   /// The document in the canonical form, when that has no more bytes than `limit`; nil when there is

@@ -9,12 +9,7 @@ import Wiring
 enum ErrorPage {
   static let path = "\(AppServicesWire.prefix)/logs"
 
-  static let route = Route(
-    .get,
-    path,
-    access: .open,
-    summary: "Explain the codes of errors"
-  ) { _ in
+  static let route = Route(.get, path, access: .open, summary: "Explain the codes of errors") { _ in
     var response = Response(.ok)
     response.body = page
     response.add(.contentType, "text/html; charset=utf-8")

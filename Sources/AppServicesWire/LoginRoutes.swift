@@ -53,12 +53,7 @@ import Wiring
         case .password(let credentials):
           try await Users.signIn(credentials, as: .appServices, context)
         case .token(let token):
-          try await TokenLogin.signIn(
-            token,
-            accepting: provider.accepts,
-            as: .appServices,
-            context
-          )
+          try await TokenLogin.signIn(token, accepting: provider.accepts, as: .appServices, context)
         case .apiKey(let key): try await APIKeys.signIn(key, as: .appServices, context)
         }
     } catch .wrongCredentials where provider != .localUserpass {

@@ -24,10 +24,7 @@ struct Search: Sendable {
     return try mongo { () throws(OperatorError) in try query.matches(document, &budget) }
   }
 
-  func result(
-    _ document: BSONDocument?,
-    _ budget: inout Budget
-  ) throws(CallFault) -> JSON? {
+  func result(_ document: BSONDocument?, _ budget: inout Budget) throws(CallFault) -> JSON? {
     guard let document, try finds(document, &budget) else { return nil }
     return try shown(document, &budget)
   }
@@ -79,10 +76,7 @@ struct Pipeline: Sendable {
     self.stages = read
   }
 
-  private static func stage(
-    _ json: JSON,
-    _ patterns: PatternAllowance
-  ) throws(CallFault) -> Stage {
+  private static func stage(_ json: JSON, _ patterns: PatternAllowance) throws(CallFault) -> Stage {
     guard let object = json.object, object.count == 1, let name = object.keys.first,
       let operand = object[name]
     else {
@@ -124,10 +118,7 @@ struct Pipeline: Sendable {
     return number
   }
 
-  func run(
-    on document: BSONDocument?,
-    _ budget: inout Budget
-  ) throws(CallFault) -> BSONDocument? {
+  func run(on document: BSONDocument?, _ budget: inout Budget) throws(CallFault) -> BSONDocument? {
     var current = document
     for stage in stages {
       guard let document = current else { return nil }

@@ -35,9 +35,7 @@ struct ServiceError: Error {
     var body = JSONObject()
     body["error"] = .string(text)
     body["error_code"] = .string(code.rawValue)
-    body["link"] = .string(
-      "\(origin)\(ErrorPage.path)?co_id=\(request)#\(code.rawValue)"
-    )
+    body["link"] = .string("\(origin)\(ErrorPage.path)?co_id=\(request)#\(code.rawValue)")
     return .object(body)
   }
 
@@ -77,11 +75,7 @@ struct ServiceError: Error {
     .forbidden
   )
   static let noSuchKey = ServiceError(.notFound, "API key not found", .noKey)
-  static let invalidCall = ServiceError(
-    .badRequest,
-    "invalid function call request",
-    .badRequest
-  )
+  static let invalidCall = ServiceError(.badRequest, "invalid function call request", .badRequest)
 
   static func invalidCall(_ reason: String) -> ServiceError {
     ServiceError(invalidCall.status, "\(invalidCall.text): \(reason)", invalidCall.code)

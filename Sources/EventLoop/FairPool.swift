@@ -14,13 +14,7 @@
   ///     owners then do not wait for its work.
   ///   - waiting: the number of jobs that may wait for a thread.
   ///   - patience: the time that callers of `run` should allow.
-  package init(
-    name: String,
-    threads: Int,
-    reserve: Int = 1,
-    waiting: Int,
-    patience: Duration
-  ) {
+  package init(name: String, threads: Int, reserve: Int = 1, waiting: Int, patience: Duration) {
     // The queue may lend a thread's place again just before the thread itself is free.
     pool = BlockingPool(name: name, threads: threads, waiting: threads, niceness: Self.niceness)
     let most = threads - reserve

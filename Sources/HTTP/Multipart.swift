@@ -41,11 +41,7 @@ package struct Multipart: Sendable {
   ///   - limits: that it must keep to.
   /// - Throws: `MultipartError` also when a name occurs twice, or is missing.
   /// - Complexity: O(*n*) for *n* bytes.
-  package init(
-    _ bytes: [UInt8],
-    boundary: String,
-    limits: Limits
-  ) throws(MultipartError) {
+  package init(_ bytes: [UInt8], boundary: String, limits: Limits) throws(MultipartError) {
     var scan = DelimiterScan(bytes, boundary)
     guard var start = scan.next()?.end else { throw .noBoundary }
     var parts: [Part] = []

@@ -65,10 +65,7 @@ extension JSON {
     return removed
   }
 
-  mutating func replace(
-    with value: JSON,
-    at tokens: ArraySlice<String>
-  ) throws(PatchFault) {
+  mutating func replace(with value: JSON, at tokens: ArraySlice<String>) throws(PatchFault) {
     guard !tokens.isEmpty else {
       self = value
       return

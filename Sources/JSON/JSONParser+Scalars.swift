@@ -33,10 +33,7 @@ extension JSONParser {
   }
 
   /// A node for a text that is not in the bytes as it is meant.
-  private mutating func rewrite(
-    _ kind: JSONNode.Kind,
-    _ text: some Collection<UInt8>
-  ) -> JSONNode {
+  private mutating func rewrite(_ kind: JSONNode.Kind, _ text: some Collection<UInt8>) -> JSONNode {
     let start = rewritten.count
     rewritten.append(contentsOf: text)
     return JSONNode(kind, start: start, count: text.count, isMarked: true)

@@ -97,10 +97,7 @@ struct JSONParser {
   }
 
   /// The node of the object whose members are those of `open` from `first` on.
-  private mutating func object(
-    of first: Int,
-    from begin: Int
-  ) throws(JSONError) -> JSONNode {
+  private mutating func object(of first: Int, from begin: Int) throws(JSONError) -> JSONNode {
     let members = KeyOrder(open[first...], in: self)
     if let member = members.repeated {
       // Its place is told as it is found, by reading the object again up to there.
@@ -180,11 +177,7 @@ struct JSONParser {
     }
   }
 
-  func error(
-    _ reason: JSONError.Reason,
-    _ detail: String,
-    at place: Int? = nil
-  ) -> JSONError {
+  func error(_ reason: JSONError.Reason, _ detail: String, at place: Int? = nil) -> JSONError {
     let pointer = path.map { step in
       switch step {
       case .key(let key): "/" + JSONPointer.escaped(String(decoding: slice(key), as: UTF8.self))

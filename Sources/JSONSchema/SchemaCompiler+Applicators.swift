@@ -81,10 +81,7 @@ extension SchemaCompiler {
     return member.test(.members(named: named, matching: matching, others: others))
   }
 
-  mutating func pattern(
-    _ source: String,
-    _ pointer: String
-  ) throws(SchemaError) -> Pattern {
+  mutating func pattern(_ source: String, _ pointer: String) throws(SchemaError) -> Pattern {
     patterns += 1
     guard patterns <= Self.patternLimit else {
       throw SchemaError(
@@ -109,10 +106,7 @@ extension SchemaCompiler {
     try add(member.value, at: member.pointer, in: member.keyword)
   }
 
-  private mutating func sibling(
-    _ keyword: Keyword,
-    of member: Member
-  ) throws(SchemaError) -> Int? {
+  private mutating func sibling(_ keyword: Keyword, of member: Member) throws(SchemaError) -> Int? {
     guard let sibling = member.sibling(keyword) else { return nil }
     return try part(sibling)
   }

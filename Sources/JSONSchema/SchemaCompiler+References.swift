@@ -48,11 +48,7 @@ extension SchemaCompiler {
   /// Of dynamic references only the schema to begin with is followed; where one leads into a circle
   /// by another, the depth of a validation ends it.
   /// `pointer` is to the last reference on the way, which is part of a circle that is found.
-  private func visit(
-    _ index: Int,
-    _ states: inout [State],
-    _ pointer: String
-  ) throws(SchemaError) {
+  private func visit(_ index: Int, _ states: inout [State], _ pointer: String) throws(SchemaError) {
     guard states[index] != .open else {
       throw SchemaError(
         pointer,

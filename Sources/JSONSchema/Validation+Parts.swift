@@ -109,12 +109,7 @@ extension Validation {
       guard let part = element.offset < first.count ? first[element.offset] : others else {
         return true
       }
-      return try validation.fits(
-        part,
-        element.element,
-        .index(element.offset),
-        at: element.offset
-      )
+      return try validation.fits(part, element.element, .index(element.offset), at: element.offset)
     }
   }
 

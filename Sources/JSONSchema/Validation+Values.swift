@@ -3,11 +3,7 @@ import Patterns
 
 /// Tests whose only fault is of the value as a whole.
 extension Validation {
-  mutating func isTrue(
-    _ rule: Rule,
-    of value: JSON,
-    _ index: Int
-  ) throws(Stop) -> Bool {
+  mutating func isTrue(_ rule: Rule, of value: JSON, _ index: Int) throws(Stop) -> Bool {
     switch (rule, value) {
     case (.kinds(let kinds), _):
       if case .number(let number) = value { try spend(number.text.utf8.count / 8, index) }

@@ -121,11 +121,7 @@ struct Validation {
     }
   }
 
-  private mutating func allHold(
-    _ tests: [Test],
-    _ value: JSON,
-    _ index: Int
-  ) throws(Stop) -> Bool {
+  private mutating func allHold(_ tests: [Test], _ value: JSON, _ index: Int) throws(Stop) -> Bool {
     var isFit = true
     for test in tests {
       try spend(1, index)
@@ -147,11 +143,7 @@ struct Validation {
     return isFit
   }
 
-  private mutating func holds(
-    _ test: Test,
-    _ value: JSON,
-    _ index: Int
-  ) throws(Stop) -> Bool {
+  private mutating func holds(_ test: Test, _ value: JSON, _ index: Int) throws(Stop) -> Bool {
     switch test.rule {
     case .elements(let first, let others):
       return try elementsFit(value.array ?? [], first, others)

@@ -37,11 +37,7 @@ package struct Catalog: Equatable, Sendable {
   ///   - restored: what this catalog becomes when it is restored from a dump; either is right.
   ///   - limit: the number of lines to return; a last one says how many more there are.
   /// - Returns: lines that begin with `-` for what is missing, and `+` for what should not be there.
-  package func difference(
-    _ live: Catalog,
-    restored: Catalog? = nil,
-    limit: Int = 60
-  ) -> String? {
+  package func difference(_ live: Catalog, restored: Catalog? = nil, limit: Int = 60) -> String? {
     var lines: [String] = []
     for name in Set(facts.keys).union(live.facts.keys).sorted() {
       let (expected, found) = (facts[name], live.facts[name])

@@ -30,10 +30,7 @@ package struct SQLSplitter {
   ///   - line: the number of the text's first line.
   /// - Returns: the statements, in order.
   /// - Throws: when something is opened and never closed.
-  package static func split(
-    _ text: String,
-    line: Int = 1
-  ) throws(SQLSplitError) -> [SQLStatement] {
+  package static func split(_ text: String, line: Int = 1) throws(SQLSplitError) -> [SQLStatement] {
     var splitter = SQLSplitter(text, line: line)
     try splitter.run()
     return splitter.statements

@@ -56,9 +56,7 @@ extension BSON {
     case (.date(let first), .date(let second)): return Order(first, second)
     case (.timestamp(let first, let increment), .timestamp(let second, let other)):
       return Order(first, second).then(Order(increment, other))
-    case (
-      .regularExpression(let first, let options), .regularExpression(let second, let other)
-    ):
+    case (.regularExpression(let first, let options), .regularExpression(let second, let other)):
       return Order(text: first, second).then(Order(text: options, other))
     case (.dbPointer(let first, let id), .dbPointer(let second, let other)):
       return Order(first.utf8.count, second.utf8.count)

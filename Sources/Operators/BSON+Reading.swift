@@ -55,10 +55,7 @@ extension BSONDocument {
 
   fileprivate static func checkDepth(of json: JSON) throws(OperatorError) {
     guard json.extent.depth <= JSONLimits.holding.depth else {
-      throw OperatorError(
-        .overflow,
-        "Arrays and objects may be \(JSONLimits.holding.depth) deep."
-      )
+      throw OperatorError(.overflow, "Arrays and objects may be \(JSONLimits.holding.depth) deep.")
     }
   }
 }

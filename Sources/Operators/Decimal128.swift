@@ -140,10 +140,7 @@ extension Decimal128 {
     _ second: Decimal128,
     from lowest: Int
   ) -> Decimal128 {
-    var columns = [Int](
-      repeating: 0,
-      count: max(first.magnitude, second.magnitude) - lowest + 1
-    )
+    var columns = [Int](repeating: 0, count: max(first.magnitude, second.magnitude) - lowest + 1)
     for number in [first, second] {
       for (offset, digit) in number.digits.reversed().enumerated() {
         columns[number.exponent - lowest + offset] += number.isNegative ? -Int(digit) : Int(digit)

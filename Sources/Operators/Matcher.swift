@@ -175,10 +175,7 @@ struct Matcher {
 extension Matcher {
   /// What two containers are compared by is read at each look: only so much of one as there is of the
   /// other.
-  private mutating func payForReading(
-    _ value: BSON,
-    beside operand: BSON
-  ) throws(OperatorError) {
+  private mutating func payForReading(_ value: BSON, beside operand: BSON) throws(OperatorError) {
     switch (value, operand) {
     case (.array(let elements), .array(let others)):
       for index in 0..<Swift.min(elements.count, others.count) {

@@ -60,10 +60,7 @@ struct QueryParser {
   }
 
   /// The condition on one field: operators, or the value that it must have.
-  mutating func field(
-    _ steps: [FieldName],
-    _ operand: BSON
-  ) throws(OperatorError) -> Predicate {
+  mutating func field(_ steps: [FieldName], _ operand: BSON) throws(OperatorError) -> Predicate {
     if case .document(let document) = operand, document.isExpression() {
       return try operators(steps, document)
     }

@@ -104,11 +104,7 @@ package struct Update: Sendable {
       result = replacement.keepingID(of: document).ordered(order)
       isModified = result != document
     case .operators(let root, let renames, let filters):
-      var updater = Updater(
-        now: now,
-        isInsertion: isInsertion,
-        budget: budget
-      )
+      var updater = Updater(now: now, isInsertion: isInsertion, budget: budget)
       defer { budget = updater.budget }
       if !isInsertion { try root.checkNames() }
       let root = root.usesFound ? try root.resolved(position) : root
@@ -119,10 +115,7 @@ package struct Update: Sendable {
     return UpdatedDocument(document: result, isModified: isModified)
   }
 
-  private func check(
-    _ result: BSONDocument,
-    from document: BSONDocument
-  ) throws(OperatorError) {
+  private func check(_ result: BSONDocument, from document: BSONDocument) throws(OperatorError) {
     func error(_ code: OperatorError.Code, _ detail: String) -> OperatorError {
       var pointer = "/_id"
       if case .operators(.fields(let children), _, _) = content {
@@ -143,10 +136,7 @@ package struct Update: Sendable {
       }
     }
     guard BSON.document(result).depth <= JSONLimits.standard.depth else {
-      throw OperatorError(
-        .overflow,
-        "Arrays and objects may be \(JSONLimits.standard.depth) deep."
-      )
+      throw OperatorError(.overflow, "Arrays and objects may be \(JSONLimits.standard.depth) deep.")
     }
   }
 }

@@ -48,11 +48,7 @@ indirect enum UpdateNode: Sendable {
         }
         let name = FieldName(String(position))
         let place = place + [name.text]
-        try Self.merge(
-          try child.resolved(position, at: place),
-          into: &resolved[name],
-          at: place
-        )
+        try Self.merge(try child.resolved(position, at: place), into: &resolved[name], at: place)
       }
       return .fields(resolved)
     case .elements(let all, let filtered):

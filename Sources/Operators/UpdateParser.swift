@@ -42,11 +42,7 @@ struct UpdateParser {
         pointer: filter.pointer
       )
     }
-    return .operators(
-      parser.root,
-      renames: parser.renames,
-      filters: filters.mapValues(\.query)
-    )
+    return .operators(parser.root, renames: parser.renames, filters: filters.mapValues(\.query))
   }
 
   static func replacement(

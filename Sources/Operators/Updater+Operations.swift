@@ -1,9 +1,6 @@
 /// What is done at the end of a path.
 extension Updater {
-  mutating func perform(
-    _ leaf: UpdateLeaf,
-    on slot: inout BSON?
-  ) throws(OperatorError) -> Bool {
+  mutating func perform(_ leaf: UpdateLeaf, on slot: inout BSON?) throws(OperatorError) -> Bool {
     switch leaf.operation {
     case .set(let value): return try set(value, &slot)
     case .setOnInsert(let value): return isInsertion ? try set(value, &slot) : false
@@ -138,10 +135,7 @@ extension Updater {
     return list
   }
 
-  private mutating func pop(
-    _ leaf: UpdateLeaf,
-    _ slot: inout BSON?
-  ) throws(OperatorError) -> Bool {
+  private mutating func pop(_ leaf: UpdateLeaf, _ slot: inout BSON?) throws(OperatorError) -> Bool {
     guard slot != nil else { return false }
     guard var array = slot?.array?.list() else {
       throw error(.typeMismatch, "$pop takes an element from arrays only.", leaf)

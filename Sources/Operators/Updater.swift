@@ -188,10 +188,7 @@ struct Updater {
   // MARK: Ends of the walk
 
   /// A path that leads through what has no such fields; only some changes may let that be.
-  private mutating func deadEnd(
-    _ field: UpdateStep.Field,
-    in value: BSON
-  ) throws(OperatorError) {
+  private mutating func deadEnd(_ field: UpdateStep.Field, in value: BSON) throws(OperatorError) {
     let name = field.name
     if field.step.changesElements {
       throw error(

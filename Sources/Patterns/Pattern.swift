@@ -81,9 +81,7 @@ package struct Pattern: Sendable {
       compiler.program.append(.match)
       program = compiler.program
     } catch {
-      throw .syntax(
-        "The regular expression is not taken, at byte \(error.offset). \(error.detail)"
-      )
+      throw .syntax("The regular expression is not taken, at byte \(error.offset). \(error.detail)")
     }
     isCaseless = program.contains { instruction in
       if case .one(let set) = instruction { set.isCaseless } else { false }

@@ -155,9 +155,7 @@ package import EventLoop
   /// Runs several reads on the shared connection, and sends them together.
   ///
   /// - Returns: the outcome of each, in the order of the calls.
-  package func answers(
-    to calls: [StatementCall]
-  ) async throws(DatabaseError) -> [ResultSet] {
+  package func answers(to calls: [StatementCall]) async throws(DatabaseError) -> [ResultSet] {
     guard let first = calls.first else { return [] }
     let connection =
       if let connected = express.connection { connected } else { try await expressConnection() }

@@ -24,11 +24,7 @@ package import EventLoop
     self.init(statement.name, statement.sql, parameters)
   }
 
-  package init(
-    _ name: StaticString,
-    _ sql: StaticString,
-    _ parameters: Parameters
-  ) {
+  package init(_ name: StaticString, _ sql: StaticString, _ parameters: Parameters) {
     self.name = name
     self.sql = sql
     composed = nil

@@ -65,12 +65,7 @@ import Wiring
     var change = AppChange()
     if let settings { change.settings = settings }
     if let hosts { change.hosts = .set(hosts) }
-    let app = try await Apps.change(
-      call.text("app"),
-      change,
-      if: call.condition,
-      call.context
-    )
+    let app = try await Apps.change(call.text("app"), change, if: call.condition, call.context)
     return response(.ok, app)
   }
 

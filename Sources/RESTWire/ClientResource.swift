@@ -72,12 +72,7 @@ import Wiring
     _ app: String?,
     _ scopes: [String]?
   ) async throws(Failure) -> Response {
-    let made = try await Clients.create(
-      name,
-      app: app,
-      scopes: scopes ?? [],
-      call.context
-    )
+    let made = try await Clients.create(name, app: app, scopes: scopes ?? [], call.context)
     let body: JSON = [
       "id": .string(made.id.text), "app": app.map(JSON.string) ?? .null, "name": .string(name),
       "key": .string(made.key),

@@ -59,11 +59,7 @@ import Wiring
     ) {
       (call, token, password) async throws(Failure) in
       try await call.identifyUserIfAny(scope: Scopes.updateIdentities, proof: .body)
-      let grant = try await Emails.verify(
-        token,
-        password: password,
-        call.context
-      )
+      let grant = try await Emails.verify(token, password: password, call.context)
       guard let grant else { return Response(.noContent) }
       return try LoginResource.response(.ok, grant, call)
     },
@@ -142,10 +138,7 @@ import Wiring
 
 extension Field where Value == String {
   static var flow: Field {
-    .text(
-      "flow",
-      .text.saying("the flow that the code belongs to").like(.string(Example.flow))
-    )
+    .text("flow", .text.saying("the flow that the code belongs to").like(.string(Example.flow)))
   }
 
   static var code: Field {

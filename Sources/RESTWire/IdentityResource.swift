@@ -13,13 +13,7 @@ import Wiring
         "/v1/me/identities",
         access: .user(scope: Scopes.updateIdentities),
         body: .json(limit: 20_000),
-        reads: Variants(
-          "NewIdentity",
-          "An identity to link.",
-          newPassword,
-          newToken,
-          newKey
-        ),
+        reads: Variants("NewIdentity", "An identity to link.", newPassword, newToken, newKey),
         gives: [
           .ok(.linked.shown(as: Example.tokens), "The tokens of a new session."),
           .created(.linked.shown(as: Example.newAPIKey), "The API key."),

@@ -41,11 +41,7 @@ import Wiring
       gives: [.noContent],
       summary: "End the use of an index"
     ) { (call) async throws(Failure) in
-      try await SearchIndexes.remove(
-        call.captured("index"),
-        from: call.namedApp.name,
-        call.context
-      )
+      try await SearchIndexes.remove(call.captured("index"), from: call.namedApp.name, call.context)
       finish(call.context)
       return Response(.noContent)
     },
@@ -56,12 +52,7 @@ import Wiring
     _ path: String,
     _ kind: String
   ) async throws(Failure) -> Response {
-    let index = try await SearchIndexes.add(
-      path,
-      kind: kind,
-      to: call.namedApp.name,
-      call.context
-    )
+    let index = try await SearchIndexes.add(path, kind: kind, to: call.namedApp.name, call.context)
     finish(call.context)
     return Response(.accepted, json: index.json.serialized())
   }

@@ -51,11 +51,7 @@ import Wiring
       gives: [.noContent],
       summary: "Remove an issuer; its users stay"
     ) { (call) async throws(Failure) in
-      try await Issuers.remove(
-        call.text("issuer"),
-        from: call.namedApp.name,
-        call.context
-      )
+      try await Issuers.remove(call.text("issuer"), from: call.namedApp.name, call.context)
       return Response(.noContent)
     },
   ]

@@ -130,11 +130,7 @@ import Wiring
   )
 
   /// What is wrong with credentials that must keep the rules of new ones.
-  static func faults(
-    _ call: Call,
-    _ email: String,
-    _ password: String
-  ) throws(Failure) -> [Fault] {
+  static func faults(_ call: Call, _ email: String, _ password: String) throws(Failure) -> [Fault] {
     Credentials(email: email, password: password).faults(in: call.context.app)
   }
 

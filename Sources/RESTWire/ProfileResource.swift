@@ -95,12 +95,7 @@ import Wiring
   }
 
   static func delete(_ call: Call) async throws(Failure) -> Response {
-    try await Users.delete(
-      call.user,
-      if: call.condition,
-      next: call.next,
-      call.context
-    )
+    try await Users.delete(call.user, if: call.condition, next: call.next, call.context)
     return Response(.noContent)
   }
 }

@@ -25,10 +25,7 @@ import Wiring
       summary: "Read a schema as it was written"
     ) { (call) async throws(Failure) in
       let app = try call.namedApp.name
-      return Response(
-        .ok,
-        json: try await Schemas.text(for: call.document, of: app, call.context)
-      )
+      return Response(.ok, json: try await Schemas.text(for: call.document, of: app, call.context))
     },
     Operation(
       .put,

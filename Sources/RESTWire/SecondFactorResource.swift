@@ -27,11 +27,7 @@ import Wiring
     LoginResource.open(
       "/v1/login/second-factor/enroll",
       1_024,
-      reads: Fields(
-        "EnrollmentFlow",
-        "A sign-in whose user must have a second factor.",
-        .flow
-      ),
+      reads: Fields("EnrollmentFlow", "A sign-in whose user must have a second factor.", .flow),
       gives: .created(.enrollment, "The factor waits for its first code."),
       refuses: [.codeInvalid, .mfaOff],
       "Enroll an authenticator app at a sign-in, in an app that requires one"
@@ -71,11 +67,7 @@ import Wiring
       "/v1/me/second-factors/{factor}/confirm",
       access: .user(scope: Scopes.updateIdentities),
       body: .json(limit: 1_024),
-      reads: Fields(
-        "FirstCode",
-        "A code of the authenticator app.",
-        .text("code", .code)
-      ),
+      reads: Fields("FirstCode", "A code of the authenticator app.", .text("code", .code)),
       gives: [.ok(.recoveryCodes, "The user's other sessions have ended.")],
       refuses: [.codeInvalid, .mfaOff],
       summary: "Confirm a second factor by a code of it, and get recovery codes"
@@ -117,10 +109,7 @@ import Wiring
       gives: [.noContent],
       summary: "Remove all second factors of a user who has lost them; a mail reports it"
     ) { (call) async throws(Failure) in
-      try await SecondFactors.removeAll(
-        of: call.captured("user"),
-        call.context
-      )
+      try await SecondFactors.removeAll(of: call.captured("user"), call.context)
       return Response(.noContent)
     },
   ]

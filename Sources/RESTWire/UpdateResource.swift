@@ -34,10 +34,7 @@ import Wiring
     ),
     .optional(.list("array_filters", of: .object)),
     .optional(
-      .json(
-        "filter",
-        .members.saying("a query, by the operators \(names(of: QueryOperator.self))")
-      )
+      .json("filter", .members.saying("a query, by the operators \(names(of: QueryOperator.self))"))
     ),
     .optional(.flag("upsert"))
   ).like([

@@ -59,11 +59,7 @@ import Wiring
       gives: [.noContent],
       summary: "Delete a user and all its data"
     ) { (call) async throws(Failure) in
-      try await Users.delete(
-        call.captured("user"),
-        if: call.condition,
-        call.context
-      )
+      try await Users.delete(call.captured("user"), if: call.condition, call.context)
       return Response(.noContent)
     },
     Operation(
@@ -97,11 +93,7 @@ import Wiring
         call.context
       )
     } else {
-      page = try await Users.page(
-        after: query.cursor(),
-        count: query.limit,
-        call.context
-      )
+      page = try await Users.page(after: query.cursor(), count: query.limit, call.context)
     }
     return query.response(page, call, \.json)
   }

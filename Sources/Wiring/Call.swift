@@ -79,20 +79,14 @@ extension Route {
   }
 
   /// Identifies the user of an open route by an access token; does nothing without one.
-  package func identifyUserIfAny(
-    scope: String,
-    proof: Access.Proof
-  ) async throws(Failure) {
+  package func identifyUserIfAny(scope: String, proof: Access.Proof) async throws(Failure) {
     guard request.has(.authorization) else { return }
     try await identifyUser(scope: scope, proof: proof)
   }
 
   /// Identifies the user by the access token of the request.
   func identifyUser(scope: String, proof: Access.Proof) async throws(Failure) {
-    let principal = try await context.tokens.principal(
-      of: request.bearerToken,
-      app: context.app.id
-    )
+    let principal = try await context.tokens.principal(of: request.bearerToken, app: context.app.id)
     try await identify(principal, scope: scope, proof: proof)
   }
 

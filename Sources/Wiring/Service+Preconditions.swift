@@ -25,11 +25,7 @@ extension Service {
   }
 
   /// What the preconditions make of an answer that would be given without them.
-  func conditional(
-    _ response: Response,
-    _ call: Call,
-    _ route: Route
-  ) throws(Refusal) -> Response {
+  func conditional(_ response: Response, _ call: Call, _ route: Route) throws(Refusal) -> Response {
     guard route.method == .get else {
       assert(!route.isVersioned || call.conditionIsTaken, "\(route.name) forgets its preconditions")
       return response

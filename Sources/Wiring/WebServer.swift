@@ -173,10 +173,7 @@ extension WebServer {
     return "/-/\(refusal.rawValue)"
   }
 
-  private static func locations(
-    _ refusal: WebServerRefusal,
-    of wires: [any Wire]
-  ) -> [String] {
+  private static func locations(_ refusal: WebServerRefusal, of wires: [any Wire]) -> [String] {
     wires.enumerated().flatMap { index, wire in
       (index == 0 ? [""] : wire.prefixes).map { prefix in
         location("\(path(of: refusal))\(prefix)", refusal, wire)

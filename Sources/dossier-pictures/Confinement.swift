@@ -30,11 +30,7 @@ enum Confinement {
     for limit in limits { try set(limit.resource, soft: limit.soft, hard: limit.hard) }
   }
 
-  private static func set(
-    _ resource: __rlimit_resource_t,
-    soft: Int,
-    hard: Int
-  ) throws(Refusal) {
+  private static func set(_ resource: __rlimit_resource_t, soft: Int, hard: Int) throws(Refusal) {
     var limits = rlimit()
     guard unsafe getrlimit(resource, &limits) == 0 else {
       throw Refusal(.unforeseen, "rlimit \(resource)")

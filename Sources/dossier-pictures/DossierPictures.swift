@@ -50,10 +50,7 @@ import PictureContract
     return input
   }
 
-  private static func writeAll(
-    _ bytes: [UInt8],
-    on descriptor: Int32 = 1
-  ) throws(Refusal) {
+  private static func writeAll(_ bytes: [UInt8], on descriptor: Int32 = 1) throws(Refusal) {
     var done = 0
     while done < bytes.count {
       let wrote = unsafe bytes.withUnsafeBytes { buffer in

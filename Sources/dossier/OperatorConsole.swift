@@ -18,9 +18,7 @@ struct CommonOptions: ParsableArguments {
   @OptionGroup var output: OutputOptions
 
   /// Runs `body` on the loop, prints its output and ends the process.
-  func run(
-    _ body: @escaping CommandBody
-  ) -> Never {
+  func run(_ body: @escaping CommandBody) -> Never {
     settings.run(output.output, body)
   }
 }
@@ -88,10 +86,7 @@ struct AppOptions: ParsableArguments {
   private let readiness: ReadinessCheck
 
   init(_ configuration: Configuration, isLarge: Bool) {
-    var settings = DatabaseSettings(
-      conninfo: configuration.database,
-      applicationName: "dossier"
-    )
+    var settings = DatabaseSettings(conninfo: configuration.database, applicationName: "dossier")
     if isLarge {
       settings.writeTimeout = .seconds(60)
       settings.searchTimeout = .seconds(60)
@@ -101,12 +96,7 @@ struct AppOptions: ParsableArguments {
     database = Database(settings)
     database.start()
     let pool = BlockingPool(name: "outbound", threads: 1, waiting: 1)
-    let calculator = FairPool(
-      name: "calculator",
-      threads: 1,
-      waiting: 1,
-      patience: .seconds(60)
-    )
+    let calculator = FairPool(name: "calculator", threads: 1, waiting: 1, patience: .seconds(60))
     let dependencies = configuration.dependencies(
       on: database,
       Pools(
@@ -127,11 +117,7 @@ struct AppOptions: ParsableArguments {
       agent: "dossier (\(ProcessInfo.processInfo.userName))"
     )
     readiness = ReadinessCheck(database, configuration.masterKey, app: nil)
-    servingReadiness = ReadinessCheck(
-      database,
-      configuration.masterKey,
-      app: configuration.app
-    )
+    servingReadiness = ReadinessCheck(database, configuration.masterKey, app: configuration.app)
     appAge = configuration.appAge
     usualApp = configuration.app
   }

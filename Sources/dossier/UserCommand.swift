@@ -52,12 +52,7 @@ struct UserCommand: ParsableCommand {
           guard let filter else {
             return try await Users.page(after: cursor, count: count, context)
           }
-          return try await Users.search(
-            try Filter(filter),
-            after: cursor,
-            count: count,
-            context
-          )
+          return try await Users.search(try Filter(filter), after: cursor, count: count, context)
         }
         return CommandOutput(
           .array(page.items.map(\.json)),

@@ -48,10 +48,7 @@ extension Worker {
         metrics[.ready] = fault == nil ? 1 : 0
         // Why the database is away has been told.
         if fault != last, fault?.check != .database, !(isFirst && fault == nil) {
-          Log.write(
-            fault == nil ? "info" : "error",
-            fault.map { "not ready: \($0)" } ?? "ready"
-          )
+          Log.write(fault == nil ? "info" : "error", fault.map { "not ready: \($0)" } ?? "ready")
         }
         last = fault
         isFirst = false

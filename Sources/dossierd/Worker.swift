@@ -29,12 +29,7 @@ import Wiring
   ///   - slot: where it counts on the supervisor's board; nil without a supervisor.
   ///   - whenReady: accepts nothing before it can serve, and ends when that takes too long.
   ///   - keepsHouse: whether it is the one that removes what nobody can use any more.
-  static func run(
-    _ configuration: Configuration,
-    slot: Int?,
-    whenReady: Bool,
-    keepsHouse: Bool
-  ) {
+  static func run(_ configuration: Configuration, slot: Int?, whenReady: Bool, keepsHouse: Bool) {
     // Before the pools' threads: one of them would be handed a SIGTERM, and libfcgi's handler
     // would swallow it.
     Signals.block(Self.signals)
@@ -84,10 +79,7 @@ import Wiring
 
   private init(_ configuration: Configuration, _ board: MetricsBoard, slot: Int) {
     self.configuration = configuration
-    var settings = DatabaseSettings(
-      conninfo: configuration.database,
-      applicationName: "dossierd"
-    )
+    var settings = DatabaseSettings(conninfo: configuration.database, applicationName: "dossierd")
     settings.exclusiveConnections = configuration.exclusiveConnections
     let database = Database(settings)
     self.database = database

@@ -17,11 +17,7 @@ extension Emails {
     try EmailAddress.check(email, context)
     guard context.mailer.isConfigured else { throw .mailNotConfigured }
     let address = try await EmailAddress(email, context)
-    let found = try await context.read(
-      EmailChangeQueries.own,
-      user,
-      context.principal
-    )
+    let found = try await context.read(EmailChangeQueries.own, user, context.principal)
     guard let own = found.first else { throw context.gone }
     guard let key = own.key else { throw .noEmail }
     guard !key.hasSameBytes(as: address.key) else {
@@ -115,11 +111,7 @@ extension Emails {
     _ = try await Devices.admit(user, context)
     try await context.transaction { transaction async throws(Failure) in
       let changedAt = try await token.use(in: transaction, context)
-      let notice = try await WayInChange.emailDisplaced.notice(
-        of: user,
-        in: transaction,
-        context
-      )
+      let notice = try await WayInChange.emailDisplaced.notice(of: user, in: transaction, context)
       // The address may have been unlinked.
       _ = try await transaction.run(
         EmailChangeQueries.relink,
@@ -141,12 +133,7 @@ extension Emails {
       } else {
         _ = try await transaction.run(PasswordQueries.remove, user)
       }
-      try await Takeover.revokeAll(
-        of: user,
-        factorsSince: changedAt,
-        in: transaction,
-        context
-      )
+      try await Takeover.revokeAll(of: user, factorsSince: changedAt, in: transaction, context)
       try await WayInChange.emailRestored.record(ofReader: user, in: transaction, context)
       try await Attempts.sendForget(of: token.address.key, context, in: transaction)()
     }

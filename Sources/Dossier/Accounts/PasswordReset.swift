@@ -53,37 +53,17 @@ package enum Emails {
     try await context.transaction { transaction async throws(Failure) in
       let account = try await token.useForAccount(in: transaction, context)
       if account.isTakenOverByMail {
-        try await Takeover.run(
-          account,
-          token.address,
-          in: transaction,
-          context
-        )
+        try await Takeover.run(account, token.address, in: transaction, context)
       } else {
         if !account.isCredential {
           // The password needs an identity with the address.
-          try await Accounts.markVerified(
-            token.address,
-            of: token.user,
-            in: transaction,
-            context
-          )
+          try await Accounts.markVerified(token.address, of: token.user, in: transaction, context)
         }
         _ = try await transaction.run(APIKeyQueries.removeAll, token.user)
-        try await Sessions.end(
-          .all,
-          of: token.user,
-          "password_reset",
-          in: transaction,
-          context
-        )
+        try await Sessions.end(.all, of: token.user, "password_reset", in: transaction, context)
       }
       _ = try await transaction.run(PasswordQueries.set, token.user, hash)
-      try await WayInChange.passwordReset.record(
-        ofReader: token.user,
-        in: transaction,
-        context
-      )
+      try await WayInChange.passwordReset.record(ofReader: token.user, in: transaction, context)
       try await Attempts.sendForget(of: token.address.key, context, in: transaction)()
     }
     return VerifiedCredential(of: token.user, .password(hash: hash))

@@ -98,10 +98,7 @@ extension Users {
     _ context: RequestContext
   ) async throws(Failure) -> (UserID, hash: String) {
     guard try await Accounts.find(address, context) == nil else { throw .emailTaken }
-    let hash = try await context.passwords.hash(
-      credentials.password,
-      for: context.owner
-    )
+    let hash = try await context.passwords.hash(credentials.password, for: context.owner)
     return (UserID(), hash)
   }
 
@@ -128,10 +125,7 @@ extension Users {
   ) async throws(Failure) -> String {
     guard context.mailer.isConfigured else { throw .mailNotConfigured }
     try await RequestGuard.mail(to: address.key, for: nil, context)
-    let hash = try await context.passwords.hash(
-      credentials.password,
-      for: context.owner
-    )
+    let hash = try await context.passwords.hash(credentials.password, for: context.owner)
     let account = try await Accounts.find(address, context)
     let flow = AuthenticationFlow.New(.register, credentials.email, address, hash: hash)
     try await context.transaction { transaction async throws(Failure) in

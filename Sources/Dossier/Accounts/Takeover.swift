@@ -33,13 +33,7 @@ package import Postgres
     in transaction: Transaction,
     _ context: RequestContext
   ) async throws(Failure) {
-    try await Sessions.end(
-      .all,
-      of: user,
-      "account_takeover",
-      in: transaction,
-      context
-    )
+    try await Sessions.end(.all, of: user, "account_takeover", in: transaction, context)
     _ = try await transaction.run(
       TakeoverQueries.revoke,
       user,

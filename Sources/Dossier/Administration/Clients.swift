@@ -132,11 +132,7 @@ package enum Clients {
     return Made(id: id, key: key.text(context.keys.master))
   }
 
-  private static func check(
-    _ name: String,
-    isOperator: Bool,
-    _ scopes: [String]
-  ) throws(Failure) {
+  private static func check(_ name: String, isOperator: Bool, _ scopes: [String]) throws(Failure) {
     var faults: [Fault] = []
     if let fault = OperatorName.labelFault(in: name, at: "/name") { faults.append(fault) }
     for (index, scope) in scopes.enumerated() where !Scopes.management.contains(scope) {

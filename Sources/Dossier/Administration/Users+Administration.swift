@@ -133,13 +133,7 @@ extension Users {
     _ context: RequestContext,
     in transaction: Transaction
   ) async throws(Failure) {
-    try await Sessions.end(
-      .all,
-      of: user,
-      reason,
-      in: transaction,
-      context
-    )
+    try await Sessions.end(.all, of: user, reason, in: transaction, context)
   }
 
   /// Locks a user and runs `body`, if the user has a version that the condition allows.

@@ -43,12 +43,7 @@ extension Users {
   ) async throws(Failure) -> UserID {
     let app = context.app.id
     var batch = ImportBatch(app: app, import: nil)
-    let found = try await ImportFinding.all(
-      of: [row],
-      isForUpdate: false,
-      in: app,
-      transaction
-    )
+    let found = try await ImportFinding.all(of: [row], isForUpdate: false, in: app, transaction)
     let finding = try found.first.orUnforeseen("a user that was examined")
     let decision = ImportDecision(row, finding, of: app, .fail)
     switch decision {

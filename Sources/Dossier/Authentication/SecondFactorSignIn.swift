@@ -141,13 +141,7 @@ package import Postgres
     }
     try await SecondFactors.confirm(factor, by: code, of: user, in: transaction, context)
     let codes = try await SecondFactors.replaceRecoveryCodes(of: user, in: transaction, context)
-    try await Sessions.end(
-      .all,
-      of: user,
-      "second_factor_add",
-      in: transaction,
-      context
-    )
+    try await Sessions.end(.all, of: user, "second_factor_add", in: transaction, context)
     try await WayInChange.factorAdded.record(ofReader: user, in: transaction, context)
     return codes
   }

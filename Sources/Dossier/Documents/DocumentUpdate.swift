@@ -110,12 +110,7 @@ package struct DocumentUpdate: Sendable {
       }
       let document = try BSONDocument(stored)
       guard let match = try filter.match(document, &budget) else { return (nil, (0, 0)) }
-      let changed = try update.apply(
-        to: document,
-        now: now,
-        position: match.position,
-        &budget
-      )
+      let changed = try update.apply(to: document, now: now, position: match.position, &budget)
       guard changed.isModified else { return (nil, (1, 0)) }
       return (changed.document, (1, 1))
     } catch {

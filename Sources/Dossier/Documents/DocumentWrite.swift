@@ -13,12 +13,7 @@ struct DocumentWrite {
   ///   - body: JSON text that keeps to the document's rule, or a merge patch.
   ///   - isMerge: whether it is a merge patch.
   ///   - condition: what must hold of the version stored.
-  init(
-    of document: DocumentClass,
-    _ body: [UInt8],
-    isMerge: Bool,
-    if condition: VersionCondition
-  ) {
+  init(of document: DocumentClass, _ body: [UInt8], isMerge: Bool, if condition: VersionCondition) {
     self.document = document
     self.body = body
     self.isMerge = isMerge

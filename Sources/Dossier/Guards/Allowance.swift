@@ -206,14 +206,7 @@ struct Allowances {
       let one = all[index]
       return (
         index,
-        transaction.send(
-          AttemptQueries.spend,
-          app,
-          one.subject,
-          ServerTime(),
-          one.cost,
-          one.window
-        )
+        transaction.send(AttemptQueries.spend, app, one.subject, ServerTime(), one.cost, one.window)
       )
     }
     return { () async throws(Failure) in

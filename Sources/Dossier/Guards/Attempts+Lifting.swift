@@ -73,9 +73,7 @@ package enum Attempts {
   /// Resets all allowances in an app.
   ///
   /// - Throws: `.unavailable`.
-  @EventLoop package static func liftAll(
-    _ context: RequestContext
-  ) async throws(Failure) -> Int {
+  @EventLoop package static func liftAll(_ context: RequestContext) async throws(Failure) -> Int {
     let app = context.app.id
     return try await context.transaction { transaction async throws(Failure) in
       let count = try await transaction.run(AttemptLiftQueries.forgetAll, app).first ?? 0

@@ -20,11 +20,7 @@ package enum Beginnings {
     _ user: UserID,
     _ context: RequestContext
   ) async throws(Failure) -> Bool {
-    let rows = try await context.read(
-      BeginningQueries.wasAnonymous,
-      user,
-      context.principal
-    )
+    let rows = try await context.read(BeginningQueries.wasAnonymous, user, context.principal)
     guard let row = rows.first else { throw context.gone }
     return row
   }

@@ -72,11 +72,7 @@ import Outbound
         Self.lifetimes.upperBound
       )
       let now = EventLoop.now()
-      let set = Set(
-        keys: keys,
-        fetchedAt: now,
-        expires: now + lifetime.nanoseconds
-      )
+      let set = Set(keys: keys, fetchedAt: now, expires: now + lifetime.nanoseconds)
       last = set
       failures = 0
       return set

@@ -148,10 +148,7 @@ package enum IdentitiesQueries {
   ///   - 7: its device.
   static let revokeGuest = Statement<
     NoRow, UserID, AppID, String, String?, String?, SessionID?, DeviceID?
-  >(
-    "identities.revoke_guest",
-    "select revoke_guest_credentials($1, $2, $3, $4::inet, $5, $6, $7)"
-  )
+  >("identities.revoke_guest", "select revoke_guest_credentials($1, $2, $3, $4::inet, $5, $6, $7)")
 
   /// Returns how many other credentials the user has; no row if it has no such identity.
   static let others = Statement<IdentityToUnlink, UserID, IdentityID>(
@@ -177,9 +174,7 @@ package enum IdentitiesQueries {
       delete from identity_subjects s using users u
       where s.user_id = $1 and s.identity_id = $2 and s.reserved_until is null
         and u.user_id = $1 and not (s.provider = 'email' and u.email_verified)
-    ), key as (
-      delete from api_keys where user_id = $1 and key_id = $2
-    ), password as (
+    ), key as (delete from api_keys where user_id = $1 and key_id = $2), password as (
       delete from passwords p using gone g where p.user_id = g.user_id and g.provider = 'password'
     ), mail as (
       delete from mail_tokens m using gone g

@@ -46,10 +46,7 @@ import Postgres
       // Without a credential, an issuer or an import has named the address.
       guard !account.isCredential else { throw .identityExists }
     }
-    let hash = try await context.passwords.hash(
-      credentials.password,
-      for: context.owner
-    )
+    let hash = try await context.passwords.hash(credentials.password, for: context.owner)
     let mail =
       account?.isVerified == true
       ? nil : try await Users.verification(of: user, credentials.email, address, context)
@@ -228,11 +225,7 @@ import Postgres
           try await !transaction.run(BeginningQueries.comeBack, user).isEmpty
         else { throw .lastIdentity }
       }
-      try await WayInChange.unlinked(found.provider).record(
-        of: user,
-        in: transaction,
-        context
-      )
+      try await WayInChange.unlinked(found.provider).record(of: user, in: transaction, context)
       _ = try await transaction.run(IdentitiesQueries.unlink, user, identity)
       if found.provider == "api-key" {
         try await Sessions.end(

@@ -191,10 +191,7 @@ struct ImportBatch {
   let transaction: Transaction
   let context: RequestContext
 
-  func run(
-    _ statement: Statement<NoRow, AppID, TextBytes>,
-    _ rows: [JSON]
-  ) async throws(Failure) {
+  func run(_ statement: Statement<NoRow, AppID, TextBytes>, _ rows: [JSON]) async throws(Failure) {
     guard let list = Self.list(rows) else { return }
     try await finish(transaction.send(statement, app, list))
   }

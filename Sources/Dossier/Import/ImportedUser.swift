@@ -76,12 +76,7 @@ package struct ImportedUser: Sendable {
     } catch {
       throw .invalid([Fault(error.pointer, error.reason.rawValue, error.detail)])
     }
-    try self.init(
-      json,
-      stringLimit: stringLimit,
-      mixesScripts: mixesScripts,
-      schemas: schemas
-    )
+    try self.init(json, stringLimit: stringLimit, mixesScripts: mixesScripts, schemas: schemas)
   }
 
   /// Reads what has passed the JSON gate.
@@ -194,11 +189,7 @@ package struct ImportedUser: Sendable {
     }
   }
 
-  private mutating func take(
-    _ document: DocumentClass,
-    _ value: JSON,
-    _ place: String
-  ) -> [Fault] {
+  private mutating func take(_ document: DocumentClass, _ value: JSON, _ place: String) -> [Fault] {
     guard value.object != nil else { return [Fault(place, "type", "A document is an object.")] }
     documents.append((document, value))
     let depth = JSONLimits.standard.depth

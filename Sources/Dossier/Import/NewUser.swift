@@ -14,10 +14,7 @@ package struct NewUser: Sendable {
   ///   - description: an object.
   ///   - context: the context of the request, with the app whose rules count.
   /// - Throws: `.invalid` with every fault, `.overloaded`.
-  @EventLoop package init(
-    _ description: JSON,
-    _ context: RequestContext
-  ) async throws(Failure) {
+  @EventLoop package init(_ description: JSON, _ context: RequestContext) async throws(Failure) {
     let app = context.app
     var members = description
     let (password, faults) = Self.takePassword(from: &members, app)

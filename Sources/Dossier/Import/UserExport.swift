@@ -50,13 +50,7 @@ package import Postgres
   /// - Throws: `.overloaded`, `.unavailable`.
   package mutating func next() async throws(Failure) -> (text: [UInt8], count: Int)? {
     guard !isOver else { return nil }
-    let rows = try await context.search(
-      UserExportQueries.page,
-      app,
-      cursor,
-      size.count,
-      withHashes
-    )
+    let rows = try await context.search(UserExportQueries.page, app, cursor, size.count, withHashes)
     isOver = rows.count < size.count
     guard let last = rows.last else { return nil }
     cursor = last.user

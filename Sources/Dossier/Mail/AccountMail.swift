@@ -101,12 +101,7 @@ import Postgres
       ["code": flow.shownCode]
     )
     guard let message else { return context.mailer.lose("a code cannot be written") }
-    try await context.queue(
-      message,
-      .code,
-      for: AuthenticationFlow.lifetime,
-      in: transaction
-    )
+    try await context.queue(message, .code, for: AuthenticationFlow.lifetime, in: transaction)
   }
 
   /// Informs the user of an address that a client has tried to register it.
@@ -115,12 +110,7 @@ import Postgres
     in transaction: Transaction,
     _ context: RequestContext
   ) async throws(Failure) {
-    let message = try? AppMail.message(
-      .taken,
-      to: account.email,
-      in: account.language,
-      context.app
-    )
+    let message = try? AppMail.message(.taken, to: account.email, in: account.language, context.app)
     guard let message else {
       return context.mailer.lose("a mail about a taken address cannot be written")
     }

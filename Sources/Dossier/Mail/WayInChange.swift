@@ -21,12 +21,7 @@ struct WayInChange {
     case none
   }
 
-  private init(
-    _ action: String,
-    _ words: String,
-    detail: JSON = [:],
-    remedy: Remedy = .reset
-  ) {
+  private init(_ action: String, _ words: String, detail: JSON = [:], remedy: Remedy = .reset) {
     self.action = action
     self.detail = detail
     self.words = words

@@ -27,10 +27,7 @@ package import PasswordHashes
   /// Returns the hash of a new password, in the PHC string format.
   ///
   /// - Throws: `.overloaded` when the queue is full, `.tooManyAtOnce` when its owner's share is.
-  func hash(
-    _ password: String,
-    for owner: (any JobOwner)?
-  ) async throws(Failure) -> String {
+  func hash(_ password: String, for owner: (any JobOwner)?) async throws(Failure) -> String {
     hashes += 1
     let hash = try await run(for: owner) { [cost] in cost.hash(password) }
     guard let hash else { throw .unforeseen("no memory for Argon2id") }

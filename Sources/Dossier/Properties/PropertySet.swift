@@ -117,11 +117,7 @@ package struct PropertySet {
 
   /// What breaks a rule in a flat object of properties, which is looked at no further than it can be
   /// of use.
-  static func faults(
-    in object: JSONObject,
-    stringLimit: Int,
-    allowsNull: Bool = false
-  ) -> [Fault] {
+  static func faults(in object: JSONObject, stringLimit: Int, allowsNull: Bool = false) -> [Fault] {
     var faults: [Fault] = []
     for (key, value) in object.prefix(changeLimit) where faults.count < Fault.limit {
       let pointer = "/" + JSONPointer.escaped(key)

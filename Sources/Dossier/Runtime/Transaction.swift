@@ -68,10 +68,7 @@ import Postgres
   /// - Returns: the rows.
   /// - Throws: one of the two, or the error of the database.
   @discardableResult
-  func rows(
-    undone: Failure? = nil,
-    duplicate: Failure? = nil
-  ) async throws(Failure) -> [Row] {
+  func rows(undone: Failure? = nil, duplicate: Failure? = nil) async throws(Failure) -> [Row] {
     do throws(DatabaseError) {
       return try await statement.rows()
     } catch {

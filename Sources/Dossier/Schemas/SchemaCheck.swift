@@ -52,13 +52,7 @@ import Postgres
   /// - Throws: `.overloaded`, `.unavailable`.
   package mutating func next() async throws(Failure) -> Page? {
     guard !isOver else { return nil }
-    let rows = try await context.search(
-      SchemaQueries.page,
-      app,
-      document,
-      cursor,
-      size.count
-    )
+    let rows = try await context.search(SchemaQueries.page, app, document, cursor, size.count)
     isOver = rows.count < size.count
     guard let last = rows.last else { return nil }
     cursor = last.user

@@ -136,10 +136,7 @@ private struct FilterParser {
     if scanner.take(word: "exists") { return .exists }
     if scanner.take(word: "in") { return .isOneOf(try values(of: subject)) }
     guard let comparison = scanner.takeOperator() else {
-      throw scanner.error(
-        .operator,
-        "Here one of = != < <= > >= ^= in exists is expected."
-      )
+      throw scanner.error(.operator, "Here one of = != < <= > >= ^= in exists is expected.")
     }
     scanner.skipSpace()
     return .compares(comparison, try value(of: subject))

@@ -7,10 +7,7 @@ extension SecondFactors {
   ///
   /// Sessions stay. A mail reports it to the user.
   /// - Throws: `.notFound` also for a user without a second factor, `.unavailable`.
-  package static func removeAll(
-    of user: UserID,
-    _ context: RequestContext
-  ) async throws(Failure) {
+  package static func removeAll(of user: UserID, _ context: RequestContext) async throws(Failure) {
     try await Users.change(user, context) {
       (transaction, _) async throws(Failure) in
       let removed = try await transaction.run(SecondFactorQueries.removeAll, user)

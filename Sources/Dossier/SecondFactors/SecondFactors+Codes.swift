@@ -65,11 +65,7 @@ extension SecondFactors {
     return Enrollment(
       id: id,
       secret: secret.base32,
-      uri: ProvisioningURI.text(
-        secret,
-        of: account,
-        at: issuer.isEmpty ? context.app.name : issuer
-      )
+      uri: ProvisioningURI.text(secret, of: account, at: issuer.isEmpty ? context.app.name : issuer)
     )
   }
 

@@ -20,11 +20,7 @@ struct ListedFactor: RowDecodable {
       factor = nil
       return
     }
-    factor = SecondFactor(
-      id: id,
-      createdAt: try row.time(2),
-      lastUsedAt: try row.time(ifAny: 3)
-    )
+    factor = SecondFactor(id: id, createdAt: try row.time(2), lastUsedAt: try row.time(ifAny: 3))
   }
 }
 

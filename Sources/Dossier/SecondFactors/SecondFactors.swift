@@ -82,11 +82,7 @@ import Postgres
     of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) -> (factors: [SecondFactor], recoveryCodesLeft: Int) {
-    let rows = try await context.read(
-      SecondFactorQueries.list,
-      user,
-      context.principal
-    )
+    let rows = try await context.read(SecondFactorQueries.list, user, context.principal)
     guard let first = rows.first else { throw context.gone }
     return (rows.compactMap(\.factor), first.recoveryCodesLeft)
   }

@@ -34,12 +34,7 @@ enum TimeBasedCode {
   ///   - now: the present time step.
   ///   - last: the step of the last code that was accepted. Codes up to it are used.
   /// - Returns: the step, or nil if the code is wrong or used.
-  static func step(
-    of code: String,
-    _ secret: [UInt8],
-    near now: Int,
-    after last: Int
-  ) -> Int? {
+  static func step(of code: String, _ secret: [UInt8], near now: Int, after last: Int) -> Int? {
     let entered = Array(code.utf8)
     return (now - drift...now + drift).first { step in
       step > last && areSame(Array(self.code(of: secret, at: step).utf8), entered)

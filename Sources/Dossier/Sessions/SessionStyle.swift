@@ -49,10 +49,7 @@ package enum TokenProfile: Sendable {
     @EventLoop @Sendable (RequestContext) async throws(Failure) -> [(String, JSON)]
 
   /// An access token for this server: with ES256, and with claims that the wire adds.
-  case native(
-    claims: Claims = { _ in [] },
-    refresh: RefreshTokens = .rotated
-  )
+  case native(claims: Claims = { _ in [] }, refresh: RefreshTokens = .rotated)
   case openID(OpenIDTokens)
 
   /// Makes the access token of a session, and the ID token of those who want one.
@@ -64,11 +61,7 @@ package enum TokenProfile: Sendable {
     case .native(let claims, _):
       let claims = try await claims(context)
       return (
-        try await context.tokens.issue(
-          for: context.principal,
-          lifetime: lifetime,
-          claims
-        ), nil
+        try await context.tokens.issue(for: context.principal, lifetime: lifetime, claims), nil
       )
     case .openID(let tokens):
       return try await tokens.issue(lifetime: lifetime, context)

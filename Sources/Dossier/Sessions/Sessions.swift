@@ -209,13 +209,7 @@ import Postgres
     _ context: RequestContext
   ) async throws(Failure) -> Page<SessionInfo> {
     let count = min(max(count, 1), pageSize)
-    let found = try await context.list(
-      SessionsQueries.page,
-      user,
-      context.principal,
-      cursor,
-      count
-    )
+    let found = try await context.list(SessionsQueries.page, user, context.principal, cursor, count)
     guard let found else { throw context.gone }
     return Page(found, of: count)
   }

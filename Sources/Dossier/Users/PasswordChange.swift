@@ -28,12 +28,7 @@ extension Users {
     let live = try await context.transaction { transaction async throws(Failure) in
       // While the hashes were made, a reset may have ended the session or set another password.
       try await Identities.lock(user, in: transaction, context)
-      let changed = try await transaction.run(
-        PasswordQueries.replace,
-        user,
-        own.hash ?? "",
-        hash
-      )
+      let changed = try await transaction.run(PasswordQueries.replace, user, own.hash ?? "", hash)
       guard !changed.isEmpty else { throw .wrongCredentials }
       if !keepingKeys { _ = try await transaction.run(APIKeyQueries.removeAll, user) }
       try await Sessions.end(
@@ -85,11 +80,7 @@ extension Users {
     _ context: RequestContext
   ) async throws(Failure) {
     guard own.address != nil,
-      try await context.passwords.verify(
-        password,
-        against: own.hash,
-        for: context.owner
-      )
+      try await context.passwords.verify(password, against: own.hash, for: context.owner)
     else { throw .wrongCredentials }
   }
 
