@@ -1,6 +1,8 @@
 /// The names by which an operator tells things apart.
 enum OperatorName {
-  /// What is wrong with the name of an app or an issuer, which is also part of a path.
+  /// Returns the rule that the name of an app or an issuer breaks; nil for a valid name.
+  ///
+  /// The name is also part of a path.
   static func fault(in name: String, at pointer: String) -> Fault? {
     let bytes = Array(name.utf8)
     let isFit =
@@ -17,7 +19,7 @@ enum OperatorName {
     return Fault(pointer, "name", "A name is 1 to 63 of a-z, 0-9 and -, and does not begin with -.")
   }
 
-  /// What is wrong with a label that people read.
+  /// Returns the rule that a label for people breaks; nil for a valid label.
   static func labelFault(in label: String, at pointer: String) -> Fault? {
     let isFit =
       (1...100).contains(label.unicodeScalars.count)

@@ -107,7 +107,7 @@ import Postgres
 
   // MARK: One row
 
-  /// What has become of a row that was handled.
+  /// The result of handling a row.
   private enum Outcome {
     /// The statement writes it.
     case done(Statement<NoRow, MailID>)

@@ -1,7 +1,7 @@
 package import EventLoop
 package import Postgres
 
-/// What every verb of the domain works with: the database, the keys and the pools.
+/// The database, the keys, the pools and the services that the verbs of the domain use.
 ///
 /// A process has one.
 @EventLoop package final class Dependencies {

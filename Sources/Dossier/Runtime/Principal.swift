@@ -1,11 +1,11 @@
 import Postgres
 
-/// Who makes a request, and with which scopes.
+/// The user, API client or operator that makes a request, with its scopes.
 ///
 /// A principal is what a token says. A statement that uses it checks that its session is live.
 package final class Principal: Sendable {
   package enum Kind: Sendable {
-    /// Nobody has authenticated.
+    /// A request without a valid credential.
     case anyone
     /// A user, in a session on a device.
     case user(UserID, SessionID, DeviceID)
@@ -67,7 +67,7 @@ extension Principal: Bindable {
   }
 }
 
-/// What a token allows, by OAuth's names.
+/// The scopes of a token, as in OAuth.
 package struct Scopes: Sendable, Equatable {
   package static let readUser = "read:current_user"
   package static let updateMetadata = "update:current_user_metadata"

@@ -8,14 +8,14 @@ package import Postgres
   var agent: String? { get }
 }
 
-/// What a request brings besides its arguments: who makes it, for which app, from where, on which device.
+/// The context of a request: its principal, app, client address and device.
 ///
 /// Each request has one object, which also runs its statements.
 @EventLoop package final class RequestContext {
   package let dependencies: Dependencies
   /// `App.deployment` until the app is known, and for requests outside of apps.
   package var app: App
-  /// `.anyone` until somebody has authenticated.
+  /// `.anyone` until the request is authenticated.
   package var principal: Principal
   /// Nil if the client has no device yet.
   package var device: DeviceProof?
