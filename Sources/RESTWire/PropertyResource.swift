@@ -57,7 +57,7 @@ import Wiring
         "\(pattern)/{key}",
         access: base.write,
         body: .json(limit: 16_384),
-        reads: Fields("NewValue", "What a property is set to.", .json("value", .propertyValue)),
+        reads: Fields("NewValue", "The new value of a property.", .json("value", .propertyValue)),
         query: [.keep],
         versions: .conflict,
         gives: [.ok(.property)],
