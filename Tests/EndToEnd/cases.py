@@ -87,6 +87,14 @@ class Case(unittest.TestCase):
         body = {"flow": asked["flow"], "code": self.mailed_code(email, count + 1)}
         self.expect(self.post("/v1/me/email/verify", body, **options), 204)
 
+    def full_device(self, **app):
+        """The header of a device that has no room for one more user."""
+        device = {}
+        for _ in range(20):
+            answer = self.post("/v1/login/anonymous", {}, headers={**app, **device})
+            device = {"Dossier-Device": self.expect(answer, 200).json["device_secret"]}
+        return device
+
     def renewed(self, answer, grant):
         """Goes on with the tokens of a new session, as after a proof or a change of password."""
         grant.update(self.expect(answer, 200).json)

@@ -64,6 +64,24 @@ class Guards(Case):
         exported = self.expect(self.me(grant, "/export"), 200).json["sessions"]
         self.assertEqual(len(exported), 1000)
 
+    def test_a_right_password_is_no_failure_where_the_request_fails(self):
+        app = self.site.add_app("right", failures_per_identifier=2)
+        email = "right@example.com"
+        grant = self.expect(self.register(email, headers=app), 201).json
+        token = self.site.mailed(email, "dct")
+        full = {**app, **self.full_device(**app)}
+        for _ in range(3):
+            refused = self.verify(token, password="correct horse", headers=full)
+            self.expect(refused, 409, "device_full")
+        self.expect(self.verify(token, password="correct horse", headers=app), 200)
+        self.site.set_app("right", mfa="required")
+        for path, body in 3 * [
+                ("/v1/reauthenticate", {"provider": "password", "password": "correct horse"}),
+                ("/v1/password/change", {"current_password": "correct horse",
+                                         "new_password": "another horse"})]:
+            refused = self.post(path, body, token=grant["access_token"], headers=app)
+            self.expect(refused, 401, "session_ended")
+
     def test_a_user_has_so_many_sessions_and_no_more(self):
         app = self.site.add_app("few", sessions_per_user=3)
         first = self.expect(self.register("few@example.com", headers=app), 201).json

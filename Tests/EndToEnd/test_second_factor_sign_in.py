@@ -216,6 +216,20 @@ class Codes(FactorCase):
             self.expect(self.login(self.email, "a guess", headers={ADDRESS: "192.0.2.9"}), 401)
         self.expect(self.prove(self.flow(), self.recovery_codes[6]), 200)
 
+    def test_a_right_code_is_no_failure_where_the_sign_in_fails(self):
+        self.user()
+        self.site.set_app(failures_per_identifier=3)
+        self.addCleanup(self.site.set_app, failures_per_identifier=10)
+        full, flow = self.full_device(), self.flow()
+        for _ in range(4):
+            refused = self.prove(flow, self.recovery_codes[0], headers=full)
+            self.expect(refused, 409, "device_full")
+        self.site.dossier("user", "block", self.grant["user_id"])
+        for _ in range(4):
+            self.expect(self.prove(flow, self.recovery_codes[0]), 401, "wrong_credentials")
+        self.site.dossier("user", "unblock", self.grant["user_id"])
+        self.expect(self.prove(flow, self.recovery_codes[0]), 200)
+
     def test_a_flow_has_so_many_tries_and_ten_minutes(self):
         self.user()
         self.site.set_app(failures_per_identifier=100)

@@ -54,13 +54,15 @@ extension Emails {
       return isRight
     }
     guard isRight, let hash = token.hash else { throw .wrongCredentials }
-    return try await SignIn.complete(
-      VerifiedCredential(of: token.user, .password(hash: hash)),
-      as: style,
-      context
-    ) { transaction async throws(Failure) in
-      try await verify(token, in: transaction, context)
-      return guarding.sendSuccess(in: transaction)
+    return try await guarding.complete { () async throws(Failure) in
+      try await SignIn.complete(
+        VerifiedCredential(of: token.user, .password(hash: hash)),
+        as: style,
+        context
+      ) { transaction async throws(Failure) in
+        try await verify(token, in: transaction, context)
+        return guarding.sendSuccess(in: transaction)
+      }
     }
   }
 

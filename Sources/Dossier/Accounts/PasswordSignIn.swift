@@ -31,7 +31,7 @@ extension Users {
     _ context: RequestContext
   ) async throws(Failure) -> Sessions.Grant {
     let account = comparison.account
-    do throws(Failure) {
+    return try await comparison.guarding.complete { () async throws(Failure) in
       try account.requireUsable(context)
       return try await SignIn.complete(
         VerifiedCredential(
@@ -50,12 +50,6 @@ extension Users {
           try await success()
         }
       }
-    } catch {
-      // The password was right, so the attempt was no failed guess. The transaction that asks for a
-      // second factor has given it back already.
-      if case .additionalFactorRequired = error { throw error }
-      try await comparison.guarding.takeBack()
-      throw error
     }
   }
 

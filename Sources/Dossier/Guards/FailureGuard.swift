@@ -44,6 +44,7 @@ enum AttemptPurpose: String, CaseIterable {
 /// A device on which the user has logged in before has an allowance of its own. So other callers'
 /// failures do not slow it down. A success gives its own attempt back.
 struct FailureGuard {
+  private let purpose: AttemptPurpose
   private let allowances: Allowances
 
   /// - Parameters:
@@ -58,6 +59,7 @@ struct FailureGuard {
     isFamiliar: Bool = false,
     _ context: RequestContext
   ) {
+    self.purpose = purpose
     if isFamiliar, let own = Allowance.onDevice(purpose, identifier, context) {
       allowances = Allowances([own], context)
       return
@@ -75,7 +77,7 @@ struct FailureGuard {
 
   /// Counts an attempt and makes it.
   ///
-  /// Gives the attempt back if no guess was made: if the body throws for another reason.
+  /// Gives the attempt back if the body throws for another reason than a wrong guess.
   /// - Parameters:
   ///   - known: what `calls` have read just now; nil to read it here.
   ///   - body: the attempt.
@@ -89,12 +91,34 @@ struct FailureGuard {
     do throws(Failure) {
       return try await body()
     } catch {
-      switch error {
-      case .overloaded, .unavailable, .issuerUnavailable, .wayInClosed, .tooManyAtOnce:
-        try await takeBack()
-      default: break
-      }
+      if !isWrongGuess(error) { try await takeBack() }
       throw error
+    }
+  }
+
+  /// Does what a right guess allows, and gives the attempt back if that fails.
+  ///
+  /// The transaction of the body gives the attempt back with `sendSuccess`.
+  /// - Throws: `.unavailable`, errors of the body.
+  @EventLoop func complete<Outcome>(
+    _ body: @EventLoop () async throws(Failure) -> Outcome
+  ) async throws(Failure) -> Outcome {
+    do throws(Failure) {
+      return try await body()
+    } catch {
+      // The transaction that asks for a second factor is committed, and has given it back.
+      if case .additionalFactorRequired = error { throw error }
+      try await takeBack()
+      throw error
+    }
+  }
+
+  private func isWrongGuess(_ error: Failure) -> Bool {
+    switch error {
+    case .invalidCode, .invalidExternalToken: true
+    // In the second step, it is the credential of the first step that is not valid any more.
+    case .wrongCredentials: purpose != .secondFactor
+    default: false
     }
   }
 

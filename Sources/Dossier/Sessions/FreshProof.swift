@@ -76,23 +76,25 @@ extension Sessions {
       }
       throw error
     }
-    let live = try await context.transaction { transaction async throws(Failure) in
-      try await Identities.lock(user, in: transaction, context)
-      try await flow?.use(in: transaction, context)
-      let live = try await renew(
-        user,
-        by: verified,
-        as: style,
-        "reauthenticate",
-        in: transaction,
-        context
-      )
-      try await guarding.succeed(in: transaction)
-      try await event("reauthenticate", evidence, user, live.session).record(
-        in: transaction,
-        context
-      )
-      return live
+    let live = try await guarding.complete { () async throws(Failure) in
+      try await context.transaction { transaction async throws(Failure) in
+        try await Identities.lock(user, in: transaction, context)
+        try await flow?.use(in: transaction, context)
+        let live = try await renew(
+          user,
+          by: verified,
+          as: style,
+          "reauthenticate",
+          in: transaction,
+          context
+        )
+        try await guarding.succeed(in: transaction)
+        try await event("reauthenticate", evidence, user, live.session).record(
+          in: transaction,
+          context
+        )
+        return live
+      }
     }
     return try await grant(live, of: user, as: style, context)
   }

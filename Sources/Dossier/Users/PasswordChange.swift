@@ -25,29 +25,31 @@ extension Users {
       try await verify(current, against: own, context)
       return try await context.passwords.hash(new, for: context.owner)
     }
-    let live = try await context.transaction { transaction async throws(Failure) in
-      // While the hashes were made, a reset may have ended the session or set another password.
-      try await Identities.lock(user, in: transaction, context)
-      let changed = try await transaction.run(PasswordQueries.replace, user, own.hash ?? "", hash)
-      guard !changed.isEmpty else { throw .wrongCredentials }
-      if !keepingKeys { _ = try await transaction.run(APIKeyQueries.removeAll, user) }
-      try await Sessions.end(
-        .others(than: context.principal.session),
-        of: user,
-        "password_change",
-        in: transaction,
-        context
-      )
-      try await guarding.succeed(in: transaction)
-      try await WayInChange.passwordChanged.record(of: user, in: transaction, context)
-      return try await Sessions.renew(
-        user,
-        by: VerifiedCredential(of: user, .password(hash: hash)),
-        as: style,
-        "password_change",
-        in: transaction,
-        context
-      )
+    let live = try await guarding.complete { () async throws(Failure) in
+      try await context.transaction { transaction async throws(Failure) in
+        // While the hashes were made, a reset may have ended the session or set another password.
+        try await Identities.lock(user, in: transaction, context)
+        let changed = try await transaction.run(PasswordQueries.replace, user, own.hash ?? "", hash)
+        guard !changed.isEmpty else { throw .wrongCredentials }
+        if !keepingKeys { _ = try await transaction.run(APIKeyQueries.removeAll, user) }
+        try await Sessions.end(
+          .others(than: context.principal.session),
+          of: user,
+          "password_change",
+          in: transaction,
+          context
+        )
+        try await guarding.succeed(in: transaction)
+        try await WayInChange.passwordChanged.record(of: user, in: transaction, context)
+        return try await Sessions.renew(
+          user,
+          by: VerifiedCredential(of: user, .password(hash: hash)),
+          as: style,
+          "password_change",
+          in: transaction,
+          context
+        )
+      }
     }
     return try await Sessions.grant(live, of: user, as: style, context)
   }
