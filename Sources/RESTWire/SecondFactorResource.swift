@@ -68,17 +68,17 @@ import Wiring
       access: .user(scope: Scopes.updateIdentities),
       body: .json(limit: 1_024),
       reads: Fields("FirstCode", "A code of the authenticator app.", .text("code", .code)),
-      gives: [.ok(.recoveryCodes, "The user's other sessions have ended.")],
+      gives: [.ok(.grant, "The tokens of a new session, and recovery codes.")],
       refuses: [.codeInvalid, .mfaOff],
-      summary: "Confirm a second factor by a code of it, and get recovery codes"
+      summary: "Confirm a second factor by a code of it, end all sessions, and go on in a new one"
     ) { (call, code) async throws(Failure) in
-      let codes = try await SecondFactors.confirm(
+      let done = try await SecondFactors.confirm(
         code,
         of: call.captured("factor"),
         by: call.user,
         call.context
       )
-      return Response(recoveryCodes: codes)
+      return try LoginResource.response(.ok, done.grant, recoveryCodes: done.recoveryCodes, call)
     },
     Operation(
       .delete,

@@ -54,9 +54,13 @@ class FactorCase(Case):
         return Authenticator(self.expect(answer, 201).json)
 
     def confirm(self, grant, authenticator, code=None, **options):
+        """Confirms a factor; `grant` gets the tokens of the new session."""
         options["token"] = grant["access_token"]
-        return self.post(f"/v1/me/second-factors/{authenticator.id}/confirm",
-                         {"code": code or authenticator.code()}, **options)
+        answer = self.post(f"/v1/me/second-factors/{authenticator.id}/confirm",
+                           {"code": code or authenticator.code()}, **options)
+        if answer.status == 200:
+            grant.update(answer.json)
+        return answer
 
     def protected(self, grant, **options):
         """Gives a user an authenticator; returns it and the recovery codes."""

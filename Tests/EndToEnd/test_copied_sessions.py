@@ -38,6 +38,42 @@ class CopiedSessions(FactorCase):
         self.expect(self.activated(copy), 401, "device_unknown")
         self.expect(self.activated(grant), 200)
 
+    def test_a_copy_of_a_session_does_not_gain_the_factor_that_is_confirmed(self):
+        grant = self.verified("enrolled@example.com")
+        copy = dict(grant)
+        authenticated = ("select authenticated_at from sessions where ended_at is null "
+                         f"and user_id = '{grant['user_id']}'")
+        before = self.site.sql(authenticated)
+        authenticator = self.enroll(grant)
+        # Such a session of before may still enroll the factor that is required from now on.
+        self.set_mfa("required")
+        self.expect(self.confirm(grant, authenticator), 200)
+        self.expect(self.me(copy), 401, "session_ended")
+        self.expect(self.refresh(copy), 401, "refresh_token_invalid")
+        self.expect(self.activated(copy), 401, "device_unknown")
+        self.expect(self.activated(grant), 200)
+        self.expect(self.refresh(grant), 200)
+        self.expect(self.post("/v1/me/recovery-codes", {}, token=grant["access_token"]), 200)
+        # A code of a new factor is no fresh sign-in.
+        self.assertEqual(self.site.sql(authenticated), before)
+
+    def test_a_copied_cookie_reaches_nothing_after_a_factor_is_confirmed(self):
+        self.site.set_app(allowed_origins=["https://app.example.com"])
+        page = {"Origin": "https://app.example.com", "Dossier-Device": "cookie"}
+        answer = self.expect(self.register("cookie@example.com", headers=page), 201)
+        cookie = answer.headers["Set-Cookie"].split(";")[0]
+        page["Cookie"] = cookie
+        grant = answer.json
+        confirmed = self.confirm(grant, self.enroll(grant, headers=page), headers=page)
+        self.expect(confirmed, 200)
+        self.assertNotIn("device_secret", confirmed.json)
+        self.assertNotIn("refresh_token", confirmed.json)
+        new = confirmed.headers["Set-Cookie"].split(";")[0]
+        self.assertNotEqual(new, cookie)
+        page.pop("Dossier-Device")
+        self.expect(self.post("/v1/token/refresh", {}, headers=page), 401)
+        self.expect(self.post("/v1/token/refresh", {}, headers={**page, "Cookie": new}), 200)
+
     def test_a_copied_cookie_reaches_nothing_after_a_link(self):
         self.site.set_app(allowed_origins=["https://app.example.com"])
         page = {"Origin": "https://app.example.com", "Dossier-Device": "cookie"}

@@ -286,8 +286,9 @@ class PreHijacking(IssuerCase):
         attacker = self.expect(self.register(self.email, THEIRS), 201).json
         made = self.post("/v1/me/second-factors", {}, token=attacker["access_token"])
         authenticator = Authenticator(self.expect(made, 201).json)
-        self.expect(self.post(f"/v1/me/second-factors/{authenticator.id}/confirm",
-                              {"code": authenticator.code()}, token=attacker["access_token"]), 200)
+        self.renewed(self.post(f"/v1/me/second-factors/{authenticator.id}/confirm",
+                               {"code": authenticator.code()}, token=attacker["access_token"]),
+                     attacker)
         self.expect(self.login(self.email, THEIRS), 401, "additional_factor_required")
         victim = prove()
         self.assert_taken_over(victim, attacker)

@@ -55,6 +55,11 @@ extension Scenario {
     let path = "/v1/me/second-factors/\(made["factor"] ?? "")/confirm"
     let confirm = $0.asUser(.post, path, #"{"code":"\#(made["digits"] ?? "")"}"#)
     let reply = try await $0.expect(200, confirm)
+    var user = $0.user
+    user.access = try reply.string("access_token")
+    user.refresh = try reply.string("refresh_token")
+    user.secret = try reply.string("device_secret")
+    $0.become(user)
     made["recovery"] = reply.json["recovery_codes"]?.array?.first?.string
     return made
   }

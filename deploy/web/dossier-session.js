@@ -113,17 +113,20 @@ export class Session {
   }
 
   /**
-   * Replaces the session of the user. Holds the lock, since a refresh would use the old session.
-   * @param {string} path @param {object} body
+   * Replaces the session of the user, and returns its recovery codes if there are new ones. Holds
+   * the lock, since a refresh would use the old session.
+   * @param {string} path @param {object} body @returns {Promise<any>}
    */
   async renew(path, body) {
     const user = this.user;
     if (!user) throw signedOut();
     await this.access(user);
-    await this.#alone(async () => {
+    return this.#alone(async () => {
       const { access } = this.#state.tokens[user] ?? {};
       const options = { body, access, device: this.#isCookie };
-      this.#keep((await this.send("POST", path, options)).body, false);
+      const grant = (await this.send("POST", path, options)).body;
+      this.#keep(grant, false);
+      return grant.recovery_codes;
     });
   }
 

@@ -74,6 +74,12 @@ export class Dossier {
     flow: string,
     code: string,
   ): Promise<{ user: string; recoveryCodes: string[] }>;
+  /**
+   * Confirms a second factor of the user of this page, which POST /v1/me/second-factors has begun.
+   * Ends the user's sessions, and this page continues in a new one. Returns the recovery codes: show
+   * them to the user once.
+   */
+  confirmSecondFactor(id: string, code: string): Promise<string[]>;
 
   /** Sends a mail with a token that verifies the address. */
   requestVerification(email: string): Promise<void>;

@@ -54,6 +54,10 @@ export class Dossier {
     const answer = await this.#session.signIn("/v1/login/second-factor", { flow, code });
     return { user: answer.user_id, recoveryCodes: answer.recovery_codes ?? [] };
   }
+  /** @param {string} id @param {string} code @returns {Promise<string[]>} */
+  confirmSecondFactor(id, code) {
+    return this.#session.renew(`/v1/me/second-factors/${part(id)}/confirm`, { code });
+  }
 
   // Addresses and passwords
 

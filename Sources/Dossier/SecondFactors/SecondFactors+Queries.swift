@@ -136,15 +136,6 @@ package enum SecondFactorQueries {
     "delete from second_factors where user_id = $1 returning confirmed_at is not null"
   )
 
-  /// Adds the methods of a second factor to those of a session.
-  static let addMethods = Statement<NoRow, UserID, SessionID, String>(
-    "second_factors.add_methods",
-    """
-    update sessions set amr = btrim(amr || ' ' || $3)
-    where user_id = $1 and session_id = $2 and not has_second_factor(amr)
-    """
-  )
-
   static let removeRecoveryCodes = Statement<NoRow, UserID>(
     "recovery_codes.remove",
     "delete from recovery_codes where user_id = $1"
@@ -181,6 +172,6 @@ package enum SecondFactorQueries {
 
   package static let all: [any PreparedStatement] = [
     removeUnconfirmed, add, factors, isEnrolled, mayChange, confirm, use, list, remove, removeAll,
-    addMethods, removeRecoveryCodes, removeStrandedCodes, addRecoveryCodes, useRecoveryCode,
+    removeRecoveryCodes, removeStrandedCodes, addRecoveryCodes, useRecoveryCode,
   ]
 }

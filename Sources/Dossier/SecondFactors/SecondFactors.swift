@@ -35,24 +35,28 @@ import Postgres
     }
   }
 
-  /// Confirms a factor by its first code, and ends the user's other sessions.
+  /// Confirms a factor by its first code, and ends the user's sessions.
   ///
-  /// A mail reports it.
+  /// A new session replaces that of the request, whose tokens an attacker may have copied before. A
+  /// mail reports it.
   /// - Parameters:
   ///   - code: a code of the factor.
   ///   - factor: the factor.
   ///   - user: the user.
+  ///   - style: the style of the new session.
   ///   - context: the context of the request.
-  /// - Returns: new recovery codes, in place of those from before.
+  /// - Returns: the tokens of the new session, and new recovery codes in place of those from before.
   /// - Throws: `.invalidCode`, `.notFound` if the factor is confirmed already, and as `enroll`.
   package static func confirm(
     _ code: String,
     of factor: FactorID,
     by user: UserID,
+    as style: SessionStyle = .native,
     _ context: RequestContext
-  ) async throws(Failure) -> [String] {
+  ) async throws(Failure) -> (grant: Sessions.Grant, recoveryCodes: [String]) {
     try requireOffered(context)
-    return try await context.transaction { transaction async throws(Failure) in
+    let (live, codes) = try await context.transaction {
+      transaction async throws(Failure) -> (LiveSession, [String]) in
       try await lock(user, in: transaction, context)
       let factors = try await transaction.run(SecondFactorQueries.factors, user)
       guard let found = factors.first(where: { $0.id == factor && !$0.isConfirmed }) else {
@@ -60,9 +64,6 @@ import Postgres
       }
       try await confirm(found, by: code, of: user, in: transaction, context)
       let codes = try await replaceRecoveryCodes(of: user, in: transaction, context)
-      if let session = context.principal.session {
-        _ = try await transaction.run(SecondFactorQueries.addMethods, user, session, methods)
-      }
       try await Sessions.end(
         .others(than: context.principal.session),
         of: user,
@@ -71,8 +72,18 @@ import Postgres
         context
       )
       try await WayInChange.factorAdded.record(of: user, in: transaction, context)
-      return codes
+      let live = try await Sessions.renew(
+        user,
+        by: nil,
+        secondFactor: methods,
+        as: style,
+        "second_factor_add",
+        in: transaction,
+        context
+      )
+      return (live, codes)
     }
+    return (try await Sessions.grant(live, of: user, as: style, context), codes)
   }
 
   /// Returns the caller's confirmed factors, the oldest first, and how many recovery codes are left.

@@ -118,11 +118,13 @@ package enum SessionsQueries {
   /// Returns no row if the session has ended. Tokens of the old session are of no use for the new one.
   /// - Parameter 3: the new one.
   /// - Parameter 4: why the old one ends.
-  /// - Parameters 5, 10, 11, 12, 13: as 5, 13, 14, 15 and 16 of `open`.
+  /// - Parameters 5, 10, 11, 12, 13: as 5, 13, 14, 15 and 16 of `open`. A null 5 keeps the credential
+  ///   of the old session.
+  /// - Parameter 16: the authentication methods of a second factor; empty for none.
   static let renew = Statement<
-    LiveSession, UserID, SessionID, SessionID, String, String, BinaryBytes, Duration, String?,
+    LiveSession, UserID, SessionID, SessionID, String, String?, BinaryBytes, Duration, String?,
     String?,
-    APIKeyID?, Int?, String, String?, Bool, BinaryBytes?
+    APIKeyID?, Int?, String, String?, Bool, BinaryBytes?, String
   >(
     "sessions.renew",
     """
@@ -130,7 +132,7 @@ package enum SessionsQueries {
       update sessions set ended_at = now(), end_reason = $4
       where user_id = $1 and session_id = $2 and ended_at is null and expires_at > now()
         and meets_mfa($14::boolean, amr, provider, provider = 'anonymous')
-      returning device_id, app_id, scope, amr, provider, key_id
+      returning device_id, app_id, scope, amr, provider, key_id, authenticated_at
     ), device as (
       update devices d set secret_hash = $15::bytea, previous_hash = null, replaced_at = now()
       from old where d.device_id = old.device_id and $15::bytea is not null
@@ -139,10 +141,12 @@ package enum SessionsQueries {
       user_id, session_id, device_id, app_id, client_id, provider, scope, refresh_salt, expires_at,
       address, agent, key_id, authenticated_at, style, amr)
     select $1, $3, device_id, app_id, $13,
-      case provider when 'api-key' then provider else $5 end, scope, $6,
+      case provider when 'api-key' then provider else coalesce($5, provider) end, scope, $6,
       now() + $7::interval, $8::inet, $9,
       case provider when 'api-key' then key_id else $10 end,
-      least(coalesce(to_timestamp($11::bigint), now()), now()), $12, amr
+      case when $5 is null then authenticated_at
+        else least(coalesce(to_timestamp($11::bigint), now()), now()) end, $12,
+      case when ' ' || amr || ' ' like '% mfa %' then amr else btrim(amr || ' ' || $16) end
     from old
     returning session_id, device_id, scope, refresh_generation, refresh_salt
     """

@@ -17,6 +17,8 @@ enum ClientCalls {
     "POST /v1/login/second-factor":
       #"completeSecondFactor("\#(Example.flow)", "123456")"#,
     "POST /v1/login/second-factor/enroll": #"enrollSecondFactor("\#(Example.flow)")"#,
+    "POST /v1/me/second-factors/{factor}/confirm":
+      #"confirmSecondFactor("\#(Example.factor)", "123456")"#,
     "POST /v1/email/verify":
       #"verifyEmail("\#(Example.verification)", "correct horse battery")"#,
     "POST /v1/email/verify/request": #"requestVerification("ada@example.com")"#,
