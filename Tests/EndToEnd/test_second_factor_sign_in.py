@@ -7,6 +7,7 @@ from asking import ADDRESS
 from authenticator import FactorCase
 from cases import in_parallel
 from issuers import IssuerCase, claims
+from test_limits import limits
 
 
 class Ways(FactorCase, IssuerCase):
@@ -229,6 +230,24 @@ class Codes(FactorCase):
             self.expect(self.prove(flow, self.recovery_codes[0]), 401, "wrong_credentials")
         self.site.dossier("user", "unblock", self.grant["user_id"])
         self.expect(self.prove(flow, self.recovery_codes[0]), 200)
+
+    def test_a_device_of_an_api_key_has_no_guesses_of_its_own(self):
+        self.user()
+        key = self.expect(self.post("/v1/me/api-keys", {"name": "script"},
+                                    token=self.grant["access_token"]), 201).json["key"]
+
+        def guess():
+            thief = self.expect(self.post("/v1/login/api-key", {"key": key}), 200).json
+            device = {"Dossier-Device": thief["device_secret"]}
+            return self.wrong(self.flow(headers=device), headers=device)
+
+        for _ in range(10):
+            self.expect(guess(), 401, "code_invalid")
+        self.assertEqual(limits(self.expect(guess(), 429)).keys(), {"second-factor"})
+        # The device on which the user has passed the factor is not locked out by that.
+        own = {"Dossier-Device": self.grant["device_secret"]}
+        self.expect(self.wrong(self.flow(headers=own), headers=own), 401, "code_invalid")
+        self.expect(self.prove(self.flow(headers=own), self.recovery_codes[0], headers=own), 200)
 
     def test_a_flow_has_so_many_tries_and_ten_minutes(self):
         self.user()

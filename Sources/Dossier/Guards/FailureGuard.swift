@@ -42,7 +42,8 @@ enum AttemptPurpose: String, CaseIterable {
 /// - the caller's network, over all identifiers.
 ///
 /// A device on which the user has logged in before has an allowance of its own. So other callers'
-/// failures do not slow it down. A success gives its own attempt back.
+/// failures do not slow it down. For codes of a second factor, the user must have passed one there. A
+/// success gives its own attempt back.
 struct FailureGuard {
   private let purpose: AttemptPurpose
   private let allowances: Allowances
