@@ -62,7 +62,12 @@ class Required(FactorCase):
         self.site.set_app(mfa="optional")
         self.verified("two@example.com")
         self.set_mfa("required")
+        for _ in range(10):
+            self.asked(self.login("two@example.com"), "enroll")
         first, second = [self.asked(self.login("two@example.com"), "enroll") for _ in range(2)]
+        self.assertEqual(self.site.sql(
+            "select count(*) from authentication_flows f join users u using (user_id) "
+            "where u.email = 'two@example.com'"), "10")
         mine = self.enroll_in(first)
         self.expect(self.prove(first, mine.code()), 200)
         enroll = self.post("/v1/login/second-factor/enroll", {"flow": second})

@@ -249,6 +249,25 @@ class Codes(FactorCase):
         self.expect(self.wrong(self.flow(headers=own), headers=own), 401, "code_invalid")
         self.expect(self.prove(self.flow(headers=own), self.recovery_codes[0], headers=own), 200)
 
+    def test_a_user_has_ten_flows(self):
+        self.user()
+        other = self.verified(f"other-{self.email}")
+        self.protected(other)
+        theirs = self.asked(self.login(f"other-{self.email}"))
+        self.expect(self.post("/v1/me/email", {"email": f"new-{self.email}"},
+                              token=self.grant["access_token"]), 202)
+        flows = [self.flow() for _ in range(12)]
+        self.assertEqual(self.site.sql(
+            "select purpose, count(*) from authentication_flows "
+            f"where user_id = '{self.grant['user_id']}' group by 1 order by 1"),
+            "change_email|1\nsecond_factor|10")
+        code = self.recovery_codes[0]
+        self.expect(self.prove(flows[1], code), 401, "code_invalid")
+        self.expect(self.prove(flows[2], code), 200)
+        self.expect(self.wrong(theirs), 401, "code_invalid")
+        self.assertEqual(self.site.sql(
+            f"select tries from authentication_flows where user_id = '{other['user_id']}'"), "9")
+
     def test_a_flow_has_so_many_tries_and_ten_minutes(self):
         self.user()
         self.site.set_app(failures_per_identifier=100)

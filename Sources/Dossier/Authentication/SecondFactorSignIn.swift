@@ -11,6 +11,10 @@ package import Postgres
   ///
   /// The failures of a user also count over all flows.
   private nonisolated static let tries = 10
+  /// How many flows of second factors a user may have.
+  ///
+  /// A right password begins any number of them, and each one ends the oldest.
+  private nonisolated static let limit = 10
 
   /// Begins a flow for a verified credential.
   ///
@@ -39,7 +43,8 @@ package import Postgres
       credential.evidence,
       credential.authenticatedAt,
       tries,
-      lifetime
+      lifetime,
+      limit
     )
     return .additionalFactorRequired(
       flow: Credential(.flow, of: flow).text(context.keys.master),
@@ -203,12 +208,24 @@ private struct FirstStep {
 }
 
 package enum SecondFactorFlowQueries {
+  /// Adds a flow, and deletes the oldest flows of second factors beyond the limit.
+  ///
+  /// The user is locked. A sign-in that completes a flow locks the flow before the user, so flows
+  /// that are locked stay.
   /// - Parameter 7: when the issuer of a token saw the user, in seconds since 1970; null for now.
+  /// - Parameter 10: the limit.
   static let begin = Statement<
-    NoRow, AppID, FlowID, String, UserID, String, String?, Int?, Int, Duration
+    NoRow, AppID, FlowID, String, UserID, String, String?, Int?, Int, Duration, Int
   >(
     "second_factor_flows.begin",
     """
+    with surplus as (
+      delete from authentication_flows
+      where app_id = $1 and flow_id = any (array(
+        select f.flow_id::text from authentication_flows f
+        where f.user_id = $4 and f.purpose in ('second_factor', 'enroll')
+        order by f.expires_at desc offset $10::bigint - 1 for update skip locked))
+    )
     insert into authentication_flows (
       app_id, flow_id, purpose, user_id, provider, evidence, authenticated_at, tries, expires_at)
     values ($1, $2, $3, $4, $5, $6, to_timestamp($7::bigint), $8::bigint, now() + $9::interval)
