@@ -1,4 +1,5 @@
--- One function records every event. One function says whether a session passed a second factor.
+-- One function records every event. One function says whether a session passed a second factor. A
+-- device remembers by which credentials its users have signed in.
 
 -- migrate: up
 
@@ -106,7 +107,14 @@ returns boolean
 language sql immutable parallel safe
 return not is_required or has_second_factor(amr) or provider = 'api-key' or is_guest;
 
+-- How well a user has authenticated on the device so far: 0 by an API key only, 1 by another
+-- credential, 2 by a second factor. Failed sign-ins of strangers do not limit a familiar device.
+alter table device_users add column assurance smallint not null default 1
+  constraint device_users_assurance_check check (assurance between 0 and 2);
+
 -- migrate: down
+
+alter table device_users drop column assurance;
 
 drop function meets_mfa(boolean, text, text, boolean);
 drop function has_second_factor(text);

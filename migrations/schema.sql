@@ -139,7 +139,9 @@ END;
 CREATE TABLE public.device_users (
     user_id public.object_id NOT NULL,
     device_id public.object_id NOT NULL,
-    chosen_at timestamp with time zone DEFAULT now() NOT NULL
+    chosen_at timestamp with time zone DEFAULT now() NOT NULL,
+    assurance smallint DEFAULT 1 NOT NULL,
+    CONSTRAINT device_users_assurance_check CHECK (((assurance >= 0) AND (assurance <= 2)))
 );
 
 

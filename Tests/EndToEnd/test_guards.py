@@ -82,6 +82,23 @@ class Guards(Case):
             refused = self.post(path, body, token=grant["access_token"], headers=app)
             self.expect(refused, 401, "session_ended")
 
+    def test_a_device_of_an_api_key_has_no_guesses_of_its_own(self):
+        grant = self.expect(self.register("keys@example.com"), 201).json
+        key = self.expect(self.post("/v1/me/api-keys", {"name": "script"},
+                                    token=grant["access_token"]), 201).json["key"]
+
+        def guess():
+            thief = self.expect(self.post("/v1/login/api-key", {"key": key}), 200).json
+            return self.login("keys@example.com", "a wrong guess",
+                              headers={"Dossier-Device": thief["device_secret"]})
+
+        for _ in range(10):
+            self.expect(guess(), 401, "wrong_credentials")
+        self.expect(guess(), 429, "too_many_attempts")
+        # The device of the registration is not slowed down by that.
+        own = {"Dossier-Device": grant["device_secret"]}
+        self.expect(self.login("keys@example.com", headers=own), 200)
+
     def test_a_user_has_so_many_sessions_and_no_more(self):
         app = self.site.add_app("few", sessions_per_user=3)
         first = self.expect(self.register("few@example.com", headers=app), 201).json

@@ -74,7 +74,7 @@ extension Users {
     let results = try await context.read(batch)
     let account: Account? = try results.first(find)
     if let device { context.deviceRecord = .some(try results.first(device)) }
-    let isFamiliar = context.deviceRecord??.knows(account?.user) ?? false
+    let isFamiliar = context.deviceRecord??.knows(account?.user, .credential) ?? false
     let guarding = isFamiliar ? familiar : strangers
     var used: [Int] = []
     for place in isFamiliar ? ofFamiliar : ofStrangers {
@@ -104,7 +104,8 @@ extension Users {
     of user: UserID?,
     _ context: RequestContext
   ) async throws(Failure) {
-    try await Event("login_failure", of: user, detail: ["provider": "password"]).record(context)
+    try await Event("login_failure", of: user, detail: ["provider": "password"])
+      .record(by: .anyone, context)
   }
 }
 

@@ -52,9 +52,11 @@ struct Event {
   }
 
   /// Records an event that no other write belongs to.
-  @EventLoop func record(_ context: RequestContext) async throws(Failure) {
+  @EventLoop func record(by principal: Principal? = nil, _ context: RequestContext)
+    async throws(Failure)
+  {
     try await context.transaction { (transaction) async throws(Failure) in
-      try await record(in: transaction, context)
+      try await record(in: transaction, by: principal, context)
     }
   }
 }

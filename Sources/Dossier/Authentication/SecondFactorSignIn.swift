@@ -77,7 +77,7 @@ package import Postgres
     let guarding = FailureGuard(
       .secondFactor,
       on: user.text,
-      isFamiliar: try await isFamiliar(user, context),
+      isFamiliar: try await Devices.knows(user, by: .secondFactor, context),
       context
     )
     do throws(Failure) {
@@ -109,17 +109,6 @@ package import Postgres
       )
       throw .invalidCode
     }
-  }
-
-  /// Returns whether the user has passed a second factor on the caller's device before.
-  ///
-  /// A sign-in by API key passes none, so a thief of the key cannot make new devices familiar.
-  private static func isFamiliar(
-    _ user: UserID,
-    _ context: RequestContext
-  ) async throws(Failure) -> Bool {
-    guard let device = context.device, try await Devices.knows(user, context) else { return false }
-    return try await context.read(SecondFactorFlowQueries.hasPassed, user, device.id).first ?? false
   }
 
   /// Begins to enroll a factor in a flow of an app that requires one.
@@ -241,16 +230,6 @@ package enum SecondFactorFlowQueries {
     """
   )
 
-  /// Returns whether a session of the user on the device has passed a second factor.
-  static let hasPassed = Statement<Bool, UserID, DeviceID>(
-    "second_factor_flows.has_passed",
-    """
-    select exists (
-      select from sessions
-      where user_id = $1 and device_id = $2 and ' ' || amr || ' ' like '% mfa %')
-    """
-  )
-
   /// Finishes a flow; undoes the transaction if another request has finished it.
   static let finish = Statement<NoRow, AppID, FlowID>(
     "second_factor_flows.finish",
@@ -262,5 +241,5 @@ package enum SecondFactorFlowQueries {
     """
   )
 
-  package static let all: [any PreparedStatement] = [begin, enrollingUser, hasPassed, finish]
+  package static let all: [any PreparedStatement] = [begin, enrollingUser, finish]
 }

@@ -49,24 +49,37 @@ struct DeviceRecord: RowDecodable {
   let isCurrent: Bool
   /// Whether it is that one, or the one before, for a moment.
   let isRight: Bool
-  private let users: [Substring]
+  /// By user: how well the user has authenticated on the device.
+  private let users: [Substring: Assurance]
 
   init(from row: Row) throws(DatabaseError) {
     isCurrent = try row.bool(0)
     isRight = try row.bool(1)
-    users = try row.text(2).split(separator: " ")
+    users = Dictionary(
+      try row.text(2).split(separator: " ").compactMap { place in
+        Assurance(rawValue: place.utf8.last ?? 0).map { (place.dropLast(), $0) }
+      }
+    ) { first, _ in first }
   }
 
-  /// Whether the user has signed in on the device before.
-  func knows(_ user: UserID?) -> Bool {
-    guard isRight, let user else { return false }
-    return users.contains { $0 == user.text }
+  /// Returns whether the user has authenticated so well on the device before.
+  func knows(_ user: UserID?, _ assurance: Assurance) -> Bool {
+    guard isRight, let user, let known = users[user.text[...]] else { return false }
+    return known.rawValue >= assurance.rawValue
   }
 
   /// Whether one more user fits beside those of the device.
   func hasRoom(for user: UserID) -> Bool {
-    users.filter { $0 != user.text }.count < Devices.limit
+    users.keys.filter { $0 != user.text }.count < Devices.limit
   }
+}
+
+/// How well a user has authenticated on a device, as the database prints it.
+enum Assurance: UInt8 {
+  /// By an API key, whose thief can sign in on any number of devices.
+  case apiKey = 0x30
+  case credential = 0x31
+  case secondFactor = 0x32
 }
 
 package enum DevicesQueries {
@@ -76,7 +89,7 @@ package enum DevicesQueries {
     """
     select d.app_id = $2 and d.secret_hash = $3::bytea, exists (select from proved_device($1, $2, $3)),
       coalesce((
-        select string_agg(p.user_id::text, ' ') from device_users p
+        select string_agg(p.user_id || p.assurance::text, ' ') from device_users p
         where p.device_id = d.device_id), '')
     from devices d where d.device_id = $1
     """

@@ -247,13 +247,15 @@ package enum Devices {
     return proof
   }
 
-  /// Returns whether a user has signed in on the device before.
+  /// Returns whether a user has signed in on the device before, by more than an API key.
   ///
   /// It takes as long without a user.
-  @EventLoop static func knows(_ user: UserID?, _ context: RequestContext) async throws(Failure)
-    -> Bool
-  {
-    try await record(context)?.knows(user) ?? false
+  @EventLoop static func knows(
+    _ user: UserID?,
+    by assurance: Assurance = .credential,
+    _ context: RequestContext
+  ) async throws(Failure) -> Bool {
+    try await record(context)?.knows(user, assurance) ?? false
   }
 
   /// Adds the read of the device to a batch, and returns its place; nil without a device.

@@ -100,9 +100,12 @@ package enum SessionsQueries {
         jsonb_build_object('provider', $5::text), $17)
       from room
     ), place as (
-      insert into device_users (user_id, device_id, chosen_at)
-      select $1, $3, clock_timestamp() from room
-      on conflict (user_id, device_id) do update set chosen_at = excluded.chosen_at
+      insert into device_users as p (user_id, device_id, chosen_at, assurance)
+      select $1, $3, clock_timestamp(),
+        case when has_second_factor($18) then 2 when $13::text is null then 1 else 0 end
+      from room
+      on conflict (user_id, device_id) do update set chosen_at = excluded.chosen_at,
+        assurance = greatest(p.assurance, excluded.assurance)
     )
     insert into sessions (
       user_id, session_id, device_id, app_id, provider, scope, refresh_salt, expires_at, address,
@@ -136,6 +139,9 @@ package enum SessionsQueries {
     ), device as (
       update devices d set secret_hash = $15::bytea, previous_hash = null, replaced_at = now()
       from old where d.device_id = old.device_id and $15::bytea is not null
+    ), place as (
+      update device_users p set assurance = 2
+      from old where p.user_id = $1 and p.device_id = old.device_id and has_second_factor($16)
     )
     insert into sessions (
       user_id, session_id, device_id, app_id, client_id, provider, scope, refresh_salt, expires_at,
@@ -146,7 +152,7 @@ package enum SessionsQueries {
       case provider when 'api-key' then key_id else $10 end,
       case when $5 is null then authenticated_at
         else least(coalesce(to_timestamp($11::bigint), now()), now()) end, $12,
-      case when ' ' || amr || ' ' like '% mfa %' then amr else btrim(amr || ' ' || $16) end
+      case when has_second_factor(amr) then amr else btrim(amr || ' ' || $16) end
     from old
     returning session_id, device_id, scope, refresh_generation, refresh_salt
     """
