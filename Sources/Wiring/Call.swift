@@ -27,7 +27,10 @@ extension Route {
   /// The context of the request for the domain.
   package let context: RequestContext
   /// Nil on the server's own routes, and on the operator's if the request names no app that exists.
-  package internal(set) var app: App? { didSet { context.app = app ?? .deployment } }
+  package internal(set) var app: App? {
+    get { context.knownApp }
+    set { context.knownApp = newValue }
+  }
   /// The API client that makes the request; nil for other principals.
   package internal(set) var client: Client?
   /// Whether the client holds its device in a cookie, or wants to.
@@ -104,7 +107,7 @@ extension Route {
 
   /// Makes an API client the principal of the request.
   func identify(_ client: Client) {
-    context.principal = Principal(.client(client.id), in: context.app.id, scopes: client.scopes)
+    context.principal = Principal(client.id, in: context.app.id, scopes: client.scopes)
   }
 
   /// The body of a route that reads JSON, or a merge patch alone.

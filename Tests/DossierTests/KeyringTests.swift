@@ -55,7 +55,7 @@ import Testing
     }
 
     func principal() -> Principal {
-      Principal(.user(UserID(), SessionID(), DeviceID()), in: app, scopes: .user)
+      Principal(UserID(), SessionID(), DeviceID(), in: app, scopes: .user)
     }
 
     /// What is said of a token; nil when it is good.

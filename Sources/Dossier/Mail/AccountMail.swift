@@ -64,7 +64,7 @@ import Postgres
       let json = try? JSON.parse(opened), let key = json["key"]?.string,
       let request = json["request"]?.string.flatMap(Request.init)
     else { throw .unforeseen("a request for mail cannot be opened with this master key") }
-    context.app = try await context.apps.app(due.app)
+    context.knownApp = try await context.apps.app(due.app)
     try await context.transaction { transaction async throws(Failure) in
       // Another worker may have replaced it.
       guard try await !transaction.run(OutboxQueries.takeRequest, due.id).isEmpty else { return }

@@ -4,51 +4,59 @@ import Postgres
 ///
 /// A principal is what a token says. A statement that uses it checks that its session is live.
 package final class Principal: Sendable {
-  package enum Kind: Sendable {
+  package enum Role: Sendable {
     /// A request without a valid credential.
     case anyone
-    /// A user, in a session on a device.
-    case user(UserID, SessionID, DeviceID)
-    /// An API client.
-    case client(ClientID)
+    case user
+    case client
     /// The operator, on the command line.
     case `operator`
     /// Dossier itself.
     case system
   }
 
-  package let kind: Kind
+  package let role: Role
   /// The app in which the principal acts; `.deployment` outside of apps.
   package let app: AppID
   package let scopes: Scopes
+  /// Nil unless the principal is a user, as are the session and the device.
+  package let user: UserID?
+  package let session: SessionID?
+  package let device: DeviceID?
+  private let client: ClientID?
 
-  package init(_ kind: Kind, in app: AppID, scopes: Scopes) {
-    self.kind = kind
-    self.app = app
-    self.scopes = scopes
+  /// A principal that is neither a user nor an API client.
+  package init(_ role: Role, in app: AppID, scopes: Scopes) {
+    (self.role, self.app, self.scopes) = (role, app, scopes)
+    (user, session, device, client) = (nil, nil, nil, nil)
+  }
+
+  /// A user, in a session on a device.
+  package init(
+    _ user: UserID,
+    _ session: SessionID,
+    _ device: DeviceID,
+    in app: AppID,
+    scopes: Scopes
+  ) {
+    (role, self.app, self.scopes) = (.user, app, scopes)
+    (self.user, self.session, self.device, client) = (user, session, device, nil)
+  }
+
+  /// An API client.
+  package init(_ client: ClientID, in app: AppID, scopes: Scopes) {
+    (role, self.app, self.scopes) = (.client, app, scopes)
+    (user, session, device, self.client) = (nil, nil, nil, client)
   }
 
   package static let anyone = Principal(.anyone, in: .deployment, scopes: Scopes(""))
 
-  /// Nil if the principal is no user.
-  package var user: UserID? {
-    if case .user(let user, _, _) = kind { user } else { nil }
-  }
-
-  package var session: SessionID? {
-    if case .user(_, let session, _) = kind { session } else { nil }
-  }
-
-  package var device: DeviceID? {
-    if case .user(_, _, let device) = kind { device } else { nil }
-  }
-
   /// The name of the principal in events.
   package var name: String {
-    switch kind {
+    switch role {
     case .anyone: "anyone"
     case .user: "user"
-    case .client(let id): "client:\(id)"
+    case .client: "client:\(client?.text ?? "")"
     case .operator: "operator"
     case .system: "system"
     }
@@ -58,8 +66,8 @@ package final class Principal: Sendable {
 /// The second argument of the database's function `caller`, which decides what the principal reaches.
 extension Principal: Bindable {
   package func appendText(to bytes: inout [UInt8]) -> Bool {
-    switch kind {
-    case .user(_, let session, _): session.text.appendText(to: &bytes)
+    switch role {
+    case .user: (session?.text ?? "").appendText(to: &bytes)
     case .client, .operator, .system: "app:\(app)".appendText(to: &bytes)
     // No session has this id.
     case .anyone: "".appendText(to: &bytes)

@@ -13,16 +13,12 @@ package import Postgres
 /// Each request has one object, which also runs its statements.
 @EventLoop package final class RequestContext {
   package let dependencies: Dependencies
-  /// `App.deployment` until the app is known, and for requests outside of apps.
-  package var app: App
-  /// `.anyone` until the request is authenticated.
-  package var principal: Principal
-  /// Nil if the client has no device yet.
-  package var device: DeviceProof?
-  /// The record of that device; nil until it is read.
-  var deviceRecord: DeviceRecord??
-  /// The device of a client that proves none.
-  package var bareDevice: BareDevice?
+  /// Nil until the app is known, and for requests outside of apps.
+  package var knownApp: App?
+  /// Nil until the request is authenticated.
+  private var knownPrincipal: Principal?
+  /// Nil until a device is set.
+  var requestDevice: RequestDevice?
 
   /// How long this request was in the database.
   package var databaseNanoseconds: UInt64 = 0
@@ -40,14 +36,21 @@ package import Postgres
 
   package init(
     _ dependencies: Dependencies,
-    app: App = .deployment,
-    principal: Principal = .anyone,
+    app: App? = nil,
+    principal: Principal? = nil,
     agent: String? = nil
   ) {
     self.dependencies = dependencies
-    self.app = app
-    self.principal = principal
+    knownApp = app
+    knownPrincipal = principal
     fixedAgent = agent
+  }
+
+  package var app: App { knownApp ?? .deployment }
+
+  package var principal: Principal {
+    get { knownPrincipal ?? .anyone }
+    set { knownPrincipal = newValue }
   }
 
   package var address: ClientAddress { owner?.clientAddress ?? ClientAddress(nil) }
@@ -77,7 +80,7 @@ package import Postgres
 
   /// The error for a user that does not exist, or for a session that has ended.
   package var gone: Failure {
-    switch principal.kind {
+    switch principal.role {
     case .user: .unauthenticated(.sessionEnded)
     case .anyone: .unauthenticated(.missing)
     case .client, .operator, .system: .notFound

@@ -152,7 +152,7 @@ package import JSON
       let scope = claims["scope"]?.string
     else { throw .unauthenticated(.malformed) }
     guard expires > now else { throw .unauthenticated(.expired) }
-    let principal = Principal(.user(user, session, device), in: app, scopes: Scopes(scope))
+    let principal = Principal(user, session, device, in: app, scopes: Scopes(scope))
     let meant = claims["aud"]?.array?.compactMap(\.string)
     verified.insert(
       TokenCache.Entry(

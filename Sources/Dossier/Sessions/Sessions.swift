@@ -82,7 +82,9 @@ import Postgres
   ) async throws(Failure) -> Grant {
     // The request goes on as the user of the session.
     context.principal = Principal(
-      .user(user, live.session, live.device),
+      user,
+      live.session,
+      live.device,
       in: context.app.id,
       scopes: Scopes(live.scope)
     )

@@ -86,7 +86,7 @@ extension AccessTokens {
       let expires = claims["exp"]?.number?.int
     else { throw .unauthenticated(.malformed) }
     guard expires > time(nil) else { throw .unauthenticated(.expired) }
-    return Principal(.user(user, session, device), in: context.app.id, scopes: .user)
+    return Principal(user, session, device, in: context.app.id, scopes: .user)
   }
 
   /// What a token says that it is.

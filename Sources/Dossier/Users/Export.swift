@@ -46,7 +46,7 @@ extension Export {
       DocumentClass.appMetadata.isReadable(context)
     )
     guard let export = rows.first else { throw context.gone }
-    if case .operator = context.principal.kind {
+    if context.principal.role == .operator {
       try await context.transaction { transaction async throws(Failure) in
         try await Event("user_export", of: user).record(in: transaction, context)
       }

@@ -1,0 +1,35 @@
+import EventLoop
+
+/// The device of a request; most requests name none.
+@EventLoop final class RequestDevice {
+  fileprivate var proof: DeviceProof?
+  fileprivate var record: DeviceRecord??
+  fileprivate var bare: BareDevice?
+}
+
+extension RequestContext {
+  /// Nil if the client has no device yet.
+  package var device: DeviceProof? {
+    get { requestDevice?.proof }
+    set { ownRequestDevice.proof = newValue }
+  }
+
+  /// The record of that device; nil until it is read.
+  var deviceRecord: DeviceRecord?? {
+    get { requestDevice?.record ?? nil }
+    set { ownRequestDevice.record = newValue }
+  }
+
+  /// The device of a client that proves none.
+  package var bareDevice: BareDevice? {
+    get { requestDevice?.bare }
+    set { ownRequestDevice.bare = newValue }
+  }
+
+  private var ownRequestDevice: RequestDevice {
+    if let requestDevice { return requestDevice }
+    let made = RequestDevice()
+    requestDevice = made
+    return made
+  }
+}
