@@ -1,12 +1,14 @@
-/// Numbers of different types together: decimal wins over double, double over whole numbers; these
-/// become longer when they must.
+/// Arithmetic on numbers of mixed types.
+///
+/// Decimal takes precedence over double, and double over integers. An int32 is widened to an int64
+/// if the result needs it.
 extension BSON {
-  /// The sum; nil when it passes 64 bits.
+  /// Returns the sum, or nil if it does not fit 64 bits.
   static func sum(_ first: BSON, _ second: BSON) -> BSON? {
     calculate(first, second, { $0.addingReportingOverflow($1) }, { $0 + $1 }, { $0 + $1 })
   }
 
-  /// The product; nil when it passes 64 bits.
+  /// Returns the product, or nil if it does not fit 64 bits.
   static func product(_ first: BSON, _ second: BSON) -> BSON? {
     calculate(first, second, { $0.multipliedReportingOverflow(by: $1) }, { $0 * $1 }, { $0 * $1 })
   }
@@ -27,19 +29,19 @@ extension BSON {
     return .double(BSONDouble(double(first.asDouble, second.asDouble)))
   }
 
-  /// The bits of two whole numbers combined.
+  /// Returns two integers combined bit by bit.
   static func bits(_ first: BSON, _ second: BSON, _ combine: (Int64, Int64) -> Int64) -> BSON {
     BSON.int64(combine(first.int64 ?? 0, second.int64 ?? 0)).narrowed(first, second)
   }
 
-  /// A result as an int32 again, when both operands were one and it fits.
+  /// Returns an int32 if both operands were int32 and the result fits.
   private func narrowed(_ first: BSON, _ second: BSON) -> BSON {
     guard case .int32 = first, case .int32 = second, let value = int64.flatMap(Int32.init(exactly:))
     else { return self }
     return .int32(value)
   }
 
-  /// Zero, of the type of this number.
+  /// Zero of the same type as this number.
   var zero: BSON {
     switch self {
     case .int32: .int32(0)

@@ -1,5 +1,5 @@
 extension BSON {
-  /// The type of a value, by the number that `$type` takes.
+  /// The type of a value, with the number that `$type` accepts.
   enum Kind: Int, CaseIterable, Sendable {
     case minKey = -1
     case double = 1
@@ -7,7 +7,9 @@ extension BSON {
     case dbPointer, javascript, symbol, javascriptWithScope, int, timestamp, long, decimal
     case maxKey = 127
 
-    /// Values of one rank are compared with each other; ranks come in this order.
+    /// The position of the type in MongoDB's order.
+    ///
+    /// Only values of the same rank are compared by value.
     ///
     /// - Source: MongoDB manual, "Comparison and sort order".
     var rank: Int {
@@ -32,12 +34,12 @@ extension BSON {
       }
     }
 
-    /// That of a field that is not there.
+    /// The rank of a missing field.
     static let missingRank = 0
 
     var isNumber: Bool { rank == Kind.int.rank }
 
-    /// The name that `$type` takes.
+    /// The name that `$type` accepts.
     var alias: String {
       switch self {
       case .minKey: "minKey"
@@ -64,7 +66,7 @@ extension BSON {
       }
     }
 
-    /// The kinds that an alias stands for; nil when there is no such alias.
+    /// Returns the kinds of an alias, or nil if the alias is unknown.
     static func named(_ alias: String) -> [Kind]? {
       if alias == "number" { return allCases.filter(\.isNumber) }
       return allCases.first { $0.alias == alias }.map { [$0] }

@@ -2,7 +2,7 @@ enum Order: Int {
   case ascending = -1
   case same, descending
 
-  /// Of the first to the second.
+  /// Compares the first value to the second.
   init<Value: Comparable>(_ first: Value, _ second: Value) {
     self = first < second ? .ascending : second < first ? .descending : .same
   }
@@ -24,7 +24,7 @@ enum Order: Int {
 
   var reversed: Order { self == .same ? .same : self == .ascending ? .descending : .ascending }
 
-  /// This, or what decides when it does not.
+  /// Returns this order, or the next one if this is `.same`.
   func then(_ next: @autoclosure () -> Order) -> Order { self == .same ? next() : self }
 }
 
@@ -68,7 +68,7 @@ extension BSON {
     }
   }
 
-  /// Field by field: by type, then by name, then by value.
+  /// Compares two documents field by field: by type, then by name, then by value.
   static func compare(_ first: BSONDocument, _ second: BSONDocument) -> Order {
     for (first, second) in zip(first, second) {
       let order = Order(first.value.kind.rank, second.value.kind.rank)
@@ -79,7 +79,9 @@ extension BSON {
     return Order(first.count, second.count)
   }
 
-  /// Exactly, whatever the types; NaN is below all numbers.
+  /// Compares two numbers of any types exactly.
+  ///
+  /// NaN is less than all numbers.
   private static func compareNumbers(_ first: BSON, _ second: BSON) -> Order {
     switch (first, second) {
     case (.decimal(let first), .decimal(let second)): compare(first, second)
@@ -133,11 +135,11 @@ extension BSON {
     return first.isNegative ? order.reversed : order
   }
 
-  /// By their nearest doubles, then exactly.
+  /// Compares the nearest doubles, then the exact values.
   private static func compare(_ first: Decimal128, _ second: Double) -> Order {
     let nearest = compare(first.double, second)
     guard nearest == .same, first.kind == .finite, !first.isZero, second.isFinite else {
-      // A decimal past the range of doubles is no infinity.
+      // A decimal past the range of doubles is not infinite.
       guard nearest == .same, first.kind == .finite, second.isInfinite else { return nearest }
       return second < 0 ? .descending : .ascending
     }
@@ -149,7 +151,7 @@ extension BSON {
 extension Decimal128 {
   fileprivate var sign: Int { isZero ? 0 : isNegative ? -1 : 1 }
 
-  /// Where it is when another is not finite.
+  /// The position relative to finite numbers: NaN, infinities, finite.
   fileprivate var extent: Int {
     switch kind {
     case .nan: -2

@@ -1,22 +1,22 @@
 package import JSON
 import Notation
 
-/// Plain JSON that stands for values of types which JSON lacks, for readers that know JSON only.
+/// The conversion to plain JSON, for readers that do not know Extended JSON.
 extension BSON {
-  /// Returns a JSON value in which plain JSON stands for each well-formed wrapper of Extended JSON.
+  /// Returns a JSON value in which plain JSON replaces each well-formed wrapper of Extended JSON.
   ///
-  /// - Integers, doubles and decimals are numbers. What JSON has no number for (NaN, infinity, a
-  ///   decimal with more than 300 zeros) is a string.
-  /// - A date is a string with the format `date-time`, in UTC; one outside the years 1 to 9999 is
-  ///   the string of its milliseconds.
-  /// - An ObjectId is a string of 24 hexadecimal digits, and so is a DBPointer.
-  /// - Binary data is a string in base64, a UUID one in groups of hexadecimal digits.
-  /// - A symbol, code and a regular expression are strings of their text.
+  /// - Integers, doubles and decimals are numbers. Values without a JSON number (NaN, infinity, a
+  ///   decimal with more than 300 zeros) are strings.
+  /// - A date is a string with the format `date-time`, in UTC. A date outside the years 1 to 9999
+  ///   is the string of its milliseconds.
+  /// - An ObjectId or a DBPointer is a string of 24 hexadecimal digits.
+  /// - Binary data is a string in base64. A UUID is a string of hexadecimal digits in groups.
+  /// - A symbol, code or a regular expression is the string of its text.
   /// - A timestamp is the number of its seconds.
-  /// - MinKey and MaxKey are the strings `MinKey` and `MaxKey`, undefined is null.
+  /// - MinKey and MaxKey are the strings `MinKey` and `MaxKey`. Undefined is null.
   package static func plain(_ json: JSON) -> JSON { replacement(for: json) ?? json }
 
-  /// Returns nil where nothing is to be replaced, so that most documents are not copied.
+  /// Returns nil if there is nothing to replace, so that most documents are not copied.
   private static func replacement(for json: JSON) -> JSON? {
     switch json {
     case .null, .bool, .string, .number: return nil
@@ -40,14 +40,15 @@ extension BSON {
     }
   }
 
-  /// The years 1 to 9999.
+  /// The years 1 to 9999, in milliseconds since 1970.
   private static let datesOfText: Range<Int64> = -62_135_596_800_000..<253_402_300_800_000
 
-  /// Zeros that a decimal may have before its first digit or after its last: looking at a number
-  /// costs as much.
+  /// The maximum number of zeros before the first or after the last digit of a decimal.
+  ///
+  /// Reading a number takes time in proportion to them.
   private static let mostZeros = 300
 
-  /// The plain JSON of a value that came in a wrapper.
+  /// The plain JSON of a value that had a wrapper.
   private var plain: JSON {
     switch self {
     case .int32(let value): .number(JSONNumber(Int(value)))

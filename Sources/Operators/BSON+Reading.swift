@@ -4,25 +4,26 @@ import Notation
 extension BSON {
   /// Reads MongoDB Extended JSON, relaxed or canonical.
   ///
-  /// Whole numbers become the smallest integer that holds them, others doubles. An object is a
-  /// value of another type when it is a well-formed wrapper such as `{"$oid": …}`; any other is
-  /// data, whatever its names: so every JSON that another door of the service stores can be read
-  /// here, and means the same whichever door it came by.
-  /// - Throws: `.overflow` when it is deeper than what holds documents may be.
-  /// - Source: MongoDB Extended JSON (v2), parsers; there, a malformed wrapper is an error.
+  /// An integer becomes the smallest integer type that holds it. Any other number becomes a double.
+  /// A well-formed wrapper such as `{"$oid": …}` becomes a value of that type. Every other object
+  /// is a document, even with names that begin with a dollar. So JSON stored through any other API
+  /// of the service can be read here, with the same meaning.
+  /// - Throws: `.overflow` if the value is deeper than a stored document may be.
+  /// - Source: MongoDB Extended JSON (v2), parsers. They reject a malformed wrapper.
   package init(_ json: JSON) throws(OperatorError) {
     try BSONDocument.checkDepth(of: json)
     self.init(part: json)
   }
 
-  /// A part of what is not too deep, whose reading is paid for: texts are copied and wrappers decoded
-  /// at each look.
+  /// Reads a part of a value whose depth was checked, and charges the budget.
+  ///
+  /// Each read copies strings and decodes wrappers.
   init(_ part: JSONPart, _ budget: inout Budget) throws(OperatorError) {
     try budget.spend(part.length / Budget.bytesPerStep)
     self.init(part: part.value)
   }
 
-  /// A value of what is not too deep.
+  /// Reads a value whose depth was checked.
   init(part json: JSON) {
     switch json {
     case .null: self = .null
@@ -42,9 +43,11 @@ extension BSON {
 }
 
 extension BSONDocument {
-  /// Reads a document from MongoDB Extended JSON, as `BSON` does; the whole is no wrapper.
+  /// Reads a document from MongoDB Extended JSON, as `BSON` does.
   ///
-  /// - Throws: `.failedToParse` for what is no object, `.overflow` as that does.
+  /// The top level is never a wrapper.
+  ///
+  /// - Throws: `.failedToParse` if the JSON is not an object, `.overflow` if it is too deep.
   package init(_ json: JSON) throws(OperatorError) {
     guard let object = json.object else {
       throw OperatorError(.failedToParse, "A document is an object.")
@@ -60,7 +63,7 @@ extension BSONDocument {
   }
 }
 
-/// The objects that stand for values of types which JSON lacks.
+/// The wrapper objects for types that JSON lacks, by their first name.
 enum Wrapper: String, CaseIterable {
   case oid = "$oid"
   case symbol = "$symbol"
@@ -79,13 +82,13 @@ enum Wrapper: String, CaseIterable {
   case maxKey = "$maxKey"
   case undefined = "$undefined"
 
-  /// The one of a name, if there is one.
+  /// Returns the wrapper with this name, or nil.
   static func named(_ name: String) -> Wrapper? {
     guard name.utf8.first == UInt8(ascii: "$") else { return nil }
     return allCases.first { $0.rawValue.hasSameBytes(as: name) }
   }
 
-  /// nil when it is no well-formed wrapper.
+  /// Returns the value of a wrapper object, or nil if the object is not a well-formed wrapper.
   static func value(of object: JSONObject) -> BSON? {
     guard object.count <= 2, object.hasDollarKey else { return nil }
     var members = object.makeIterator()
@@ -93,7 +96,7 @@ enum Wrapper: String, CaseIterable {
     guard members.next() != nil else {
       return named(first.key).flatMap { value($0, first.value) }
     }
-    // What is a value of a type is no scope, which is a document: 5 is written so, too.
+    // A scope is a document. An object that is itself a wrapper, such as a number, is not one.
     guard let code = object["$code"]?.string, let scope = object["$scope"]?.object,
       value(of: scope) == nil
     else { return nil }
@@ -126,7 +129,7 @@ enum Wrapper: String, CaseIterable {
     return text.lowercased()
   }
 
-  /// Digits with at most a minus.
+  /// Reads digits with an optional minus, and no plus.
   private static func whole<Value: FixedWidthInteger>(_ text: String) -> Value? {
     text.utf8.first == UInt8(ascii: "+") ? nil : Value(text)
   }
@@ -172,6 +175,8 @@ enum Wrapper: String, CaseIterable {
     return .timestamp(seconds: seconds, increment: increment)
   }
 
+  /// The option letters of regular expressions.
+  ///
   /// - Source: bsonspec.org, version 1.1, "Regular expression".
   private static let regexOptions = Array("ilmsux".utf8)
 
@@ -180,7 +185,7 @@ enum Wrapper: String, CaseIterable {
       let options = object["options"]?.string, options.utf8.count <= regexOptions.count,
       options.utf8.allSatisfy({ regexOptions.contains($0) })
     else { return nil }
-    // Each letter at most once, so that there is not much to sort.
+    // Each letter occurs at most once, so the sort is short.
     let letters = options.utf8.sorted()
     guard zip(letters, letters.dropFirst()).allSatisfy({ $0 < $1 }) else { return nil }
     return .regularExpression(pattern: pattern, options: String(decoding: letters, as: UTF8.self))

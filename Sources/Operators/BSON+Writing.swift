@@ -1,23 +1,26 @@
 package import JSON
 import Notation
 
-/// How values are written as Extended JSON.
+/// The forms of Extended JSON that can be written.
 package enum ExtendedJSONForm: Sendable {
-  /// Every number in a wrapper, for clients that ask for types.
+  /// Every number has a wrapper, for clients that need the types.
   case canonical
-  /// Numbers plain, and dates of the years 1970 to 9999 as text. A small `$numberLong` reads back
-  /// as an int32.
+  /// Numbers are plain, and dates of the years 1970 to 9999 are text.
+  ///
+  /// A small `$numberLong` is read back as an int32.
   case relaxed
-  /// Relaxed where that reads back as the same type, else canonical. For storage, also in `jsonb`:
-  /// it loses no type or digit and stays readable to clients that know JSON only.
+  /// Relaxed if that reads back as the same type, otherwise canonical.
+  ///
+  /// This form is for storage, also in `jsonb`. It keeps every type and digit, and remains readable
+  /// to clients that know only JSON.
   case stored
 }
 
 extension BSONDocument {
-  /// The document as Extended JSON.
+  /// Returns the document as Extended JSON.
   package func json(_ form: ExtendedJSONForm) -> JSON { BSON.document(self).json(form) }
 
-  /// The text of the document as Extended JSON.
+  /// Returns the document as the text of Extended JSON.
   package func serialized(_ form: ExtendedJSONForm) -> [UInt8] {
     var writer = JSONWriter()
     BSON.document(self).write(form, to: &writer)
@@ -26,14 +29,16 @@ extension BSONDocument {
 }
 
 extension BSON {
-  /// The value as Extended JSON.
+  /// Returns the value as Extended JSON.
   package func json(_ form: ExtendedJSONForm) -> JSON {
     var writer = JSONWriter()
     write(form, to: &writer)
-    // What was written is JSON.
+    // The writer produces valid JSON.
     return (try? JSON.parse(writer.bytes, limits: .none)) ?? .null
   }
 
+  /// Writes the value as Extended JSON.
+  ///
   /// - Source: MongoDB Extended JSON (v2), generators.
   fileprivate func write(_ form: ExtendedJSONForm, to writer: inout JSONWriter) {
     switch self {
@@ -70,14 +75,14 @@ extension BSON {
   /// The years 1970 to 9999, which relaxed Extended JSON writes as text.
   private static let readableDates: Range<Int64> = 0..<253_402_300_800_000
 
-  /// As `2012-12-24T12:15:30.501Z`, with three digits of a fraction or none.
+  /// Returns a date in the form `2012-12-24T12:15:30.501Z`, with three fractional digits or none.
   static func text(ofDate milliseconds: Int64) -> String {
     let (seconds, rest) = Int(milliseconds).dividedDown(by: 1_000)
     let text = CalendarTime(seconds: seconds, nanoseconds: 0).text
     return rest == 0 ? text + "Z" : text + "." + String(1_000 + rest).dropFirst() + "Z"
   }
 
-  /// The value of a type that JSON lacks.
+  /// Returns the wrapper object of a value whose type JSON lacks.
   private func wrapper(_ form: ExtendedJSONForm) -> JSON {
     switch self {
     case .binary(let bytes, let subtype):
@@ -123,7 +128,7 @@ extension BSON {
     let plain: String? =
       switch form {
       case .canonical: nil
-      // Also one beyond all doubles, which other doors of the service take.
+      // Other APIs of the service also accept a number beyond all doubles.
       case .relaxed: number.spelling ?? (value.isFinite ? value.description : nil)
       case .stored: number.storedText
       }
@@ -132,7 +137,9 @@ extension BSON {
     writer.value(["$numberDouble": .string(value.isFinite ? value.description : name)])
   }
 
-  /// About how long the value is as JSON; that escapes are longer is not counted.
+  /// The approximate length of the value as JSON.
+  ///
+  /// Longer forms of escaped characters are not counted.
   var size: Int {
     switch self {
     case .string(let text), .symbol(let text): text.utf8.count + 16
@@ -150,7 +157,7 @@ extension BSON {
     }
   }
 
-  /// Arrays and objects within each other, in the form for storage.
+  /// The number of nested arrays and objects, in the form for storage.
   var depth: Int {
     switch self {
     case .document(let document): 1 + (document.map(\.value.depth).max() ?? 0)

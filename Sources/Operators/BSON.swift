@@ -1,14 +1,18 @@
 internal import JSON
 
-/// A value of the types that MongoDB's documents have.
+/// A value of any BSON type.
 ///
-/// `==` tells whether two would be stored alike: types count (`1` is not `1.0`), so do the order
-/// of fields and the digits of a decimal. `compare` and `ByValue` are MongoDB's own equality.
+/// `==` is true if two values would be stored alike. It distinguishes types (`1` is not `1.0`), the
+/// order of fields, and the digits of a decimal. `compare` and `ByValue` implement MongoDB's own
+/// equality.
 ///
-/// The values are kept in Swift, without libbson: no BSON bytes ever come in or go out, libbson
-/// reads decimals but does not calculate, and the types are needed to compare and promote.
-/// Arrays and documents that came in are read when they are looked at, and what is seldom is held
-/// apart: a value takes 24 bytes.
+/// The values are Swift values, without libbson, for three reasons:
+/// - The service never receives or sends BSON bytes.
+/// - libbson reads decimals but cannot calculate with them.
+/// - Comparison and promotion need the types.
+///
+/// Arrays and documents from a request are decoded lazily. Rare types are stored indirectly, so a
+/// value takes 24 bytes.
 /// - Source: bsonspec.org, version 1.1.
 package enum BSON: Sendable {
   case double(BSONDouble)
@@ -20,7 +24,7 @@ package enum BSON: Sendable {
   /// 24 hexadecimal digits in lower case.
   case objectID(String)
   case bool(Bool)
-  /// Milliseconds from 1970.
+  /// Milliseconds since 1970.
   case date(Int64)
   case null
   indirect case regularExpression(pattern: String, options: String)
@@ -51,7 +55,7 @@ package enum BSON: Sendable {
     return nil
   }
 
-  /// The value of a number that is a whole one, whatever its type.
+  /// The value of a number of any type if it is an integer; otherwise nil.
   package var integer: Int? {
     switch self {
     case .int32(let value): Int(value)
@@ -62,7 +66,9 @@ package enum BSON: Sendable {
     }
   }
 
-  /// As an operand of `$exists` or `$currentDate`: false, null, undefined and zero are not true.
+  /// The value as an operand of `$exists` or `$currentDate`.
+  ///
+  /// False, null, undefined and zero are not true.
   var isTruthy: Bool {
     switch self {
     case .bool(let value): value
@@ -76,15 +82,15 @@ package enum BSON: Sendable {
   }
 }
 
-/// A double, with the digits that it was written with in JSON.
+/// A double, with the digits of its JSON text.
 ///
-/// They are kept so that what an update does not touch is not rounded: other doors of the service
-/// store numbers of any length.
+/// The digits are kept so that an update does not round the fields that it leaves unchanged. Other
+/// APIs of the service store numbers of any length.
 package struct BSONDouble: Sendable, Equatable {
   package let value: Double
   private let written: Spelling?
 
-  /// Apart, so that a value that has none is no larger for it.
+  /// The digits, in an object of their own so that a value without them is not larger.
   private final class Spelling: Sendable {
     let text: String
     init(_ text: String) { self.text = text }
@@ -100,7 +106,9 @@ package struct BSONDouble: Sendable, Equatable {
     written = Spelling(spelling)
   }
 
-  /// nil when it was calculated, or came as `$numberDouble`.
+  /// The digits of the JSON text.
+  ///
+  /// Nil if the number was calculated, or was read from `$numberDouble`.
   var spelling: String? { written?.text }
 
   package static func == (first: BSONDouble, second: BSONDouble) -> Bool {
@@ -108,8 +116,10 @@ package struct BSONDouble: Sendable, Equatable {
       && first.digits == second.digits
   }
 
-  /// The number as a store can keep it that spells numbers out, as `jsonb` does, and that reads
-  /// back as the same double; nil when there is none, as for `1e300` and `-0.0`.
+  /// A text that reads back as the same double from a store such as `jsonb`, which writes all
+  /// digits out.
+  ///
+  /// Nil if no such text exists, as for `1e300` and `-0.0`.
   var storedText: String? {
     guard !value.isZero || value.sign == .plus else { return nil }
     if let spelling, digits != nil || !spelling.utf8.contains(where: { $0 | 0x20 == 0x65 }) {
@@ -119,7 +129,7 @@ package struct BSONDouble: Sendable, Equatable {
     return value.isFinite && !text.utf8.contains(UInt8(ascii: "e")) ? text : nil
   }
 
-  /// Only when they say more than the double.
+  /// The number of the JSON text, if it is more precise than the double; otherwise nil.
   private var digits: JSONNumber? {
     guard let spelling, JSONNumber(spelling) != JSONNumber(value.description) else { return nil }
     return JSONNumber(spelling)

@@ -1,9 +1,9 @@
 internal import JSON
 
-/// The elements of an array: a list, or JSON that is read element by element when it is looked at.
+/// The elements of an array: a list, or JSON that is decoded lazily, element by element.
 ///
-/// What nobody changes stays the text that came in, so that a large document costs little more
-/// memory than its bytes.
+/// An unchanged array remains the received text. So a large document takes little more memory than
+/// its bytes.
 package struct BSONArray: Sendable {
   private enum Storage: Sendable {
     case list([BSON])
@@ -16,7 +16,7 @@ package struct BSONArray: Sendable {
 
   init(_ elements: JSONArray) { storage = .json(elements) }
 
-  /// The elements as a list, in which they can be changed where they are.
+  /// Returns the elements as a list that can be changed in place.
   consuming func list() -> [BSON] {
     switch storage {
     case .list(let elements): elements
@@ -24,7 +24,7 @@ package struct BSONArray: Sendable {
     }
   }
 
-  /// The element, whose reading is paid for.
+  /// Returns an element, and charges the budget for decoding it.
   func element(_ index: Int, _ budget: inout Budget) throws(OperatorError) -> BSON {
     switch storage {
     case .list(let elements): return elements[index]
@@ -32,7 +32,9 @@ package struct BSONArray: Sendable {
     }
   }
 
-  /// As it came in; nil when it was made or changed.
+  /// The JSON as received.
+  ///
+  /// Nil if the array was created or changed here.
   var source: JSON? {
     if case .json(let elements) = storage { return .array(elements) }
     return nil

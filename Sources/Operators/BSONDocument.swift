@@ -1,18 +1,21 @@
 internal import JSON
 
-/// The order of fields that an update or a query finds in documents.
+/// The order of fields in the documents that an update or a query reads.
 package enum FieldOrder: Sendable {
-  /// As clients wrote them.
+  /// The order in which clients wrote the fields.
   case written
-  /// As PostgreSQL's `jsonb` puts them: shorter names first, then by bytes. Values that are compared
-  /// with a document or put into it are brought into this order too; otherwise an object would
-  /// not be equal to itself once it was stored.
+  /// The order of PostgreSQL's `jsonb`: shorter names first, then by bytes.
+  ///
+  /// Operands and new values are put into this order too. Otherwise a stored object would not equal
+  /// the object that was written.
   case stored
 }
 
-/// The fields of a document, in order; no name occurs twice.
+/// The fields of a document, in order.
 ///
-/// A list, or JSON that is read field by field when it is looked at; see `BSONArray`.
+/// No name occurs twice.
+///
+/// The fields are a list, or JSON that is decoded lazily, field by field; see `BSONArray`.
 package struct BSONDocument: Sendable {
   package struct Field: Sendable, Equatable {
     let name: FieldName
@@ -20,10 +23,12 @@ package struct BSONDocument: Sendable {
   }
 
   fileprivate enum Storage: Sendable {
-    /// One, or none for the document without fields.
+    /// One list.
+    ///
+    /// The array is empty for a document without fields.
     case list([FieldList])
     case json(JSONObject)
-    /// An array as queries see it, with its indexes for names.
+    /// An array as queries see it: a document whose names are the indexes.
     case elements(BSONArray)
   }
 
@@ -40,7 +45,7 @@ package struct BSONDocument: Sendable {
 
   init(indexesOf elements: BSONArray) { storage = .elements(elements) }
 
-  /// The field of that name, which is no path.
+  /// The field with this name, which is not a path.
   package subscript(_ name: String) -> BSON? {
     switch storage {
     case .list(let list): list.first?.value(of: FieldName(name))
@@ -52,7 +57,7 @@ package struct BSONDocument: Sendable {
 
   subscript(_ name: FieldName) -> BSON? { self[name.text] }
 
-  /// The field of that name, whose search and reading are paid for.
+  /// Returns the field with this name, and charges the budget for finding and decoding it.
   func field(_ name: FieldName, _ budget: inout Budget) throws(OperatorError) -> BSON? {
     try budget.spend(name.weight)
     switch storage {
@@ -66,7 +71,7 @@ package struct BSONDocument: Sendable {
     }
   }
 
-  /// Pays for reading the field at a position and its name.
+  /// Charges the budget for decoding the field at a position and its name.
   func payForField(_ position: Int, _ budget: inout Budget) throws(OperatorError) {
     switch storage {
     case .list: break
@@ -97,7 +102,9 @@ package struct BSONDocument: Sendable {
     return fields.next()
   }
 
-  /// As it came in; nil when it was made or changed.
+  /// The JSON as received.
+  ///
+  /// Nil if the document was created or changed here.
   var source: JSON? {
     if case .json(let object) = storage { return .object(object) }
     return nil
@@ -105,7 +112,7 @@ package struct BSONDocument: Sendable {
 
   // MARK: Changes
 
-  /// Adds a field that is known to be new.
+  /// Adds a field whose name is not in the document.
   mutating func append(_ name: FieldName, _ value: BSON) {
     change { $0.append(Field(name: name, value: value)) }
   }
@@ -114,17 +121,21 @@ package struct BSONDocument: Sendable {
     change { $0 = FieldList([Field(name: name, value: value)] + $0.fields) }
   }
 
-  /// Where a field is in the list that the fields then are.
+  /// Returns the position of a field, after turning the fields into a list.
   mutating func position(of name: FieldName) -> Int? { change { $0.position(of: name) } }
 
-  /// Takes a value out to be changed where it alone is held; `put` must follow.
+  /// Removes a value so that the caller can change it in place.
+  ///
+  /// The caller must then call `put`.
   mutating func take(at position: Int) -> BSON { change { $0.exchange(.null, at: position) } }
 
   mutating func put(_ value: BSON, at position: Int) {
     change { _ = $0.exchange(value, at: position) }
   }
 
-  /// - Complexity: O(*n*), however many are removed.
+  /// Removes fields.
+  ///
+  /// - Complexity: O(*n*), for any number of removed fields.
   mutating func remove(at positions: Set<Int>) {
     guard !positions.isEmpty else { return }
     change { list in
@@ -140,7 +151,7 @@ package struct BSONDocument: Sendable {
     case .list(let fields): list = fields.isEmpty ? [FieldList([])] : fields
     case .json, .elements: list = [FieldList(Array(self))]
     }
-    // Held here alone, the fields are changed where they are.
+    // The list has no other owner here, so it is changed in place.
     storage = .list([])
     defer { storage = .list(list) }
     return body(&list[0])
@@ -186,12 +197,12 @@ extension BSONDocument: Equatable {
   }
 }
 
-/// The fields of a document that was made or changed.
+/// The fields of a document that was created or changed here.
 private struct FieldList: Sendable {
   private(set) var fields: [BSONDocument.Field] = []
   private var index: [FieldName: Int] = [:]
 
-  /// Up to here a look through all is faster than hashing.
+  /// Up to this size a linear search is faster than hashing.
   private static let linearLimit = 16
 
   init(_ fields: [BSONDocument.Field]) {
@@ -223,7 +234,7 @@ private struct FieldList: Sendable {
 }
 
 extension BSON {
-  /// The value with the fields of all its objects in an order.
+  /// Returns the value with the fields of all its objects in the given order.
   func ordered(_ order: FieldOrder) -> BSON {
     guard order == .stored else { return self }
     switch self {

@@ -1,17 +1,22 @@
-/// What one call may cost, so that no request holds the loop: all that it looks for and changes takes
-/// from one.
+/// The limit on the work of one call, so that no request blocks the event loop.
 ///
-/// A step is about one value looked at. Paths with numbers in them can be read in exponentially
-/// many ways, `$all` and array filters multiply, and a pattern can backtrack: all are counted here.
+/// All queries and updates of the call share one budget.
+///
+/// A step is about one value visited. Four things can take exponential or multiplied time, so all
+/// are counted:
+/// - paths with numbers in them, which have exponentially many readings
+/// - `$all`
+/// - array filters
+/// - patterns
 package struct Budget {
   /// About 100 ms of work.
   package static let defaultSteps = 1_000_000
 
-  /// As many bytes are compared, copied or decoded in a step.
+  /// The number of bytes that one step compares, copies or decodes.
   static let bytesPerStep = 32
 
   private var steps: Int
-  /// How much longer the document may become, in bytes of JSON.
+  /// The number of bytes of JSON by which the document may still grow.
   private var growth: Int
 
   package init(steps: Int = defaultSteps, growth: Int = 4_194_304) {

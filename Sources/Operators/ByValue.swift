@@ -1,6 +1,6 @@
 internal import JSON
 
-/// A value whose equality is MongoDB's: `1`, `1.0` and a decimal `1.00` are one.
+/// A value compared by MongoDB's equality: `1`, `1.0` and a decimal `1.00` are equal.
 struct ByValue: Hashable, Sendable {
   let value: BSON
 
@@ -12,8 +12,10 @@ struct ByValue: Hashable, Sendable {
 
   func hash(into hasher: inout Hasher) { Self.hash(value, into: &hasher) }
 
-  /// Takes in all that `==` looks at: where clients choose the values, what the hash leaves out
-  /// makes a set as slow as a list.
+  /// Hashes everything that `==` compares.
+  ///
+  /// Clients choose the values. If the hash left a part out, they could make a set as slow as a
+  /// list.
   private static func hash(_ value: BSON, into hasher: inout Hasher) {
     hasher.combine(value.kind.rank)
     switch value {
@@ -52,19 +54,19 @@ struct ByValue: Hashable, Sendable {
 }
 
 extension Set<ByValue> {
-  /// Without a list of them besides.
+  /// Inserts the values one by one, without an intermediate array.
   init(values: some Sequence<BSON>) {
     self.init()
     for value in values { insert(ByValue(value)) }
   }
 }
 
-/// The one form that equal numbers of all types have.
+/// The canonical form shared by equal numbers of all types.
 private enum NumberKey: Hashable {
   case whole(Int64)
-  /// No whole number of 64 bits; infinity too.
+  /// A double that is not a 64-bit integer, or infinity.
   case double(Double)
-  /// What no double is.
+  /// A decimal that no double equals.
   case decimal(isNegative: Bool, digits: [UInt8], exponent: Int)
   case nan
 
@@ -103,7 +105,9 @@ private enum NumberKey: Hashable {
     }
   }
 
-  /// 10 to the power of 19 is past 64 bits.
+  /// Returns the value times a power of ten, or nil if it does not fit 64 bits.
+  ///
+  /// 10 to the power of 19 alone does not fit.
   private static func whole(_ value: UInt128, _ exponent: Int, _ isNegative: Bool) -> Int64? {
     guard (0..<19).contains(exponent) else { return nil }
     let power = (0..<exponent).reduce(UInt128(1)) { power, _ in power * 10 }
@@ -112,10 +116,10 @@ private enum NumberKey: Hashable {
     return Int64(exactly: isNegative ? -Int128(product) : Int128(product))
   }
 
-  /// Whether a double is exactly the value times that power of ten.
+  /// Returns whether a double exactly equals the value times that power of ten.
   ///
-  /// What is left without the powers of two has 53 bits. The value has at most 34 digits, the last
-  /// of which is not zero.
+  /// Without its powers of two, the value must fit 53 bits. It has at most 34 digits, and the last
+  /// one is not zero.
   private static func isDouble(_ value: UInt128, _ exponent: Int) -> Bool {
     // 5 to the power of 49 has more than 34 digits.
     guard (-48...22).contains(exponent) else { return false }

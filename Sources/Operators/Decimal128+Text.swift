@@ -1,6 +1,8 @@
-/// Reading and writing decimals.
+/// The conversion of decimals from and to text.
 extension Decimal128: CustomStringConvertible {
-  /// Reads the text of `$numberDecimal`; nil when it is none, or cannot be kept exactly.
+  /// Reads the text of `$numberDecimal`.
+  ///
+  /// Returns nil if it is malformed or cannot be represented exactly.
   package init?(_ text: String) {
     var rest = Array(text.utf8)[...]
     var isNegative = false
@@ -29,7 +31,7 @@ extension Decimal128: CustomStringConvertible {
         if isFraction { exponent -= 1 }
       case UInt8(ascii: ".") where !isFraction: isFraction = true
       case UInt8(ascii: "e"), UInt8(ascii: "E"):
-        // Eleven bytes hold every exponent that is of use.
+        // Eleven bytes are enough for every valid exponent.
         guard !rest.isEmpty, rest.count <= 11,
           let power = Int(String(decoding: rest, as: UTF8.self))
         else { return nil }
@@ -39,7 +41,7 @@ extension Decimal128: CustomStringConvertible {
       }
     }
     guard hasDigits else { return nil }
-    // Zeros at the end may go where there are too many digits, or too small an exponent.
+    // Trailing zeros are dropped if there are too many digits or the exponent is too small.
     while digits.last == 0,
       digits.count > Self.precision || exponent < Self.exponents.lowerBound
     {
@@ -72,7 +74,9 @@ extension Decimal128: CustomStringConvertible {
     return sign + "0." + String(repeating: "0", count: -whole) + text
   }
 
-  /// Without its fraction; nil when that does not fit 64 bits.
+  /// The value without its fraction.
+  ///
+  /// Nil if it does not fit 64 bits.
   var truncated: Int64? {
     guard kind == .finite else { return nil }
     guard magnitude > 0 else { return 0 }
@@ -87,7 +91,7 @@ extension Decimal128: CustomStringConvertible {
     switch kind {
     case .nan: .nan
     case .infinity: isNegative ? -.infinity : .infinity
-    // Numbers past the range of doubles read as infinity or zero.
+    // Numbers past the range of doubles become infinity or zero.
     case .finite: Double(description) ?? (exponent > 0 ? (isNegative ? -1 : 1) * .infinity : 0)
     }
   }

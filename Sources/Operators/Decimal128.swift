@@ -1,12 +1,17 @@
-/// A decimal number of 34 digits, with its trailing zeros: `1.10` stays `1.10`.
+/// A decimal number of 34 digits.
 ///
-/// The arithmetic is our own. libmpdec, the one of CPython, is not among Debian 12's packages. Intel's
-/// library, the one of MongoDB (libintelrdfpmath-dev), is there to be linked statically: it adds in
-/// 0.1 µs and multiplies in 0.6 µs, this in 3 and 5 µs, of which a request may do some thousands
-/// within its budget. But what it would replace is about half of this: reading without rounding, the
-/// text and the conversion of doubles follow rules of MongoDB's that it does not have. Of 300,000 sums
-/// and products at and beyond all limits, this, Intel's and CPython's came out the same to the digit
-/// and the exponent; `Decimal128Tests` keeps such cases.
+/// Trailing zeros are significant: `1.10` stays `1.10`.
+///
+/// The arithmetic is our own, for these reasons:
+/// - libmpdec, the library of CPython, is not among Debian 12's packages.
+/// - Intel's library, used by MongoDB (libintelrdfpmath-dev), is packaged for static linking. It
+///   adds in 0.1 µs and multiplies in 0.6 µs; this code takes 3 and 5 µs. The budget of a request
+///   allows some thousands of these operations.
+/// - Intel's library would replace only about half of this code. Reading without rounding, the
+///   text, and the conversion of doubles follow rules of MongoDB that it lacks.
+///
+/// This code was compared with Intel's and CPython's in 300,000 sums and products at and beyond all
+/// limits. All three agreed in every digit and exponent. `Decimal128Tests` keeps such cases.
 ///
 /// - Source: IEEE 754-2019 decimal128; the text and the limits by MongoDB's BSON Decimal128
 ///   specification.
@@ -15,7 +20,7 @@ package struct Decimal128: Sendable, Equatable {
 
   let kind: Class
   let isNegative: Bool
-  /// The coefficient, most significant first, each 0 to 9; empty for zero.
+  /// The digits of the coefficient, most significant first, each 0 to 9; empty for zero.
   let digits: [UInt8]
   /// The power of ten of the last digit.
   let exponent: Int
@@ -34,7 +39,9 @@ package struct Decimal128: Sendable, Equatable {
 
   init(_ kind: Class, isNegative: Bool = false) { self.init(kind, isNegative, [], 0) }
 
-  /// The nearest number that there is; half goes to even, too much to infinity.
+  /// Rounds to the nearest representable number, half to even.
+  ///
+  /// A number out of range becomes infinity.
   init(isNegative: Bool, digits: [UInt8], exponent: Int) {
     var digits = Array(digits.drop { $0 == 0 })
     var exponent = exponent
@@ -64,8 +71,10 @@ package struct Decimal128: Sendable, Equatable {
     self.init(isNegative: value < 0, digits: digits, exponent: 0)
   }
 
-  /// As MongoDB converts for arithmetic: to the 15 significant digits that every double has, zeros
-  /// at the end among them.
+  /// Converts a double for arithmetic, as MongoDB does: to 15 significant digits, including
+  /// trailing zeros.
+  ///
+  /// Every double has that precision.
   init(_ value: Double) {
     guard value.isFinite, let shortest = Decimal128(value.description) else {
       self.init(value.isNaN ? .nan : .infinity, isNegative: value < 0)
@@ -84,10 +93,10 @@ package struct Decimal128: Sendable, Equatable {
 
   var isZero: Bool { kind == .finite && digits.isEmpty }
 
-  /// One more than the power of ten of the first digit.
+  /// The power of ten of the first digit, plus one.
   var magnitude: Int { exponent + digits.count }
 
-  /// What is left without the last digits, rounded half to even.
+  /// Returns the digits without the last ones, rounded half to even.
   private static func round(_ digits: [UInt8], dropping excess: Int) -> [UInt8] {
     guard excess > 0 else { return digits }
     guard excess <= digits.count else { return [] }
@@ -107,7 +116,7 @@ package struct Decimal128: Sendable, Equatable {
   }
 }
 
-// MARK: Calculating
+// MARK: Arithmetic
 
 extension Decimal128 {
   static func + (first: Decimal128, second: Decimal128) -> Decimal128 {
@@ -125,7 +134,7 @@ extension Decimal128 {
       let zeros = [UInt8](repeating: 0, count: max(sum.exponent - exponent, 0))
       return Decimal128(isNegative: isNegative, digits: sum.digits + zeros, exponent: exponent)
     }
-    // What is further down than this decides on rounding only: a trace of it is enough.
+    // Digits below this position only affect rounding, so a single digit can replace them.
     let floor = large.magnitude - 2 * precision - 2
     guard small.magnitude > floor else {
       let trace = Decimal128(isNegative: small.isNegative, digits: [1], exponent: floor)
@@ -134,7 +143,7 @@ extension Decimal128 {
     return sum(of: large, small, from: lowest)
   }
 
-  /// Adds the columns of digits from a power of ten up.
+  /// Adds the columns of digits, beginning at a power of ten.
   private static func sum(
     of first: Decimal128,
     _ second: Decimal128,
@@ -155,7 +164,9 @@ extension Decimal128 {
     return Decimal128(isNegative: isNegative, digits: digits ?? [], exponent: lowest)
   }
 
-  /// The digits that columns come to, most significant first; nil when they are below zero.
+  /// Returns the digits of column sums, most significant first.
+  ///
+  /// Returns nil if the sum is negative.
   private static func carried(_ columns: [Int]) -> [UInt8]? {
     var carry = 0
     var digits: [UInt8] = []

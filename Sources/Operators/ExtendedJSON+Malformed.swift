@@ -1,11 +1,11 @@
 package import JSON
 
-/// Objects that have the name of a wrapper and are none, such as `{"$oid": "x"}`.
+/// Objects with the name of a wrapper that are not well-formed wrappers, such as `{"$oid": "x"}`.
 ///
-/// They are data here. Clients that read Extended JSON by the letter take them for values, and some
-/// end over it: whoever speaks to such clients keeps them out.
+/// This module treats them as documents. Strict readers of Extended JSON take them for values, and
+/// some crash. So the APIs for such clients must reject them.
 extension BSON {
-  /// Where the first of them is in a value, as a JSON pointer; nil where there is none.
+  /// Returns the JSON pointer of the first malformed wrapper in a value, or nil.
   package static func malformedWrapper(in json: JSON) -> String? {
     switch json {
     case .null, .bool, .string, .number: return nil
@@ -50,7 +50,9 @@ extension BSONArray {
 }
 
 extension BSONDocument {
-  /// As of a value; the whole is no wrapper.
+  /// The JSON pointer of the first malformed wrapper, or nil.
+  ///
+  /// The top level is never a wrapper.
   package var malformedWrapper: String? {
     for field in self {
       if Wrapper.named(field.name.text) != nil { return "" }

@@ -2,14 +2,14 @@ internal import JSON
 
 /// The name of a field, or one part of a dotted path.
 ///
-/// Names are equal when their bytes are, unlike Swift's strings. Numbers come in their order,
+/// Names are equal if their bytes are equal, unlike Swift's strings. Numbers sort numerically,
 /// before other names.
 struct FieldName: Hashable, Comparable, Sendable {
   let text: String
 
   init(_ text: some StringProtocol) { self.text = String(text) }
 
-  /// What it means in an array: digits without a leading zero.
+  /// The index that the name denotes in an array: digits without a leading zero.
   var index: Int? {
     let bytes = text.utf8
     guard let first = bytes.first, UInt8(ascii: "0")...UInt8(ascii: "9") ~= first,
@@ -19,7 +19,7 @@ struct FieldName: Hashable, Comparable, Sendable {
     return Int(text)
   }
 
-  /// The steps that comparing or hashing it takes, beyond the one of the value that it leads to.
+  /// The extra steps for comparing or hashing the name, beyond the step for its value.
   var weight: Int { text.utf8.count / Budget.bytesPerStep }
 
   static func == (first: FieldName, second: FieldName) -> Bool {
@@ -39,23 +39,26 @@ struct FieldName: Hashable, Comparable, Sendable {
 
   var isDollarPrefixed: Bool { text.utf8.first == UInt8(ascii: "$") }
 
-  /// Whether it is a positional part of an update's path, `$`, `$[]` or `$[name]`.
+  /// Whether the name is a positional part of an update's path: `$`, `$[]` or `$[name]`.
   var isPositional: Bool { text == "$" || text.utf8.starts(with: "$[".utf8) }
 
-  /// More parts than a document can be deep are of no use to anybody.
+  /// The maximum number of parts.
+  ///
+  /// A document cannot be deeper.
   static let pathLimit = JSONLimits.standard.depth
 
   /// Returns the parts of a dotted path.
   ///
-  /// Throws the error `code` if a part is empty, as in `a.`, `.a` and `a..b`: a client that builds
-  /// a path from an empty name must not change or find something else. Throws `.overflow` if the
+  /// Throws the error `code` if a part is empty, as in `a.`, `.a` and `a..b`. A client that builds
+  /// a path from an empty name must not change or find another field. Throws `.overflow` if the
   /// path has too many parts.
   static func parts(
     of path: String,
     pointer: @autoclosure () -> String,
     ifEmpty code: OperatorError.Code = .emptyFieldName
   ) throws(OperatorError) -> [FieldName] {
-    // By bytes: a dot with an accent behind it is one of Swift's characters, and no dot.
+    // The split is by bytes. In Swift, a dot followed by a combining accent is one character, and
+    // not a dot.
     let parts = path.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     guard parts.count <= pathLimit else {
       throw OperatorError(.overflow, "A path may have \(pathLimit) parts.", pointer: pointer())

@@ -1,9 +1,9 @@
-/// A whole number of any size, as far as comparing a decimal with a double needs it.
+/// A non-negative integer of any size, for the comparison of a decimal with a double.
 ///
-/// Both become whole numbers by multiplication with powers of two and five; within the range of
-/// doubles these have at most about 2,500 bits.
+/// Multiplication by powers of two and five turns both into integers. Within the range of doubles
+/// they have at most about 2,500 bits.
 struct Magnitude {
-  /// Least significant first.
+  /// The words, least significant first.
   private var words: [UInt64]
 
   private init(_ value: UInt64) { words = [value] }
@@ -22,7 +22,7 @@ struct Magnitude {
   private mutating func multiply(byPowerOf base: UInt64, _ exponent: Int) {
     var rest = max(exponent, 0)
     while rest > 0 {
-      // 5 to the power of 27 is the largest that fits a word.
+      // 5 to the power of 27 is the largest power that fits a word.
       let step = min(rest, 27)
       multiply(by: (0..<step).reduce(1) { power, _ in power * base })
       rest -= step
@@ -36,13 +36,14 @@ struct Magnitude {
     return zip(first, second).first { $0 != $1 }.map { Order($0, $1) } ?? .same
   }
 
-  /// The first without its sign, which is not zero, against the second, which is not negative and
-  /// about as large.
+  /// Compares the absolute value of the first number with the second.
+  ///
+  /// The first is not zero. The second is not negative, and of similar size.
   static func compare(_ first: Decimal128, _ second: Double) -> Order {
     guard second > 0 else { return .descending }
     var decimal = Magnitude(0)
     for digit in first.digits { decimal.multiply(by: 10, adding: UInt64(digit)) }
-    // A significand of 53 bits and the power of two that it is multiplied by.
+    // The significand has 53 bits; `power` is its power of two.
     let power = Int(second.exponent) - 52
     var binary = Magnitude(UInt64(second.significand * 0x1p52))
     let least = min(power, first.exponent)

@@ -1,9 +1,9 @@
 internal import Patterns
 
-/// The evaluation of a predicate, within a budget.
+/// Evaluates predicates within a budget.
 struct Matcher {
   var budget: Budget
-  /// Where in an array a condition was met, without the path saying so.
+  /// The index of the array element that met a condition, if the path did not name the index.
   private(set) var position: Int?
 
   init(budget: Budget) { self.budget = budget }
@@ -18,7 +18,7 @@ struct Matcher {
       for part in parts where try holds(part, of: value) { return true }
       return false
     case .none(let parts):
-      // What is not so is nowhere.
+      // A negated condition matches no element, so the position is restored.
       let outer = position
       defer { position = outer }
       for part in parts where try holds(part, of: value) { return false }
@@ -32,7 +32,9 @@ struct Matcher {
 
   // MARK: Paths
 
-  /// Whether something that the path leads to passes the test; nothing at all is tested as nil.
+  /// Returns whether a value that the path reaches passes the test.
+  ///
+  /// Tests nil if the path reaches nothing.
   private mutating func reaches(
     _ path: ArraySlice<FieldName>,
     in document: BSONDocument,
@@ -43,7 +45,8 @@ struct Matcher {
       return try passes(test, nil)
     }
     let rest = path.dropFirst()
-    // MongoDB reads `a.` as `a` where that is an array, and as the field without a name elsewhere.
+    // MongoDB reads `a.` as `a` if `a` is an array. Otherwise it means the field with the empty
+    // name.
     let isEnd = rest.isEmpty || rest.count == 1 && rest.first?.text.isEmpty == true
     switch value {
     case .array(let elements) where !isEnd: return try reaches(rest, in: elements, test)
@@ -60,7 +63,9 @@ struct Matcher {
     }
   }
 
-  /// Each document of an array takes the whole of the path; a number is an index besides.
+  /// Applies the whole path to each document of an array.
+  ///
+  /// A number is also read as an index.
   private mutating func reaches(
     _ path: ArraySlice<FieldName>,
     in elements: BSONArray,
@@ -128,10 +133,12 @@ struct Matcher {
     }
   }
 
-  /// What a query on documents sees in a value: an array has its indexes for names.
+  /// Returns the value as a query on documents sees it.
+  ///
+  /// An array has its indexes as names.
   private mutating func document(_ value: BSON) throws(OperatorError) -> BSON? {
     guard case .array(let elements) = value else { return value.document == nil ? nil : value }
-    // Names are made and hashed.
+    // The names are created and hashed.
     try budget.spend(4 * elements.count)
     return .document(BSONDocument(indexesOf: elements))
   }
@@ -147,10 +154,12 @@ struct Matcher {
     }
   }
 
-  /// How a value compares with an operand; nil when it does not.
+  /// Compares a value with an operand.
   ///
-  /// Values of different ranks are not compared, but null stands for nothing too, and all are
-  /// between the least and the greatest key. NaN is only like NaN.
+  /// Returns nil if they are not comparable.
+  ///
+  /// Values of different ranks are not comparable, with two exceptions. A missing value equals
+  /// null, and all values are between the least and the greatest key. NaN equals only NaN.
   private mutating func order(
     of value: BSON?,
     to operand: Operand
@@ -173,8 +182,9 @@ struct Matcher {
 }
 
 extension Matcher {
-  /// What two containers are compared by is read at each look: only so much of one as there is of the
-  /// other.
+  /// Charges the budget for decoding two containers.
+  ///
+  /// A comparison decodes only as many elements as the shorter one has.
   private mutating func payForReading(_ value: BSON, beside operand: BSON) throws(OperatorError) {
     switch (value, operand) {
     case (.array(let elements), .array(let others)):

@@ -1,11 +1,11 @@
 import JSON
 import Notation
 
-/// Why an update or a query was refused, or could not be carried out.
+/// The reason why an update or a query was rejected or failed.
 package struct OperatorError: Error, Equatable {
   /// MongoDB's error codes, which its clients know.
   ///
-  /// - Source: `error_codes.yml` of MongoDB; the numbers over 50,000 are those of single checks.
+  /// - Source: `error_codes.yml` of MongoDB. Numbers over 50,000 belong to single checks.
   package enum Code: Int, Sendable {
     case badValue = 2
     case failedToParse = 9
@@ -14,7 +14,7 @@ package struct OperatorError: Error, Equatable {
     case pathNotViable = 28
     case cannotBackfillArray = 34
     case conflictingUpdateOperators = 40
-    /// More work than one call may cause: the steps of `Budget` are used up.
+    /// The call used up the steps of its `Budget`.
     case maxTimeExpired = 50
     case dollarPrefixedFieldName = 52
     case invalidIDField = 53
@@ -26,7 +26,7 @@ package struct OperatorError: Error, Equatable {
     case invalidRegex = 51091
     case invalidRegexOptions = 51108
 
-    /// The name that goes with the number, as in `codeName` of a server's answer.
+    /// The name of the code, as in `codeName` of a server's response.
     package var name: String {
       switch self {
       case .badValue: "BadValue"
@@ -49,12 +49,15 @@ package struct OperatorError: Error, Equatable {
   }
 
   package let code: Code
-  /// The member at fault, by RFC 6901: into the update, the query or the document that was read;
-  /// those of array filters begin with `/arrayFilters`.
+  /// A JSON pointer (RFC 6901) to the invalid member of the update, query or document.
+  ///
+  /// Pointers into array filters begin with `/arrayFilters`.
   package let pointer: String
-  /// The dotted path in the document, with the indexes that were reached; empty while parsing.
+  /// The dotted path in the document, with the indexes reached.
+  ///
+  /// Empty for parse errors.
   package let path: String
-  /// The rule, in one sentence.
+  /// The violated rule, in one sentence.
   package let detail: String
 
   init(_ code: Code, _ detail: String, pointer: String = "", path: String = "") {

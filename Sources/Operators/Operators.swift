@@ -1,4 +1,6 @@
-/// The operators of queries, of which the parser and the reference are made.
+/// The query operators.
+///
+/// The parser and the reference use this list.
 package enum QueryOperator: String, CaseIterable, Sendable {
   case and = "$and"
   case or = "$or"
@@ -26,7 +28,7 @@ package enum QueryOperator: String, CaseIterable, Sendable {
   case bitsAnySet = "$bitsAnySet"
   case bitsAnyClear = "$bitsAnyClear"
 
-  /// What it tests, for people.
+  /// The condition that the operator tests, for the reference.
   package var says: String {
     switch self {
     case .and: "all queries of an array hold"
@@ -59,14 +61,16 @@ package enum QueryOperator: String, CaseIterable, Sendable {
     }
   }
 
-  /// Operators of MongoDB that are refused, by name.
+  /// The names of MongoDB's query operators that are rejected.
   package static let withheld = [
     "$expr", "$where", "$text", "$jsonSchema", "$geoIntersects", "$geoWithin", "$near",
     "$nearSphere", "$rand", "$sampleRate",
   ]
 }
 
-/// The operators of updates, of which the parser and the reference are made.
+/// The update operators.
+///
+/// The parser and the reference use this list.
 package enum UpdateOperator: String, CaseIterable, Sendable {
   case set = "$set"
   case setOnInsert = "$setOnInsert"
@@ -84,7 +88,7 @@ package enum UpdateOperator: String, CaseIterable, Sendable {
   case pull = "$pull"
   case pullAll = "$pullAll"
 
-  /// What it does, for people.
+  /// The effect of the operator, for the reference.
   package var says: String {
     switch self {
     case .set: "puts a value at a path"
@@ -106,7 +110,7 @@ package enum UpdateOperator: String, CaseIterable, Sendable {
   }
 }
 
-/// What an application that comes from MongoDB finds otherwise here.
+/// The differences from MongoDB, for applications that migrate.
 package enum OperatorLanguage {
   package static let differences = [
     "The fields of objects have no order of their own: PostgreSQL puts shorter names first, and the "

@@ -1,8 +1,8 @@
-/// How many regular expressions one request may still compile.
+/// The number of regular expressions that one request may still compile.
 ///
-/// Each takes up to about 100 KiB and half a millisecond, and a request has many places for them:
-/// a query, the stages of a pipeline, the paths of `$pull`, array filters. All readers of a request
-/// share one of these.
+/// Each needs up to about 100 KiB and half a millisecond. A request can have them in many places: a
+/// query, the stages of a pipeline, the paths of `$pull`, array filters. All parsers of a request
+/// share one allowance.
 package final class PatternAllowance {
   static let limit = 64
 
@@ -10,7 +10,9 @@ package final class PatternAllowance {
 
   package init() {}
 
-  /// Takes one; false when none is left.
+  /// Takes one.
+  ///
+  /// Returns false if none is left.
   func take() -> Bool {
     guard left > 0 else { return false }
     left -= 1

@@ -1,9 +1,9 @@
 package import JSON
 
-/// Which fields of a document are shown, in MongoDB's projection language.
+/// The fields of a document to return, in MongoDB's projection language.
 ///
-/// Fields are named by dotted paths or by objects within each other, either those to show or those
-/// to leave out; `_id` is shown unless it is left out. Operators and expressions are refused.
+/// Dotted paths or nested objects name the fields, either to include or to exclude. `_id` is
+/// included unless it is excluded. Operators and expressions are rejected.
 /// - Source: MongoDB manual, "Project fields to return from query".
 package struct Projection: Sendable {
   indirect enum Node: Sendable {
@@ -16,23 +16,23 @@ package struct Projection: Sendable {
 
   /// Reads a projection from Extended JSON.
   ///
-  /// - Parameter json: an object; an empty one shows everything.
-  /// - Throws: `.badValue` or `.failedToParse`, with the pointer to what is wrong.
+  /// - Parameter json: an object; an empty one includes all fields.
+  /// - Throws: `.badValue` or `.failedToParse` if the projection is invalid, with the pointer.
   package init(_ json: JSON) throws(OperatorError) {
     var parser = ProjectionParser()
     try parser.read(try BSONDocument(json), at: [], pointer: [])
     isInclusion = parser.isInclusion ?? (parser.showsID == true)
     var root = parser.root
-    // `_id` alone may be left out of what is shown, and is shown unless it is.
+    // `_id` is the only field that an inclusion may exclude. It is included by default.
     let id = FieldName("_id")
     if isInclusion, root[id] == nil, parser.showsID != false { root[id] = .whole }
     if !isInclusion, parser.showsID == false { root[id] = .whole }
     self.root = root
   }
 
-  /// What is shown of a document.
+  /// Returns the document with the projected fields.
   ///
-  /// - Throws: `.maxTimeExpired` when that takes more steps than there are left.
+  /// - Throws: `.maxTimeExpired` if the budget is used up.
   package func apply(
     to document: BSONDocument,
     _ budget: inout Budget
@@ -48,7 +48,7 @@ package struct Projection: Sendable {
     var result = BSONDocument()
     var fields = document.makeIterator()
     for position in 0..<document.count {
-      // Fields are made anew, and put in a list with their names.
+      // Each field is copied into a new list with its name.
       try budget.spend(4)
       try document.payForField(position, &budget)
       guard let field = fields.next() else { break }
@@ -58,7 +58,7 @@ package struct Projection: Sendable {
     return result
   }
 
-  /// What is shown of a value with that node; nil for nothing.
+  /// Returns the projected part of a value under a node, or nil if nothing remains.
   private func shown(
     _ node: Node?,
     of value: BSON,
@@ -77,7 +77,7 @@ package struct Projection: Sendable {
         if let element = try shown(node, of: element, &budget) { result.append(element) }
       }
       return .array(result)
-    // What is no document, where fields of one are named.
+    // The node names fields, but the value is not a document.
     case (.parts, _): return isInclusion ? nil : value
     }
   }
@@ -85,13 +85,15 @@ package struct Projection: Sendable {
 
 private struct ProjectionParser {
   var root: [FieldName: Projection.Node] = [:]
-  /// Nil while no field but `_id` was named.
+  /// Nil until a field other than `_id` is named.
   var isInclusion: Bool?
-  /// What is said of `_id` as a whole; nil when nothing is.
+  /// Whether `_id` as a whole is included.
+  ///
+  /// Nil if the projection does not name it.
   var showsID: Bool?
   private var paths = 0
 
-  /// More than any client has use for.
+  /// More paths than any client needs.
   private static let pathLimit = 1_000
 
   mutating func read(

@@ -1,15 +1,17 @@
 /// The operand of `$push`.
 struct Push: Sendable {
   let elements: BSONArray
-  /// Counted from the end when negative.
+  /// The index at which to insert.
+  ///
+  /// A negative one counts from the end.
   var position: Int?
   var sort: Sort?
-  /// How many of the first, or of the last when negative.
+  /// The number of first elements to keep, or of last elements if negative.
   var slice: Int?
 
   init(elements: BSONArray) { self.elements = elements }
 
-  /// Names that are looked up in each element, before it is sorted.
+  /// The number of names looked up in each element for the sort.
   var sortKeys: Int {
     guard case .fields(let order) = sort else { return 0 }
     return order.keys.reduce(0) { $0 + $1.path.count }
@@ -20,7 +22,7 @@ struct Push: Sendable {
     case fields(SortOrder)
   }
 
-  /// Inserts, then sorts the whole, then cuts.
+  /// Inserts the elements, sorts the whole array, then cuts it.
   func apply(to array: inout [BSON]) {
     let position = position ?? array.count
     let index = position < 0 ? max(array.count + position, 0) : position
@@ -35,9 +37,11 @@ struct Push: Sendable {
     array = slice < 0 ? Array(array.suffix(-slice)) : Array(array.prefix(slice))
   }
 
-  /// What has no such field counts as null.
+  /// Sorts the array.
+  ///
+  /// A missing field counts as null.
   private static func sort(_ array: inout [BSON], by keys: [SortOrder.Key]) {
-    // Side by side, those of one element after those of another.
+    // The key values of all elements in one flat array.
     let values = array.flatMap { element in keys.lazy.map { element.keyValue(at: $0.path) } }
     let places = array.indices.sorted { first, second in
       for (position, key) in keys.enumerated() {
@@ -54,7 +58,9 @@ struct Push: Sendable {
 }
 
 extension BSON {
-  /// What objects within each other lead to; arrays end the way.
+  /// Returns the value that nested objects lead to.
+  ///
+  /// Arrays are not entered.
   fileprivate func keyValue(at path: [FieldName]) -> BSON {
     var value: BSON? = self
     for name in path { value = value?.document?[name] }

@@ -1,9 +1,10 @@
 extension Query {
-  /// The document that an upsert begins with: the fields that the query wants to be equal to
-  /// something, also within `$and` and within `$or` and `$in` of one.
+  /// Returns the initial document of an upsert: the fields that the query compares for equality.
   ///
-  /// - Throws: `.notSingleValueField` when the query says twice what a field is,
-  ///   `.emptyFieldName` for a path that cannot be made.
+  /// Also reads equalities within `$and`, and within an `$or` or `$in` of one element.
+  ///
+  /// - Throws: `.notSingleValueField` if the query gives a field two values, `.emptyFieldName` if
+  ///   a path cannot be created.
   /// - Source: MongoDB manual, "db.collection.updateOne", "Upsert with dotted _id query".
   package func insertion(_ budget: inout Budget) throws(OperatorError) -> BSONDocument {
     var tree = UpdateNode.fields([:])

@@ -3,11 +3,12 @@ internal import Patterns
 
 /// A condition on one document, in MongoDB's query language.
 ///
-/// `QueryOperator` has its operators; others are refused.
+/// `QueryOperator` lists the operators. Others are rejected.
 ///
-/// Arrays and null mean what they do in MongoDB up to version 8: `{"a": null}` is also true of a
-/// document without `a` and of one whose `a` is undefined; `{"a.b": null}` is true where `a` is no
-/// object, and of an array only through one of its objects, so not of `[]` and `[1]`.
+/// Arrays and null behave as in MongoDB up to version 8:
+/// - `{"a": null}` is also true of a document without `a`, and of one whose `a` is undefined.
+/// - `{"a.b": null}` is true if `a` is not an object. For an array, only its objects count, so it
+///   is false for `[]` and `[1]`.
 /// - Source: MongoDB manual, "Query and projection operators".
 package struct Query: Sendable {
   let root: Predicate
@@ -16,10 +17,10 @@ package struct Query: Sendable {
   ///
   /// - Parameters:
   ///   - json: an object.
-  ///   - order: that of the documents which it will be asked about.
-  ///   - patterns: shared by all that is read of one request.
-  /// - Throws: `.badValue`, `.failedToParse`, `.overflow` or a fault of a regular expression, with
-  ///   the pointer to the operand.
+  ///   - order: the field order of the documents to match.
+  ///   - patterns: the allowance shared by all parsers of one request.
+  /// - Throws: `.badValue`, `.failedToParse`, `.overflow` or an error of a regular expression if
+  ///   the query is invalid, with the pointer to the operand.
   package init(
     _ json: JSON,
     order: FieldOrder = .written,
@@ -31,17 +32,17 @@ package struct Query: Sendable {
 
   init(_ root: Predicate) { self.root = root }
 
-  /// Whether the document meets the condition.
+  /// Returns whether the document meets the condition.
   ///
-  /// - Throws: `.maxTimeExpired` when that takes more steps than there are left.
+  /// - Throws: `.maxTimeExpired` if the budget is used up.
   package func matches(
     _ document: BSONDocument,
     _ budget: inout Budget
   ) throws(OperatorError) -> Bool { try match(document, &budget) != nil }
 
-  /// How the document meets the condition; nil when it does not.
+  /// Returns how the document meets the condition, or nil if it does not.
   ///
-  /// - Throws: as `matches`.
+  /// - Throws: `.maxTimeExpired` if the budget is used up.
   package func match(
     _ document: BSONDocument,
     _ budget: inout Budget
@@ -52,12 +53,12 @@ package struct Query: Sendable {
     return Match(position: matcher.position)
   }
 
-  /// What an update may want to know of a match.
+  /// The details of a match that an update needs.
   package struct Match: Sendable {
-    /// What `$` in a path stands for.
+    /// The index that `$` in a path stands for.
     ///
-    /// The index of the first element of an array that met a condition on it; with several such
-    /// conditions, that of the last.
+    /// It is the index of the first array element that met a condition. If several conditions test
+    /// array elements, the last one counts.
     package let position: Int?
   }
 
@@ -72,7 +73,9 @@ indirect enum Predicate: Sendable {
   case all([Predicate])
   case any([Predicate])
   case none([Predicate])
-  /// A test of what a path leads to; without a path, of the value itself.
+  /// A test of the value at a path.
+  ///
+  /// An empty path tests the value itself.
   case field([FieldName], Test)
 }
 
@@ -88,10 +91,12 @@ enum Test: Sendable {
   case modulo(Modulo)
   case bits(QueryOperator, BitMask)
   case size(Int)
-  /// Some element of an array; with a query on documents, only those that are, or are arrays.
+  /// A test that some element of an array must pass.
+  ///
+  /// If `isDocument` is true, only documents and arrays can pass.
   case element(Predicate, isDocument: Bool)
 
-  /// Whether an array at the end of a path is tested element by element too.
+  /// Whether the test also applies to each element of an array at the end of a path.
   var expandsArrays: Bool {
     switch self {
     case .exists, .size, .element: false
@@ -103,7 +108,7 @@ enum Test: Sendable {
 /// A value to compare with.
 struct Operand: Sendable {
   let value: BSON
-  /// The steps that a comparison takes at most.
+  /// The maximum number of steps for a comparison.
   let weight: Int
 
   init(_ value: BSON) {
@@ -116,7 +121,9 @@ struct Operand: Sendable {
 struct ValueList: Sendable {
   private var values: Set<ByValue> = []
   private(set) var patterns: [Pattern] = []
-  /// Values of other ranks need not be looked up.
+  /// The ranks of the values.
+  ///
+  /// Values of other ranks need no lookup.
   private var ranks: Set<Int> = []
 
   mutating func insert(_ value: BSON) {
@@ -126,7 +133,7 @@ struct ValueList: Sendable {
 
   mutating func insert(_ pattern: Pattern) { patterns.append(pattern) }
 
-  /// The value when there is but one thing in the list.
+  /// The value, if the list has exactly one entry and it is not a pattern.
   var onlyValue: BSON? { values.count == 1 && patterns.isEmpty ? values.first?.value : nil }
 
   var hasNull: Bool { ranks.contains(BSON.Kind.null.rank) }
@@ -139,8 +146,8 @@ struct ValueList: Sendable {
 }
 
 extension BSON {
-  /// The steps that comparing this value takes: about one for each value in it, and for each 32
-  /// bytes of its texts.
+  /// The steps for comparing this value: about one for each nested value, and one for each 32 bytes
+  /// of its strings.
   var weight: Int {
     switch self {
     case .document(let document):

@@ -1,4 +1,4 @@
-/// The operands of `$mod` and of the operators on bits.
+/// The operands of `$mod` and of the bit operators.
 extension QueryParser {
   func modulo(_ operand: BSON) throws(OperatorError) -> Modulo {
     guard let elements = operand.array, elements.count == 2, let divisor = elements[0].truncated,
@@ -8,7 +8,7 @@ extension QueryParser {
     return Modulo(divisor: divisor, remainder: remainder)
   }
 
-  /// The positions of the bits that are 1 in a mask, or those of a list.
+  /// Returns the positions of the set bits of a mask, or of a list of positions.
   func bits(_ operand: BSON) throws(OperatorError) -> BitMask {
     switch operand {
     case .array(let positions):
@@ -36,7 +36,7 @@ extension QueryParser {
     }
   }
 
-  /// More than any client has use for.
+  /// More positions than any client needs.
   private static let bitLimit = 4_096
 }
 
@@ -45,25 +45,27 @@ struct Modulo: Sendable {
   let divisor: Int64
   let remainder: Int64
 
-  /// Whether a value is a number that leaves the remainder; fractions are cut off before.
+  /// Returns whether a value is a number with this remainder.
+  ///
+  /// Fractions are cut off first.
   func fits(_ value: BSON) -> Bool {
     guard let number = value.truncated else { return false }
-    // The least number by -1 is past 64 bits, and leaves nothing.
+    // The least integer divided by -1 does not fit 64 bits. Its remainder is 0.
     return (divisor == -1 ? 0 : number % divisor) == remainder
   }
 }
 
-/// The operand of `$bitsAllSet` and its kin.
+/// The operand of `$bitsAllSet` and the other bit operators.
 struct BitMask: Sendable {
   var positions: [Int] = []
 
-  /// Whether a value is a whole number or binary data whose bits are as the operator asks.
+  /// Returns whether a value is an integer or binary data whose bits pass the operator.
   func fits(_ value: BSON, _ operation: QueryOperator) -> Bool {
     let isSet: (Int) -> Bool
     if case .binary(let bytes, _) = value {
       isSet = { $0 / 8 < bytes.count && bytes[$0 / 8] >> ($0 % 8) & 1 == 1 }
     } else if value.kind.isNumber, let number = value.integer {
-      // A negative number has all bits 1 beyond its own.
+      // Sign extension sets all higher bits of a negative number.
       isSet = { number >> min($0, 63) & 1 == 1 }
     } else {
       return false
@@ -78,7 +80,9 @@ struct BitMask: Sendable {
 }
 
 extension BSON {
-  /// A number without its fraction; nil for what is none, or does not fit 64 bits.
+  /// The number without its fraction.
+  ///
+  /// Nil if the value is not a number or does not fit 64 bits.
   fileprivate var truncated: Int64? {
     switch self {
     case .int32(let value): Int64(value)

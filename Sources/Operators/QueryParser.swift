@@ -1,15 +1,19 @@
 internal import JSON
 internal import Patterns
 
-/// Reads a query; each function leaves the path as it found it.
+/// Parses a query.
+///
+/// Each function restores `path` before it returns.
 struct QueryParser {
-  /// Tokens of the pointer to what is read.
+  /// The tokens of the JSON pointer to the current position.
   private var path: [String]
   private let order: FieldOrder
   private let patterns: PatternAllowance
   private var conditions = 0
 
-  /// More than any client has use for; bounds the work per value.
+  /// More conditions than any client needs.
+  ///
+  /// The limit bounds the work per value.
   private static let conditionLimit = 1_000
 
   init(_ order: FieldOrder, _ patterns: PatternAllowance, at path: [String] = []) {
@@ -59,7 +63,7 @@ struct QueryParser {
     return parts
   }
 
-  /// The condition on one field: operators, or the value that it must have.
+  /// Parses the condition on one field: operators, or the value that it must equal.
   mutating func field(_ steps: [FieldName], _ operand: BSON) throws(OperatorError) -> Predicate {
     if case .document(let document) = operand, document.isExpression() {
       return try operators(steps, document)
@@ -69,7 +73,9 @@ struct QueryParser {
     return .field(steps, .equal(try self.operand(operand, isRegexAllowed: true)))
   }
 
-  /// Operators on one field; all must hold.
+  /// Parses the operators on one field.
+  ///
+  /// All of them must hold.
   mutating func operators(
     _ steps: [FieldName],
     _ document: BSONDocument
@@ -190,7 +196,7 @@ struct QueryParser {
     _ operand: BSON
   ) throws(OperatorError) -> Predicate {
     guard let elements = operand.array else { throw error("$all takes an array.") }
-    // Of no value it is never true.
+    // An empty list matches nothing.
     guard !elements.isEmpty else { return .any([]) }
     var parts: [Predicate] = []
     let isElementMatch = elements[0].document?.first?.name.text == "$elemMatch"
@@ -254,7 +260,7 @@ struct QueryParser {
     }
   }
 
-  // MARK: Faults
+  // MARK: Errors
 
   private mutating func count() throws(OperatorError) {
     conditions += 1
@@ -278,9 +284,11 @@ struct QueryParser {
 }
 
 extension BSONDocument {
-  /// Whether it holds operators: its first name begins with a dollar, and it is no reference.
+  /// Returns whether the document contains operators: its first name begins with a dollar, and it
+  /// is not a reference.
   ///
-  /// A reference has `$ref` and `$id`; where a part is enough, one of `$ref`, `$id` and `$db`.
+  /// A reference has `$ref` and `$id`. If `isPartEnough` is true, one of `$ref`, `$id` and `$db` is
+  /// enough.
   func isExpression(withPartOfReference isPartEnough: Bool = false) -> Bool {
     guard let name = first?.name, name.isDollarPrefixed else { return false }
     if isPartEnough { return !["$ref", "$id", "$db"].contains(name.text) }

@@ -11,17 +11,19 @@ package struct SortOrder: Sendable {
 
   let keys: [Key]
 
-  /// How many fields MongoDB sorts by at most.
+  /// The maximum number of fields in a sort, as in MongoDB.
   private static let limit = 32
 
   /// Reads an order from Extended JSON: an object of paths, each with 1 or -1.
   ///
-  /// Throws `.badValue` or `.failedToParse` if it is something else.
+  /// Throws `.badValue` or `.failedToParse` if the JSON is anything else.
   package init(_ json: JSON) throws(OperatorError) {
     try self.init(try BSONDocument(json), pointer: "")
   }
 
-  /// Reads an order; `pointer` leads to it, for errors.
+  /// Reads an order.
+  ///
+  /// Errors use `pointer` as its location.
   init(_ document: BSONDocument, pointer: String) throws(OperatorError) {
     guard document.count <= Self.limit else {
       throw OperatorError(.badValue, "A sort has at most \(Self.limit) fields.", pointer: pointer)

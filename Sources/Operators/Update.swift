@@ -2,14 +2,14 @@ package import JSON
 
 /// A change of one document, in MongoDB's update language.
 ///
-/// `UpdateOperator` has its operators; paths have names, indexes, `$`, `$[]` and `$[identifier]`.
-/// Pipelines are refused.
+/// `UpdateOperator` lists the operators. Paths consist of names, indexes, `$`, `$[]` and
+/// `$[identifier]`. Pipelines are rejected.
 ///
-/// All of it happens or, when something is thrown, nothing. New fields come in the order of their
-/// names, numbers first, whatever the order of the request.
+/// An update is atomic: if it throws an error, nothing changes. New fields are added in the order
+/// of their names, numbers first, not in the order of the request.
 /// - Source: MongoDB manual 7.0, "Update operators".
 package struct Update: Sendable {
-  /// Whether the update replaces the document or changes fields of it.
+  /// The kind of update: operators that change fields, or a replacement of the document.
   package enum Shape: Sendable {
     case operators, replacement
   }
@@ -25,10 +25,12 @@ package struct Update: Sendable {
     let leaf: UpdateLeaf
   }
 
-  /// A document with the update applied.
+  /// The document after an update.
   package struct UpdatedDocument: Sendable {
     package let document: BSONDocument
-    /// Whether anything would be stored differently; `modifiedCount` counts these.
+    /// Whether the stored document would change.
+    ///
+    /// `modifiedCount` counts these.
     package let isModified: Bool
   }
 
@@ -42,12 +44,12 @@ package struct Update: Sendable {
   /// Reads an update from Extended JSON.
   ///
   /// - Parameters:
-  ///   - json: an object whose names all begin with a dollar, or whose names all do not.
+  ///   - json: an object. Either all names begin with a dollar, or none does.
   ///   - arrayFilters: at most 64; each must be used.
-  ///   - shape: the one that is wanted; nil takes either, as its first name tells.
-  ///   - order: that of the documents which it will change.
-  ///   - patterns: shared by all that is read of one request.
-  /// - Throws: a fault of the update's form, with its pointer. At most 1,000 paths.
+  ///   - shape: the required shape. Nil accepts both, and the first name decides.
+  ///   - order: the field order of the documents to change.
+  ///   - patterns: the allowance shared by all parsers of one request.
+  /// - Throws: an error with a pointer if the update is invalid or has more than 1,000 paths.
   package init(
     _ json: JSON,
     arrayFilters: JSONArray = [],
@@ -61,7 +63,7 @@ package struct Update: Sendable {
     let document = try BSONDocument(json)
     let found: Shape =
       document.first?.name.isDollarPrefixed == true ? .operators : .replacement
-    // Operators without any are no replacement by nothing.
+    // An empty object of operators is not a replacement by an empty document.
     let isEmpty = document.isEmpty && shape == .operators
     guard shape == nil || shape == found || isEmpty else {
       throw OperatorError(
@@ -79,17 +81,17 @@ package struct Update: Sendable {
 
   init(_ content: Content) { self.content = content }
 
-  /// Changes a document.
+  /// Applies the update to a document.
   ///
   /// - Parameters:
-  ///   - document: stays as it is.
-  ///   - now: milliseconds from 1970, for `$currentDate`.
-  ///   - position: what `$` in a path stands for; see `Query.Match`.
-  ///   - isInsertion: of an upsert; the document is then `Query.insertion()`.
-  ///   - budget: also says about how many bytes of JSON may be written into it; one value can be
-  ///     written to every element of an array.
-  /// - Returns: the document that results; how large it may be is for the caller to say.
-  /// - Throws: why it cannot be changed, with the path.
+  ///   - document: the original; it is not changed.
+  ///   - now: milliseconds since 1970, for `$currentDate`.
+  ///   - position: the index that `$` in a path stands for; see `Query.Match`.
+  ///   - isInsertion: whether this is an upsert. The document is then `Query.insertion()`.
+  ///   - budget: also limits the bytes of JSON that the update may add, approximately. One update
+  ///     can write a value to every element of an array.
+  /// - Returns: the updated document. The caller must limit its size.
+  /// - Throws: an error with the path if the document cannot be changed.
   package func apply(
     to document: BSONDocument,
     now: Int64,
@@ -128,7 +130,7 @@ package struct Update: Sendable {
         throw error(.immutableField, "The _id of a document cannot be changed.")
       }
     } else {
-      // One that other doors of the service have stored stays, whatever it is.
+      // An unchanged `_id` of any type stays: another API of the service may have stored it.
       switch result["_id"] {
       case .array, .regularExpression, .undefined:
         throw error(.invalidIDField, "An _id is no array, regular expression or undefined.")
@@ -142,7 +144,7 @@ package struct Update: Sendable {
 }
 
 extension BSONDocument {
-  /// A replacement that does not name another `_id` keeps the old one, in front.
+  /// Returns the replacement with the old `_id` in front, unless it names another one.
   fileprivate func keepingID(of document: BSONDocument) -> BSONDocument {
     guard let id = document["_id"], self["_id"] == nil else { return self }
     var result = self

@@ -1,13 +1,15 @@
-/// What an update does below one place; all paths of an update are one tree.
+/// The changes below one place of a document.
 ///
-/// The document is walked once, with each array and object copied at most once.
+/// All paths of an update form one tree.
+///
+/// The document is traversed once. Each array and object is copied at most once.
 indirect enum UpdateNode: Sendable {
   case leaf(UpdateLeaf)
   case fields([FieldName: UpdateNode])
-  /// What is done to every element, and to those that a filter lets pass.
+  /// Changes of every element, and of the elements that match a filter.
   case elements(all: UpdateNode?, filtered: [String: UpdateNode])
 
-  /// The tree of a single path.
+  /// Creates the tree of a single path.
   init(_ leaf: UpdateLeaf, at parts: ArraySlice<UpdatePath.Part>) {
     guard let part = parts.first else {
       self = .leaf(leaf)
@@ -22,14 +24,15 @@ indirect enum UpdateNode: Sendable {
     }
   }
 
-  /// Stands for the index of the element that the query found, until that is known; no name of a
-  /// path is like it.
+  /// A placeholder for the index of the element that the query found.
+  ///
+  /// No name in a path can equal it.
   static let found = FieldName("$")
 
-  /// The tree with the index in the place of `found`.
+  /// Returns the tree with `found` replaced by the index.
   ///
-  /// - Throws: `.badValue` when there is none, `.conflictingUpdateOperators` when that index is
-  ///   changed besides.
+  /// - Throws: `.badValue` if the query found no index, `.conflictingUpdateOperators` if the update
+  ///   also changes that index by name.
   func resolved(_ position: Int?, at place: [String] = []) throws(OperatorError) -> UpdateNode {
     switch self {
     case .leaf: return self
@@ -60,8 +63,9 @@ indirect enum UpdateNode: Sendable {
     }
   }
 
-  /// Refuses new names that begin with a dollar at the top, where only a document that is made may
-  /// have them; they can be removed.
+  /// Rejects new top-level names that begin with a dollar.
+  ///
+  /// Only a new document may have them, but they can be removed.
   func checkNames() throws(OperatorError) {
     guard case .fields(let children) = self else { return }
     for (name, child) in children where name.isDollarPrefixed {
@@ -80,17 +84,17 @@ indirect enum UpdateNode: Sendable {
     }
   }
 
-  /// Takes another tree into this one.
+  /// Merges another tree into this one.
   ///
   /// - Parameters:
-  ///   - other: for the same place.
-  ///   - place: of both in the document, as far as it is known.
-  /// - Throws: `.conflictingUpdateOperators` when both change one place, or one a place within the
-  ///   other's.
+  ///   - other: a tree for the same place.
+  ///   - place: the place of both trees in the document, as far as it is known.
+  /// - Throws: `.conflictingUpdateOperators` if both change the same place, or one changes a place
+  ///   within the other's.
   mutating func merge(_ other: UpdateNode, at place: [String]) throws(OperatorError) {
     switch (self, other) {
     case (.fields(var mine), .fields(let theirs)):
-      // Held here alone, the dictionary is changed where it is.
+      // The dictionary has no other owner here, so it is changed in place.
       self = .fields([:])
       for (name, node) in theirs {
         try Self.merge(node, into: &mine[name], at: place + [name.text])
@@ -147,10 +151,10 @@ indirect enum UpdateNode: Sendable {
   }
 }
 
-/// An operation, and where it was asked for.
+/// An operation with its location in the request.
 struct UpdateLeaf: Sendable {
   let operation: UpdateOperation
-  /// As the client wrote it.
+  /// The path as the client wrote it.
   let path: String
   let pointer: String
 }

@@ -1,11 +1,13 @@
 internal import JSON
 
-/// What is done at the end of a path.
+/// The operation at the end of a path.
 enum UpdateOperation: Sendable {
   case set(BSON)
   case setOnInsert(BSON)
   case unset
-  /// At the target; the value is found before anything is changed.
+  /// Writes to the target.
+  ///
+  /// The source value is read before anything changes.
   case rename(from: [FieldName])
   case increment(BSON)
   case multiply(BSON)
@@ -28,21 +30,23 @@ enum UpdateOperation: Sendable {
 
   enum Pull: Sendable {
     case anyOf(Set<ByValue>)
-    /// The element is the field without a name of a document.
+    /// A condition on each element.
+    ///
+    /// The query sees the element as a document's field with an empty name.
     case elements(Query)
-    /// Only of elements that are documents.
+    /// A condition on the elements that are documents.
     case documents(Query)
   }
 }
 
-/// Reads the operand of one operator for one path.
+/// Parses the operand of one operator for one path.
 struct OperandParser {
-  /// Tokens of the pointer: the operator and the path.
+  /// The tokens of the JSON pointer: the operator and the path.
   let place: [String]
   let order: FieldOrder
   let patterns: PatternAllowance
 
-  /// Of any operator but `$rename`, which has two paths.
+  /// Parses the operand of any operator except `$rename`, which has two paths.
   func operation(
     _ operation: UpdateOperator,
     _ operand: BSON

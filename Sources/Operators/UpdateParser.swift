@@ -1,8 +1,8 @@
 internal import JSON
 
-/// Reads updates.
+/// Parses updates.
 struct UpdateParser {
-  /// Operators times paths; more than any client has use for.
+  /// The maximum number of pairs of operator and path: more than any client needs.
   private static let pathLimit = 1_000
   private static let filterLimit = 64
 
@@ -11,7 +11,7 @@ struct UpdateParser {
   private var root = UpdateNode.fields([:])
   private var renames: [Update.Rename] = []
   private var paths = 0
-  /// Identifiers of the paths, with the pointer to one that has it.
+  /// The identifiers in the paths, each with a pointer to one path that uses it.
   private var identifiers: [String: String] = [:]
 
   private init(_ order: FieldOrder, _ patterns: PatternAllowance) {
@@ -189,7 +189,7 @@ struct UpdateParser {
 }
 
 extension Predicate {
-  /// The names that its paths begin with.
+  /// The first names of its paths.
   fileprivate var names: [FieldName] {
     switch self {
     case .all(let parts), .any(let parts), .none(let parts): parts.flatMap(\.names)

@@ -2,11 +2,11 @@
 struct UpdatePath: Sendable {
   enum Part: Sendable {
     case name(FieldName)
-    /// `$[]`, each element.
+    /// `$[]`: every element.
     case all
-    /// `$[identifier]`, the elements that its array filter lets pass.
+    /// `$[identifier]`: the elements that match its array filter.
     case filtered(String)
-    /// `$`, the element that the query found.
+    /// `$`: the element that the query found.
     case found
   }
 
@@ -16,9 +16,10 @@ struct UpdatePath: Sendable {
   /// Reads a dotted path.
   ///
   /// - Parameters:
-  ///   - text: names, indexes, `$[]`, `$[identifier]`, and `$` once.
-  ///   - pointer: to the path, for errors.
-  /// - Throws: `.emptyFieldName`, `.dollarPrefixedFieldName`, `.badValue` or `.overflow`.
+  ///   - text: names, indexes, `$[]`, `$[identifier]`, and at most one `$`.
+  ///   - pointer: the pointer to the path, for errors.
+  /// - Throws: `.emptyFieldName`, `.dollarPrefixedFieldName`, `.badValue` or `.overflow` if the
+  ///   path is invalid.
   init(_ text: String, pointer: String) throws(OperatorError) {
     self.text = text
     var parts: [Part] = []
@@ -72,7 +73,7 @@ struct UpdatePath: Sendable {
     )
   }
 
-  /// Whether a field of the document itself is named so.
+  /// Whether the first name of the path begins with a dollar.
   var isDollarPrefixed: Bool { text.utf8.first == UInt8(ascii: "$") }
 
   static func isIdentifier(_ text: String) -> Bool {
@@ -89,7 +90,7 @@ struct UpdatePath: Sendable {
     }
   }
 
-  /// The names; nil when there is a positional part.
+  /// The names, or nil if the path has a positional part.
   var names: [FieldName]? {
     let names = parts.compactMap { part in
       if case .name(let name) = part { return name }

@@ -1,5 +1,6 @@
-/// The tree of an update as one walk goes by it: the fields of each place in their order, which is
-/// found once and not at each element of an array.
+/// The tree of an update, prepared for one traversal.
+///
+/// The fields of each place are sorted once, and not again for each element of an array.
 indirect enum UpdateStep {
   case leaf(UpdateLeaf)
   case fields([Field])
@@ -7,7 +8,7 @@ indirect enum UpdateStep {
 
   struct Field {
     let name: FieldName
-    /// What the name means in an array.
+    /// The index that the name denotes in an array.
     let index: Int?
     let step: UpdateStep
   }
@@ -25,7 +26,7 @@ indirect enum UpdateStep {
     }
   }
 
-  /// Whether elements of an array are changed at the place or below it, through fields only.
+  /// Whether `$[]` or `$[identifier]` changes elements here, or below through fields only.
   var changesElements: Bool {
     switch self {
     case .leaf: false
@@ -49,14 +50,14 @@ indirect enum UpdateStep {
   }
 }
 
-/// What is done to the elements of an array: to all, and to those that filters let pass.
+/// The changes of an array's elements: of all, and of the elements that match filters.
 ///
-/// Elements that the same filters let pass take the same way, which is put together once.
+/// Elements that match the same filters share one step, which is built once.
 final class ElementSteps {
   let node: UpdateNode
   let filters: [Query]
   private let all: UpdateNode?
-  /// In the order of `filters`.
+  /// The nodes in the order of `filters`.
   private let filtered: [UpdateNode]
   private let known: [String: Query]
   private var steps: [UInt64: UpdateStep?] = [:]
@@ -74,17 +75,18 @@ final class ElementSteps {
     filters = used.map(\.filter)
   }
 
-  /// By what names the filters call an element.
+  /// The identifiers of the filters, which are the names that they use for an element.
   let identifiers: [String]
 
-  /// What is done to an element.
+  /// Returns the change of an element.
   ///
   /// - Parameters:
-  ///   - passed: the filters that let it pass, a bit for each: an update has 64 at most.
-  ///   - place: where it is, for errors.
-  ///   - budget: is charged for a way that is new.
-  /// - Returns: nil for nothing.
-  /// - Throws: `.conflictingUpdateOperators`, `.maxTimeExpired`.
+  ///   - passed: a bit for each filter that the element matches. An update has at most 64 filters.
+  ///   - place: the element's place in the document, for errors.
+  ///   - budget: the budget to charge for a step that must be built.
+  /// - Returns: the step, or nil if the element does not change.
+  /// - Throws: `.conflictingUpdateOperators` if two filters change one place, `.maxTimeExpired` if
+  ///   the budget is used up.
   func step(
     _ passed: UInt64,
     at place: [String],
@@ -92,7 +94,7 @@ final class ElementSteps {
   ) throws(OperatorError) -> UpdateStep? {
     if let step = steps[passed] { return step }
     let nodes = filtered.indices.filter { passed >> $0 & 1 == 1 }.map { filtered[$0] }
-    // Nodes are put into dictionaries, and sorted.
+    // The nodes are sorted and put into dictionaries.
     try budget.spend(8 * nodes.reduce(all?.size ?? 0) { $0 + $1.size })
     var merged = all
     for node in nodes { try UpdateNode.merge(node, into: &merged, at: place) }
@@ -103,7 +105,7 @@ final class ElementSteps {
 }
 
 extension UpdateNode {
-  /// How many there are, this one among them.
+  /// The number of nodes, including this one.
   fileprivate var size: Int {
     switch self {
     case .leaf: 1

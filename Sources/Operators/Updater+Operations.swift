@@ -1,4 +1,4 @@
-/// What is done at the end of a path.
+/// The operations at the end of a path.
 extension Updater {
   mutating func perform(_ leaf: UpdateLeaf, on slot: inout BSON?) throws(OperatorError) -> Bool {
     switch leaf.operation {
@@ -96,7 +96,7 @@ extension Updater {
     let old = try array(leaf, slot)
     for element in push.elements { try grow(by: element) }
     var new = Self.list(old, more: push.elements.count)
-    // A sort looks at each element about as often as the count has bits.
+    // A sort visits each element about log2(count) times.
     if push.sort != nil {
       let count = new.count + push.elements.count
       let weight = BSON.array(new).weight + BSON.array(push.elements).weight + count * push.sortKeys
@@ -127,7 +127,7 @@ extension Updater {
     return true
   }
 
-  /// A list with room for more, so that a large one is made once.
+  /// Returns a list with capacity for more elements, so that it is allocated once.
   private static func list(_ elements: BSONArray?, more count: Int) -> [BSON] {
     var list: [BSON] = []
     list.reserveCapacity((elements?.count ?? 0) + count)
@@ -170,7 +170,7 @@ extension Updater {
     return true
   }
 
-  /// nil when there is nothing.
+  /// Returns the array in the slot, or nil if the slot is empty.
   private func array(_ leaf: UpdateLeaf, _ slot: BSON?) throws(OperatorError) -> BSONArray? {
     guard let slot else { return nil }
     guard let array = slot.array else {

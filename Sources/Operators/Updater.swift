@@ -5,12 +5,12 @@ struct Updater {
   let now: Int64
   let isInsertion: Bool
   private(set) var budget: Budget
-  /// The values that renames move, by the target's path as it was written.
+  /// The values that renames move, by the target's path as the client wrote it.
   private var moved: [ExactString: BSON] = [:]
-  /// Where the walk is.
+  /// The current place in the document.
   private var place: [String] = []
 
-  /// MongoDB's bound on the nulls that one new index may put before itself.
+  /// MongoDB's limit on the nulls that pad an array before a new index.
   private static let paddingLimit = 1_500_000
 
   init(now: Int64, isInsertion: Bool, budget: Budget) {
@@ -34,9 +34,11 @@ struct Updater {
     return (slot?.document ?? BSONDocument(), isModified)
   }
 
-  // MARK: The walk
+  // MARK: Traversal
 
-  /// Does to a value, or to the lack of one, what the tree says; whether that changed it.
+  /// Applies a step to a value or to a missing value.
+  ///
+  /// Returns whether anything changed.
   private mutating func apply(
     _ step: UpdateStep,
     to slot: inout BSON?
@@ -78,7 +80,9 @@ struct Updater {
     }
   }
 
-  /// Takes out what is to be changed, so that it need not be copied: it is held by the caller alone.
+  /// Takes the document out of the slot.
+  ///
+  /// The caller is then its only owner and changes it without a copy.
   private static func takeDocument(from slot: inout BSON?) -> BSONDocument {
     defer { slot = nil }
     return slot?.document ?? BSONDocument()
@@ -149,7 +153,7 @@ struct Updater {
     return isModified
   }
 
-  /// `$[]` and `$[identifier]`.
+  /// Applies `$[]` and `$[identifier]`.
   private mutating func change(
     _ array: inout [BSON],
     by elements: ElementSteps
@@ -170,7 +174,9 @@ struct Updater {
     return isModified
   }
 
-  /// What is removed from an array leaves null behind.
+  /// Applies a step to one element.
+  ///
+  /// A removed element becomes null.
   private mutating func applyToElement(
     _ index: Int,
     of array: inout [BSON],
@@ -185,9 +191,11 @@ struct Updater {
     return isModified
   }
 
-  // MARK: Ends of the walk
+  // MARK: Ends of paths
 
-  /// A path that leads through what has no such fields; only some changes may let that be.
+  /// Handles a path through a value that cannot have the field.
+  ///
+  /// Throws `.pathNotViable`, unless the operation ignores the path.
   private mutating func deadEnd(_ field: UpdateStep.Field, in value: BSON) throws(OperatorError) {
     let name = field.name
     if field.step.changesElements {
@@ -208,7 +216,7 @@ struct Updater {
       default: true
       }
     }
-    // Each is a place in a tree that was gone down.
+    // The traversal visited each of these nodes.
     try spend(8 * visited)
     guard let leaf else { return }
     throw error(
@@ -239,7 +247,7 @@ struct Updater {
     try query.holds(of: value, &budget)
   }
 
-  /// The value at the source of a rename; nil when there is none.
+  /// Returns the value at the source of a rename, or nil if it is missing.
   private mutating func value(
     to rename: Update.Rename,
     in document: BSONDocument
