@@ -1,25 +1,27 @@
-/// A regular expression, compiled.
+/// A compiled regular expression, matched in one pass over the text.
 ///
-/// MongoDB's engine is PCRE, which backtracks: its limit of steps starts anew at every character,
-/// and it does not count the characters that one step runs over, so that a pattern as plain as
-/// `[a-z]*[0-9]` takes quadratic time. This one goes through a text once, with all the ways to
-/// match side by side; each costs a step of the budget. What cannot be matched so is refused.
+/// MongoDB's engine is PCRE, which backtracks. Its step limit starts again at every character. It
+/// does not count the characters that one step consumes. So even `[a-z]*[0-9]` takes quadratic
+/// time. This engine reads the text once and follows all possible matches in parallel. Each one
+/// costs a step of the budget. Patterns that cannot be matched this way are rejected.
 ///
-/// RE2 (Debian 12 has that of June 2022) was tried in its place. Where its automaton fits into its
-/// memory it goes through a megabyte in 2 to 40 ms, and this in 0.2 to 2 s. Beyond that it works as
-/// this does, and can then neither be stopped nor charged to a budget: `[a-q]?.{900}X` took it 0.9 s
-/// for 64 KiB with its usual 8 MB, `((a{0,30}){0,30})c` 108 s for 1 MiB with 256 KiB, where this stops
-/// at its budget. And it knows neither the option `x` nor `$` before a last newline, `\Z`, `\R`, `\h`,
-/// `\N`, `(?<name>a)`, `\u00e9` and counts above 1,000: the parser, over half of this module, would
-/// have to stay and translate.
+/// RE2 was tried instead (Debian 12 has the release of June 2022):
+/// - While its automaton fits its memory, RE2 reads a megabyte in 2 to 40 ms; this engine takes 0.2
+///   to 2 s.
+/// - Beyond that it works like this engine, but it can be neither stopped nor charged to a budget.
+///   `[a-q]?.{900}X` took RE2 0.9 s for 64 KiB with its default 8 MB. `((a{0,30}){0,30})c` took it
+///   108 s for 1 MiB with 256 KiB. This engine stops at its budget.
+/// - RE2 lacks the option `x`, `$` before a last newline, `\Z`, `\R`, `\h`, `\N`, `(?<name>a)`,
+///   `\u00e9` and counts above 1,000. The parser, over half of this module, would have to stay and
+///   translate.
 /// - Source: the syntax of `pcre2pattern(3)`; Ken Thompson, "Regular expression search algorithm",
 ///   1968.
 package struct Pattern: Sendable {
   package let source: String
-  /// Sorted, of `imsx`.
+  /// The sorted options, a subset of `imsx`.
   package let options: String
   private let program: [Instruction]
-  /// Whether a place of it takes letters of another case.
+  /// Whether any part of the pattern ignores case.
   private let isCaseless: Bool
 
   private enum Instruction: Sendable {
@@ -30,28 +32,33 @@ package struct Pattern: Sendable {
     case match
   }
 
-  /// Bytes of a pattern.
+  /// The maximum length of a pattern in bytes.
   private static let lengthLimit = 4_096
-  /// More than there are.
+  /// More options than exist.
   private static let optionsLimit = 16
-  /// Every one may be busy at every character.
+  /// The maximum number of instructions.
+  ///
+  /// All of them may be active at every character.
   private static let programLimit = 4_096
 
-  /// Where two dialects differ that are read here.
+  /// The two dialects, which differ in a few points.
   package enum Dialect: Sendable {
-    /// `$` is also before a newline that is the last character.
+    /// `$` also matches before a newline that is the last character.
     case pcre
-    /// `$` is only at the end, `.` takes no line terminator, `\u00e9` and `\u{e9}` are characters.
+    /// `$` matches only at the end, `.` matches no line terminator, and `\u00e9` and `\u{e9}` are
+    /// characters.
     ///
     /// - Source: ECMA-262, section 22.2.
     case ecmaScript
   }
 
+  /// Compiles a pattern.
+  ///
   /// - Parameters:
   ///   - source: the pattern.
-  ///   - options: of `imsx`, in any order; `u` is passed over, for Unicode is always on.
-  ///   - dialect: what is told apart of those that are read here.
-  /// - Throws: `.options`, `.syntax`.
+  ///   - options: letters of `imsx` in any order. `u` is ignored, since Unicode is always on.
+  ///   - dialect: the dialect of the pattern.
+  /// - Throws: `.options` if an option is unknown, `.syntax` if the pattern is rejected.
   package init(
     _ source: String,
     options: String = "",
@@ -90,10 +97,12 @@ package struct Pattern: Sendable {
     self.options = String(options.sorted())
   }
 
-  /// Translates nodes; counted ones are repeated in the program.
+  /// Translates nodes to instructions.
+  ///
+  /// Counted nodes are repeated in the program.
   private struct Compiler {
     var program: [Instruction] = []
-    /// Nodes that were translated: some yield no instruction.
+    /// The number of translated nodes, including those without instructions.
     private var work = 0
 
     mutating func add(_ node: PatternNode) throws(PatternParser.Fault) {
@@ -140,14 +149,15 @@ package struct Pattern: Sendable {
 
   // MARK: Matching
 
-  /// Whether the text holds a match.
+  /// Returns whether the text contains a match.
   ///
   /// - Parameters:
-  ///   - text: is gone through once.
-  ///   - spend: is told of each bit of work, and throws when that is too much.
-  /// - Returns: whether it does.
-  /// - Throws: what `spend` throws.
-  /// - Complexity: O(*n* × *m*) of the text and the program.
+  ///   - text: the text, which is read once.
+  ///   - spend: receives the steps of each bit of work, and throws an error if the budget is used
+  ///     up.
+  /// - Returns: true if there is a match.
+  /// - Throws: any error of `spend`.
+  /// - Complexity: O(*n* × *m*) for the length of the text and the program.
   package func matches<Fault: Error>(
     _ text: String,
     spend: (Int) throws(Fault) -> Void
@@ -162,8 +172,8 @@ package struct Pattern: Sendable {
       let place = Place(before: before, after: current, isLast: next == nil)
       run.add(0, program, place)
       if run.isMatch { return true }
-      // A visit costs less than looking at a value.
-      // Other cases of a letter are texts of their own.
+      // A visit costs less than a step of the budget. Case variants of a non-ASCII letter are
+      // strings of their own, so they cost more.
       try spend((isCaseless && current?.isASCII == false ? 8 : 1) + run.takeVisits() / 8)
       guard let scalar = current else { return false }
       before = scalar
@@ -177,11 +187,11 @@ package struct Pattern: Sendable {
     }
   }
 
-  /// A place between two characters.
+  /// A position between two characters.
   private struct Place {
     let before: Unicode.Scalar?
     let after: Unicode.Scalar?
-    /// Whether `after` is the last.
+    /// Whether `after` is the last character.
     let isLast: Bool
 
     func allows(_ assertion: PatternNode.Assertion) -> Bool {
@@ -202,19 +212,19 @@ package struct Pattern: Sendable {
     }
   }
 
-  /// The instructions that wait for a character, all at the same one.
+  /// The instructions that wait for the next character.
   private struct Run {
     private(set) var isMatch = false
     private var waiting: [Int] = []
     private var stack: [Int] = []
-    /// When each instruction was last reached.
+    /// The time at which each instruction was last reached.
     private var marks: [Int]
     private var time = 1
     private var visits = 0
 
     init(count: Int) { marks = [Int](repeating: 0, count: count) }
 
-    /// Follows a way until it waits for a character.
+    /// Follows the program from an instruction to those that wait for a character.
     mutating func add(_ start: Int, _ program: [Instruction], _ place: Place) {
       stack.append(start)
       while let index = stack.popLast() {
@@ -252,10 +262,10 @@ package struct Pattern: Sendable {
   }
 }
 
-/// Why a text is not taken as a regular expression.
+/// The reason why a regular expression is rejected.
 package enum PatternError: Error, Equatable {
-  /// One of the options is not known.
+  /// An option is unknown.
   case options
-  /// The rule, in one sentence.
+  /// The violated rule, in one sentence.
   case syntax(String)
 }

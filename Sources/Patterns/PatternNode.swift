@@ -1,4 +1,4 @@
-/// A regular expression, as it was read.
+/// The syntax tree of a regular expression.
 indirect enum PatternNode: Sendable {
   case one(ScalarSet)
   case assertion(Assertion)
@@ -6,16 +6,16 @@ indirect enum PatternNode: Sendable {
   case alternatives([PatternNode])
   case repeated(PatternNode, Int, Int?)
 
-  /// What is true of a place between two characters.
+  /// A condition on a position between two characters.
   enum Assertion: Sendable {
     case textStart, lineStart, textEnd, lastLineEnd, lineEnd, wordBoundary, noWordBoundary
     case notBeforeNewline
   }
 }
 
-/// Characters that one place of a pattern takes.
+/// The set of characters that one place of a pattern matches.
 struct ScalarSet: Sendable {
-  /// Sorted, and apart from each other.
+  /// Sorted and disjoint ranges.
   private let ranges: [ClosedRange<UInt32>]
   private let isInverted: Bool
   let isCaseless: Bool
@@ -46,7 +46,7 @@ struct ScalarSet: Sendable {
     return merged
   }
 
-  /// All but these.
+  /// Returns all characters outside these ranges.
   static func inverted(_ ranges: [ClosedRange<UInt32>]) -> [ClosedRange<UInt32>] {
     var rest: [ClosedRange<UInt32>] = []
     var next: UInt32 = 0
@@ -58,7 +58,9 @@ struct ScalarSet: Sendable {
     return rest
   }
 
-  /// - Complexity: O(log *n*) of the ranges.
+  /// Returns whether the set contains a character.
+  ///
+  /// - Complexity: O(log *n*) in the number of ranges.
   func contains(_ scalar: CasedScalar) -> Bool {
     let isFound =
       has(scalar.value)
@@ -78,17 +80,22 @@ struct ScalarSet: Sendable {
   }
 }
 
-/// A character of a text with those that are the same but for case, looked up once for all the places
-/// of a pattern that wait for it.
+/// A character of a text with its other cases.
+///
+/// They are looked up once for all the places of a pattern that wait for it.
 struct CasedScalar {
   let value: UInt32
-  /// nil where it is none, or not one character.
+  /// The lower case.
+  ///
+  /// Nil if it does not exist or is not a single character.
   private(set) var lowercase: UInt32?
   private(set) var uppercase: UInt32?
 
+  /// Creates a character with its other cases.
+  ///
   /// - Parameters:
   ///   - scalar: the character.
-  ///   - isCaseless: whether a place of the pattern asks for other cases.
+  ///   - isCaseless: whether any part of the pattern ignores case.
   init(_ scalar: Unicode.Scalar, isCaseless: Bool) {
     value = scalar.value
     guard isCaseless else { return }

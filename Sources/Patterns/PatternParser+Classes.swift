@@ -1,6 +1,6 @@
 import Notation
 
-/// Escapes and classes.
+/// Parsing of escapes and character classes.
 extension PatternParser {
   mutating func escape() throws(Fault) -> PatternNode {
     guard let scalar = next() else { throw fault("The pattern ends with a backslash.") }
@@ -21,7 +21,9 @@ extension PatternParser {
     }
   }
 
-  /// A character that is written by an escape; the backslash and one more are read.
+  /// Returns the character of an escape sequence.
+  ///
+  /// The backslash and the next character were already read.
   private mutating func character(_ scalar: Unicode.Scalar) throws(Fault) -> Unicode.Scalar {
     switch scalar {
     case "n": return "\n"
@@ -40,7 +42,7 @@ extension PatternParser {
     }
   }
 
-  /// `41` or `{1f600}`.
+  /// Parses the digits of an escape: `41` or `{1f600}`.
   private mutating func hexadecimal(_ digits: Int) throws(Fault) -> Unicode.Scalar {
     let isBraced = take("{")
     var value: UInt32 = 0
@@ -58,7 +60,7 @@ extension PatternParser {
     return scalar
   }
 
-  /// Reads a class, behind its bracket.
+  /// Parses a character class after its opening bracket.
   mutating func scalarClass() throws(Fault) -> ScalarSet {
     let isInverted = take("^")
     var ranges: [ClosedRange<UInt32>] = []
@@ -81,7 +83,7 @@ extension PatternParser {
         continue
       }
       _ = next()
-      // At the end the hyphen is itself.
+      // A hyphen at the end stands for itself.
       guard peek != "]" else {
         ranges += [lower.value...lower.value, 45...45]
         continue
@@ -102,7 +104,9 @@ extension PatternParser {
     return escaped == "b" ? "\u{8}" : try character(escaped)
   }
 
-  /// `:alpha:]` behind a bracket; nil, and nothing is read, when it is no name.
+  /// Parses `:alpha:]` after a bracket.
+  ///
+  /// Returns nil and reads nothing if it is not a class name.
   private mutating func namedRanges() throws(Fault) -> [ClosedRange<UInt32>]? {
     var ahead = self
     guard ahead.take(":") else { return nil }
@@ -118,7 +122,7 @@ extension PatternParser {
     return isInverted ? ScalarSet.inverted(ranges) : ranges
   }
 
-  /// What `\d` and its like stand for, in ASCII.
+  /// Returns the ASCII ranges of `\d` and similar escapes.
   static func ranges(of escape: Unicode.Scalar) -> [ClosedRange<UInt32>]? {
     switch escape {
     case "d": names["digit"]
@@ -135,7 +139,9 @@ extension PatternParser {
     }
   }
 
-  /// A carriage return and a newline are one; they are not taken apart.
+  /// The line breaks that `\R` matches.
+  ///
+  /// A carriage return and a newline form one, and are not split.
   private static let lineBreak = PatternNode.alternatives([
     .sequence([.one(ScalarSet([13...13])), .one(ScalarSet([10...10]))]),
     .sequence([.one(ScalarSet([13...13])), .assertion(.notBeforeNewline)]),

@@ -1,11 +1,19 @@
-/// Reads the syntax of PCRE, as far as one pass over a text can match it.
+/// Parses the syntax of PCRE that can be matched in one pass over a text.
 ///
-/// Literals and escapes, `.`, classes with ranges, escapes and POSIX names, `^ $ \A \z \Z \b \B`,
-/// groups of all kinds that only group, options within the pattern, alternatives, and greedy and
-/// lazy repetition. Not: what looks around or back, and what forbids to try again.
+/// Supported are:
+/// - literals and escapes
+/// - `.`
+/// - classes with ranges, escapes and POSIX names
+/// - the assertions `^ $ \A \z \Z \b \B`
+/// - all groups that only group
+/// - options within the pattern
+/// - alternatives
+/// - greedy and lazy repetition
+///
+/// Lookaround, backreferences, and atomic or possessive matching are rejected.
 struct PatternParser {
   struct Fault: Error {
-    /// In bytes.
+    /// The offset in bytes.
     let offset: Int
     let detail: String
   }
@@ -23,10 +31,10 @@ struct PatternParser {
   private var options: Options
   private var depth = 0
 
-  /// As PCRE2 has it.
+  /// The limit of PCRE2.
   private static let depthLimit = 250
   private static let repeatLimit = 65_535
-  /// Repetitions of repetitions.
+  /// The maximum depth of nested repetitions.
   private static let nestingLimit = 4
 
   init(_ source: String, _ options: Options) {
@@ -75,7 +83,9 @@ struct PatternParser {
 
   // MARK: Atoms
 
-  /// nil when it was an option or a comment.
+  /// Parses an atom.
+  ///
+  /// Returns nil for an option or a comment.
   private mutating func atom() throws(Fault) -> PatternNode? {
     guard let scalar = next() else { return nil }
     switch scalar {
@@ -136,7 +146,9 @@ struct PatternParser {
     guard take(end) else { throw fault("The name of a group does not end.") }
   }
 
-  /// Reads `:`, `i-m:` or `i-m)`; true when it was the last, which holds for the rest of the group.
+  /// Parses `:`, `i-m:` or `i-m)`.
+  ///
+  /// Returns true for the last form, which applies to the rest of the group.
   private mutating func inlineOptions() throws(Fault) -> Bool {
     var isOn = true
     while let scalar = next() {
@@ -187,14 +199,16 @@ struct PatternParser {
       position += 1
       count += 1
       guard count <= Self.nestingLimit else { throw fault("This is repeated too often.") }
-      // Whether it takes much or little first decides nothing here.
+      // Greedy and lazy repetition match the same texts here.
       if peek == "+" { throw fault("Repetition that does not give back, as a++, is not offered.") }
       _ = take("?")
       node = .repeated(node, bounds.0, bounds.1)
     }
   }
 
-  /// Reads `{3}`, `{3,}` or `{3,5}`; nil, and nothing is read, when the brace is a literal one.
+  /// Parses `{3}`, `{3,}` or `{3,5}`.
+  ///
+  /// Returns nil and reads nothing if the brace is literal.
   private mutating func counts() throws(Fault) -> (Int, Int?)? {
     let start = position
     position += 1
@@ -205,7 +219,7 @@ struct PatternParser {
     if minimum != nil, take(",") { maximum = number() }
     guard let minimum, take("}") else {
       position = start
-      // The brace is read as an atom of its own.
+      // The brace is parsed as an atom of its own.
       return nil
     }
     guard minimum <= Self.repeatLimit, (maximum ?? 0) <= Self.repeatLimit else {
@@ -243,7 +257,7 @@ struct PatternParser {
   var isCaseless: Bool { options.isCaseless }
   var isECMAScript: Bool { options.dialect == .ecmaScript }
 
-  /// Takes a text that is written without escapes, up to where it ends.
+  /// Parses the literal text of `\Q…\E`, up to `\E` or the end of the pattern.
   mutating func quoted() -> PatternNode {
     var parts: [PatternNode] = []
     while let scalar = next() {
@@ -260,7 +274,7 @@ struct PatternParser {
 
   static func isDigit(_ scalar: Unicode.Scalar) -> Bool { ("0"..."9").contains(scalar) }
 
-  /// As `\w` has it, in ASCII.
+  /// Returns whether `\w` matches the character, in ASCII.
   static func isWord(_ scalar: Unicode.Scalar) -> Bool {
     isDigit(scalar) || ("a"..."z").contains(scalar) || ("A"..."Z").contains(scalar) || scalar == "_"
   }
