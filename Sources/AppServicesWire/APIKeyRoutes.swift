@@ -4,10 +4,11 @@ import HTTP
 import JSON
 import Wiring
 
-/// The API keys of a user: `/auth/api_keys`, by its refresh token.
+/// The API keys of a user: `/auth/api_keys`, with the refresh token.
 ///
-/// What makes a way in asks for a fresh proof; what only takes one away does not, since apps that were
-/// written for App Services do it in the middle of a session and know no way to prove anything anew.
+/// Routes that create or enable a login method require recent authentication. Routes that only
+/// remove or disable one do not. Apps written for App Services call these in the middle of a
+/// session, and cannot reauthenticate.
 @EventLoop enum APIKeyRoutes {
   nonisolated static let routes =
     [
@@ -35,7 +36,7 @@ import Wiring
       {
         (call) async throws(Failure) in
         try await changing(call) { (key) async throws(Failure) in
-          // An id of another kind of identity is no key's.
+          // The id may belong to another kind of identity.
           let keys = try await APIKeys.list(of: call.user, call.context)
           guard keys.contains(where: { $0.id == key }) else { throw .notFound }
           let opener = try await APIKeys.opener(of: call.user, call.context)
@@ -74,7 +75,7 @@ import Wiring
         .invalidParameter
       ).response(to: call)
     }
-    // A key is a way in, after which nothing shows any more how an anonymous user began.
+    // With a key, the user's identities no longer show that the user began as anonymous.
     try await Beginnings.note(anonymous: call.user, call.context)
     let made: APIKeys.Made
     do throws(Failure) {

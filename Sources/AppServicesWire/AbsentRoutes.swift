@@ -2,7 +2,9 @@ import EventLoop
 import HTTP
 import Wiring
 
-/// What App Services had and this does not: each is told so in its words, at once.
+/// The routes of App Services that this server does not offer.
+///
+/// Each returns an error in the form of App Services.
 enum AbsentRoutes {
   private static let app = AppServicesWire.appPrefix
   private static let push = "\(app)/push/providers/{service}/registration"

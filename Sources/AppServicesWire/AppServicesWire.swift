@@ -4,24 +4,26 @@ package import HTTP
 import JSON
 package import Wiring
 
-/// The client API of Atlas App Services, `/api/client/v2.0`, for the SDKs that were written for it.
+/// The client API of Atlas App Services, `/api/client/v2.0`, for the SDKs written for it.
 ///
-/// - Source: what the public SDKs send and read; see `Moving from Atlas App Services`.
+/// - Source: the requests and responses of the public SDKs; see `Moving from Atlas App Services`.
 package struct AppServicesWire: Wire {
   static let prefix = "/api/client/v2.0"
   static let appPrefix = "\(prefix)/app/{app}"
-  /// Of every path that has an app in it, one that leads nowhere too.
+  /// The start of every path that contains an app, including unknown paths.
   static let appStart = "\(prefix)/app/"
   static let authPrefix = "\(prefix)/auth"
 
-  /// Where the deployment is, for clients whose web server does not tell what they asked.
+  /// The origin of the deployment, for web servers that do not send the origin of the request.
   private let origin: ServiceOrigin
-  /// Where another wire shows the picture that a profile names.
+  /// Returns the path at which another wire serves the picture of a profile.
   private let picturePath: @Sendable (String) -> String
 
+  /// Creates the wire.
+  ///
   /// - Parameters:
-  ///   - origin: scheme, host and port.
-  ///   - picturePath: makes a path of the name of a picture.
+  ///   - origin: the scheme, host and port.
+  ///   - picturePath: returns the path of a picture by its name.
   package init(origin: String, picturePath: @escaping @Sendable (String) -> String) {
     self.origin = ServiceOrigin(fallback: origin)
     self.picturePath = picturePath
@@ -46,7 +48,9 @@ package struct AppServicesWire: Wire {
     )
   }
 
-  /// The app is in the path, and in the paths of sessions only in the token.
+  /// Returns the app of the path.
+  ///
+  /// The paths of sessions do not contain it, so there it comes from the token.
   @EventLoop package func app(of call: Call) throws(Failure) -> AppReference {
     if let name = call.captures["app"] { return .named(name) }
     let path = call.request.path.utf8
@@ -54,7 +58,7 @@ package struct AppServicesWire: Wire {
       let name = path.dropFirst(Self.appStart.utf8.count).prefix { $0 != UInt8(ascii: "/") }
       return .named(PercentCoding.decode(Substring(name)) ?? "")
     }
-    // It is the same for all apps.
+    // The page is the same for all apps.
     if path.elementsEqual(ErrorPage.path.utf8) { return .host }
     guard let token = try? call.request.bearerToken, let app = AccessTokens.app(of: token)
     else { throw .unauthenticated(call.request.has(.authorization) ? .malformed : .missing) }
@@ -66,13 +70,13 @@ package struct AppServicesWire: Wire {
   }
 
   package func page(for refusal: WebServerRefusal) -> WebServerPage {
-    // Which request it was is in the log of nginx alone.
+    // Only nginx's log has the request id.
     WebServerPage(.json, ServiceError(refusal).json(origin: "", request: "").text)
   }
 }
 
 extension FieldName {
   static let accept = FieldName("Accept")
-  /// Scheme, host and port that a client asked, as the web server saw them.
+  /// The scheme, host and port of the client's request, as the web server saw them.
   static let clientOrigin = FieldName("Dossier-Client-Origin")
 }

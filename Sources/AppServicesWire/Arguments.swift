@@ -1,9 +1,9 @@
 import JSON
 import Operators
 
-/// The one argument of an operation of the MongoDB service.
+/// The single argument of an operation of the MongoDB service.
 ///
-/// What is null counts as left out: clients that are written by hand send it so.
+/// A null member counts as omitted, since hand-written clients send null.
 struct Arguments: Sendable {
   private let members: JSONObject
 
@@ -14,10 +14,10 @@ struct Arguments: Sendable {
     return value
   }
 
-  /// Whether it was left out, rather than null.
+  /// Returns whether a member is omitted, and not null.
   func lacks(_ name: String) -> Bool { members[name] == nil }
 
-  /// A document; an empty one where none is given.
+  /// Returns a document, or an empty one if the member is omitted.
   func document(_ name: String) throws(CallFault) -> JSON {
     guard let value = self[name] else { return [:] }
     guard value.object != nil else { throw .service(.database("'\(name)' must be a document")) }
@@ -36,7 +36,9 @@ struct Arguments: Sendable {
     return Array(array)
   }
 
-  /// What only looks like Extended JSON is refused: some clients would end over it when it came back.
+  /// Returns the value if it has no malformed wrapper.
+  ///
+  /// Some clients would crash when they read one back.
   private func wellFormed(_ value: JSON, _ name: String) throws(CallFault) -> JSON {
     guard let place = BSON.malformedWrapper(in: value) else { return value }
     throw .service(.invalidCall("/\(name)\(place) only looks like Extended JSON"))
@@ -48,7 +50,7 @@ struct Arguments: Sendable {
     return flag
   }
 
-  /// A whole number; zero where none is given.
+  /// Returns an integer, or zero if the member is omitted.
   func integer(_ name: String) throws(CallFault) -> Int {
     guard let value = self[name] else { return 0 }
     guard let number = try mongo({ () throws(OperatorError) in try BSON(value) }).integer else {
@@ -58,7 +60,7 @@ struct Arguments: Sendable {
   }
 }
 
-/// What MongoDB's language says, in the words of the service where it refuses.
+/// Runs code of `Operators`, and turns its errors into errors of the service.
 func mongo<Value>(_ body: () throws(OperatorError) -> Value) throws(CallFault) -> Value {
   do throws(OperatorError) { return try body() } catch { throw .service(ServiceError(error)) }
 }

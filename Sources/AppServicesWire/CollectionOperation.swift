@@ -3,7 +3,7 @@ import Glibc
 import JSON
 import Operators
 
-/// The operations of the MongoDB service, on a collection that holds one document at most.
+/// The operations of the MongoDB service, on a collection with at most one document.
 enum CollectionOperation: String, Sendable {
   case find, findOne, findOneAndUpdate, findOneAndReplace, findOneAndDelete
   case aggregate
@@ -12,7 +12,9 @@ enum CollectionOperation: String, Sendable {
   case updateOne, updateMany, replaceOne
   case deleteOne, deleteMany
 
-  /// The text of the result; all of it is made where it holds up nobody.
+  /// Returns the text of the result.
+  ///
+  /// The work runs off the event loop.
   @EventLoop func perform(
     _ arguments: Arguments,
     on collection: CustomDataCollection
@@ -76,7 +78,7 @@ enum CollectionOperation: String, Sendable {
       let search = try Search(arguments, query: "query", projection: "project")
       let isFound = try search.finds(document, &budget)
       return (isFound ? .remove : .none, ["deletedCount": count(isFound)])
-    // realm-web says so for findOneAndDelete: nothing to put in its place.
+    // realm-web sends findOneAndDelete as findOneAndReplace without `update`.
     case .findOneAndReplace where arguments.lacks("update"): fallthrough
     case .findOneAndDelete:
       let search = try Search(arguments, query: "filter", projection: "projection")
@@ -95,12 +97,16 @@ enum CollectionOperation: String, Sendable {
   }
 }
 
-/// A number of documents; realm-core reads an Int32 and nothing else.
+/// Returns a number of documents.
+///
+/// realm-core reads only an Int32.
 func count(_ isOne: Bool) -> JSON { ["$numberInt": isOne ? "1" : "0"] }
 
-/// Puts in a new document, unless there is one: a user has one, so that a second is a duplicate.
+/// Inserts a document, unless the collection has one.
 ///
-/// Where several are to come, none is put in.
+/// Each user has one document, so a second is a duplicate.
+///
+/// If the call has several documents, none is inserted.
 private func insert(
   _ documents: [JSON],
   beside present: BSONDocument?,
@@ -127,7 +133,7 @@ extension ServiceError {
   )
 }
 
-/// Milliseconds since 1970.
+/// Returns the milliseconds since 1970.
 func now() -> Int64 {
   var time = timespec()
   clock_gettime(CLOCK_REALTIME, &time)

@@ -3,10 +3,10 @@ import EventLoop
 import JSON
 import Operators
 
-/// The collection of custom data as a user sees it: it holds the user's own document, or none.
+/// The collection of custom data as a user sees it: the user's own document, or none.
 ///
-/// The document has an `_id` and, in a field that the operator names, the user's id. What was written
-/// by other doors of the service may lack both: it is shown with the user's id in them.
+/// The document has an `_id`, and the user's id in a field that the operator names. Other APIs of
+/// the service may store a document without them. Both are added when it is read.
 @EventLoop struct CustomDataCollection {
   let rules: CollectionRules
   private let user: UserID
@@ -18,14 +18,18 @@ import Operators
     rules = CollectionRules(user: user, userField: context.app.settings.appServicesUserField)
   }
 
-  /// The document in the canonical form, when that has no more bytes than `limit`; nil when there is
-  /// none, or it has what only looks like Extended JSON, which other doors store.
+  /// Returns the document in the canonical form.
   ///
-  /// It is seldom shorter than what is stored, and then by spaces or digits: what is stored in many
-  /// times as many bytes is not looked at.
+  /// Returns nil in three cases:
+  /// - There is no document.
+  /// - The canonical form is longer than `limit` bytes.
+  /// - The document has a malformed wrapper, which other APIs store.
+  ///
+  /// The canonical form is seldom shorter than the stored one, and then only by spaces or digits.
+  /// So a stored document that is many times longer than the limit is not decoded.
   func read(upTo limit: Int) async throws(Failure) -> JSON? {
     guard let stored = try await stored(), stored.body.count <= 4 * limit else { return nil }
-    // Written out, it has several times the bytes.
+    // The canonical form has several times the bytes.
     return try await context.calculate(on: 4 * stored.body.count) {
       [rules] () throws(Failure) in
       let document = try rules.shown(stored)
@@ -35,7 +39,9 @@ import Operators
     }
   }
 
-  /// The text of what `body` makes of the document, in a place where it holds up nobody.
+  /// Reads the document and returns the result of `body` as text.
+  ///
+  /// `body` runs off the event loop.
   func look(
     _ body: @escaping @Sendable (BSONDocument?) throws(CallFault) -> JSON
   ) async throws(CallFault) -> [UInt8] {
@@ -46,8 +52,9 @@ import Operators
     }
   }
 
-  /// Changes the document by what `body` says, again when another was faster; what it says besides
-  /// is answered, as text.
+  /// Changes the document, and returns the result of `body` as text.
+  ///
+  /// Repeats `body` if a concurrent request changed the document first.
   func change(
     _ body: @escaping @Sendable (BSONDocument?) throws(CallFault) -> (CollectionChange, JSON)
   ) async throws(CallFault) -> [UInt8] {
@@ -72,7 +79,7 @@ import Operators
     }
   }
 
-  /// What comes of a call, whose own faults are apart from those of the service.
+  /// Unwraps a result, and turns a `Failure` into a `CallFault`.
   private func answer<Value>(
     _ body: @EventLoop () async throws(Failure) -> Result<Value, CallFault>
   ) async throws(CallFault) -> Value {
@@ -109,7 +116,7 @@ import Operators
     of stored: StoredDocument?,
     _ body: @escaping @Sendable (BSONDocument?) throws(CallFault) -> Value
   ) async throws(Failure) -> Result<Value, CallFault> {
-    // A query's cost is not told by the length of anything.
+    // The size of the document does not predict the cost of a query.
     try await context.calculate(on: .max) { [rules] () throws(Failure) in
       let document = try stored.map { (stored) throws(Failure) in try rules.shown(stored) }
       return Result { () throws(CallFault) in try body(document) }
@@ -117,13 +124,13 @@ import Operators
   }
 }
 
-/// What becomes of the document.
+/// The change of the document.
 enum CollectionChange: Sendable {
   case none
   case put(BSONDocument)
   case remove
 
-  /// As it is written.
+  /// The change in the form for storage.
   enum Stored: Sendable {
     case none
     case put(JSON)
@@ -139,12 +146,12 @@ enum CollectionChange: Sendable {
   }
 }
 
-/// Who may have which document, as the service's rules said it.
+/// The rules of the service: the user's id must be in the user field of the document.
 struct CollectionRules: Sendable {
   let user: UserID
   let userField: String
 
-  /// A stored document with what it may lack.
+  /// Returns a stored document with its `_id` and user field added.
   func shown(_ stored: StoredDocument) throws(Failure) -> BSONDocument {
     var members = try Documents.parsed(stored.body).object ?? JSONObject()
     if members["_id"] == nil { members["_id"] = ["$oid": .string(user.text)] }
@@ -152,17 +159,21 @@ struct CollectionRules: Sendable {
     do throws(OperatorError) {
       return try BSONDocument(JSON.object(members))
     } catch {
-      // Other doors store what only looks like Extended JSON.
+      // Other APIs store malformed wrappers.
       throw .update(error, in: .document)
     }
   }
 
-  /// - Throws: when the document is not, or would not be, the user's own.
+  /// Checks that the document belongs to the user.
+  ///
+  /// - Throws: `.service(.notPermitted)` if it does not.
   func requireOwn(_ document: BSONDocument, _ what: String) throws(CallFault) {
     guard document[userField] == .string(user.text) else { throw .service(.notPermitted(what)) }
   }
 
-  /// The document with an `_id`, and that one: a new one where it has none.
+  /// Returns the document with an `_id`, and that `_id`.
+  ///
+  /// Creates one if it is missing.
   func identified(_ document: BSONDocument) throws(OperatorError) -> (BSONDocument, BSON) {
     if let id = document["_id"] { return (document, id) }
     guard var members = document.json(.stored).object else { return (document, .null) }

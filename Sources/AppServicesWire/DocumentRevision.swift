@@ -4,14 +4,14 @@ import Operators
 
 /// An update of the `updateOne` and `findOneAndUpdate` families, read from the arguments of a call.
 struct DocumentRevision: Sendable {
-  /// What may be written in `update`.
+  /// The forms that `update` may have.
   enum Kind: Sendable {
-    /// Operators, or a document to take the place of the other.
+    /// Operators or a replacement.
     case either
     case replacement
   }
 
-  /// What it does with the document that there is, or is not.
+  /// The effect of the update on the document, which may not exist yet.
   struct Effect: Sendable {
     var change = CollectionChange.none
     var before: BSONDocument?
@@ -19,7 +19,9 @@ struct DocumentRevision: Sendable {
     fileprivate var isModified = false
     fileprivate var insertedID: BSON?
 
-    /// The change, and the counts of it: `upsertedId` only where something was inserted.
+    /// The change, and its counts.
+    ///
+    /// `upsertedId` is present only after an insertion.
     var counted: (CollectionChange, JSON) {
       var counts = JSONObject()
       counts["matchedCount"] = count(before != nil)
@@ -68,7 +70,7 @@ struct DocumentRevision: Sendable {
     }
     if let result, let document {
       try rules.requireOwn(result.document, "update")
-      // What another door wrote may stay, and be taken away.
+      // A malformed wrapper that another API stored may stay, and may be removed.
       if document.malformedWrapper == nil { _ = try Self.wellFormed(result.document) }
       return Effect(
         change: result.isModified ? .put(result.document) : .none,
@@ -88,7 +90,9 @@ struct DocumentRevision: Sendable {
     return Effect(change: .put(made), after: made, insertedID: id)
   }
 
-  /// An update puts members together too: `{"$set": {"a.$oid": "x"}}`.
+  /// Returns the document if it has no malformed wrapper.
+  ///
+  /// An update can also create one: `{"$set": {"a.$oid": "x"}}`.
   private static func wellFormed(_ document: BSONDocument) throws(CallFault) -> BSONDocument {
     guard let place = document.malformedWrapper else { return document }
     throw .service(.lookalike("update would leave", at: place))

@@ -63,7 +63,9 @@ import Wiring
     )
   }
 
-  /// Handles a call whose body has these strings, and ignores its other members.
+  /// Handles a call whose body has these string members.
+  ///
+  /// Other members are ignored.
   private static func answering(
     _ call: Call,
     _ names: String...,
@@ -118,7 +120,7 @@ import Wiring
     }
   }
 
-  /// Returns the error for a refused address or password, in the words of App Services.
+  /// Returns the error for a rejected address or password, in the form of App Services.
   private static func refused(_ faults: [Fault], _ call: Call) throws(Failure) -> Response {
     let fault = faults.first
     let app = call.context.app

@@ -2,10 +2,12 @@ import HTTP
 import Notation
 import Wiring
 
-/// The page that the `link` of an error leads to: what each code means.
+/// The page that the `link` of an error leads to.
 ///
-/// Its path ends as at App Services, `logs?co_id=…`, which SDKs call the link to the logs. The query
-/// has the id of the request, by which the operator finds its line in the log; it is not read here.
+/// It explains each code.
+///
+/// Its path ends in `logs?co_id=…` as at App Services, whose SDKs call it the link to the logs. The
+/// query has the request id, with which the operator finds the log line. The page does not read it.
 enum ErrorPage {
   static let path = "\(AppServicesWire.prefix)/logs"
 

@@ -19,8 +19,10 @@ import Wiring
     )
   ]
 
-  /// A result may have a member `error`, which realm-core would take for a failure of the call if the
-  /// type were `application/json` and nothing else.
+  /// The media type of results, with a parameter.
+  ///
+  /// A result may have a member `error`. realm-core would take it for a failed call if the type
+  /// were exactly `application/json`.
   private nonisolated static let resultType = "application/json; charset=utf-8"
 
   private static func call(_ call: Call) async throws(Failure) -> Response {
@@ -51,7 +53,7 @@ import Wiring
     do throws(ServiceError) {
       (operation, arguments) = try request(call.json, name, Namespace(context.app))
     } catch {
-      // Whose session has ended is to hear that, and nothing else.
+      // If the session has ended, return only that error.
       do throws(Failure) { try await context.requireSession(of: user) } catch {
         throw .domain(error)
       }
@@ -96,19 +98,19 @@ import Wiring
   }
 }
 
-/// Why a call has no result.
+/// The reason why a call has no result.
 enum CallFault: Error {
   case service(ServiceError)
   case domain(Failure)
 }
 
-/// What the operator calls the collection of custom data.
+/// The operator's names for the collection of custom data.
 struct Namespace: Sendable {
   let service: String
   private let database: String
   private let collection: String
 
-  /// Nil in an app that has none.
+  /// Returns nil if the app has no such collection.
   init?(_ app: App) {
     let parts = app.settings.appServicesCollection.utf8.split(separator: UInt8(ascii: "/"))
     guard parts.count == 3 else { return nil }

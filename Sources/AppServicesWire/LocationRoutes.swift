@@ -4,7 +4,7 @@ import HTTP
 import JSON
 import Wiring
 
-/// Where clients find the service of an app: where they asked.
+/// The location of an app's service: the origin that the client requested.
 enum LocationRoutes {
   static func routes(_ origin: ServiceOrigin) -> [Route] {
     [
@@ -19,7 +19,7 @@ enum LocationRoutes {
     ]
   }
 
-  /// Members that old versions of realm-core must have are there too.
+  /// Returns the location, with members that old versions of realm-core require.
   private static func body(_ origin: String) -> JSON {
     [
       "deployment_model": "GLOBAL", "location": "US-VA", "hostname": .string(origin),
@@ -29,19 +29,19 @@ enum LocationRoutes {
   }
 }
 
-/// Scheme, host and port of the deployment, as clients see it.
+/// The scheme, host and port of the deployment, as clients see it.
 struct ServiceOrigin: Sendable {
-  /// For clients whose web server does not tell what they asked.
+  /// The origin for web servers that do not send the origin of the request.
   let fallback: String
 
   @EventLoop func asked(by call: Call) -> String { Self.asked(by: call) ?? fallback }
 
-  /// Returns the origin that the web server saw; nil if it sent none.
+  /// Returns the origin that the web server saw, or nil if it sent none.
   @EventLoop static func asked(by call: Call) -> String? {
     call.request.field(.clientOrigin).flatMap(Self.origin)
   }
 
-  /// Reads what the web server says that a client asked; nil for what is no origin.
+  /// Returns the origin in the web server's field, or nil if it is invalid.
   private static func origin(_ text: String) -> String? {
     for scheme in ["http://", "https://"] where text.hasPrefix(scheme) {
       let host = text.dropFirst(scheme.count)

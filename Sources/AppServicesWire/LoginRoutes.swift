@@ -27,7 +27,7 @@ import Wiring
     } catch {
       return error.response(to: call)
     }
-    // The other parameters belong to sign-in by redirect, which is not offered.
+    // The other parameters belong to sign-in by redirect, which is not supported.
     guard let query = FormValues(call.request.query) else {
       return ServiceError.badRequest("the query cannot be read").response(to: call)
     }
@@ -89,7 +89,7 @@ import Wiring
 
   /// Links a credential, and keeps the caller's session, as the SDKs ignore a new refresh token.
   ///
-  /// A refusal is never 401. realm-web would refresh its access token and repeat the call for ever.
+  /// An error is never 401. realm-web would refresh its access token and repeat the call forever.
   private static func link(
     _ credential: Provider.Credential,
     _ provider: Provider,
@@ -182,7 +182,7 @@ enum Provider: String, Sendable {
     }
   }
 
-  /// Creates the provider for a login method of the app's settings.
+  /// Creates the provider of a login method in the app's settings.
   init(_ way: String) {
     switch WayIn(rawValue: way) {
     case .anonymous: self = .anonymous
@@ -192,14 +192,17 @@ enum Provider: String, Sendable {
     }
   }
 
-  /// Returns whether an identity of this kind belongs to this provider: Google's tokens to Google's.
+  /// Returns whether an identity of this kind belongs to this provider.
+  ///
+  /// Google's tokens belong to Google.
   @Sendable func accepts(_ identity: String) -> Bool { Provider(of: identity) == self }
 
   /// Creates the provider of a kind of identity of the domain.
   init(of identity: String) {
     switch identity {
     case "anonymous": self = .anonymous
-    // A user who signs in by a mailed code needs no password, and this wire has no other name.
+    // A user who signs in with a mailed code needs no password. This wire has no other name for
+    // that.
     case "password", "email": self = .localUserpass
     case "api-key": self = .apiKey
     case "jwt:https://accounts.google.com", "jwt:accounts.google.com": self = .google

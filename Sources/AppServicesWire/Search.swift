@@ -1,21 +1,21 @@
 import JSON
 import Operators
 
-/// A query with what it shows of what it finds.
+/// A query with its projection.
 struct Search: Sendable {
   private let query: Query
   private let projection: Projection
 
-  /// Reads both by the names that an operation has for them.
+  /// Reads both from the arguments, by the names that the operation uses.
   ///
-  /// How the documents would be sorted is read, and makes no difference to one.
+  /// The sort is checked but has no effect on a single document.
   init(_ arguments: Arguments, query: String, projection: String) throws(CallFault) {
     let (condition, fields) = (try arguments.document(query), try arguments.document(projection))
     self.query = try mongo { () throws(OperatorError) in try Query(condition, order: .stored) }
     self.projection = try mongo { () throws(OperatorError) in try Projection(fields) }
     let order = try arguments.document("sort")
     _ = try mongo { () throws(OperatorError) in try SortOrder(order) }
-    // Any number of documents but none, which stands for no limit.
+    // Only the type is checked. Any limit allows one document, since zero means no limit.
     _ = try arguments.integer("limit")
   }
 
@@ -36,10 +36,10 @@ struct Search: Sendable {
 }
 
 extension BSONDocument {
-  /// As the answer of an operation.
+  /// The document as an operation returns it.
   ///
-  /// - Throws: for what only looks like Extended JSON, which other doors store: some clients would end
-  ///   over it.
+  /// - Throws: an error if it has a malformed wrapper. Other APIs store them, and some clients
+  ///   crash when they read one.
   var canonical: JSON {
     get throws(CallFault) {
       if let place = malformedWrapper {
@@ -50,7 +50,7 @@ extension BSONDocument {
   }
 }
 
-/// The stages of an aggregation, on one document at most.
+/// The stages of an aggregation over at most one document.
 struct Pipeline: Sendable {
   private enum Stage: Sendable {
     case match(Query)
@@ -63,7 +63,7 @@ struct Pipeline: Sendable {
 
   private let stages: [Stage]
 
-  /// More than any client has use for.
+  /// More stages than any client needs.
   private static let limit = 100
 
   init(_ stages: [JSON]) throws(CallFault) {

@@ -1,7 +1,7 @@
 import Operators
 
 extension ServiceError {
-  /// What a query, an update or a stage cannot do, as MongoDB would have told it.
+  /// Creates the error of a query, an update or a stage, in MongoDB's form.
   init(_ error: OperatorError) {
     let place = error.path.isEmpty ? error.pointer : error.path
     self = .database("(\(error.code.name)) \(error.detail)\(place.isEmpty ? "" : " At \(place)")")

@@ -5,7 +5,7 @@ import JSON
 import Wiring
 
 extension ServiceError {
-  /// What went wrong, in the words of the service.
+  /// Creates the error of a rejected call.
   @EventLoop init(_ refusal: Refusal, of call: Call) {
     switch refusal {
     case .noSuchPath, .badPath: self.init(.notFound, "there is nothing at this path", .notFound)
@@ -31,7 +31,7 @@ extension ServiceError {
     call.request.path.hasSuffix(FunctionRoutes.path) ? invalidCall(detail) : badRequest(detail)
   }
 
-  /// What the web server answers by itself.
+  /// Creates the error that the web server returns by itself.
   init(_ refusal: WebServerRefusal) {
     switch refusal {
     case .requestMalformed: self = .badRequest("the request is malformed")
@@ -96,7 +96,7 @@ extension ServiceError {
     case .issuerUnavailable(_, _, let time): self = Self.busy(.unavailable, .unavailable, time)
     case .deviceFull(let limit):
       self.init(.conflict, "the device knows \(limit) users already", .invalidParameter)
-    // Only operators and other wires get these.
+    // Only operators and other wires receive these errors.
     case .appExists, .hostTaken, .issuerExists, .userExists, .deviceUnknown, .notLoggedIn,
       .tooManyProperties, .patchTestFailed, .patchNotApplicable, .picture, .invalidFilter,
       .notIndexed, .searchTooSlow, .indexExists, .tooManyIndexes, .noEmail, .invalidCode,
@@ -115,10 +115,10 @@ extension ServiceError {
       .with(.retryAfter, String(time.wholeSeconds))
   }
 
-  /// The one thing, beside logins, that is answered 401.
+  /// Returns the only 401 that is not for a login.
   ///
-  /// A good token at another app's path is not: a new one would be no better, and realm-web would ask
-  /// for one for ever.
+  /// A valid token at another app's path is not answered 401. A new token would not help, and
+  /// realm-web would request one forever.
   @EventLoop private static func unauthenticated(_ fault: TokenFault, _ call: Call) -> ServiceError
   {
     let token = try? call.request.bearerToken

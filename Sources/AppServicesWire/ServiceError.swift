@@ -4,18 +4,18 @@ import JSON
 import Notation
 import Wiring
 
-/// An error as the clients of App Services read it.
+/// An error in the form that the clients of App Services read.
 ///
-/// realm-core looks at the words only where the type is `application/json` and nothing else, and
-/// realm-web repeats a call for ever that is answered 401 though its token is good: 401 is for tokens
-/// and logins alone.
+/// realm-core reads the text only if the media type is exactly `application/json`. realm-web
+/// repeats a call forever if it is answered 401 although its token is valid. So only tokens and
+/// logins return 401.
 struct ServiceError: Error {
   let status: Status
   let text: String
   let code: ServiceErrorCode
   private var fields: [(FieldName, String)] = []
 
-  /// More than any name of a client's that is worth telling back.
+  /// The maximum length of `text`: longer than any useful name from a client.
   private static let longestText = 400
 
   init(_ status: Status, _ text: String, _ code: ServiceErrorCode) {
@@ -30,7 +30,9 @@ struct ServiceError: Error {
     return error
   }
 
-  /// The body, with a link to the code's explanation; a link without an origin is relative.
+  /// Returns the body with a link to the explanation of the code.
+  ///
+  /// Without an origin, the link is relative.
   func json(origin: String, request: String) -> JSON {
     var body = JSONObject()
     body["error"] = .string(text)
@@ -39,7 +41,9 @@ struct ServiceError: Error {
     return .object(body)
   }
 
-  /// The response to a call; its link is to the host that the client asked.
+  /// Returns the response to a call.
+  ///
+  /// Its link uses the host that the client requested.
   @EventLoop func response(to call: Call) -> Response {
     let origin = ServiceOrigin.asked(by: call) ?? ""
     let body = json(origin: origin, request: call.request.id.description)
@@ -48,10 +52,12 @@ struct ServiceError: Error {
     return response
   }
 
-  // MARK: What is told in several places
+  // MARK: Errors with several uses
 
   static let invalidSession = ServiceError(.unauthorized, "invalid session", .invalidSession)
-  /// realm-web takes these words at a logout for one that was done already.
+  /// The error for a logout without a session.
+  ///
+  /// realm-web treats this text as a logout already done.
   static let noRefreshToken = ServiceError(
     .unauthorized,
     "invalid session: failed to find refresh token",
@@ -60,10 +66,12 @@ struct ServiceError: Error {
   static let invalidPassword = ServiceError(.unauthorized, "unauthorized", .invalidPassword)
   /// The error for the right password before the address is verified.
   ///
-  /// Apps read the text and the code to tell it from wrong credentials.
+  /// Apps distinguish it from wrong credentials by its text and code.
   static let unconfirmed = ServiceError(.unauthorized, "confirmation required", .auth)
   static let authError = ServiceError(.unauthorized, "unauthorized", .auth)
-  /// The error for right credentials of a user who needs a second factor, which no SDK can send.
+  /// The error for valid credentials of a user who needs a second factor.
+  ///
+  /// No SDK can send one.
   static let secondFactorRequired = ServiceError(
     .unauthorized,
     "second factor required: the user needs one, and this client cannot send it",
@@ -81,7 +89,9 @@ struct ServiceError: Error {
     ServiceError(invalidCall.status, "\(invalidCall.text): \(reason)", invalidCall.code)
   }
 
-  /// What only looks like Extended JSON would be somewhere in the document; `""` is its top.
+  /// Returns the error for a document that would contain a malformed wrapper.
+  ///
+  /// An empty `place` is its top level.
   static func lookalike(_ what: String, at place: String) -> ServiceError {
     let place = place.isEmpty ? "its top" : place
     return database("the \(what) at \(place) what only looks like Extended JSON")
@@ -95,7 +105,7 @@ struct ServiceError: Error {
     ServiceError(.notFound, "authentication provider not found: '\(name)'", .noAuthProvider)
   }
 
-  /// A link that cannot be, which must not be answered 401.
+  /// Returns the error for an impossible link, which must not be a 401.
   static func refusedLink(_ status: Status, _ reason: String) -> ServiceError {
     ServiceError(status, "invalid user link request: \(reason)", .invalidParameter)
   }

@@ -1,6 +1,6 @@
 /// The `error_code` of an error.
 ///
-/// SDKs on realm-core have a case for each name of App Services and show the others as they are.
+/// SDKs on realm-core know each name of App Services, and show other names unchanged.
 enum ServiceErrorCode: String, CaseIterable, Sendable {
   case missingAuth = "MissingAuthReq"
   case invalidSession = "InvalidSession"

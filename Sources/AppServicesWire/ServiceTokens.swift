@@ -2,17 +2,19 @@ import Dossier
 import EventLoop
 import JSON
 
-/// The tokens of a session, as the clients of App Services read them.
+/// The tokens of a session in the form that the clients of App Services read.
 @EventLoop struct ServiceTokens {
   let principal: Principal
   let access: String
   let refresh: String
 
-  /// The longest text of `user_data`, in bytes: with the other claims, the token then fits the 8 KiB
-  /// that web servers have for a header field.
+  /// The maximum length of `user_data` in bytes.
+  ///
+  /// With the other claims, the token then fits the 8 KiB that web servers allow for a header
+  /// field.
   private static let userDataLimit = 4_096
 
-  /// The JSON of the response to a login, and to a link.
+  /// The JSON of the response to a login and to a link.
   var login: [UInt8] {
     var body = JSONWriter()
     body.beginObject()
@@ -54,7 +56,7 @@ import JSON
     }
   }
 
-  /// The custom data for a token: all of it, or nothing where it is too long for a header field.
+  /// Returns the custom data for a token, or nil if it is too long for a header field.
   private static func userData(
     of user: UserID,
     _ context: RequestContext
@@ -62,19 +64,21 @@ import JSON
     do throws(Failure) {
       return try await CustomDataCollection(of: user, context).read(upTo: userDataLimit)
     } catch .update {
-      // Other doors store what only looks like Extended JSON; nobody is kept out for that.
+      // Other APIs store malformed wrappers. They must not prevent a login.
       return nil
     }
   }
 }
 
 extension SessionStyle {
-  /// The style of App Services clients.
+  /// The session style of App Services clients.
   static let appServices = appServices(refreshable: nil)
 
-  /// The style of anonymous users, whose refresh tokens are valid for 50 years as at App Services.
+  /// The session style of anonymous users.
   ///
-  /// A user who loses the token cannot sign in again. The session ends by the app's settings.
+  /// Their refresh tokens are valid for 50 years, as at App Services.
+  ///
+  /// A user who loses the token cannot sign in again. The app's settings still limit the session.
   static let anonymousAppServices = appServices(refreshable: .seconds(50 * 365 * 86_400))
 
   private static func appServices(refreshable lifetime: Duration?) -> SessionStyle {

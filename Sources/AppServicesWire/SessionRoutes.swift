@@ -4,7 +4,7 @@ import HTTP
 import JSON
 import Wiring
 
-/// What a session can do of itself: `/auth/session`, `/auth/profile`, `/auth/delete`.
+/// The routes of the current session: `/auth/session`, `/auth/profile`, `/auth/delete`.
 @EventLoop enum SessionRoutes {
   nonisolated static func routes(
     _ origin: ServiceOrigin,
@@ -73,9 +73,9 @@ import Wiring
 }
 
 extension Access {
-  /// A token that says of itself that it is a refresh token of this wire, or says nothing.
+  /// Returns access by a refresh token of this wire, or by a token without a type claim.
   ///
-  /// Each route says what must show, beside it, that it is the user: such a token may be stolen.
+  /// The token alone may be stolen, so each route names the further proof that it requires.
   static func refreshToken(proof: Proof) -> Access { .bearer(refreshTokens, proof: proof) }
 
   private static let refreshTokens =
@@ -84,20 +84,21 @@ extension Access {
     }
 }
 
-/// An identity as a profile of App Services shows it.
+/// An identity in the form of an App Services profile.
 struct UserIdentity: Sendable {
   private let id: String
   private let provider: Provider
   private let email: String?
 
-  /// The identities of a user in the order in which they came, the anonymous one first of all.
+  /// Returns the identities of a user in the order of their creation, the anonymous one first.
   static func all(
     _ identities: [IdentityInfo],
     of profile: Profile,
     wasAnonymous: Bool
   ) -> [UserIdentity] {
     let found = identities.map { UserIdentity($0, of: profile) }
-    // The domain has none once there is another way in; clients show how a user began.
+    // The domain has no anonymous identity once the user has another login method. Clients show how
+    // a user began.
     guard wasAnonymous, !found.contains(where: { $0.provider == .anonymous })
     else { return found }
     return [UserIdentity(anonymous: profile.id)] + found
@@ -119,7 +120,7 @@ struct UserIdentity: Sendable {
     self.email = email
   }
 
-  /// As the service made them: an id, and 24 letters that are of no meaning.
+  /// Creates the anonymous identity in the form of App Services: an id and 24 meaningless letters.
   private init(anonymous user: UserID) {
     let letters = user.text.utf8.map { byte in
       UInt8(ascii: "a") + (byte >= UInt8(ascii: "a") ? byte - UInt8(ascii: "a") + 10 : byte & 15)
@@ -136,8 +137,9 @@ struct UserIdentity: Sendable {
     return .object(json)
   }
 
-  /// Members of the profile by the names of App Services, those that are there: realm-core takes
-  /// strings and nothing else.
+  /// Returns the profile's members under their App Services names, without missing ones.
+  ///
+  /// realm-core accepts only strings.
   static func data(of profile: Profile, picture: String?) -> JSON {
     let members = [
       ("name", profile.name), ("email", profile.email), ("first_name", profile.givenName),
