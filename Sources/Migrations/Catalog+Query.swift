@@ -1,11 +1,13 @@
 extension Catalog {
-  /// Returns a title and a definition for each part of the current schema; `$1` is the server's role.
+  /// Returns a title and a definition for each part of the current schema; `$1` is the server's
+  /// role.
   ///
-  /// Every name is printed relative to the search path, so that schemas of two names compare equal. The
-  /// position of a column counts in types and views alone: programs name the columns of a table.
-  /// Options and statistics targets of columns are left out: they belong to the operator, and
-  /// PostgreSQL 15.20 stores a number of its own among them. Version 18 stores `not null` as a
-  /// constraint too, which is left out because each column has it.
+  /// Every name is printed relative to the search path, so schemas with two names compare equal.
+  /// The position of a column counts only in types and views, since programs name the columns of a
+  /// table. Left out are:
+  /// - options and statistics targets of columns, which belong to the operator. PostgreSQL 15.20
+  ///   stores a number of its own among them.
+  /// - the constraints in which version 18 also stores `not null`. Each column has it already.
   package static let query = """
     with place as (select oid from pg_namespace where nspname = current_schema()),
       ledger (name) as (values ('schema_migrations'), ('schema_migration_progress')),

@@ -3,22 +3,21 @@ import Postgres
 
 /// The definitions of a schema, as the server's catalogs describe them.
 ///
-/// The server prints expressions, views and functions from the form in which it stores them, and one
-/// release prints them differently than the next. So two catalogs are only compared if one server has
-/// printed both.
+/// The server prints expressions, views and functions from their stored form. Releases print them
+/// differently. So two catalogs are compared only if the same server printed both.
 package struct Catalog: Equatable, Sendable {
   /// A definition for each object, column, constraint, index and privilege.
   package let facts: [String: String]
 
   package init(facts: [String: String]) { self.facts = facts }
 
-  /// Reads the catalog of the schema that comes first in the search path.
+  /// Reads the catalog of the first schema in the search path.
   ///
-  /// It leaves out the ledger, and objects of extensions.
+  /// The ledger and objects of extensions are left out.
   /// - Parameters:
-  ///   - session: a session whose search path has this one schema.
+  ///   - session: a session with only this schema in its search path.
   ///   - role: the server's role. Its privileges are read, and those of the owner and `public`.
-  /// - Throws: `.statementFailed`, `.connectionLost`.
+  /// - Throws: `.statementFailed` if the server rejects a statement, `.connectionLost`.
   @EventLoop package init(
     _ session: MigratorSession,
     role: String? = nil
@@ -33,10 +32,10 @@ package struct Catalog: Equatable, Sendable {
   /// Returns the lines in which `live` differs, or nil if it does not.
   ///
   /// - Parameters:
-  ///   - live: the catalog to look at.
-  ///   - restored: what this catalog becomes when it is restored from a dump; either is right.
-  ///   - limit: the number of lines to return; a last one says how many more there are.
-  /// - Returns: lines that begin with `-` for what is missing, and `+` for what should not be there.
+  ///   - live: the catalog to compare.
+  ///   - restored: this catalog after a restore from a dump; a match with either is accepted.
+  ///   - limit: the maximum number of lines; one more line counts the rest.
+  /// - Returns: lines that begin with `-` for missing parts, and with `+` for unexpected parts.
   package func difference(_ live: Catalog, restored: Catalog? = nil, limit: Int = 60) -> String? {
     var lines: [String] = []
     for name in Set(facts.keys).union(live.facts.keys).sorted() {

@@ -1,7 +1,9 @@
 import CPostgres
 import FoundationEssentials
 
-/// Where pg_dump connects: the password goes by the environment, which other users cannot read.
+/// The connection of pg_dump.
+///
+/// The environment holds the password, since other users cannot read it.
 struct DumpTarget {
   let conninfo: String
   let environment: [String: String]

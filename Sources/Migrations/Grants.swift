@@ -1,6 +1,8 @@
-/// What a role needs that serves requests and changes no schema.
+/// The privileges of a role that serves requests but does not change the schema.
 enum Grants {
-  /// Idempotent; the ledger it may only read.
+  /// Returns idempotent grants.
+  ///
+  /// The role may only read the ledger.
   static func statements(_ ledger: Ledger, to role: String) -> [String] {
     let (schema, role) = (quotedName(ledger.schema), quotedName(role))
     return [

@@ -1,14 +1,14 @@
-/// One thing that is sent to the server in the course of a step.
+/// One SQL text that a step sends to the server.
 package struct Instruction: Equatable, Sendable {
   package enum Role: Equatable, Sendable {
-    /// Begin, commit, and what keeps the ledger.
+    /// Begin, commit, and updates of the ledger.
     case bookkeeping
     /// A statement of the file.
     case statement
-    /// A statement of the file that runs without a transaction.
+    /// A statement of the file that runs outside a transaction.
     ///
-    /// It is `resumed` when an earlier run stopped there, and `attempted` when that run cannot have
-    /// known whether it was done.
+    /// It is `resumed` if an earlier run stopped there. It is `attempted` if that run may have
+    /// completed it without recording the result.
     case alone(resumed: Bool, attempted: Bool)
   }
 
@@ -30,7 +30,7 @@ package struct Instruction: Equatable, Sendable {
 }
 
 extension Step {
-  /// All that is sent for it, in order.
+  /// Returns all instructions of the step, in order.
   package func instructions(_ ledger: Ledger) -> [Instruction] {
     migration.isTransactional ? inTransaction(ledger) : alone(ledger)
   }
@@ -49,7 +49,7 @@ extension Step {
   private func alone(_ ledger: Ledger) -> [Instruction] {
     let statements = migration.statements(direction)
     let first = resumed?.statement ?? 0
-    // A new session knows nothing of what the interrupted one had set.
+    // The new session lacks the settings of the interrupted one.
     var instructions = statements.prefix(first).filter(\.isSetting).map { Instruction($0) }
     if resumed == nil { instructions.append(Instruction(ledger.beginning(of: migration))) }
     for index in first..<statements.count {
@@ -87,12 +87,12 @@ extension Step {
     ]
   }
 
-  /// By which a file that was edited under an interrupted run is known.
+  /// Returns a checksum that detects a file edited during an interrupted run.
   package static func checksum(_ statements: ArraySlice<SQLStatement>) -> String {
     Migration.checksum(statements.map { $0.text + ";" }.joined(separator: "\n"))
   }
 
-  /// What `plan` prints of it.
+  /// Returns the text that `plan` prints for the step.
   package func rendered(_ ledger: Ledger) -> String {
     let title =
       "-- \(migration.file): \(direction.rawValue)"
@@ -101,7 +101,7 @@ extension Step {
       .joined(separator: "\n") + "\n"
   }
 
-  /// The semicolon goes to the line's end, unless a comment there would swallow it.
+  /// Puts the semicolon at the end of the line, unless a comment there would swallow it.
   private func joiningLastLine(_ text: String) -> String {
     let last = String(text.dropLast(2)).lines.last ?? ""
     return last.contains("--") ? text : String(text.dropLast(2)) + ";"

@@ -1,8 +1,7 @@
 package import EventLoop
 package import Postgres
 
-/// What the database knows of the migrations: two tables, in the schema that comes first in the
-/// search path.
+/// The database's record of the migrations: two tables in the first schema of the search path.
 package struct Ledger: Sendable {
   package struct Entry: Sendable {
     package let version: Int
@@ -11,7 +10,7 @@ package struct Ledger: Sendable {
     package let appliedAt: String
     package let appliedBy: String
     package let duration: Int
-    /// How to undo it without its file: `Migration.undoing`.
+    /// The migration without its up statements, `Migration.undoing`, to undo it without its file.
     ///
     /// Nil if an older program applied it.
     package let down: String?
@@ -35,14 +34,14 @@ package struct Ledger: Sendable {
     }
   }
 
-  /// How far a file without transactions has come, in the direction it is going.
+  /// The progress of a file without a transaction, in its current direction.
   package struct Progress: Equatable, Sendable {
     package let version: Int
-    /// The statement to go on with.
+    /// The statement to continue with.
     package let statement: Int
-    /// Of the statements before it.
+    /// The checksum of the statements before it.
     package let checksum: String
-    /// Whether the statement was begun, and its end never noted.
+    /// Whether the statement was begun and its end was not recorded.
     package let isAttempted: Bool
 
     package init(version: Int, statement: Int, checksum: String, isAttempted: Bool) {
@@ -57,7 +56,9 @@ package struct Ledger: Sendable {
 
   package let schema: String
   package var exists: Bool
-  /// Whether it has a column for down parts, which older programs did not make.
+  /// Whether the ledger has a column for down parts.
+  ///
+  /// Older programs did not create it.
   package var keepsDownParts: Bool
   package var entries: [Entry]
   package var progress: Progress?
@@ -76,7 +77,7 @@ package struct Ledger: Sendable {
     self.progress = progress
   }
 
-  /// Reads it; nothing is made.
+  /// Reads the ledger without creating it.
   @EventLoop package init(_ connection: Connection) async throws(DatabaseError) {
     guard let schema = try await connection.query("select current_schema()").rows.first?[0] else {
       throw DatabaseError(SQLState(rawValue: "3F000"), "no schema of the search path exists")
@@ -127,12 +128,13 @@ package struct Ledger: Sendable {
     }
   }
 
-  // MARK: Its statements
+  // MARK: SQL statements
 
   package var table: String { "\(quotedName(schema)).schema_migrations" }
   package var progressTable: String { "\(quotedName(schema)).schema_migration_progress" }
 
-  /// Makes both tables, and adds what those of an older program lack.
+  /// The statements that create both tables, and add columns missing from an older program's
+  /// tables.
   package var creation: [String] {
     [
       """
@@ -158,7 +160,7 @@ package struct Ledger: Sendable {
     ]
   }
 
-  /// Notes that `migration` was applied in the transaction under way.
+  /// Returns the insertion of an applied migration, for the current transaction.
   func insertion(of migration: Migration) -> String {
     """
     insert into \(table) (version, name, checksum, applied_at, applied_by, duration_ms, down)
@@ -169,7 +171,9 @@ package struct Ledger: Sendable {
     """
   }
 
-  /// The same for a file without transactions, which began at a time that was noted.
+  /// Returns the insertion of an applied migration without a transaction.
+  ///
+  /// Its start time was recorded.
   func slowInsertion(of migration: Migration) -> String {
     """
     insert into \(table) (version, name, checksum, applied_at, applied_by, duration_ms, down)
@@ -181,7 +185,7 @@ package struct Ledger: Sendable {
     """
   }
 
-  /// Keeps the down part of a migration that an older program applied.
+  /// Returns the statement that stores the down part of a migration applied by an older program.
   func keeping(_ migration: Migration) -> String {
     """
     update \(table) set down = \(quotedText(migration.undoing))
@@ -220,12 +224,12 @@ package struct Ledger: Sendable {
   }
 }
 
-/// A name as SQL has it.
+/// Returns a quoted SQL identifier.
 package func quotedName(_ name: String) -> String {
   "\"" + name.replacing("\"", with: "\"\"") + "\""
 }
 
-/// A text as SQL has it.
+/// Returns a quoted SQL string.
 package func quotedText(_ text: String) -> String {
   "'" + text.replacing("'", with: "''") + "'"
 }

@@ -1,23 +1,25 @@
 import Crypto
 import Notation
 
-/// One file of the migrations' folder: `0001_apps.sql`.
+/// A file of the migrations' folder, such as `0001_apps.sql`.
 ///
-/// Marker lines cut the file: `-- migrate: up` and `-- migrate: down`, or in place of the latter
-/// `-- migrate: irreversible REASON`; before them may stand `-- migrate: no transaction`.
+/// Marker lines divide the file: `-- migrate: up`, and then `-- migrate: down` or
+/// `-- migrate: irreversible REASON`. `-- migrate: no transaction` may precede them.
 package struct Migration: Equatable, Sendable {
   package let version: Int
   package let name: String
-  /// The file's name, without its folder.
+  /// The name of the file, without its folder.
   package let file: String
   package let isTransactional: Bool
   package let up: [SQLStatement]
-  /// Empty when nothing needs to be done.
+  /// The statements of the down part.
+  ///
+  /// Empty if nothing needs to be done.
   package let down: [SQLStatement]
   package let irreversible: String?
-  /// SHA-256, in hexadecimal, of the text after the up marker and that after the down marker.
+  /// SHA-256, in hexadecimal, of the text after the up marker and the text after the down marker.
   package let checksum: String
-  /// The file without the statements of its up part, which the ledger keeps.
+  /// The file without the statements of its up part, as the ledger stores it.
   package let undoing: String
   /// The line at which the up part begins.
   private let upLine: Int
@@ -26,9 +28,9 @@ package struct Migration: Equatable, Sendable {
     direction == .up ? up : down
   }
 
-  /// The version and name in a file's name.
+  /// Returns the version and name in a file's name.
   ///
-  /// - Returns: nil when it is not a migration's.
+  /// - Returns: nil if the name is not that of a migration.
   package static func parse(fileName: String) -> (version: Int, name: String)? {
     guard let match = fileName.wholeMatch(of: #/([0-9]{1,9})_([a-z0-9_-]+)\.sql/#),
       let version = Int(match.1), version > 0
@@ -38,19 +40,19 @@ package struct Migration: Equatable, Sendable {
 
   /// Reads a file.
   ///
-  /// - Throws: `.badFile`, with the line.
+  /// - Throws: `.badFile` with the line if the file is invalid.
   package init(file: String, text: String) throws(MigrationError) {
-    // The same file has the same checksum however it was checked out.
+    // A file has the same checksum with any line endings.
     try self.init(file: file, unixText: text.unixLines, checksum: nil)
     guard !up.isEmpty else {
       throw .badFile(file: file, line: upLine, reason: "there is nothing to do up")
     }
   }
 
-  /// Returns what the ledger keeps of a migration; it can be undone and not applied.
+  /// Returns the stored form of a migration, which can be undone but not applied.
   ///
-  /// - Returns: nil if the ledger keeps nothing of it.
-  /// - Throws: `.badFile`.
+  /// - Returns: nil if the ledger stores no down part for it.
+  /// - Throws: `.badFile` if the stored text is invalid.
   package static func kept(_ entry: Ledger.Entry) throws(MigrationError) -> Migration? {
     guard let down = entry.down else { return nil }
     return try Migration(
@@ -88,7 +90,7 @@ package struct Migration: Equatable, Sendable {
     self.checksum = checksum ?? Migration.checksum(sections.up.text + sections.down.text)
   }
 
-  /// SHA-256 in hexadecimal.
+  /// Returns SHA-256 in hexadecimal.
   package static func checksum(_ text: String) -> String {
     String(hexadecimal: SHA256.hash(data: Array(text.utf8)))
   }
@@ -99,7 +101,7 @@ package enum Direction: String, Sendable {
   case down
 }
 
-/// A file, cut at its markers.
+/// The sections of a file between its markers.
 private struct Sections {
   struct Section {
     var text = ""
@@ -174,8 +176,8 @@ private struct Sections {
 
   /// The file without the statements of its up part.
   ///
-  /// The reader adds a newline to each line, also to the last one. It is removed here, so that the text
-  /// reads back as it is.
+  /// The reader adds a newline to each line, including the last one. It is removed here, so that
+  /// the text reads back unchanged.
   var undoing: String {
     var text = (isTransactional ? "" : "-- migrate: no transaction\n") + "-- migrate: up\n"
     if let irreversible { return text + "-- migrate: irreversible \(irreversible)\n" }
@@ -208,9 +210,9 @@ private struct Sections {
 }
 
 extension String {
-  /// With newlines only, not carriage returns and newlines.
+  /// The text with newlines in place of carriage returns and newlines.
   ///
-  /// By scalars, as all that reads lines here: to Swift the two are one character.
+  /// Like all line readers here, it works on scalars. In Swift, the two form one character.
   fileprivate var unixLines: String {
     var scalars = UnicodeScalarView()
     for scalar in unicodeScalars {
@@ -220,7 +222,7 @@ extension String {
     return String(scalars)
   }
 
-  /// Cut at every newline.
+  /// The lines, split at every newline.
   var lines: [Substring] {
     unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false).map(Substring.init)
   }
@@ -232,7 +234,7 @@ extension Substring {
     return text.isEmpty || text.hasPrefix("--")
   }
 
-  /// What stands behind `-- migrate:`; nil for a line without that.
+  /// The words after `-- migrate:`, or nil for any other line.
   fileprivate var markerWords: String? {
     guard hasPrefix("--") else { return nil }
     let comment = dropFirst(2).drop(while: \.isWhitespace)

@@ -1,6 +1,6 @@
 package import Postgres
 
-/// Why a run ended early.
+/// The reason why a run ended early.
 package enum MigrationError: Error, Equatable, Sendable {
   case edited(file: String)
   case outOfOrder(file: String, applied: Int)
@@ -35,16 +35,16 @@ package enum MigrationError: Error, Equatable, Sendable {
   }
 }
 
-/// A statement that the server refused, and where it stands.
+/// A statement that the server rejected, with its location.
 package struct FailedStatement: Equatable, Sendable {
   package let file: String
-  /// Of the character the server points at, else of the statement's beginning; from 1.
+  /// The line of the character in the server's error, otherwise of the statement's start; from 1.
   package let line: Int?
   package let state: String
   package let message: String
   package let detail: String?
   package let hint: String?
-  /// What stays of the file's other statements.
+  /// The state of the file's other statements, or the context of the error, as text.
   package let rest: String
 
   package init(file: String, line: Int?, error: DatabaseError, rest: String) {

@@ -10,9 +10,10 @@ package struct MigrationFolder: Sendable {
 
   package var schemaPath: String { path + "/" + MigrationFolder.schemaFile }
 
-  /// All migrations, by version.
+  /// Returns all migrations, by version.
   ///
-  /// - Throws: `.files`, `.badFile`; two files of one version are the latter.
+  /// - Throws: `.files` if a file cannot be read, `.badFile` if one is invalid or two have the same
+  ///   version.
   package func migrations() throws(MigrationError) -> [Migration] {
     var migrations: [Migration] = []
     for file in try fileNames() {
@@ -26,10 +27,10 @@ package struct MigrationFolder: Sendable {
     return migrations
   }
 
-  /// Writes the frame of a new migration.
+  /// Writes the template of a new migration.
   ///
-  /// - Returns: its path.
-  /// - Throws: `.files`, `.badFile` when the name is none.
+  /// - Returns: the path of the file.
+  /// - Throws: `.files` if the file cannot be written, `.badFile` if the name is invalid.
   package func new(_ name: String) throws(MigrationError) -> String {
     let last = try fileNames().compactMap { Migration.parse(fileName: $0)?.version }.max() ?? 0
     let file = Migration.fileName(version: last + 1, name: name)
@@ -46,7 +47,9 @@ package struct MigrationFolder: Sendable {
     return path + "/" + file
   }
 
-  /// - Throws: `.files`, also when it is not UTF-8.
+  /// Reads a file of the folder.
+  ///
+  /// - Throws: `.files` if the file cannot be read, `.badFile` if it is not UTF-8.
   package func read(_ file: String) throws(MigrationError) -> String {
     guard let data = try? Data(contentsOf: URL(filePath: path + "/" + file)) else {
       throw .files("cannot read \(path)/\(file)")
@@ -57,7 +60,7 @@ package struct MigrationFolder: Sendable {
     return text
   }
 
-  /// Writes the dumped schema, all or nothing.
+  /// Writes the dumped schema atomically.
   package func write(schema: String) throws(MigrationError) {
     do {
       try Data(schema.utf8).write(to: URL(filePath: schemaPath), options: .atomic)

@@ -1,23 +1,23 @@
 package import EventLoop
 package import Postgres
 
-/// The one connection of a run.
+/// The only connection of a run.
 @EventLoop package final class MigratorSession {
   package let connection: Connection
   private let isReadOnly: Bool
   private let report: @EventLoop (String) -> Void
 
-  /// A number of ours among the database's advisory locks: `dossmigr` in ASCII.
+  /// Our key among the database's advisory locks: `dossmigr` in ASCII.
   private static let lock: (upper: UInt32, lower: UInt32) = (0x646f_7373, 0x6d69_6772)
 
-  /// Connects.
+  /// Connects to the database.
   ///
   /// - Parameters:
   ///   - conninfo: libpq's connection string or URI.
-  ///   - readOnly: whether the server is to refuse all changes.
-  ///   - report: is given lines for whoever watches.
+  ///   - readOnly: whether the server must reject all changes.
+  ///   - report: receives progress lines for the operator.
   /// - Returns: a session without the lock.
-  /// - Throws: `.cannotConnect`.
+  /// - Throws: `.cannotConnect` if the connection fails.
   package static func open(
     _ conninfo: String,
     readOnly: Bool = false,
@@ -48,12 +48,12 @@ package import Postgres
 
   package func say(_ line: String) { report(line) }
 
-  /// Forgets what a migration has set for the session.
+  /// Resets the session settings that a migration may have changed.
   package func reset() async throws(MigrationError) {
     var settings = [
       "reset role", "reset all", "set statement_timeout = 0",
       "set idle_in_transaction_session_timeout = 0", "set standard_conforming_strings = on",
-      // Runs wait for one another, and a statement sees what the one before has committed.
+      // Runs wait for one another, and each statement must see the commits before it.
       "set lock_timeout = 0", "set default_transaction_isolation = 'read committed'",
     ]
     if isReadOnly { settings.append("set default_transaction_read_only = on") }
@@ -88,14 +88,14 @@ package import Postgres
     }
   }
 
-  // MARK: The lock
+  // MARK: Locking
 
-  /// Keeps other runs out until the connection ends.
+  /// Locks out other runs until the connection ends.
   ///
-  /// By asking again and again: who waits in the server holds a snapshot, for the end of which a
-  /// `create index concurrently` of the run that holds the lock would wait in turn.
-  /// - Parameter timeout: in seconds; nil waits for as long as it takes.
-  /// - Throws: `.lockTimeout`.
+  /// The lock is polled. A session that waits in the server would hold a snapshot. A
+  /// `create index concurrently` of the lock's holder would wait for that snapshot.
+  /// - Parameter timeout: the limit in seconds, or nil for none.
+  /// - Throws: `.lockTimeout` if the limit passes.
   package func lock(timeout: Int?) async throws(MigrationError) {
     let began = EventLoop.now()
     var nextLine = began
@@ -135,7 +135,7 @@ package import Postgres
 }
 
 extension MigrationError {
-  /// A server's refusal, or the connection's end.
+  /// Creates the error for a rejected statement or a lost connection.
   package init(_ error: DatabaseError, file: String, line: Int?, rest: String) {
     self =
       error.isConnectionLost

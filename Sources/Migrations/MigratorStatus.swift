@@ -1,6 +1,6 @@
-/// Every way in which `dossier-migrate` can end.
+/// The exit statuses of `dossier-migrate`.
 ///
-/// Numbers are never reused: scripts depend on them.
+/// Numbers are never reused, since scripts depend on them.
 package enum MigratorStatus: Int32, CaseIterable, Sendable {
   case success = 0
   case edited = 10
@@ -16,10 +16,10 @@ package enum MigratorStatus: Int32, CaseIterable, Sendable {
   case connectionLost = 20
   case files = 21
   case unknownVersion = 22
-  /// What argument parsers and `sysexits.h` use.
+  /// EX_USAGE of `sysexits.h`, which argument parsers use too.
   case usage = 64
 
-  /// One line for the help.
+  /// The line of the status in the help.
   package var meaning: String {
     switch self {
     case .success: "done, or nothing to do"
@@ -40,7 +40,7 @@ package enum MigratorStatus: Int32, CaseIterable, Sendable {
     }
   }
 
-  /// The table for the help.
+  /// The table of statuses in the help.
   package static var table: String {
     allCases.map { status in
       "  " + String(repeating: " ", count: status.rawValue < 10 ? 1 : 0)

@@ -1,17 +1,19 @@
-/// Where a run is to lead.
+/// The state that a run must reach.
 package enum Goal: Equatable, Sendable {
   case latest
-  /// Undoes the newest migrations, so many of them.
+  /// Undo this number of the newest migrations.
   case down(steps: Int)
-  /// Applies or undoes until this version is the newest; 0 is the empty schema.
+  /// Apply or undo migrations until this version is the newest.
+  ///
+  /// 0 is the empty schema.
   case version(Int)
 }
 
-/// One migration, in one direction.
+/// One migration in one direction.
 package struct Step: Equatable, Sendable {
   package let migration: Migration
   package let direction: Direction
-  /// Set when an earlier run was interrupted in the middle of it.
+  /// The progress of an earlier run that was interrupted in this migration.
   package let resumed: Ledger.Progress?
 
   package init(_ migration: Migration, _ direction: Direction, resumed: Ledger.Progress? = nil) {
@@ -21,9 +23,9 @@ package struct Step: Equatable, Sendable {
   }
 }
 
-/// Decides what is to be done, without doing it.
+/// Plans the steps of a run.
 package struct Planner: Sendable {
-  /// By the files.
+  /// The migrations in the files, by version.
   private let migrations: [Int: Migration]
   private let ledger: Ledger
   private let allowsOutOfOrder: Bool
@@ -34,13 +36,15 @@ package struct Planner: Sendable {
     self.allowsOutOfOrder = allowsOutOfOrder
   }
 
-  /// The steps to `goal`, in order.
+  /// Returns the steps to `goal`, in order.
   ///
-  /// What an earlier run left half done is finished first, in its direction; when that was down and
-  /// the goal is steps down too, it is the first of them.
-  /// Upwards, migrations of a newer program are left alone. Downwards, those whose files are not
-  /// there are undone by what the ledger keeps of them.
-  /// - Throws: `.missing`, `.edited`, `.outOfOrder`, `.irreversible`, `.unknownVersion`, `.badFile`.
+  /// An interrupted migration is finished first, in its direction. If it was being undone and the
+  /// goal is `.down`, it counts as the first step.
+  ///
+  /// Upwards, migrations of a newer program are left alone. Downwards, migrations without files are
+  /// undone from the ledger.
+  /// - Throws: `.missing`, `.edited`, `.outOfOrder`, `.irreversible`, `.unknownVersion` or
+  ///   `.badFile` if the goal cannot be reached.
   package func steps(to goal: Goal) throws(MigrationError) -> [Step] {
     try checkApplied { entry in
       goal == .latest ? entry.version > newestFile : entry.down != nil || entry.version > newestFile
@@ -71,18 +75,21 @@ package struct Planner: Sendable {
     return steps
   }
 
-  /// The newest version of the files; without files no version is newer.
+  /// The newest version of the files.
+  ///
+  /// Without files, no version counts as newer.
   private var newestFile: Int { migrations.keys.max() ?? .max }
 
-  /// The newest version of the files, if a newer program has applied more than they have.
+  /// The newest version of the files, if a newer program has applied later migrations; otherwise
+  /// nil.
   package var overtakenVersion: Int? {
     ledger.entries.contains { $0.version > newestFile } ? newestFile : nil
   }
 
-  /// Checks that the file of every applied migration is there and as it was.
+  /// Checks that the file of every applied migration exists and is unchanged.
   ///
-  /// - Parameter mayBeMissing: the applied migrations that need no file.
-  /// - Throws: `.missing`, `.edited`.
+  /// - Parameter mayBeMissing: returns whether an applied migration needs no file.
+  /// - Throws: `.missing` if a file is missing, `.edited` if it was changed.
   package func checkApplied(
     except mayBeMissing: (Ledger.Entry) -> Bool = { _ in false }
   ) throws(MigrationError) {
@@ -95,9 +102,9 @@ package struct Planner: Sendable {
     }
   }
 
-  /// Returns an applied migration, by its file or by what the ledger keeps of it.
+  /// Returns an applied migration from its file, or else from the ledger.
   ///
-  /// - Throws: `.missing` if there is neither, `.badFile`.
+  /// - Throws: `.missing` if neither has it, `.badFile` if the stored text is invalid.
   private func undoable(_ version: Int) throws(MigrationError) -> Migration {
     if let migration = migrations[version] { return migration }
     let entry = ledger.entries.first { $0.version == version }

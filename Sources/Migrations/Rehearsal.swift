@@ -1,11 +1,11 @@
 package import EventLoop
 import Postgres
 
-/// Compares the live schema with the one that the applied migrations make.
+/// Compares the live schema with the schema that the applied migrations create.
 ///
-/// The migrations run again, in a schema of their own and in a transaction that is rolled back. The
-/// same server then prints both schemas, so its version does not matter, and no other session sees
-/// anything of it.
+/// The migrations run again, in a separate schema and in a transaction that is rolled back. The
+/// same server prints both schemas, so its version does not matter. No other session sees the
+/// changes.
 @EventLoop package struct Rehearsal {
   private let session: MigratorSession
   private let ledger: Ledger
@@ -13,8 +13,10 @@ import Postgres
   private let role: String?
   private let scratch = "dossier_verify_\(UInt64.random(in: 0 ... .max))"
 
+  /// Prepares a comparison.
+  ///
   /// - Parameters:
-  ///   - session: may be read-only; the transaction says itself that it writes.
+  ///   - session: a session, which may be read-only, since the transaction declares that it writes.
   ///   - ledger: the ledger of the live schema.
   ///   - migrations: the applied migrations, by version.
   ///   - role: the server's role, whose privileges are compared too.
@@ -32,7 +34,7 @@ import Postgres
 
   /// Returns how the live schema differs, or nil if it does not.
   ///
-  /// - Throws: `.statementFailed`, `.connectionLost`.
+  /// - Throws: `.statementFailed` if the server rejects a statement, `.connectionLost`.
   package func difference() async throws(MigrationError) -> String? {
     try await session.run("begin read write")
     do throws(MigrationError) {
@@ -40,7 +42,7 @@ import Postgres
       try await session.run("rollback")
       return difference
     } catch {
-      // If this fails too, the connection is lost, and the server rolls back by itself.
+      // If the rollback fails, the connection is lost and the server rolls back by itself.
       _ = try? await session.connection.script("rollback")
       throw error
     }
@@ -60,7 +62,7 @@ import Postgres
     return expected.difference(live, restored: restored)
   }
 
-  /// Applies the migrations.
+  /// Applies the migrations, and returns the catalog of the result.
   private func applied() async throws(MigrationError) -> Catalog {
     let ledger = Ledger(schema: scratch)
     if self.ledger.exists {
@@ -90,8 +92,8 @@ import Postgres
 
   /// Makes a schema the only one in the search path.
   ///
-  /// A migration that named a table of the live schema would wait for its users, or hold them up. It
-  /// fails instead of waiting.
+  /// A migration that names a table of the live schema could wait for its users or block them. The
+  /// lock timeout makes it fail instead.
   private func enter(_ schema: String) async throws(MigrationError) {
     try await session.run(
       "set local search_path to \(quotedName(schema)); set local lock_timeout = '1s'"
@@ -111,10 +113,10 @@ import Postgres
     }
   }
 
-  /// Replaces each parsed function and view by what the server prints of it, as a restore does.
+  /// Replaces each parsed function and view by the text that the server prints, as a restore does.
   ///
-  /// The server may print what it has read of its own print in another way: names of columns that
-  /// were left to it are then given.
+  /// The server may print the restored form differently. For example, it then prints column names
+  /// that the original omitted.
   private static let restore = """
     do $$
     declare definition text;
@@ -134,7 +136,7 @@ import Postgres
 }
 
 extension SQLStatement {
-  /// The statement in a form that a transaction takes, or nil if it changes no schema.
+  /// The statement in a form that a transaction accepts, or nil if it changes no schema.
   var rehearsed: String? {
     if words.contains("concurrently") {
       return text.replacing(#/\bconcurrently\b/#.ignoresCase(), with: "", maxReplacements: 1)

@@ -17,14 +17,15 @@ import Postgres
     self.allowsOutOfOrder = allowsOutOfOrder
   }
 
-  /// Leads the schema to `goal`.
+  /// Brings the schema to `goal`.
   ///
   /// - Parameters:
-  ///   - goal: what is to be reached.
-  ///   - lockTimeout: seconds to wait for other runs.
-  ///   - role: is granted what a server of requests needs.
-  /// - Returns: the steps done, and the newest version applied after them.
-  /// - Throws: what the planner throws, `.lockTimeout`, `.statementFailed`, `.connectionLost`.
+  ///   - goal: the state to reach.
+  ///   - lockTimeout: the seconds to wait for other runs.
+  ///   - role: receives the privileges that the server needs.
+  /// - Returns: the completed steps, and the newest version applied after them.
+  /// - Throws: any error of the planner, `.lockTimeout` if another run holds the lock,
+  ///   `.statementFailed` if the server rejects a statement, `.connectionLost`.
   package func run(
     to goal: Goal,
     lockTimeout: Int?,
@@ -60,7 +61,9 @@ import Postgres
     return (steps, ledger.entries.map(\.version).max() ?? 0)
   }
 
-  /// The SQL of a run to `goal`, to be read; nothing is changed and no lock taken.
+  /// Returns the SQL of a run to `goal`.
+  ///
+  /// It changes nothing and takes no lock.
   package func plan(
     to goal: Goal,
     grantTo role: String? = nil
@@ -96,7 +99,7 @@ import Postgres
     Planner(migrations, ledger, allowsOutOfOrder: allowsOutOfOrder)
   }
 
-  /// Returns what makes the ledger, and what it lacks because an older program made it.
+  /// Returns the statements that create the ledger, or complete one from an older program.
   private func preparation(of ledger: Ledger) -> [String] {
     let isComplete = ledger.exists && ledger.keepsDownParts
     let unkept = Set(ledger.entries.filter { $0.down == nil }.map(\.version))
@@ -132,7 +135,7 @@ import Postgres
   }
 
   private func undo(_ instruction: Instruction, of step: Step, _ ledger: Ledger) async {
-    // When these fail the connection is lost, and the server rolls back by itself.
+    // If these fail, the connection is lost and the server rolls back by itself.
     _ = try? await session.connection.script("rollback")
     guard case .alone = instruction.role else { return }
     _ = try? await session.connection.script(ledger.attempt(at: step.migration, isOver: true))
@@ -140,13 +143,13 @@ import Postgres
 
   private enum Remedy {
     case none
-    /// It was done by a run that could not note it.
+    /// An earlier run completed the statement but could not record it.
     case skip
-    /// An index, by its full name, that an earlier run left invalid.
+    /// Drop the index with this qualified name, which an earlier run left invalid.
     case drop(String)
   }
 
-  /// What an earlier attempt at an index calls for.
+  /// Returns the action that an earlier attempt at an index requires.
   private func remedy(_ instruction: Instruction) async throws(MigrationError) -> Remedy {
     guard case .alone(resumed: true, let attempted) = instruction.role else { return .none }
     switch instruction.statement?.concurrentIndex {

@@ -1,13 +1,13 @@
-/// Where a text cannot be split.
+/// The place and reason of a syntax error that prevents splitting.
 package struct SQLSplitError: Error, Equatable, Sendable {
   package let line: Int
   package let reason: String
 }
 
-/// Cuts SQL into statements, as psql does.
+/// Splits SQL into statements, as psql does.
 ///
-/// Knows strings of all kinds, quoted names, dollar quotes, nested comments, parentheses, and the
-/// semicolons in `BEGIN ATOMIC` bodies. Takes `standard_conforming_strings` to be on.
+/// Handles all kinds of strings, quoted names, dollar quotes, nested comments, parentheses, and the
+/// semicolons in `BEGIN ATOMIC` bodies. Assumes that `standard_conforming_strings` is on.
 package struct SQLSplitter {
   private let bytes: [UInt8]
   private var index = 0
@@ -23,13 +23,15 @@ package struct SQLSplitter {
     self.line = line
   }
 
-  /// Splits; empty statements are left out, and the last needs no semicolon.
+  /// Splits a text.
+  ///
+  /// Empty statements are left out, and the last one needs no semicolon.
   ///
   /// - Parameters:
-  ///   - text: SQL.
+  ///   - text: the SQL.
   ///   - line: the number of the text's first line.
   /// - Returns: the statements, in order.
-  /// - Throws: when something is opened and never closed.
+  /// - Throws: an error if a quote, comment or parenthesis is not closed.
   package static func split(_ text: String, line: Int = 1) throws(SQLSplitError) -> [SQLStatement] {
     var splitter = SQLSplitter(text, line: line)
     try splitter.run()
@@ -108,7 +110,7 @@ package struct SQLSplitter {
   private mutating func finish() {
     if let start {
       var end = index
-      // Comments before the semicolon stay; space does not.
+      // Comments before the semicolon stay. Whitespace is removed.
       while end > start.index, isSpace(bytes[end - 1]) { end -= 1 }
       statements.append(
         SQLStatement(
@@ -132,7 +134,7 @@ package struct SQLSplitter {
       if escapes, bytes[index] == UInt8(ascii: "\\") {
         index += 1
       } else if bytes[index] == closing {
-        // A doubled quote opens a string again at once, which comes to the same.
+        // A doubled quote reopens the string at once, with the same result.
         index += 1
         guard index < bytes.count, bytes[index] == closing else { return }
       }

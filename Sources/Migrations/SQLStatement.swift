@@ -1,24 +1,24 @@
 /// One statement of a file.
 package struct SQLStatement: Equatable, Sendable {
-  /// From its first word to before its semicolon.
+  /// The text from its first word up to its semicolon, without it.
   package let text: String
-  /// Where it begins in the file, from 1.
+  /// The line of its first word in the file, from 1.
   package let line: Int
-  /// Where its semicolon stands.
+  /// The line of its semicolon.
   package let lastLine: Int
   /// Its first words outside of parentheses, quotes and comments, in lower case.
   package let words: [String]
 
-  /// The line of a character that the server points at.
+  /// Returns the line of a character position in a server error.
   ///
-  /// - Parameter position: in characters from 1.
+  /// - Parameter position: the position in characters, from 1.
   /// - Returns: the number of the line in the file.
   package func line(of position: Int?) -> Int {
     guard let position else { return line }
     return line + text.unicodeScalars.prefix(max(0, position - 1)).count { $0 == "\n" }
   }
 
-  /// Why it may not stand in a migration, if it may not.
+  /// The reason why a migration must not contain the statement, or nil.
   package var objection: String? {
     switch words.first {
     case "begin", "commit", "end", "abort", "start":
@@ -34,10 +34,10 @@ package struct SQLStatement: Equatable, Sendable {
     }
   }
 
-  /// Whether the server refuses it in a transaction, or it may end transactions of its own.
+  /// Whether the server rejects the statement in a transaction, or it may end transactions itself.
   ///
-  /// Such a statement and the note of its success are two transactions, so that after a kill in
-  /// between it runs again; all others run once.
+  /// The statement and the record of its success are two transactions. If the process is killed
+  /// between them, the statement runs again. All other statements run once.
   package var needsNoTransaction: Bool {
     if words.contains("concurrently") { return true }
     switch words.first {
@@ -53,7 +53,7 @@ package struct SQLStatement: Equatable, Sendable {
   /// Whether later statements of the session may depend on it.
   package var isSetting: Bool { words.first == "set" || words.first == "reset" }
 
-  /// What it makes or drops, if it works on an index concurrently.
+  /// The index that it creates or drops concurrently, or nil.
   package var concurrentIndex: ConcurrentIndex? {
     let name = #/(?:"(?:[^"]|"")+"|[\w$]+)/#
     let create = #/create\s+(?:unique\s+)?index\s+concurrently\s+(?:if\s+not\s+exists\s+)?/#
@@ -77,14 +77,14 @@ package struct SQLStatement: Equatable, Sendable {
     return text.prefixMatch(of: pattern)?.output ?? ""
   }
 
-  /// Whether it makes an index concurrently, under a name of its own or not.
+  /// Whether it creates an index concurrently, with or without a name.
   package var isConcurrentIndexCreation: Bool {
     let start = words.prefix(4).filter { $0 != "unique" }
     return start.starts(with: ["create", "index", "concurrently"])
   }
 }
 
-/// An index that is made or dropped without a transaction, by names as the statement has them.
+/// An index created or dropped outside a transaction, by the names in the statement.
 package enum ConcurrentIndex: Equatable, Sendable {
   case create(name: String, table: String)
   case drop(name: String)

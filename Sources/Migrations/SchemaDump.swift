@@ -4,17 +4,17 @@ import Postgres
 
 /// The schema as pg_dump writes it, for people to read.
 ///
-/// Two versions of pg_dump write one schema differently: `Catalog` compares, and this does not.
+/// Versions of pg_dump write the same schema differently, so comparisons use `Catalog` instead.
 package struct SchemaDump: Equatable, Sendable {
   package let text: String
 
-  /// Takes it from the database.
+  /// Dumps the schema.
   ///
   /// - Parameters:
-  ///   - session: tells the server's version and the schema of the ledger, which is left out.
-  ///   - conninfo: for pg_dump, which connects by itself.
-  ///   - program: the path of pg_dump; nil looks for one.
-  /// - Throws: `.pgDump`.
+  ///   - session: gives the server's version, and the ledger's schema, which is left out.
+  ///   - conninfo: the connection string for pg_dump, which connects by itself.
+  ///   - program: the path of pg_dump. Nil searches for one.
+  /// - Throws: `.pgDump` if pg_dump is missing, too old or fails.
   @EventLoop package init(
     _ session: MigratorSession,
     _ conninfo: String,
@@ -43,10 +43,10 @@ package struct SchemaDump: Equatable, Sendable {
 
   // MARK: Running pg_dump
 
-  /// No schema is as long.
+  /// The maximum length of a dump: longer than any schema.
   private static let limit = 1 << 30
 
-  /// Waits for it, however long locks hold it up.
+  /// Runs pg_dump and waits for it without a timeout, since locks may delay it.
   private static func run(
     _ path: String,
     _ arguments: [String],
@@ -62,7 +62,7 @@ package struct SchemaDump: Equatable, Sendable {
 
   // MARK: Finding pg_dump
 
-  /// Of the server's version if there is one, else of a newer one.
+  /// Returns the path of a pg_dump of the server's version, otherwise of the next newer version.
   private static func find(_ program: String?, server: Int) throws(MigrationError) -> String {
     var found: [(path: String, version: Int)] = []
     for path in program.map({ [$0] }) ?? candidates()
@@ -96,16 +96,16 @@ package struct SchemaDump: Equatable, Sendable {
     return folders.map { "\($0)/pg_dump" } + versions.sorted().map { "\(root)/\($0)/bin/pg_dump" }
   }
 
-  // MARK: What differs from run to run
+  // MARK: Normalization
 
-  /// Without versions, settings of the dumping session, and pg_dump's `\restrict`.
+  /// Returns the dump without versions, settings of the dumping session, and pg_dump's `\restrict`.
   package static func normalized(_ dump: String) -> String {
     let lines = dump.lines.filter {
       !$0.hasPrefix("\\restrict ") && !$0.hasPrefix("\\unrestrict ")
         && !$0.hasPrefix("-- Dumped ")
     }
     let text = lines.joined(separator: "\n")
-    // What cannot be split is compared as it is.
+    // A dump that cannot be split is compared unchanged.
     let statements = (try? SQLSplitter.split(text)) ?? []
     var dropped: Set<Int> = []
     for statement in statements

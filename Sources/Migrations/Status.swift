@@ -1,15 +1,15 @@
-/// A migration, as the folder and the database know it.
+/// The state of a migration in the folder and the database.
 package struct Status: Equatable, Sendable, Encodable {
   package enum State: String, Sendable, Encodable {
     case applied
     case pending
     case edited
     case missing
-    /// Applied by a newer program, whose files these are not.
+    /// Applied by a newer program, so its file is not here.
     case newer
-    /// Pending, but older than one that is applied.
+    /// Pending, but older than an applied migration.
     case outOfOrder = "out of order"
-    /// Begun without a transaction, and not at its end.
+    /// Begun without a transaction and not finished.
     case interrupted
   }
 
@@ -27,7 +27,7 @@ package struct Status: Equatable, Sendable, Encodable {
     case duration = "duration_ms"
   }
 
-  /// All of both, by version.
+  /// Returns all migrations of both, by version.
   package static func all(_ migrations: [Migration], _ ledger: Ledger) -> [Status] {
     let entries = Dictionary(ledger.entries.map { ($0.version, $0) }) { first, _ in first }
     let files = Dictionary(migrations.map { ($0.version, $0) }) { first, _ in first }
@@ -57,7 +57,7 @@ package struct Status: Equatable, Sendable, Encodable {
     }
   }
 
-  /// One line for people.
+  /// The status as one line of text.
   package var line: String {
     var words = [Migration.paddedVersion(version), name, state.rawValue]
     if let appliedAt, let appliedBy, let duration {
