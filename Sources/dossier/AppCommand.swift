@@ -94,7 +94,7 @@ struct AppCommand: ParsableCommand {
         let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2 else { throw ValidationError("\(text) is not setting=value.") }
         let setting = AppSetting.named(String(parts[0]))
-        // That there is no such setting is told with the other faults.
+        // An unknown setting is reported together with the other errors.
         change.settings[String(parts[0])] = setting?.rule.value(of: String(parts[1])) ?? .null
       }
       common.change(name, change, ifVersion: ifVersion)
@@ -155,7 +155,8 @@ extension AppCommand {
         try consent.ask("Delete the app \(name) with all its users and their data, for good?")
         let line = ProgressLine()
         let count = try await console.doing { context async throws(Failure) in
-          // A worker that is asked for nothing meanwhile reads the apps anew when it is.
+          // Busy workers refresh their cached apps within this time. An idle worker refreshes them
+          // at its next request.
           try await Apps.delete(app, known: console.appAge * 2, context) {
             line.update(rows: $0, "\($0) users")
           }

@@ -2,23 +2,27 @@ import Dossier
 import JSON
 import Notation
 
-/// Reads lines that App Services has made: users as its administration lists them, or documents of
-/// custom data as `mongoexport` writes them.
+/// A reader of lines exported from App Services: users as its administration API lists them, or
+/// documents of custom data as `mongoexport` writes them.
 ///
-/// The operator says which of the two a file has. Users wrote their documents themselves, so that
-/// a document that looks like a user must not become one.
+/// The operator says which of the two a file contains. Users wrote their documents themselves, so a
+/// document that looks like a user must not become one.
 enum AppServicesRow: Sendable {
+  /// A user.
+  ///
   /// - Parameters:
-  ///   - issuer: whose tokens the users of `custom-token` bring; nil when there are none.
-  ///   - areEmailsConfirmed: whether the app asked for a confirmation by mail, so that addresses are
-  ///     verified.
+  ///   - issuer: the token issuer of `custom-token` users, or nil without such users.
+  ///   - areEmailsConfirmed: whether the app required confirmation by mail, so that addresses count
+  ///     as verified.
   case user(issuer: String?, areEmailsConfirmed: Bool)
+  /// A document.
+  ///
   /// - Parameter userField: the field that holds the id of the document's user.
   case document(userField: String)
 
-  /// The line as an import has it.
+  /// Returns the line in Dossier's import format.
   ///
-  /// - Throws: `.invalid` for a line that is something else.
+  /// - Throws: `.invalid` if the line has another form.
   func translated(_ text: [UInt8]) throws(Failure) -> [UInt8] {
     let json: JSON
     do throws(JSONError) {
@@ -64,7 +68,7 @@ enum AppServicesRow: Sendable {
         guard let email = identity["provider_data"]?["email"]?.string else { continue }
         row["email"] = .string(email)
         row["email_verified"] = .bool(areEmailsConfirmed)
-        // The service never shows hashes: a new one is chosen by mail.
+        // App Services never reveals hashes, so the user sets a new password by mail.
         row["password_hash"] = .null
       case "custom-token":
         guard let issuer else {
@@ -76,7 +80,7 @@ enum AppServicesRow: Sendable {
         identities += Self.identity(identity, of: "https://accounts.google.com")
       case "oauth2-apple":
         identities += Self.identity(identity, of: "https://appleid.apple.com")
-      // Anonymous users come by their data alone; of others there is no way in here.
+      // An anonymous identity has no credential to import. Other providers are not supported.
       default: break
       }
     }
@@ -98,16 +102,16 @@ enum AppServicesRow: Sendable {
     return [["provider": .string("jwt:\(issuer)"), "subject": .string(subject)]]
   }
 
-  /// An id as text or as Extended JSON.
+  /// Returns an id from text or Extended JSON.
   private static func id(_ json: JSON?) -> String? {
     (json?.string ?? json?["$oid"]?.string).flatMap { UserID($0) }?.text
   }
 
-  /// Seconds from 1970 on, plain or as Extended JSON.
+  /// Returns seconds since 1970 from plain or Extended JSON.
   private static func seconds(_ json: JSON?) -> Double? {
     let wrapped = json?["$numberLong"]?.string ?? json?["$numberInt"]?.string
     let seconds = wrapped.flatMap(Double.init) ?? json?.number?.double
-    // Until the year 9999.
+    // Dates up to the year 9999 are valid.
     return seconds.flatMap { (0..<253_402_300_800).contains($0) ? $0 : nil }
   }
 }

@@ -62,7 +62,7 @@ struct AuditCommand: ParsableCommand {
 }
 
 extension AuditEntry {
-  /// With what it is about, in a trail of more than one user.
+  /// The entry with its app and user, for audit logs of several users.
   fileprivate var jsonWithSubject: JSON {
     var members = json.object ?? JSONObject()
     members["app"] = app.map(JSON.string) ?? .null

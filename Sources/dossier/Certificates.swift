@@ -1,15 +1,16 @@
 import EventLoop
 import Glibc
 
-/// The certificates of nginx: those in its files, and those that it serves.
+/// The certificates of nginx: those in its files and those that it serves.
 struct Certificates {
   private static let openssl = "/usr/bin/openssl"
-  /// The days before expiry in which a certificate is reported, as its renewal must have failed.
+  /// The days before expiry from which a certificate is reported, since its renewal must have
+  /// failed.
   private static let days = 14
 
-  /// Paths of the files that the directives name.
+  /// The paths of the certificate files in the directives.
   private let paths: [String]
-  /// Where nginx listens for TLS, and the name that a client would ask for there.
+  /// The TLS addresses of nginx, each with the server name that a client would send.
   private let listeners: [Listener]
 
   private struct Listener: Hashable {
@@ -17,9 +18,11 @@ struct Certificates {
     let name: String?
   }
 
+  /// Collects the certificates.
+  ///
   /// - Parameters:
-  ///   - directives: of nginx's files.
-  ///   - folder: where nginx.conf is, from which relative paths go out.
+  ///   - directives: the directives of nginx's files.
+  ///   - folder: the folder of nginx.conf, to which relative paths refer.
   init(_ directives: [NginxDirective], in folder: String) {
     let all = directives.flatMap(\.all)
     let named = all.filter { $0.words.first == "ssl_certificate" }.compactMap {
@@ -44,12 +47,12 @@ struct Certificates {
     return elements.filter { seen.insert($0).inserted }
   }
 
-  /// Whether it is one name, and no pattern of names.
+  /// Returns whether a server name is a single name, and not a pattern.
   private static func isPlain(_ name: String) -> Bool {
     name.contains(".") && !name.hasPrefix("~") && !name.contains("*") && !name.hasPrefix(".")
   }
 
-  /// Returns where a program on this machine connects to; nil for a Unix socket.
+  /// Returns the address to which a program on this machine connects, or nil for a Unix socket.
   private static func reached(_ listen: String) -> String? {
     guard !listen.hasPrefix("unix:") else { return nil }
     if listen.utf8.allSatisfy({ (0x30...0x39).contains($0) }) { return "127.0.0.1:\(listen)" }
@@ -62,7 +65,9 @@ struct Certificates {
     return address
   }
 
-  /// Returns a finding for each certificate; none where nginx has no TLS.
+  /// A finding for each certificate.
+  ///
+  /// Empty if nginx has no TLS.
   var findings: [Doctor.Finding] {
     guard !paths.isEmpty || !listeners.isEmpty else { return [] }
     guard access(Self.openssl, X_OK) == 0 else {
@@ -71,7 +76,9 @@ struct Certificates {
     return paths.compactMap(Self.finding(file:)) + listeners.map(Self.finding(listener:))
   }
 
-  /// Nil for a file that this user may not read: what nginx serves is examined too.
+  /// Returns the finding for a file.
+  ///
+  /// Returns nil if this user may not read it, since the served certificates are checked too.
   private static func finding(file path: String) -> Doctor.Finding? {
     let what = "certificate \(path)"
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
@@ -105,7 +112,7 @@ struct Certificates {
 
   private static let examination = ["-noout", "-enddate", "-checkend", String(days * 86_400)]
 
-  /// Reads what `openssl x509` says of a certificate.
+  /// Returns the finding for the output of `openssl x509`.
   private static func finding(
     _ what: String,
     _ run: Subprocess.Completion,

@@ -1,7 +1,7 @@
 import ArgumentParser
 import JSON
 
-/// How results are printed.
+/// The output format of a command.
 struct OutputOptions: ParsableArguments {
   @Option(help: "How results are printed: table, for people, or json, for programs.")
   var output = OutputFormat.table
@@ -12,16 +12,16 @@ enum OutputFormat: String, ExpressibleByArgument, CaseIterable, Sendable {
   case json
 }
 
-/// What a command has to show.
+/// The result of a command.
 struct CommandOutput: Sendable {
   private let value: JSON
-  /// To be printed as it is, in any format.
+  /// Text that is printed unchanged in any format.
   private var verbatim: String?
-  /// Of a list; all members when nil.
+  /// The columns of a list, or nil for all members.
   private let columns: [String]?
-  /// A line on standard error, beside the result.
+  /// A line on standard error, in addition to the result.
   let remark: String?
-  /// How the process ends.
+  /// The exit status of the process.
   let status: ExitStatus
 
   init(
@@ -36,7 +36,7 @@ struct CommandOutput: Sendable {
     self.remark = remark
   }
 
-  /// Takes what is printed as it is.
+  /// Creates an output that is printed unchanged.
   init(text: String) {
     self.init(.null)
     verbatim = text.hasSuffix("\n") ? text : text + "\n"
@@ -51,9 +51,11 @@ struct CommandOutput: Sendable {
   }
 }
 
-/// JSON in columns of text.
+/// Formats JSON as columns of text.
 enum Table {
-  /// A list of objects as a table; an object as a line a member, with its lists behind.
+  /// Returns a list of objects as a table, or an object with one line per member.
+  ///
+  /// The lists of an object follow its lines.
   static func text(_ value: JSON, columns: [String]? = nil) -> String {
     if let rows = value.array { return list(rows, columns) }
     guard let object = value.object else { return "" }
@@ -89,7 +91,7 @@ enum Table {
     }
   }
 
-  /// Without what a terminal would obey: some of it comes from users.
+  /// Returns the text with control characters replaced, since some of it comes from users.
   static func visible(_ text: String) -> String {
     let scalars = text.unicodeScalars.map { scalar -> Unicode.Scalar in
       if scalar == "\n" { return "⏎" }

@@ -1,12 +1,14 @@
 import ArgumentParser
 import Glibc
 
-/// The question before what cannot be taken back.
+/// The confirmation of an operation that cannot be undone.
 struct Consent: ParsableArguments {
   @Flag(name: .shortAndLong, help: "Does not ask first.")
   var yes = false
 
-  /// Asks a person; a program that does not say --yes is refused.
+  /// Asks the operator.
+  ///
+  /// Throws `.unconfirmed` if the answer is no, or if there is neither a terminal nor --yes.
   func ask(_ question: String) throws(CommandFailure) {
     if yes { return }
     guard isatty(0) == 1 else { throw .unconfirmed(question) }

@@ -8,7 +8,7 @@ import Outbound
 import Postgres
 import ReferenceData
 
-/// Looks at everything that a deployment needs, and says what to do about what it lacks.
+/// Checks everything that a deployment needs, and prints how to fix each problem.
 struct Doctor: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Looks at a deployment, and says what is wrong and what to do about it.",
@@ -69,7 +69,9 @@ struct Doctor: ParsableCommand {
     EventLoop.reactor.run()
   }
 
-  /// One thing that was looked at; without a fault it is well.
+  /// The result of one check.
+  ///
+  /// A nil fault means that it passed.
   struct Finding: Sendable {
     let what: String
     let fault: String?
@@ -77,7 +79,7 @@ struct Doctor: ParsableCommand {
     init(_ what: String, _ fault: String? = nil) { (self.what, self.fault) = (what, fault) }
   }
 
-  /// Whether somebody listens where nginx is told to connect.
+  /// Checks that a worker listens on each socket to which nginx connects.
   private static func sockets(_ configuration: Configuration) -> [Finding] {
     guard configuration.listen == nil else { return [] }
     return (0..<configuration.workers).map { index in
@@ -104,7 +106,7 @@ struct Doctor: ParsableCommand {
     return code == 0 ? nil : String(cString: strerror(errno))
   }
 
-  /// Whether mail would be taken now.
+  /// Checks that the mail relay accepts mail now.
   private static func mail(_ configuration: Configuration) -> Finding {
     Finding(
       "mail",
@@ -114,7 +116,7 @@ struct Doctor: ParsableCommand {
     )
   }
 
-  /// Whether a worker may open as many files as it may have connections.
+  /// Checks that a worker may open as many files as it may have connections.
   private static func files(_ configuration: Configuration) -> Finding {
     var limit = rlimit()
     getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
@@ -128,7 +130,7 @@ struct Doctor: ParsableCommand {
 }
 
 extension OperatorConsole {
-  /// What there is to say of the database, and of mail, by those who serve from it.
+  /// Checks the database, the mail queue, the hosts and the apps.
   fileprivate func findings(_ configuration: Configuration) async -> [Doctor.Finding] {
     await settle()
     if let fault = await servingReadiness.fault() {
@@ -140,7 +142,8 @@ extension OperatorConsole {
     var now = timespec()
     clock_gettime(CLOCK_REALTIME, &now)
     let ahead = abs(facts.time - (now.tv_sec * 1_000 + now.tv_nsec / 1_000_000))
-    // Each worker for reads, writes, searches and large answers; and twice while it is replaced.
+    // Each worker has connections for reads, searches and large responses, and its write
+    // connections. A reload doubles them.
     let connections = configuration.workers * (configuration.exclusiveConnections + 4) * 2
     return [
       Doctor.Finding("database"),
@@ -192,8 +195,7 @@ extension OperatorConsole {
     return findings.isEmpty ? [Doctor.Finding("hosts")] : findings
   }
 
-  /// The apps of which settings are stored that cannot be, and those whose mail no relay takes, for
-  /// where it says that it is from.
+  /// Finds apps with invalid stored settings, and apps whose sender address relays would refuse.
   private func apps(_ destination: MailRelaySettings.Destination) async -> [Doctor.Finding] {
     guard let apps = try? await Apps.list(context) else { return [] }
     let misfits = apps.filter { !$0.settings.misfits.isEmpty }.map { app in

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Configuration
 
-/// The command line of whoever runs a deployment.
+/// The command line for the operators of a deployment.
 @main struct DossierCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "dossier",

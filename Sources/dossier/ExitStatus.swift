@@ -1,9 +1,9 @@
 import Dossier
 import Postgres
 
-/// Every way in which `dossier` can end.
+/// The exit statuses of `dossier`.
 ///
-/// Numbers are never reused: scripts depend on them.
+/// Numbers are never reused, since scripts depend on them.
 enum ExitStatus: Int32, CaseIterable, Sendable {
   case success = 0
   case unforeseen = 1
@@ -23,7 +23,7 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
   case usage = 64
   case configuration = 78
 
-  /// One line for the help.
+  /// The line of the status in the help.
   var meaning: String {
     switch self {
     case .success: "done"
@@ -47,7 +47,7 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
     }
   }
 
-  /// The table for the help.
+  /// The table of statuses in the help.
   static var table: String {
     allCases.map { status in
       "  " + (status.rawValue < 10 ? " " : "") + "\(status.rawValue)  \(status.meaning)"
@@ -55,15 +55,15 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
   }
 }
 
-/// Why a command ends without what was asked for.
+/// The reason why a command failed.
 enum CommandFailure: Error {
   case refused(Failure)
-  /// What is wrong with a file.
+  /// An error in a file.
   case file(String, ExitStatus)
   case notReady(ReadinessCheck.Fault)
-  /// What was asked and not said yes to.
+  /// The operator did not confirm the operation.
   case unconfirmed(String)
-  /// An app of that name is the one of those who ask for none.
+  /// The app is the default app.
   case usualApp(String)
 
   var status: ExitStatus {
@@ -112,7 +112,9 @@ extension Failure {
     }
   }
 
-  /// What this command can run into; the rest is of users and their clients.
+  /// The message for errors that this command can meet.
+  ///
+  /// Other errors concern users and their clients.
   fileprivate var words: String {
     switch self {
     case .notFound:

@@ -3,7 +3,7 @@ import EventLoop
 import Glibc
 import JSON
 
-/// What `dossier user import` was asked for.
+/// The options of `dossier user import`.
 struct ImportRequest: Sendable {
   let source: String
   let app: String?
@@ -15,7 +15,7 @@ struct ImportRequest: Sendable {
   let issuer: String?
   let areEmailsConfirmed: Bool
 
-  /// Reads lines that are not Dossier's own.
+  /// Returns a reader of foreign lines, or nil for Dossier's own format.
   func foreignRow(for settings: AppSettings) -> AppServicesRow? {
     switch format {
     case .dossier: nil
@@ -34,22 +34,26 @@ struct ImportRequest: Sendable {
   private let line = ProgressLine()
   private let stringLimit: Int
   private let mixesScripts: Bool
-  /// Nil for lines that are Dossier's own.
+  /// The reader of foreign lines.
+  ///
+  /// Nil for Dossier's own format.
   private let foreign: AppServicesRow?
-  /// As they are when the run begins.
+  /// The schemas at the start of the run.
   private let schemas: DocumentSchemas
-  /// Rows of earlier runs.
+  /// The number of rows that earlier runs imported.
   private let rowsBefore: Int
   private var isStopping = false
   private var listener: Signals?
   private var shown = 0
 
-  /// So many bytes of lines at most are one batch, however few rows that is.
+  /// The maximum size of a batch in bytes of lines, with any number of rows.
   private static let batchBytes = 4_194_304
-  /// Failures that are told without a file of results.
+  /// The number of failures to print if no results file is given.
   private static let shownFailures = 10
 
-  /// - Throws: `.file`, `.refused`.
+  /// Prepares a run.
+  ///
+  /// - Throws: `.file` if a file cannot be opened, `.refused` if the database rejects the run.
   init(_ request: ImportRequest, _ console: OperatorConsole) async throws(CommandFailure) {
     self.request = request
     let isInput = request.source == "-"
@@ -78,7 +82,7 @@ struct ImportRequest: Sendable {
     rowsBefore = work.progress.tally.rows
     if let path = request.results {
       let results = try ResultsFile(path, keeping: work.progress.resultsBefore)
-      // What the run before has done and not come to write.
+      // The results that the previous run committed to the database but did not write to the file.
       try results.write(work.progress.results)
       self.results = results
     } else {
@@ -92,7 +96,7 @@ struct ImportRequest: Sendable {
     return String(cString: name)
   }
 
-  /// Imports to the end of the input, or until Ctrl-C.
+  /// Imports up to the end of the input or Ctrl-C.
   func run() async throws(CommandFailure) -> CommandOutput {
     do throws(EventLoopError) {
       listener = try Signals(Self.signals) { [weak self] _ in self?.stop() }
@@ -144,7 +148,7 @@ struct ImportRequest: Sendable {
     }
   }
 
-  /// Passes over what is done, which must be what it was.
+  /// Skips the lines that were imported already, and checks that they are unchanged.
   private func passOver() async throws(CommandFailure) {
     while reader.position.lines < work.progress.lines, try await reader.next() != nil {}
     guard work.progress.isBehind(reader.position) else {
@@ -206,10 +210,12 @@ struct ImportRequest: Sendable {
 
   // MARK: Stopping
 
-  /// After which it stops; the loop takes them, so no thread may.
+  /// The signals that stop the run.
+  ///
+  /// The loop handles them, so all threads must block them.
   nonisolated static let signals = [SIGINT, SIGTERM]
 
-  /// Ends when the batch is written; at once when nothing is being written.
+  /// Stops the run after the current batch, or at once if no batch is being written.
   private func stop() {
     if reader.isWaiting || isStopping { interrupt() }
     isStopping = true

@@ -87,7 +87,7 @@ struct IndexCommand: ParsableCommand {
 }
 
 extension OperatorConsole {
-  /// Does the work on an index, and tells how far it is.
+  /// Completes the work on an index and prints progress.
   fileprivate func finish(_ index: SearchIndex, _ what: String) async throws(CommandFailure) {
     try await doing { context async throws(Failure) in
       var shown = 0

@@ -1,15 +1,19 @@
 import Glibc
 import JSON
 
-/// A file that a command is given; `-` is standard input, which root may give to a command that
-/// goes on as another user.
+/// An input file of a command.
+///
+/// `-` is standard input, through which root can pass a file to a command that runs as another
+/// user.
 enum InputFile {
-  /// More than a description of a user, a set of keys or a schema may have.
+  /// The maximum length: more than the description of a user, a set of keys or a schema needs.
   private static let limit = 8_388_608
 
-  /// What it begins with: more than `limit` bytes of a longer one, and not all of it.
+  /// Reads a file.
   ///
-  /// - Throws: `.file`.
+  /// A file longer than `limit` is cut after more than `limit` bytes.
+  ///
+  /// - Throws: `.file` if the file cannot be read.
   static func read(_ path: String, upTo limit: Int = limit) throws(CommandFailure) -> [UInt8] {
     let descriptor = path == "-" ? 0 : open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw .file("\(path) cannot be read", .files) }
@@ -27,7 +31,7 @@ enum InputFile {
     return text
   }
 
-  /// A secret, without the end of its line.
+  /// Reads a secret, without the line end.
   static func secret(_ path: String) throws(CommandFailure) -> [UInt8] {
     var secret = try read(path)
     if secret.last == UInt8(ascii: "\n") { secret.removeLast() }
@@ -43,7 +47,7 @@ enum InputFile {
     }
   }
 
-  /// A password, which is text.
+  /// Reads a password, which must be UTF-8.
   static func password(_ path: String) throws(CommandFailure) -> String {
     guard let password = String(validating: try secret(path), as: UTF8.self) else {
       throw .file("\(path) is not text in UTF-8", .invalid)

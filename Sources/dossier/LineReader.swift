@@ -2,22 +2,23 @@ import Dossier
 import EventLoop
 import Glibc
 
-/// The lines of a file or of standard input, in constant memory.
+/// Reads the lines of a file or of standard input in constant memory.
 @EventLoop final class LineReader {
   enum Line {
     case text([UInt8])
-    /// Longer than a line may be; passed over.
+    /// A line over the maximum length, which is skipped.
     case tooLong
   }
 
-  /// More than a user's documents can have together, even with each character escaped.
+  /// The maximum length of a line: more than all documents of a user, even with every character
+  /// escaped.
   static let longest = 8_388_608
 
   private(set) var position = InputPosition()
-  /// Whether it waits for the input, which may be somebody's keyboard.
+  /// Whether the reader waits for input, which may come from a keyboard.
   private(set) var isWaiting = false
   private let descriptor: Int32
-  /// Reading must not hold up the loop: signals come by it.
+  /// Reads run on this thread, since the loop must stay free for signals.
   private let pool = BlockingPool(name: "input", threads: 1, waiting: 1)
   private var buffer: [UInt8] = []
   private var start = 0
@@ -25,9 +26,9 @@ import Glibc
 
   init(_ descriptor: Int32) { self.descriptor = descriptor }
 
-  /// The next line without its end; nil at the end of the input.
+  /// Returns the next line without its line end, or nil at the end of the input.
   ///
-  /// - Throws: `.file`.
+  /// - Throws: `.file` if the input cannot be read.
   func next() async throws(CommandFailure) -> Line? {
     var isTooLong = false
     var searched = start
@@ -72,7 +73,9 @@ import Glibc
     buffer += chunk
   }
 
-  /// Nil when it cannot be read; nothing at its end.
+  /// Returns the next bytes.
+  ///
+  /// Returns nil on an error, and an empty array at the end.
   private nonisolated static func read(_ descriptor: Int32) -> [UInt8]? {
     while true {
       var count = 0

@@ -1,11 +1,11 @@
 /// A directive of nginx's configuration.
 ///
-/// Files that an `include` names are not read.
+/// Files named by `include` are not read.
 struct NginxDirective {
   let words: [String]
   private(set) var block: [NginxDirective] = []
 
-  /// Returns this directive and those of its block, at any depth.
+  /// This directive and all directives in its block, at any depth.
   var all: [NginxDirective] { [self] + block.flatMap(\.all) }
 
   /// Returns the words that follow the name of the first directive of that name in the block.
@@ -13,7 +13,9 @@ struct NginxDirective {
     block.first { $0.words.first == name }.map { Array($0.words.dropFirst()) }
   }
 
-  /// Reads a file; what nginx would refuse, such as a missing brace, is passed over.
+  /// Parses a file.
+  ///
+  /// Errors that nginx would reject, such as a missing brace, are ignored.
   static func list(_ text: String) -> [NginxDirective] {
     var lists: [[NginxDirective]] = [[]]
     var words: [String] = []
@@ -53,7 +55,7 @@ struct NginxDirective {
     return lists[0]
   }
 
-  /// Takes a word, which quotes may surround.
+  /// Takes a word, with or without quotes.
   private static func word(_ bytes: inout ArraySlice<UInt8>) -> String {
     var word: [UInt8] = []
     let quote = bytes.first.flatMap {

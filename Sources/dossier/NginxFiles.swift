@@ -1,25 +1,29 @@
 import Configuration
 import FoundationEssentials
 
-/// What nginx is told, as far as it is about Dossier.
+/// The parts of nginx's configuration that concern Dossier.
 struct NginxFiles {
-  /// Where the package has the files that are copied.
+  /// The package's originals of the copied files.
   private static let shipped = "/usr/share/dossier/nginx"
 
-  /// Where nginx looks for them on a machine with the package; empty on another.
+  /// The default folder of nginx's configuration.
+  ///
+  /// Empty on a machine without the package.
   static var usual: String {
     FileManager.default.fileExists(atPath: shipped) ? "/etc/nginx" : ""
   }
 
   private let folder: String
-  /// Words of all files that nginx reads at Debian's places, without comments.
+  /// The words of all files that nginx reads in Debian's layout, without comments.
   private var words: [Substring] = []
   private var directives: [NginxDirective] = []
   private var unreadable: [String] = []
 
-  /// Nil where there is no such folder: nginx is on another host.
+  /// Reads the files.
   ///
-  /// - Parameter folder: where nginx.conf is.
+  /// Returns nil if the folder does not exist, since nginx is then on another host.
+  ///
+  /// - Parameter folder: the folder of nginx.conf.
   init?(_ folder: String) {
     guard (try? FileManager.default.contentsOfDirectory(atPath: folder)) != nil else { return nil }
     self.folder = folder
@@ -54,12 +58,12 @@ struct NginxFiles {
     return findings + test + Certificates(directives, in: folder).findings
   }
 
-  /// Whether requests are passed to each of our workers, and to none that is not there.
+  /// Returns an error unless nginx passes requests to every worker, and only to existing workers.
   private func upstreamFault(_ configuration: Configuration) -> String? {
     let own = (0..<configuration.workers).map { SocketName($0, configuration).nginx }
     let cure = "write what `dossierd upstream` prints to \(folder)/conf.d/dossier-upstream.conf"
     guard let start = words.firstRange(of: ["upstream", "dossier_workers"])?.upperBound else {
-      // Of workers that listen on a network, nginx may be anywhere.
+      // Workers that listen on a network may have nginx on another host.
       return configuration.listen == nil ? "there is no upstream dossier_workers: \(cure)" : nil
     }
     let block = words[start...].prefix { !["upstream", "server_name", "listen"].contains($0) }
@@ -78,7 +82,7 @@ struct NginxFiles {
     return nil
   }
 
-  /// Copies of what the package brings that an upgrade has overtaken.
+  /// The copies of the package's files that an upgrade has made obsolete.
   private var staleCopies: [String] {
     ["dossier.fastcgi_params", "dossier.body_limits", "dossier.error_pages"].compactMap { name in
       guard let shipped = Self.text("\(Self.shipped)/\(name)"),

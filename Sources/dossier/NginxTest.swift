@@ -1,14 +1,14 @@
 import EventLoop
 import Glibc
 
-/// Whether nginx accepts its configuration, as `nginx -t` says.
+/// The check of nginx's configuration by `nginx -t`.
 enum NginxTest {
   private static let program = "/usr/sbin/nginx"
 
   /// Runs the test.
   ///
-  /// - Parameter folder: where nginx.conf is.
-  /// - Returns: nil where there is no nginx or no nginx.conf.
+  /// - Parameter folder: the folder of nginx.conf.
+  /// - Returns: nil if nginx or nginx.conf is missing.
   static func finding(_ folder: String) -> Doctor.Finding? {
     let file = "\(folder)/nginx.conf"
     guard access(program, X_OK) == 0, access(file, F_OK) == 0 else { return nil }

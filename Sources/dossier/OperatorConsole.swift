@@ -8,11 +8,11 @@ import JSON
 import Outbound
 import Postgres
 
-/// What a command does, on the loop.
+/// The body of a command, which runs on the loop.
 typealias CommandBody =
   @EventLoop @Sendable (OperatorConsole) async throws(CommandFailure) -> CommandOutput
 
-/// What all commands take that work on the database.
+/// The options of all commands that use the database.
 struct CommonOptions: ParsableArguments {
   @OptionGroup var settings: ConfigurationOptions
   @OptionGroup var output: OutputOptions
@@ -27,11 +27,11 @@ extension ConfigurationOptions {
   /// Runs `body` on the loop, prints its output and ends the process.
   ///
   /// - Parameters:
-  ///   - format: of the output.
-  ///   - isLarge: it writes much at once, for which the database has a minute.
-  ///   - lacksKey: secrets may be sealed by another master key than the one that is given.
-  ///   - signals: those that it listens to itself.
-  ///   - body: what is done.
+  ///   - format: the format of the output.
+  ///   - isLarge: whether the command changes much at once. The database then allows it a minute.
+  ///   - lacksKey: whether secrets may be encrypted with a master key other than the given one.
+  ///   - signals: the signals that the command handles itself.
+  ///   - body: the command.
   func run(
     _ format: OutputFormat,
     isLarge: Bool = false,
@@ -46,7 +46,7 @@ extension ConfigurationOptions {
       end([error.description], .configuration)
     }
     EventLoop.task {
-      // Before there are other threads, to which they would go.
+      // Blocked before any other thread exists, since it could receive the signals.
       Signals.block(signals)
       let console = OperatorConsole(configuration, isLarge: isLarge)
       do throws(CommandFailure) {
@@ -64,7 +64,7 @@ extension ConfigurationOptions {
   }
 }
 
-/// What the commands take that are about one app.
+/// The options of commands that concern one app.
 struct AppOptions: ParsableArguments {
   @OptionGroup var common: CommonOptions
 
@@ -72,16 +72,16 @@ struct AppOptions: ParsableArguments {
   var app: String?
 }
 
-/// The operator at work on the database: what every command has at hand.
+/// The execution context of a command: the database and the configured defaults.
 @EventLoop final class OperatorConsole {
-  /// The context of commands that are about no app.
+  /// The context of commands that concern no app.
   let context: RequestContext
-  /// The name of the app of those who name none.
+  /// The name of the default app.
   let usualApp: String
-  /// How long a worker may serve an app that has changed.
+  /// The time for which a worker may still use the old settings of a changed app.
   let appAge: Duration
   private let database: Database
-  /// Of all that a request needs, also the app.
+  /// The check of everything that a request needs, including the app.
   let servingReadiness: ReadinessCheck
   private let readiness: ReadinessCheck
 
@@ -106,14 +106,14 @@ struct AppOptions: ParsableArguments {
         files: pool,
         calculator: calculator
       ),
-      // The workers send it.
+      // The workers send the queued mail.
       sendsMail: configuration.mail.isSomewhere,
       report: say
     )
     context = RequestContext(
       dependencies,
       principal: Principal(.operator, in: .deployment, scopes: .everything),
-      // The person that uses the command line.
+      // The system user who runs the command.
       agent: "dossier (\(ProcessInfo.processInfo.userName))"
     )
     readiness = ReadinessCheck(database, configuration.masterKey, app: nil)
@@ -122,13 +122,13 @@ struct AppOptions: ParsableArguments {
     usualApp = configuration.app
   }
 
-  /// Waits until there is a connection, or it is known why not.
+  /// Waits until a connection exists or has failed.
   func settle() async { await database.settle() }
 
-  /// Makes sure that what is done here is understood by those who serve.
+  /// Checks that the workers can use what this command stores.
   ///
-  /// - Parameter lacksKey: whether secrets may be sealed by another master key.
-  /// - Throws: `.notReady`.
+  /// - Parameter lacksKey: whether secrets may be encrypted with another master key.
+  /// - Throws: `.notReady` if the database, its schema or the master key does not fit.
   func requireReadiness(lacksKey: Bool) async throws(CommandFailure) {
     await database.settle()
     guard let fault = await readiness.fault(), !lacksKey || fault.check != .masterKey else {
@@ -137,7 +137,9 @@ struct AppOptions: ParsableArguments {
     throw .notReady(fault)
   }
 
-  /// Does what can be refused, in a context; without one, in that of commands that are about no app.
+  /// Runs an operation that may throw `Failure`, in a context.
+  ///
+  /// The default is the context without an app.
   func doing<Result>(
     _ own: RequestContext? = nil,
     _ body: @EventLoop (RequestContext) async throws(Failure) -> Result
@@ -149,7 +151,9 @@ struct AppOptions: ParsableArguments {
     }
   }
 
-  /// A list of what an app has; `read` is given the app's name.
+  /// Returns a list that belongs to an app.
+  ///
+  /// `read` receives the app's name.
   func list(
     of app: String?,
     columns: [String],
@@ -161,12 +165,12 @@ struct AppOptions: ParsableArguments {
     return CommandOutput(.array(rows), columns: columns)
   }
 
-  /// The id of an app by its name.
+  /// Returns the id of the app with this name.
   func app(_ name: String?) async throws(CommandFailure) -> AppID {
     try await record(of: name).id
   }
 
-  /// An app by its name.
+  /// Returns the app with this name.
   func record(of name: String?) async throws(CommandFailure) -> AppRecord {
     let name = name ?? usualApp
     return try await doing { context async throws(Failure) in
@@ -174,7 +178,7 @@ struct AppOptions: ParsableArguments {
     }
   }
 
-  /// An app as a request finds it, for what is done in its settings.
+  /// Returns the context of a request to an app, for operations that depend on its settings.
   func context(of name: String?) async throws(CommandFailure) -> RequestContext {
     try await doing { context async throws(Failure) in
       let app = try await context.apps.app(named: name ?? usualApp, host: nil)
@@ -187,7 +191,7 @@ struct AppOptions: ParsableArguments {
     }
   }
 
-  /// The user that an id or an address names.
+  /// Returns the user with this id or address.
   func user(_ name: String, _ context: RequestContext) async throws(CommandFailure) -> UserID {
     if let id = UserID(name) { return id }
     return try await doing(context) { context async throws(Failure) in
@@ -199,16 +203,16 @@ struct AppOptions: ParsableArguments {
   }
 }
 
-/// Ends the process with what went wrong.
+/// Prints the reasons and ends the process.
 func end(_ reasons: [String], _ status: ExitStatus) -> Never {
   for line in reasons.joined(separator: "\n").split(separator: "\n") { say(String(line)) }
   exit(status.rawValue)
 }
 
-/// A line for whoever watches.
+/// Prints a progress line for the operator.
 func say(_ line: String) { write("dossier: \(line)\n", to: 2) }
 
-/// Writes all of it, or what the reader takes.
+/// Writes all of the text, or as much as the reader accepts.
 func write(_ text: String, to descriptor: Int32) {
   var bytes = Array(text.utf8)[...]
   while !bytes.isEmpty {

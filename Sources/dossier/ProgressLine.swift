@@ -1,9 +1,10 @@
 import EventLoop
 import Glibc
 
-/// What a long command tells of itself meanwhile, on standard error.
+/// The progress of a long command, on standard error.
 ///
-/// On a terminal one line that is written over, once a second; elsewhere a line every ten seconds.
+/// On a terminal, one line is overwritten once a second. Elsewhere, a new line is written every ten
+/// seconds.
 @EventLoop final class ProgressLine {
   private let isTerminal = isatty(2) == 1
   private let start = EventLoop.now()
@@ -15,8 +16,8 @@ import Glibc
   /// Shows the line if it is time.
   ///
   /// - Parameters:
-  ///   - rows: so far, by this run.
-  ///   - words: what is told besides.
+  ///   - rows: the number of rows that this run has processed.
+  ///   - words: additional text.
   func update(rows: Int, _ words: String) {
     let now = EventLoop.now()
     guard now - last >= (isTerminal ? 1 : 10) * 1_000_000_000 else { return }
@@ -34,7 +35,7 @@ import Glibc
     Int(Double(rows) * 1e9 / Double(max(1, EventLoop.now() - start)))
   }
 
-  /// Makes room for other words.
+  /// Clears the line for other output.
   func clear() {
     if isShown { write("\r\u{1b}[K", to: 2) }
     isShown = false

@@ -1,23 +1,23 @@
 import CLinux
 import Glibc
 
-/// A file that a command writes, or standard output.
+/// An output file of a command, or standard output.
 final class ResultsFile {
   private let descriptor: Int32
 
-  /// Standard output.
+  /// Uses standard output.
   init() { descriptor = 1 }
 
-  /// Opens a file, which only its owner may read: it tells of users.
+  /// Opens a file that only its owner may read, since it contains user data.
   ///
   /// - Parameters:
-  ///   - path: of the file.
-  ///   - kept: how many of its bytes stay; what is behind them goes.
-  /// - Throws: `.file`, also when it is shorter than that.
+  ///   - path: the path of the file.
+  ///   - kept: the number of bytes to keep; the rest is cut off.
+  /// - Throws: `.file` if the file cannot be opened or is shorter than `kept`.
   init(_ path: String, keeping kept: Int = 0) throws(CommandFailure) {
     descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw .file("\(path): \(Self.reason)", .files) }
-    // Pipes and terminals have no length to keep.
+    // Pipes and terminals have no length.
     let length = CLinux_file_length(descriptor)
     guard length >= 0 else { return }
     guard length >= kept else {
@@ -28,9 +28,9 @@ final class ResultsFile {
     }
   }
 
-  /// Writes all of it.
+  /// Writes all of the bytes.
   ///
-  /// - Throws: `.file`, for instance when the disk is full.
+  /// - Throws: `.file` if a write fails, for example because the disk is full.
   func write(_ bytes: [UInt8]) throws(CommandFailure) {
     var rest = bytes[...]
     while !rest.isEmpty {

@@ -155,7 +155,7 @@ struct UserArgument: ParsableArguments {
   @Argument(help: "The user's id or address of mail, verified or not.")
   var user: String
 
-  /// What is done to one user of an app.
+  /// An operation on one user of an app.
   typealias Verb =
     @EventLoop @Sendable (UserID, RequestContext) async throws(Failure) ->
     CommandOutput

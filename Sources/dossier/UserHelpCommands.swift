@@ -4,7 +4,7 @@ import EventLoop
 import JSON
 import RESTWire
 
-/// What support does for one user.
+/// The support commands for one user.
 extension UserCommand {
   struct Create: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -36,7 +36,7 @@ extension UserCommand {
     @Argument(help: ArgumentHelp("Members.", valueName: "member=value"))
     var members: [String] = []
 
-    /// Members that are text whatever it looks like.
+    /// The members whose values are always text.
     private static let texts: Swift.Set<String> = [
       "id", "email", "password_hash", "name", "given_name", "family_name", "nickname", "phone",
       "locale", "zone", "created_at",
@@ -169,7 +169,7 @@ extension UserCommand {
 }
 
 extension UserArgument {
-  /// Does to one user what needs the settings of its app.
+  /// Runs an operation on one user that needs the settings of the app.
   fileprivate func runInApp(
     _ verb:
       @escaping @EventLoop @Sendable (OperatorConsole, UserID, RequestContext)

@@ -132,7 +132,7 @@ struct UserImportCommand: ParsableCommand {
   }
 }
 
-/// How the lines of an input are written.
+/// The format of the input lines.
 enum ImportFormat: String, ExpressibleByArgument, CaseIterable {
   case dossier
   case appServices = "app-services"
