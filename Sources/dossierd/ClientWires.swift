@@ -2,9 +2,11 @@ import AppServicesWire
 import RESTWire
 import Wiring
 
-/// The languages that clients may speak; the first answers those whose path is nobody's.
+/// Returns the wires of all APIs.
 ///
-/// `origin` is where the deployment is, as far as it knows by itself.
+/// The first one answers paths that belong to none.
+///
+/// `origin` is the deployment's own origin, as far as it is known.
 func clientWires(origin: String = "http://localhost") -> [any Wire] {
   [RESTWire(), AppServicesWire(origin: origin, picturePath: RESTWire.path(ofPicture:))]
 }

@@ -3,10 +3,11 @@ import EventLoop
 import Glibc
 import Notation
 
-/// What a worker writes to descriptor 2: the last words of Swift's runtime and of libraries.
+/// Captures a worker's stderr: the crash messages of Swift's runtime and of libraries.
 ///
-/// The runtime's can hold strings of a request (`Duplicate values for key: '…'`), so that they do not
-/// go to the log as they are. A file in memory, which is looked at when the worker has ended.
+/// The runtime's messages can contain strings of a request (`Duplicate values for key: '…'`), so
+/// they must not be logged unchanged. They go to a file in memory, which is read when the worker
+/// has ended.
 struct Complaint: ~Copyable {
   let descriptor: Int32
   private static let size = 4_096
@@ -18,11 +19,10 @@ struct Complaint: ~Copyable {
 
   deinit { close(descriptor) }
 
-  /// What may be told of it.
+  /// Returns the part that may be logged.
   ///
-  /// - Parameter all: nothing in it can be a client's, since no client was heard yet.
-  /// - Returns: all of it, or the place in the source where the program stopped itself; nil when
-  ///   there is neither.
+  /// - Parameter all: whether all of it may be logged, since no client was served yet.
+  /// - Returns: all of it, or only the source location of the crash. Nil without one.
   func words(all: Bool) -> String? {
     let bytes = [UInt8](unsafeUninitializedCapacity: Self.size) { buffer, count in
       count = max(0, pread(descriptor, buffer.baseAddress, Self.size, 0))
@@ -35,7 +35,7 @@ struct Complaint: ~Copyable {
     return Self.place(in: text)
   }
 
-  /// `Swift/Dictionary.swift:830` of `Swift/Dictionary.swift:830: Fatal error: …`.
+  /// Returns `Swift/Dictionary.swift:830` from `Swift/Dictionary.swift:830: Fatal error: …`.
   private static func place(in text: String) -> String? {
     for line in text.utf8.split(separator: UInt8(ascii: "\n")) {
       let place = line.prefix { $0 != UInt8(ascii: " ") }
@@ -49,7 +49,7 @@ struct Complaint: ~Copyable {
     return nil
   }
 
-  /// Whether files of source have such bytes in their names.
+  /// Returns whether names of source files may contain this byte.
   private static func isOfName(_ byte: UInt8) -> Bool {
     byte.isLetterOrDigit || "/_+-.".utf8.contains(byte)
   }

@@ -2,19 +2,22 @@ import CLinux
 import EventLoop
 import Glibc
 
-/// How `dossierd reload` reaches a supervisor and waits for the outcome: a socket without a file, by
-/// the name `dossierd-` and the process's id.
+/// The socket through which `dossierd reload` requests a reload and waits for its result.
 ///
-/// Anybody on the machine can connect to such a name, or take it first: each side looks at who is at
-/// the other end.
+/// It has no file; its name is `dossierd-` and the process id.
+///
+/// Every user of the machine can connect to such a name, or take it first. So each side checks its
+/// peer.
 @EventLoop final class ControlSocket {
   private let descriptor: Int32
   private var watch: Watch?
   private let reload: @EventLoop (@escaping @EventLoop (String?) -> Void) -> Void
 
-  /// - Parameter reload: begins a reload, and calls what it is given when that is done: with nil, or
-  ///   with why nothing was changed.
-  /// - Throws: `SocketError` when there is no descriptor left, or another has the name.
+  /// Opens the socket.
+  ///
+  /// - Parameter reload: begins a reload and calls its argument at the end: with nil, or with the
+  ///   reason why nothing changed.
+  /// - Throws: `SocketError` if no descriptor is left or the name is taken.
   init(
     _ reload: @escaping @EventLoop (@escaping @EventLoop (String?) -> Void) -> Void
   ) throws(SocketError) {
@@ -32,7 +35,7 @@ import Glibc
   private func accept() {
     let connection = accept4(descriptor, nil, nil, Int32(SOCK_CLOEXEC.rawValue))
     guard connection >= 0 else {
-      // Not to be woken for it again at once.
+      // Without this, the socket would wake the process again at once.
       watch?.cancel()
       _ = Timer(after: .seconds(1)) { [self] in
         watch = try? Watch(descriptor, for: .read) { [unowned self] _ in accept() }
@@ -50,16 +53,16 @@ import Glibc
   private nonisolated static let done = "done"
 
   private static func answer(_ connection: Int32, _ words: String) {
-    // The other may be gone; a short text fits the socket's buffer.
+    // The peer may be gone. A short text fits the socket's buffer.
     _ = [UInt8](words.utf8).withUnsafeBytes {
       send(connection, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
     }
     close(connection)
   }
 
-  /// Asks a supervisor to replace its workers, and waits.
+  /// Asks a supervisor to replace its workers, and waits for the result.
   ///
-  /// - Returns: nil, or why it did not.
+  /// - Returns: nil, or the reason why it did not.
   nonisolated static func ask(_ supervisor: pid_t) -> String? {
     let descriptor = make(blocking: true)
     defer { close(descriptor) }
@@ -83,7 +86,9 @@ import Glibc
     return socket(AF_UNIX, Int32(blocking ? kind : kind | SOCK_NONBLOCK.rawValue), 0)
   }
 
-  /// Begins with a zero byte, which makes it a name without a file.
+  /// Returns an abstract name, without a file.
+  ///
+  /// It begins with a zero byte.
   private nonisolated static func name(_ process: pid_t) -> sockaddr_un {
     var name = sockaddr_un()
     name.sun_family = sa_family_t(AF_UNIX)

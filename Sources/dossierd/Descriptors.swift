@@ -1,13 +1,14 @@
 import Glibc
 
-/// How many files a process may have open.
+/// The limit on the files that a process may open.
 enum Descriptors {
-  /// What a worker needs beside nginx's connections: the database's, pipes, uploads under way.
+  /// The descriptors that a worker needs for anything but nginx's connections: the database, pipes,
+  /// uploads.
   private static let others = 64
 
-  /// Asks for as many as the connections need, and says when that is more than there are.
+  /// Raises the limit for the connections, and logs an error if the hard limit is too low.
   ///
-  /// Connections that find no descriptor wait; the workers inherit the limit.
+  /// Connections without a descriptor wait. The workers inherit the limit.
   static func tell(needed connections: Int) {
     var limit = rlimit()
     let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)

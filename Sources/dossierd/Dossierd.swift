@@ -22,13 +22,13 @@ struct Dossierd: ParsableCommand {
 }
 
 extension ConfigurationOptions {
-  /// What is in force, when the lists are there that serving needs.
+  /// Reads the settings, and checks that the reference lists for serving exist.
   ///
   /// - Parameters:
-  ///   - lists: reads or looks for those.
-  ///   - tell: is given what is wrong.
+  ///   - lists: reads or checks the lists.
+  ///   - tell: receives the errors.
   /// - Returns: the settings.
-  /// - Throws: `ExitCode` 78, EX_CONFIG: starting again will not help.
+  /// - Throws: `ExitCode` 78 (EX_CONFIG) if one is invalid, since a restart does not help.
   func configuration(
     with lists: () throws(ReferenceListError) -> Void = {},
     tell: (String) -> Void
@@ -45,14 +45,14 @@ extension ConfigurationOptions {
 }
 
 extension ConfigurationOptions {
-  /// The words for a worker.
+  /// Returns the arguments of a worker.
   func arguments(hasSnapshot: Bool) -> [String] {
     let descriptor = String(SettingsSnapshot.inherited)
     return arguments + (hasSnapshot ? ["--config-descriptor", descriptor] : [])
   }
 }
 
-/// For a person at a terminal, and for the supervisor of a worker.
+/// Writes an error to stderr, for a terminal or for the supervisor of a worker.
 func complain(_ message: String) {
   let bytes = Array("\(message)\n".utf8)
   bytes.withUnsafeBytes { _ = Glibc.write(2, $0.baseAddress, $0.count) }
@@ -87,16 +87,17 @@ struct Run: ParsableCommand {
     }
   }
 
-  /// The exit status of what is not mended by starting again: EX_CONFIG.
+  /// EX_CONFIG, the exit status for errors that a restart does not fix.
   static let unusable: Int32 = 78
 
-  /// How long, in seconds, an end with that waits where systemd has made the sockets.
+  /// The delay, in seconds, of an exit with that status if systemd created the sockets.
   ///
-  /// Whoever waits at them makes it start this again at once, until it gives up the sockets too. What
-  /// is mended counts from `systemctl restart` on, or from the next start.
+  /// Waiting clients make systemd start this program again at once, until it gives up the sockets
+  /// too. A fix takes effect after `systemctl restart` or at the next start.
   static let pause: UInt32 = 10
 
-  /// nginx is told of as many sockets as there are workers, by the names that follow from the settings.
+  /// Checks that systemd created one socket per worker, with the names that nginx derives from the
+  /// settings.
   private static func check(_ given: [ListeningSocket], _ configuration: Configuration) throws {
     guard !given.isEmpty else { return }
     let cure = """
@@ -220,9 +221,9 @@ struct Upstream: ParsableCommand {
 
   func run() throws {
     let configuration = try options.configuration(tell: complain)
-    // A socket file outlives its worker, and what connects to it waits for the next one: no such server
-    // is ever counted as failed. Of another host that is silent nobody waits for each port again and
-    // again.
+    // A socket file outlives its worker, and its connections wait for the next one. So such a
+    // server never counts as failed. If another host is silent, max_fails keeps requests from
+    // trying each of its ports repeatedly.
     let failures = configuration.listen == nil ? "max_fails=0" : "max_fails=1 fail_timeout=30s"
     let servers = (0..<configuration.workers).map { index in
       "  server \(SocketName(index, configuration).nginx) \(failures);"
@@ -246,12 +247,12 @@ struct Upstream: ParsableCommand {
 
   /// Returns lines that map each Unix socket to the next one.
   ///
-  /// Workers that listen on a network have none: their host may have failed, with all its workers.
+  /// Workers that listen on a network have none. Their host may have failed with all its workers.
   private static func neighbours(_ configuration: Configuration) -> [String] {
     guard configuration.listen == nil else { return [] }
     let names = (0..<configuration.workers).map { SocketName($0, configuration).nginx }
     return zip(names, names.dropFirst() + names.prefix(1)).map { own, next in
-      // An expression, since nginx refuses a plain key that is as long as a path may be.
+      // A regular expression, since nginx rejects a plain key as long as a path may be.
       #"  "~^502:\Q\#(own)\E$" \#(next);"#
     }
   }

@@ -5,7 +5,7 @@ import HTTP
 import JSON
 import Wiring
 
-/// One JSON object a line, on standard output.
+/// The log on standard output, with one JSON object per line.
 enum Log {
   static func write(_ level: String, _ message: String) {
     var line = LogLines()
@@ -15,12 +15,12 @@ enum Log {
     line.flush()
   }
 
-  /// The lines of the requests that this turn of the loop has answered.
+  /// The lines of the requests answered in this turn of the loop.
   @EventLoop private static var lines = LogLines()
 
-  /// The line of a request; nothing in it is a secret or names a person.
+  /// Logs a request, without secrets or personal data.
   ///
-  /// It is written at the end of the turn, together with others.
+  /// The line is written together with others at the end of the turn.
   @EventLoop static func request(_ call: Call, status: Int, microseconds: UInt64, bytes: Int) {
     if lines.isEmpty { EventLoop.atEndOfTurn { flush() } }
     lines.begin(call.error == nil ? "info" : "error")
@@ -37,20 +37,20 @@ enum Log {
     lines.end()
   }
 
-  /// Writes what has been gathered.
+  /// Writes the buffered lines.
   @EventLoop static func flush() { lines.flush() }
 }
 
-/// Lines on their way out, in one memory that serves again and again.
+/// A reusable buffer of log lines.
 private struct LogLines {
   private var bytes: [UInt8] = []
-  /// Where the line starts that is being made.
+  /// The start of the current line.
   private var start = 0
-  /// The second of the last line, as lines begin in it.
+  /// The second of the last line, whose start is reused within the second.
   private var second = 0
   private var opening: [UInt8] = []
   private static let pid = Int(getpid())
-  /// What a pipe takes as a whole: lines of several workers do not mix.
+  /// The number of bytes that a pipe takes atomically, so that lines of several workers do not mix.
   private static let most = 4_096
 
   var isEmpty: Bool { bytes.isEmpty }
@@ -91,7 +91,9 @@ private struct LogLines {
     }
   }
 
-  /// Ends a line; what would be too much for one writing together with those before goes first.
+  /// Ends a line.
+  ///
+  /// Writes the earlier lines first if all of them do not fit one write.
   mutating func end() {
     bytes.append(contentsOf: [UInt8(ascii: "}"), UInt8(ascii: "\n")])
     guard bytes.count > Self.most, start > 0 else { return }
@@ -117,7 +119,7 @@ private struct LogLines {
     bytes.append(UInt8(ascii: ":"))
   }
 
-  /// Whether a byte stands for itself in a string of JSON.
+  /// Returns whether a byte needs no escape in a JSON string.
   private static func isPlain(_ byte: UInt8) -> Bool {
     byte >= 0x20 && byte < 0x7f && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
   }

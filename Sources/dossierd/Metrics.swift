@@ -5,7 +5,7 @@ import HTTP
 import Postgres
 import Wiring
 
-/// What a worker counts.
+/// The counters of a worker.
 @EventLoop final class Metrics {
   private let board: MetricsBoard
   private let slot: UnsafeMutablePointer<UInt64>
@@ -15,7 +15,7 @@ import Wiring
   private var countedHashes = 0
   private let places = Places()
 
-  /// What is true now, at fixed places of a slot.
+  /// The current values, at fixed places of a slot.
   enum Gauge: Int, CaseIterable {
     case workers = 1
     case ready
@@ -33,7 +33,7 @@ import Wiring
     case largeValuesWaiting
   }
 
-  /// What only grows, at the places after those.
+  /// The values that only increase, at the places after the gauges.
   enum Counter: Int, CaseIterable {
     case workerStarts
     case databaseMicroseconds
@@ -44,11 +44,11 @@ import Wiring
     case mailsLost
   }
 
-  /// What routes have in common that take alike long.
+  /// The classes of routes with similar durations.
   enum RouteClass: Int, CaseIterable {
     case read
     case write
-    /// Those that hash a password, or verify another's token.
+    /// Routes that hash a password or verify an external token.
     case login
     case operation
 
@@ -62,7 +62,7 @@ import Wiring
     }
   }
 
-  /// Why the database did not do what it should, by what operators do about it.
+  /// The classes of database errors, by the operator's remedy.
   enum DatabaseFault: Int, CaseIterable {
     case connection
     case timeout
@@ -96,17 +96,17 @@ import Wiring
     }
   }
 
-  /// Upper bounds of the buckets, in microseconds: from a cached read to a hashed password, to a
-  /// time-out.
+  /// The upper bounds of the buckets, in microseconds: from a cached read to a hashed password, to
+  /// a timeout.
   private nonisolated static let bounds: [UInt64] = [
     100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 1_000_000,
     5_000_000,
   ]
 
-  /// Where what lies in a slot.
+  /// The layout of a slot.
   private nonisolated struct Places {
     static let statusClasses = 5
-    /// Buckets of one class of routes, one for what is over the last bound, and the sum.
+    /// The buckets of a class of routes, one for durations over the last bound, and the sum.
     static let histogram = Metrics.bounds.count + 2
     let counters = 1 + MetricsBoard.gauges
     var faults: Int { counters + Counter.allCases.count }
@@ -114,15 +114,17 @@ import Wiring
     var routes: Int { histograms + RouteClass.allCases.count * Self.histogram }
   }
 
+  /// Prepares the slot of a worker.
+  ///
   /// - Parameters:
-  ///   - board: the supervisor's, or one of our own.
-  ///   - slot: of this worker.
-  ///   - routes: every one that is counted.
+  ///   - board: the supervisor's board, or a new one.
+  ///   - slot: the slot of this worker.
+  ///   - routes: the routes to count.
   init(_ board: MetricsBoard, slot: Int, routes: [Route]) {
     self.board = board
     names = routes.map(\.name) + ["none"]
     classes = routes.map(RouteClass.init) + [.read]
-    // FNV-1a over what there is: another program, another layout.
+    // FNV-1a over all names: another program version has another layout.
     let parts = names + Counter.allCases.map { "\($0)" } + DatabaseFault.allCases.map { "\($0)" }
     layout = parts.joined(separator: "\n").utf8.reduce(0xcbf2_9ce4_8422_2325) {
       ($0 ^ UInt64($1)) &* 0x100_0000_01b3
@@ -141,10 +143,10 @@ import Wiring
   /// Counts a request.
   ///
   /// - Parameters:
-  ///   - route: its number among the routes; nil when there was none.
-  ///   - status: of the answer.
-  ///   - microseconds: from the first byte read to the last written.
-  ///   - databaseMicroseconds: how many of these it waited for PostgreSQL.
+  ///   - route: the index of the route, or nil if none matched.
+  ///   - status: the status of the response.
+  ///   - microseconds: the time from the first byte read to the last byte written.
+  ///   - databaseMicroseconds: the part of it spent waiting for PostgreSQL.
   func count(route: Int?, status: Int, microseconds: UInt64, databaseMicroseconds: UInt64) {
     let index = route ?? names.count - 1
     slot[places.routes + index * Places.statusClasses + min(max(status / 100, 1), 5) - 1] &+= 1
@@ -160,13 +162,15 @@ import Wiring
     slot[places.counters + counter.rawValue] &+= count
   }
 
-  /// Counts passwords hashed since it was last called; `total` is of this worker.
+  /// Counts the passwords hashed since the last call.
+  ///
+  /// `total` is the total of this worker.
   func count(hashes total: Int) {
     add(UInt64(total - countedHashes), to: .hashes)
     countedHashes = total
   }
 
-  /// Counts a turn of the loop that kept all other requests of the worker waiting.
+  /// Counts a turn of the loop that delayed the worker's other requests.
   func countLongTurn(microseconds: UInt64) {
     add(1, to: .longTurns)
     let place = places.counters + Counter.longestTurn.rawValue
@@ -189,9 +193,9 @@ import Wiring
     set { slot[gauge.rawValue] = UInt64(newValue) }
   }
 
-  // MARK: Telling
+  // MARK: Output
 
-  /// In Prometheus's text format, summed over the workers.
+  /// The metrics in Prometheus's text format, summed over the workers.
   ///
   /// - Source: Prometheus exposition formats, text version 0.0.4.
   var text: String {

@@ -2,30 +2,32 @@ import CLinux
 import EventLoop
 import Glibc
 
-/// Memory that all workers share, in which each counts for itself and any can sum.
+/// Memory shared by all workers.
 ///
-/// A slot is written by one worker at a time and keeps its counts for the next, so that sums never
-/// fall. Words are 64 bits, aligned, and of one writer: a reader sees the one before or the one
-/// after. The first word of a slot tells the layout of the rest, the next ones are what is now and
-/// ends with its worker.
+/// Each counts in its own slot, and any worker can sum all slots.
+///
+/// One worker at a time writes a slot, and leaves its counts to the next one. So sums never
+/// decrease. The words are aligned, have 64 bits and one writer each. So a reader sees either the
+/// old or the new value. The first word of a slot identifies the layout of the rest. The gauges
+/// follow; they end with the worker.
 @EventLoop final class MetricsBoard {
   static let slots = 256
   static let words = 2_048
-  /// How many words of a slot tell what is now, in every version of the program.
+  /// The number of gauge words in a slot, the same in every version of the program.
   nonisolated static let gauges = 63
-  /// The descriptor under which a worker finds it.
+  /// The descriptor of the board in a worker.
   static let inherited: Int32 = 3
   let descriptor: Int32
   private let memory: UnsafeMutablePointer<UInt64>
 
-  /// Makes it, for a supervisor or for a worker on its own.
+  /// Creates a board, for a supervisor or for a standalone worker.
   convenience init() {
     let descriptor = CLinux_memfd_create("dossier-metrics", 1)
     ftruncate(descriptor, off_t(Self.slots * Self.words * 8))
     self.init(descriptor)
   }
 
-  /// Maps one that is there.
+  /// Maps an existing board.
   init(_ descriptor: Int32) {
     self.descriptor = descriptor
     let length = Self.slots * Self.words * 8
@@ -36,7 +38,9 @@ import Glibc
     memory = address.bindMemory(to: UInt64.self, capacity: Self.slots * Self.words)
   }
 
-  /// The slot, emptied when it was written by another version of the program.
+  /// Returns a slot.
+  ///
+  /// Empties it if another version of the program wrote it.
   func open(_ slot: Int, layout: UInt64) -> UnsafeMutablePointer<UInt64> {
     let start = memory + slot * Self.words
     if start[0] != layout {
@@ -47,18 +51,18 @@ import Glibc
     return start
   }
 
-  /// Forgets what was true while its worker lived.
+  /// Clears the gauges of an ended worker.
   func clear(_ slot: Int) {
     (memory + slot * Self.words + 1).update(repeating: 0, count: Self.gauges)
   }
 
-  /// The greatest of a word over all slots of that layout.
+  /// Returns the maximum of a word over all slots of a layout.
   func greatest(_ word: Int, layout: UInt64) -> UInt64 {
     (0..<Self.slots).lazy.filter { self.memory[$0 * Self.words] == layout }
       .map { self.memory[$0 * Self.words + word] }.max() ?? 0
   }
 
-  /// The sum of a word over all slots of that layout.
+  /// Returns the sum of a word over all slots of a layout.
   func sum(_ word: Int, layout: UInt64) -> UInt64 {
     var sum: UInt64 = 0
     for slot in 0..<Self.slots where memory[slot * Self.words] == layout {

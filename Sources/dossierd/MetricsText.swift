@@ -1,11 +1,11 @@
-/// Prometheus's text format, as it grows.
+/// A builder of Prometheus's text format.
 ///
 /// - Source: Prometheus exposition formats, text version 0.0.4.
 struct MetricsText {
   private(set) var text = ""
   private var family = ""
 
-  /// Begins a family; the samples that follow are of it.
+  /// Begins a metric family for the samples that follow.
   mutating func family(_ name: String, _ type: String, _ help: String) {
     family = name
     text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
@@ -30,7 +30,7 @@ extension Metrics.Gauge {
     }
   }
 
-  /// Whether every worker tells the same, so that there is nothing to sum.
+  /// Whether every worker reports the same value, so that values are not summed.
   var isOfDatabase: Bool { self == .mailQueue || self == .mailAge }
 
   var help: String {
@@ -63,7 +63,7 @@ extension Metrics.Counter {
     }
   }
 
-  /// In microseconds, and told in seconds.
+  /// Whether the metric is measured in microseconds and reported in seconds.
   var isTime: Bool { self == .databaseMicroseconds || self == .longestTurn }
 
   var help: String {
@@ -80,7 +80,7 @@ extension Metrics.Counter {
 }
 
 extension String {
-  /// `databaseUp` as `database_up`.
+  /// The name in snake case: `databaseUp` becomes `database_up`.
   var snakeCased: String {
     reduce(into: "") { text, character in
       if character.isUppercase { text += "_" }

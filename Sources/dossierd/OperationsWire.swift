@@ -4,7 +4,7 @@ import HTTP
 import RESTWire
 import Wiring
 
-/// What operators and their programs ask of a worker.
+/// The routes for operators and monitoring.
 struct OperationsWire: Wire {
   let readiness: ReadinessCheck
   let metrics: @EventLoop @Sendable () -> String

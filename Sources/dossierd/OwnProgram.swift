@@ -1,9 +1,11 @@
 import Glibc
 
-/// The file of this program by the name it was started under, which an upgrade replaces: behind a
-/// symbolic link to the current release, the link.
+/// The file of this program, by the name that started it.
+///
+/// An upgrade replaces it. If the name leads through a symbolic link to the current release, so
+/// does this path.
 enum OwnProgram {
-  /// Absolute; found at the start, when the folder is still the one that the name goes from.
+  /// The absolute path, determined at the start, while the working directory is still the original.
   static let path: String = {
     let name = CommandLine.arguments.first ?? ""
     let found = name.utf8.contains(UInt8(ascii: "/")) ? name : searched(name)

@@ -2,8 +2,9 @@ import Configuration
 import EventLoop
 import Glibc
 
-/// The replacement of all workers: the old ones end when every new one is ready, and go on when one
-/// does not get there.
+/// The replacement of all workers.
+///
+/// The old ones end when every new one is ready. If a new one fails, the old ones continue.
 @EventLoop final class Reload {
   private unowned let supervisor: Supervisor
   private var starting: Set<pid_t> = []
@@ -12,10 +13,12 @@ import Glibc
   private let settings: SettingsSnapshot?
   private let answer: @EventLoop (String?) -> Void
 
+  /// Prepares a replacement.
+  ///
   /// - Parameters:
-  ///   - supervisor: whose workers are replaced.
-  ///   - settings: what the new ones go by.
-  ///   - answer: called once, with nil or with why nothing was changed.
+  ///   - supervisor: the supervisor of the workers.
+  ///   - settings: the settings of the new workers.
+  ///   - answer: called once, with nil or the reason why nothing changed.
   init(
     _ supervisor: Supervisor,
     _ settings: SettingsSnapshot?,
@@ -41,13 +44,13 @@ import Glibc
     }
   }
 
-  /// Whether it is one of those that are to take a seat.
+  /// Returns whether a worker is one of the replacements.
   func expects(_ worker: WorkerProcess) -> Bool {
     starting.contains(worker.id) || ready.contains { $0 === worker }
   }
 
   private func isReady(_ worker: WorkerProcess) {
-    // One that was given up may get ready before its signal reaches it.
+    // A worker that was given up may become ready before its signal arrives.
     guard starting.remove(worker.id) != nil else { return }
     ready.append(worker)
     guard ready.count == count else { return }
@@ -61,7 +64,7 @@ import Glibc
     guard supervisor.reload === self else { return }
     supervisor.reload = nil
     Log.write("error", "the old workers go on: \(reason)")
-    // Those that are not ready have accepted nothing.
+    // Workers that are not ready have accepted nothing.
     for process in starting { kill(process, SIGKILL) }
     for worker in ready { supervisor.retire(worker) }
     answer(reason)
@@ -69,9 +72,9 @@ import Glibc
 }
 
 extension Supervisor {
-  /// Replaces the workers, by the program and the settings as they are now.
+  /// Replaces the workers, with the current program and settings.
   ///
-  /// - Parameter answer: called once, with nil or with why the old workers go on.
+  /// - Parameter answer: called once, with nil or the reason why the old workers continue.
   func replaceAll(_ answer: @escaping @EventLoop (String?) -> Void) {
     func refuse(_ reason: String) {
       Log.write("error", "the old workers go on: \(reason)")
@@ -81,7 +84,8 @@ extension Supervisor {
     if reload != nil { return refuse("they are being replaced already") }
     do throws(SocketError) {
       let snapshot = try Self.snapshot(options)
-      // What the file says is for the new program to judge; here counts what it cannot change.
+      // The new program validates the file. This check is only for changes that a reload cannot
+      // apply.
       let fixed = options.values(snapshot?.file).needingRestart(since: settings)
       if !fixed.isEmpty {
         return refuse(fixed.joined(separator: "; ") + ": that needs a restart")

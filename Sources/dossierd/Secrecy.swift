@@ -1,15 +1,15 @@
 import CLinux
 import Glibc
 
-/// What a process does that holds secrets and data of clients, so that its death shows none of them.
+/// Hardening of processes that hold secrets and client data, so that a crash reveals none.
 enum Secrecy {
-  /// No core file, no look into its memory by others of the same user, and no report of a crash.
+  /// Disables core files, memory access by other processes of the same user, and crash reports.
   ///
-  /// Swift's runtime prints a report that has strings from memory in it, and takes two seconds over
-  /// it, in which the socket has nobody. Its handlers go, so that the process ends at once; where it
-  /// was is in the message that the supervisor keeps.
+  /// Swift's runtime prints a report that contains strings from memory. It takes two seconds, in
+  /// which the socket has no worker. Its handlers are removed, so the process ends at once. The
+  /// message in the supervisor's capture has the source location.
   static func keep() {
-    // A core_pattern that is a program does not heed the limit, but whether a process is dumpable.
+    // A core_pattern that pipes to a program ignores the limit, but not the dumpable flag.
     var none = rlimit(rlim_cur: 0, rlim_max: 0)
     setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
     _ = CLinux_hide_memory()

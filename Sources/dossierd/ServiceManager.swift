@@ -2,13 +2,13 @@ import CLinux
 import EventLoop
 import Glibc
 
-/// What is told to systemd where that has asked to be told.
+/// The notifications to systemd, if it requests them.
 ///
 /// - Source: sd_notify(3).
 @EventLoop struct ServiceManager {
   private let name: String?
 
-  /// Takes the name out of the environment: workers have nothing to tell.
+  /// Removes the variable from the environment, since workers send no notifications.
   init() {
     name = getenv("NOTIFY_SOCKET").map { String(cString: $0) }
     unsetenv("NOTIFY_SOCKET")
@@ -18,7 +18,7 @@ import Glibc
     guard let name else { return }
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
-    // With @ it is a name without a file, which begins with a zero byte.
+    // A leading @ stands for the zero byte of an abstract name, which has no file.
     var bytes = Array(name.utf8)
     if bytes.first == UInt8(ascii: "@") { bytes[0] = 0 }
     guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else { return }

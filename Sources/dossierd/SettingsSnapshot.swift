@@ -3,16 +3,19 @@ import Configuration
 import EventLoop
 import Glibc
 
-/// The file of settings as it was at the start or at a reload, which the workers go by until the next
-/// one: what is edited meanwhile does not count for one that takes a dead one's place.
+/// The settings file as it was at the start or the last reload.
+///
+/// Workers use it until the next reload, so that edits do not affect a restarted worker.
 @EventLoop final class SettingsSnapshot {
-  /// The descriptor under which a worker finds it.
+  /// The descriptor of the file in a worker.
   nonisolated static let inherited: Int32 = 5
 
   let file: SettingsFile
   private let descriptor: Int32
 
-  /// - Throws: `SocketError` when the file cannot be read.
+  /// Copies the file into memory.
+  ///
+  /// - Throws: `SocketError` if the file cannot be read or copied.
   init(_ path: String) throws(SocketError) {
     file = SettingsFile(path: path)
     guard let text = file.text else { throw SocketError("the file \(path) cannot be read") }
@@ -25,6 +28,8 @@ import Glibc
 
   deinit { close(descriptor) }
 
-  /// For a worker, which reads from the beginning: each needs a position of its own.
+  /// Opens the file for a worker.
+  ///
+  /// Each worker reads from the start, so it needs its own file position.
   func open() -> Int32 { Glibc.open("/proc/self/fd/\(descriptor)", O_RDONLY | O_CLOEXEC) }
 }

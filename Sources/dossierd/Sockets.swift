@@ -5,9 +5,9 @@ import FoundationEssentials
 import Glibc
 
 extension SocketName {
-  /// Makes the socket and listens.
+  /// Creates the socket and listens.
   ///
-  /// A socket file that nobody listens on any more is replaced; one that is in use is an error.
+  /// Replaces a socket file without a listener. Throws an error if the file is in use.
   func listen(_ configuration: Configuration) throws(SocketError) -> ListeningSocket {
     if let path { return try Self.listen(on: path, configuration) }
     guard let address else { throw SocketError("no address") }
@@ -25,7 +25,7 @@ extension SocketName {
       throw SocketError("\(path) is longer than the \(capacity) bytes of a socket's name")
     }
     withUnsafeMutableBytes(of: &name.sun_path) { $0.copyBytes(from: path.utf8) }
-    // Not blocking: to connect to a socket whose queue is full would take as long as it is.
+    // Non-blocking, since a connection to a socket with a full queue would block.
     let probe = try make(AF_UNIX, path)
     let isInUse = with(&name) { connect(probe, $0, $1) } == 0 || errno == EAGAIN
     close(probe)
@@ -84,7 +84,7 @@ extension SocketName {
   }
 
   private static func listen(_ descriptor: Int32, _ name: String) throws(SocketError) {
-    // As long a queue as the kernel allows: nginx connects in bursts.
+    // The queue is as long as the kernel allows, since nginx connects in bursts.
     guard Glibc.listen(descriptor, 4_096) == 0 else {
       throw SocketError("\(name): \(systemMessage(errno))")
     }
@@ -101,10 +101,12 @@ extension SocketName {
   }
 }
 
-/// A socket that a worker is to accept on.
+/// A socket on which a worker accepts connections.
 struct ListeningSocket {
   let descriptor: Int32
-  /// Its name, and which file that was when it was made; nil for TCP and for what was given to us.
+  /// The path, and the identity of the file when it was created.
+  ///
+  /// Nil for TCP and inherited sockets.
   private let file: (path: String, made: CLinux_file)?
 
   init(descriptor: Int32, file: (path: String, made: CLinux_file)?) {
@@ -112,10 +114,12 @@ struct ListeningSocket {
     self.file = file
   }
 
-  /// Lets nobody connect any more; what has connected stays in the queue.
+  /// Stops new connections.
   ///
-  /// The file goes only when it is still the one that was made here: another dossierd may have put
-  /// its own in that place.
+  /// Connected clients stay in the queue.
+  ///
+  /// The file is deleted only if it is still the one created here. Another dossierd may have
+  /// replaced it.
   func stop() {
     shutdown(descriptor, Int32(SHUT_RDWR))
     guard let file else { return }
@@ -125,7 +129,7 @@ struct ListeningSocket {
     }
   }
 
-  /// The sockets that systemd has made, in its order; none when it has not.
+  /// Returns the sockets created by systemd, in its order.
   ///
   /// - Source: sd_listen_fds(3).
   static func inherited() -> [ListeningSocket] {
@@ -144,7 +148,9 @@ struct ListeningSocket {
 }
 
 extension ListeningSocket {
-  /// Where it listens: a path, or address and port; nil for what is neither.
+  /// The path, or the address and port.
+  ///
+  /// Nil for other sockets.
   var name: String? {
     var storage = sockaddr_storage()
     var length = socklen_t(MemoryLayout<sockaddr_storage>.size)

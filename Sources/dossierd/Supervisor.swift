@@ -4,21 +4,21 @@ import Glibc
 
 /// Keeps the listening sockets open and a worker running on each.
 ///
-/// The sockets outlive the workers: what connects while a worker is being replaced waits in the
+/// The sockets outlive the workers. Connections made while a worker is replaced wait in the
 /// kernel's queue for the next one.
 @EventLoop final class Supervisor {
   let options: ConfigurationOptions
-  /// As they were at the start.
+  /// The settings at the start.
   let settings: SettingValues
-  /// What the workers in the seats go by.
+  /// The settings file of the current workers.
   private var snapshot: SettingsSnapshot?
   let configuration: Configuration
   let board = MetricsBoard()
   private var ownsSockets = false
   var sockets: [ListeningSocket] = []
   private var seats: [Seat] = []
-  /// Every worker that has not ended: those in seats, those that are to have them, and those that
-  /// were replaced and answer their last requests.
+  /// All running workers: current ones, replacements that are not ready, and replaced ones that
+  /// finish their last requests.
   private(set) var living: [pid_t: WorkerProcess] = [:]
   var reload: Reload?
   private var signals: Signals?
@@ -28,16 +28,18 @@ import Glibc
   private(set) var isEnding = false
   private var exitStatus: Int32 = 0
 
-  /// One worker's place, and who sits there.
+  /// The place of a socket's current worker.
   private struct Seat {
     var worker: WorkerProcess?
     var failures = 0
   }
 
+  /// Starts the supervisor.
+  ///
   /// - Parameters:
-  ///   - configuration: what is in force.
-  ///   - options: where that comes from.
-  ///   - given: the sockets that systemd has made; none makes them here.
+  ///   - configuration: the settings in force.
+  ///   - options: the source of the settings.
+  ///   - given: the sockets created by systemd. If empty, the supervisor creates them.
   static func run(
     _ configuration: Configuration,
     _ options: ConfigurationOptions,
@@ -59,7 +61,7 @@ import Glibc
     settings = options.values(snapshot?.file)
   }
 
-  /// The file of settings as it is now, if there is one.
+  /// Returns the current settings file, if there is one.
   static func snapshot(_ options: ConfigurationOptions) throws(SocketError) -> SettingsSnapshot? {
     guard let path = options.config else { return nil }
     return try SettingsSnapshot(path)
@@ -84,7 +86,8 @@ import Glibc
     do throws(SocketError) {
       control = try ControlSocket { [self] answer in replaceAll(answer) }
     } catch {
-      // Another user may have taken the name, who is not to keep this from serving; SIGHUP is left.
+      // Another user may have taken the name. That must not prevent serving, and SIGHUP still
+      // works.
       Log.write("error", error.description)
     }
     seats = sockets.map { _ in Seat() }
@@ -104,15 +107,15 @@ import Glibc
     }
   }
 
-  /// Starts one that nobody waits for yet.
+  /// Starts a worker that is not yet current.
   ///
   /// - Parameters:
-  ///   - index: of its socket.
-  ///   - settings: what it goes by.
-  ///   - isReload: it accepts only when it can serve, since the one it is to replace still does.
-  ///   - onReady: called once, if it comes to that.
-  /// - Returns: the worker, which has a seat only when it takes one.
-  /// - Throws: `SocketError` when it cannot be started.
+  ///   - index: the index of its socket.
+  ///   - settings: the settings file of the worker.
+  ///   - isReload: whether it must be ready before it accepts, since the old worker still serves.
+  ///   - onReady: called once, if the worker becomes ready.
+  /// - Returns: the worker, which still needs a seat.
+  /// - Throws: `SocketError` if it cannot be started.
   func startWorker(
     _ index: Int,
     _ settings: SettingsSnapshot?,
@@ -124,7 +127,7 @@ import Glibc
     let worker = try WorkerProcess(
       program: OwnProgram.path,
       words: ["worker", "--slot", String(slot)] + (isReload ? ["--when-ready"] : [])
-        // By the seat: slots are others after each reload.
+        // Chosen by the socket, since metrics slots change with each reload.
         + (index == 0 ? ["--keeps-house"] : []) + options.arguments(hasSnapshot: settings != nil),
       index: index,
       socket: sockets[index].descriptor,
@@ -137,7 +140,9 @@ import Glibc
     return worker
   }
 
-  /// Gives the seats to others; who sat there answers what was accepted and goes.
+  /// Makes new workers current.
+  ///
+  /// The old ones finish the requests that they accepted, and end.
   func take(_ workers: [WorkerProcess], _ settings: SettingsSnapshot?) {
     snapshot = settings
     for worker in workers {
@@ -148,14 +153,16 @@ import Glibc
     tellStarted()
   }
 
-  /// The first time that a worker sits and accepts in every seat, the start is done.
+  /// Reports the start as complete once every socket has a ready worker.
   private func tellStarted() {
     guard !isStarted, seats.allSatisfy({ $0.worker?.isReady == true }) else { return }
     isStarted = true
     manager.tell("READY=1")
   }
 
-  /// Lets a worker answer what it has accepted; it ends itself when its time is up, or is ended.
+  /// Lets a worker finish the requests that it accepted.
+  ///
+  /// It ends by itself at its deadline, or is killed.
   func retire(_ worker: WorkerProcess) {
     worker.send(SIGTERM)
     _ = Timer(after: configuration.drain + .seconds(2)) { [self] in
@@ -183,7 +190,7 @@ import Glibc
       seats[worker.index].worker = nil
       if isEnding { return }
       let ending = worker.ending(status)
-      // What the database says of the settings: starting again will not help.
+      // The database rejects the settings, so a restart does not help.
       if !isStarted, WaitStatus(status).code == Run.unusable {
         Log.write("error", "no worker can start: \(ending)")
         return end(with: Run.unusable)
@@ -196,10 +203,12 @@ import Glibc
     }
   }
 
-  /// The first replacement starts at once, and those of one that dies again and again later and
-  /// later.
+  /// Replaces a worker after a delay.
   ///
-  /// One that has served is waited for a second at most: clients do without it.
+  /// The first replacement starts at once. Repeated failures increase the delay.
+  ///
+  /// After a worker that was ready, the delay is at most a second, since clients have no worker
+  /// meanwhile.
   @discardableResult
   private func seatLater(_ index: Int, after worker: WorkerProcess?) -> Int {
     if let worker, EventLoop.now() - worker.startedAt > 10_000_000_000 { seats[index].failures = 0 }
@@ -215,7 +224,7 @@ import Glibc
 
   private func end(with status: Int32 = 0) {
     guard !isEnding else {
-      // Nothing is left of it but the wait of `finish`.
+      // Only the wait of `finish` remains.
       if living.isEmpty { exit(0) }
       return
     }
@@ -224,8 +233,8 @@ import Glibc
     Log.write("info", "ending")
     manager.tell("STOPPING=1")
     reload?.giveUp("dossierd is ending")
-    // What has connected is still accepted by the workers; nobody else can.
-    // systemd's sockets live on, for the dossierd that it starts next.
+    // The workers still accept the connections in the queue. New connections are impossible.
+    // systemd's sockets stay open for the next dossierd that it starts.
     if ownsSockets { for socket in sockets { socket.stop() } }
     for worker in living.values { retire(worker) }
     reap()

@@ -1,7 +1,9 @@
 import ArgumentParser
 import Wiring
 
-/// The files for nginx that follow from what the wires declare; `deploy/nginx` ships them.
+/// Prints the files for nginx that the wires' declarations determine.
+///
+/// `deploy/nginx` contains them.
 struct FastCGIParameters: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "fastcgi-params",

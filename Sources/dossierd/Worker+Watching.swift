@@ -3,9 +3,9 @@ import Dossier
 import EventLoop
 import Postgres
 
-/// What a worker sees of its own state, and tells in the log when it changes, and in the metrics.
+/// The monitoring of a worker's own state, with log lines for changes, and metrics.
 extension Worker {
-  /// Starts to connect.
+  /// Starts the database connections.
   func startDatabase() {
     database.start { [metrics] state in
       switch state {
@@ -19,13 +19,14 @@ extension Worker {
     }
   }
 
-  /// Waits until a request could be served, or it is known why not.
+  /// Waits until the worker can serve, or until the reason why not is known.
   ///
-  /// - Parameter whenReady: a worker that could serve nothing is not to start. Else it does, and
-  ///   waits for what is missing; but never with a master key that is not the database's.
-  /// - Returns: nil, or why it does not start, and the status to end with.
+  /// - Parameter whenReady: whether the worker must be able to serve before it starts. If not, it
+  ///   starts and waits for missing parts. It never starts with a master key that is not the
+  ///   database's.
+  /// - Returns: nil, or the reason why it does not start and its exit status.
   func reasonNotToStart(whenReady: Bool) async -> (String, Int32)? {
-    // For 10 seconds, in which a database that is there lets even a crowd of workers in.
+    // Waits up to 10 seconds. In that time, a running database accepts even many workers.
     let deadline = EventLoop.now() + 10_000_000_000
     await database.settle()
     var fault = await readiness.fault()
@@ -38,7 +39,7 @@ extension Worker {
     return whenReady ? ("not ready: \(fault)", 69) : nil
   }
 
-  /// Looks every few seconds whether a request could be served, and every second at the rest.
+  /// Checks readiness every few seconds, and everything else every second.
   func watch() {
     EventLoop.task { [self] in
       var last: ReadinessCheck.Fault?
@@ -46,7 +47,7 @@ extension Worker {
       while true {
         let fault = await readiness.fault()
         metrics[.ready] = fault == nil ? 1 : 0
-        // Why the database is away has been told.
+        // The database's state changes were already logged.
         if fault != last, fault?.check != .database, !(isFirst && fault == nil) {
           Log.write(fault == nil ? "info" : "error", fault.map { "not ready: \($0)" } ?? "ready")
         }

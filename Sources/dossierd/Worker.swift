@@ -9,7 +9,7 @@ import Outbound
 import Postgres
 import Wiring
 
-/// One process that answers requests, on one thread with one loop.
+/// A process that answers requests, with one event loop on one thread.
 @EventLoop final class Worker {
   private let configuration: Configuration
   let database: Database
@@ -21,17 +21,19 @@ import Wiring
   private var listener: Listener?
   private var signals: Signals?
   private static let signals = [SIGTERM, SIGINT, SIGHUP]
-  /// What one request may hold the loop for, as a rule of the house.
+  /// The time for which one request may occupy the loop, by our own rule.
   private static let longTurn = Duration.milliseconds(50)
 
+  /// Runs a worker until it ends.
+  ///
   /// - Parameters:
-  ///   - configuration: what is in force.
-  ///   - slot: where it counts on the supervisor's board; nil without a supervisor.
-  ///   - whenReady: accepts nothing before it can serve, and ends when that takes too long.
-  ///   - keepsHouse: whether it is the one that removes what nobody can use any more.
+  ///   - configuration: the settings in force.
+  ///   - slot: its slot on the supervisor's metrics board, or nil without a supervisor.
+  ///   - whenReady: whether it accepts only once it can serve, and ends if that takes too long.
+  ///   - keepsHouse: whether it runs the maintenance, which deletes expired data.
   static func run(_ configuration: Configuration, slot: Int?, whenReady: Bool, keepsHouse: Bool) {
-    // Before the pools' threads: one of them would be handed a SIGTERM, and libfcgi's handler
-    // would swallow it.
+    // Before the pools' threads start. Otherwise one of them could receive SIGTERM, and libfcgi's
+    // handler would swallow it.
     Signals.block(Self.signals)
     if slot != nil { _ = CLinux_die_with_parent(SIGTERM) }
     let board = slot == nil ? MetricsBoard() : MetricsBoard(MetricsBoard.inherited)
@@ -58,13 +60,17 @@ import Wiring
     }
   }
 
-  /// Where it goes why a worker does not start: to its supervisor, which writes the log.
+  /// Returns the function that reports why a worker cannot start.
+  ///
+  /// Under a supervisor, it writes to stderr, which the supervisor logs.
   nonisolated static func complaint(slot: Int?) -> (String) -> Void {
     if slot == nil { return { Log.write("error", $0) } }
     return complain
   }
 
-  /// From now on what stands on descriptor 2 may be a client's, see `Complaint`.
+  /// Reports readiness.
+  ///
+  /// From here on, stderr may contain client data; see `Complaint`.
   private static func tellReady(slot: Int?) {
     if slot != nil {
       var byte: UInt8 = 1
@@ -85,7 +91,7 @@ import Wiring
     self.database = database
     let report = MetricsReport()
     readiness = ReadinessCheck(database, configuration.masterKey, app: configuration.app)
-    // Each has threads of its own: an issuer that is slow holds up neither mail nor pictures.
+    // Separate pools, so that a slow issuer delays neither mail nor pictures.
     let relay = Worker.relay(
       configuration.mail,
       BlockingPool(name: "mail", threads: 2, waiting: 64)
@@ -101,8 +107,8 @@ import Wiring
       issuers: BlockingPool(name: "issuers", threads: 2, waiting: 16),
       pictures: FairPool(name: "pictures", threads: 1, waiting: 8, patience: .seconds(10)),
       files: BlockingPool(name: "shelf", threads: 2, waiting: configuration.connections),
-      // Two, so that one large request does not wait for another.
-      // nginx waits 15 s for an answer.
+      // Two threads, so that one large request does not delay another. nginx waits 15 s for a
+      // response.
       calculator: FairPool(name: "calculator", threads: 2, waiting: 128, patience: .seconds(8))
     )
     let dependencies = configuration.dependencies(on: database, pools, sendsMail: relay != nil) {
@@ -120,7 +126,9 @@ import Wiring
     service = Service(wires: wires, dependencies) { $0.isIn(networks) }
   }
 
-  /// What takes mail; one that cannot be right any more is as none, and the log says why.
+  /// Returns the mail relay.
+  ///
+  /// Returns nil for an invalid one, and logs the reason.
   private static func relay(_ settings: MailRelaySettings, _ pool: BlockingPool) -> MailRelay? {
     guard settings.isSomewhere else { return nil }
     do throws(MailError) {
@@ -132,7 +140,7 @@ import Wiring
   }
 
   private func start() throws {
-    // It has room for all connections, so no client's large bodies keep out another client's.
+    // The pool has room for all connections, so one client's large bodies do not block another's.
     var settings = FastCGISettings(
       pool: BlockingPool(name: "bodies", threads: 2, waiting: configuration.connections)
     )
@@ -143,14 +151,16 @@ import Wiring
       metrics.countLongTurn(microseconds: time.nanoseconds / 1_000)
       Log.write("warning", "one turn of the loop took \(time.nanoseconds / 1_000_000) ms")
     }
-    // After libfcgi, which has handlers of its own.
+    // Set up after libfcgi, which installs its own handlers.
     signals = try Signals(Self.signals) { [self] signal in
       if signal != SIGHUP { drain() }
     }
   }
 
-  /// Removes what nobody can use any more, every hour or so: one worker of a supervisor's, and not in
-  /// step with those of other machines.
+  /// Runs the maintenance about once an hour.
+  ///
+  /// It deletes expired data. One worker per supervisor runs it, at times that differ between
+  /// hosts.
   private func keepHouse() {
     EventLoop.task { [database] in
       while true {
@@ -166,7 +176,7 @@ import Wiring
     }
   }
 
-  /// Stores every ten minutes by which settings this host serves.
+  /// Records every ten minutes which settings this host uses.
   private func recordHost() {
     EventLoop.task { [database, fingerprint = configuration.fingerprint] in
       while true {
@@ -174,7 +184,7 @@ import Wiring
           try await Hosts.record(HostName.own, version: Version.text, fingerprint, in: database)
           await EventLoop.sleep(for: .seconds(600))
         } catch {
-          // The log has why the database fails.
+          // The log already has the database's error.
           await EventLoop.sleep(for: .seconds(10))
         }
       }
@@ -206,7 +216,9 @@ import Wiring
     }
   }
 
-  /// Answers what was accepted, then ends; nginx closes its connections, or the time is up.
+  /// Finishes the accepted requests, then ends.
+  ///
+  /// nginx closes its connections, or the deadline passes.
   private func drain() {
     listener?.drain { Self.end() }
     _ = Timer(after: configuration.drain) {
@@ -221,13 +233,13 @@ import Wiring
   }
 }
 
-/// Breaks the circle of routes that show metrics and metrics that are made of routes.
+/// Breaks the reference cycle: the metrics route needs the metrics, which need the list of routes.
 @EventLoop private final class MetricsReport {
   var metrics: Metrics?
 }
 
 extension Request {
-  /// Reads the head of a request as our `dossier.fastcgi_params` gives it.
+  /// Reads the head of a request from the parameters of our `dossier.fastcgi_params`.
   @EventLoop fileprivate init(_ exchange: Exchange) {
     self.init(
       method: Method(rawValue: exchange.parameter("REQUEST_METHOD") ?? ""),

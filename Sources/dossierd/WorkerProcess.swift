@@ -2,37 +2,38 @@ import CLinux
 import EventLoop
 import Glibc
 
-/// A worker that was started, until its end.
+/// A worker process, from its start to its end.
 @EventLoop final class WorkerProcess {
   private let process: ChildProcess
   var id: pid_t { process.id }
-  /// Where it counts on the board.
+  /// Its slot on the metrics board.
   let slot: Int
-  /// Which of the supervisor's sockets it accepts on.
+  /// The index of the supervisor's socket on which it accepts.
   let index: Int
   let startedAt = EventLoop.now()
-  /// It accepts connections.
+  /// Whether it accepts connections.
   private(set) var isReady = false
   private let complaint: Complaint
   private let report: Int32
   private var watch: Watch?
 
-  /// The descriptor under which a worker finds the end of a pipe that it closes with a byte in it
-  /// when it is ready.
+  /// The descriptor of the readiness pipe in a worker.
+  ///
+  /// When ready, the worker writes a byte and closes it.
   static let reportInherited: Int32 = 4
 
-  /// Starts one.
+  /// Starts a worker.
   ///
   /// - Parameters:
-  ///   - program: path of dossierd.
-  ///   - words: its arguments, from the second on.
-  ///   - index: of the socket among the supervisor's.
-  ///   - socket: listening; it becomes descriptor 0.
-  ///   - board: of metrics.
-  ///   - slot: on the board.
-  ///   - settings: of the file of settings, if there is one.
-  ///   - onReady: called once, if it comes to that.
-  /// - Throws: `SocketError` when there is no such program, or no descriptor or process left.
+  ///   - program: the path of dossierd.
+  ///   - words: its arguments after the program name.
+  ///   - index: the index of its socket.
+  ///   - socket: the listening socket, which becomes descriptor 0.
+  ///   - board: the metrics board.
+  ///   - slot: its slot on the board.
+  ///   - settings: the settings file, if there is one.
+  ///   - onReady: called once, if the worker becomes ready.
+  /// - Throws: `SocketError` if the program is missing, or no descriptor or process is left.
   init(
     program: String,
     words: [String],
@@ -84,15 +85,15 @@ import Glibc
 
   func send(_ signal: Int32) { process.signal(signal) }
 
-  /// How it ended, in words, without anything that may be a client's.
+  /// Returns how it ended, in words and without client data.
   func ending(_ status: Int32) -> String {
-    // It may have got ready and ended before anybody looked.
+    // It may have become ready and ended before this check.
     takeReport()
     let end = WaitStatus(status).description
     return complaint.words(all: !isReady).map { "\(end): \($0)" } ?? end
   }
 
-  /// Stops looking whether it gets ready.
+  /// Stops waiting for its readiness.
   func forget() {
     watch?.cancel()
     watch = nil
