@@ -25,7 +25,7 @@ import Postgres
   )
 }
 
-/// What all commands take.
+/// The options of all commands.
 struct FolderOptions: ParsableArguments {
   @Option(name: .customLong("migrations"), help: "The folder of the migrations.")
   var path = Self.usualPath
@@ -35,13 +35,13 @@ struct FolderOptions: ParsableArguments {
 
   var folder: MigrationFolder { MigrationFolder(path) }
 
-  /// That of a checkout, or else that of the installed package.
+  /// The folder of a checkout, otherwise that of the installed package.
   private static let usualPath =
     FileManager.default.fileExists(atPath: "migrations")
     ? "migrations" : "/usr/share/dossier/migrations"
 }
 
-/// What the commands take that connect.
+/// The options of commands that connect.
 struct DatabaseOptions: ParsableArguments {
   @OptionGroup var files: FolderOptions
 
@@ -57,12 +57,12 @@ struct DatabaseOptions: ParsableArguments {
 
   @OptionGroup var settings: ConfigurationOptions
 
-  /// The connection string.
+  /// Returns the connection string.
   func conninfo() throws -> String {
     if let given { return given }
     let values = settings.values
     if let value = values[.migrateDatabase]?.value, !value.isEmpty { return value }
-    // Of others the programs that serve complain.
+    // Problems with other settings are for the serving programs to report.
     let problems = values.problems.filter {
       $0.contains("migrate_database") || $0.contains("MIGRATE")
     }
@@ -71,7 +71,7 @@ struct DatabaseOptions: ParsableArguments {
     )
   }
 
-  /// Connects.
+  /// Connects to the database.
   @EventLoop func session(
     _ conninfo: String,
     readOnly: Bool = false
@@ -83,7 +83,7 @@ struct DatabaseOptions: ParsableArguments {
   }
 }
 
-/// What the commands take that change something.
+/// The options of commands that change the schema.
 struct RunOptions: ParsableArguments {
   @OptionGroup var database: DatabaseOptions
 
@@ -99,7 +99,7 @@ struct RunOptions: ParsableArguments {
     }
   }
 
-  /// Runs to `goal` and says what was done; ends the process.
+  /// Runs to `goal`, prints the result, and ends the process.
   func run(to goal: Goal, grantTo role: String? = nil) throws -> Never {
     let conninfo = try database.conninfo()
     onLoop { () async throws(MigrationError) in
@@ -138,10 +138,10 @@ func onLoop(
   exit(1)
 }
 
-/// A line for whoever watches.
+/// Prints a progress line for the operator.
 func say(_ line: String) { write("dossier-migrate: \(line)\n", to: 2) }
 
-/// Writes all of it, or what the reader takes.
+/// Writes all of the text, or as much as the reader accepts.
 func write(_ text: String, to descriptor: Int32) {
   var bytes = Array(text.utf8)[...]
   while !bytes.isEmpty {
