@@ -3,22 +3,25 @@ import CSeccomp
 import Glibc
 import PictureContract
 
-/// What the process takes from itself before it reads a byte.
+/// The restrictions that the process puts on itself before it reads input.
 enum Confinement {
-  /// Limits of memory, processor time and files; before the library starts.
+  /// Limits memory, processor time and files.
+  ///
+  /// Must run before the library starts.
   static func limit() throws(Refusal) {
     guard CLinux_give_up_privileges() == 0, CLinux_die_with_parent(SIGKILL) == 0 else {
       throw Refusal(.unforeseen, "prctl")
     }
-    // Requests go first where processors are short.
+    // Requests have priority if processors are scarce.
     _ = nice(5)
-    // Swift would look for a backtrace, by calls that are not allowed; a crash is to tell its signal.
+    // Swift's handlers would print a backtrace with forbidden system calls. Without them, a crash
+    // exits with its own signal.
     for number in [SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGQUIT, SIGSEGV, SIGTRAP] {
       signal(number, SIG_DFL)
     }
-    // A soft limit sends SIGXCPU, a second later the hard one kills.
+    // The soft limit sends SIGXCPU. The hard limit kills a second later.
     signal(SIGXCPU) { _ in _exit(PictureStatus.tooSlow.rawValue) }
-    // A write to a file fails, rather than kill.
+    // A write to a file fails, and does not kill the process.
     signal(SIGXFSZ, SIG_IGN)
     let limits: [(resource: __rlimit_resource_t, soft: Int, hard: Int)] = [
       (RLIMIT_AS.number, PictureLimits.memory, PictureLimits.memory),
@@ -35,7 +38,7 @@ enum Confinement {
     guard unsafe getrlimit(resource, &limits) == 0 else {
       throw Refusal(.unforeseen, "rlimit \(resource)")
     }
-    // Whoever starts it may have set less.
+    // The parent process may have set lower limits.
     limits.rlim_max = min(limits.rlim_max, rlim_t(hard))
     limits.rlim_cur = min(limits.rlim_cur, limits.rlim_max, rlim_t(soft))
     guard unsafe setrlimit(resource, &limits) == 0 else {
@@ -43,10 +46,11 @@ enum Confinement {
     }
   }
 
-  /// Closes what is open but 0, 1 and 2, and allows no more system calls than decoding takes; after
-  /// the library has started, for all its threads.
+  /// Closes all descriptors but 0, 1 and 2, and allows only the system calls for decoding.
   ///
-  /// Another call kills the process with SIGSYS.
+  /// Must run after the library has started, and applies to all its threads.
+  ///
+  /// Any other call kills the process with SIGSYS.
   static func filter() throws(Refusal) {
     guard CLinux_close_from(3) == 0 else { throw Refusal(.unforeseen, "close_range") }
     try set(RLIMIT_NOFILE.number, soft: 3, hard: 3)
@@ -60,12 +64,12 @@ enum Confinement {
     for descriptor in [1, 2] {
       filter.allow("write", where: .init(0, SCMP_CMP_EQ, UInt64(descriptor)))
     }
-    // Memory, of which none becomes code.
+    // Memory that is never executable.
     let noCode = Filter.Condition(2, SCMP_CMP_MASKED_EQ, UInt64(PROT_EXEC), 0)
     for call in ["mmap", "mprotect"] { filter.allow(call, where: noCode) }
     for call in ["munmap", "mremap", "madvise", "brk"] { filter.allow(call) }
-    // Threads, no processes. The flags of `clone3` lie in memory, where no filter can see them; told
-    // that there is no such call, the C library uses `clone`.
+    // Threads, but no processes. A filter cannot see the flags of `clone3`, which are in memory. If
+    // that call fails as unknown, the C library uses `clone`.
     let thread = UInt64(CSeccompFlagThread.rawValue)
     filter.allow("clone", where: .init(0, SCMP_CMP_MASKED_EQ, thread, thread))
     filter.refuse("clone3", ENOSYS)
@@ -73,7 +77,7 @@ enum Confinement {
       filter.allow(call)
     }
     filter.allow("prctl", where: .init(0, SCMP_CMP_EQ, UInt64(PR_SET_NAME)))
-    // Time, signals to itself, and the end.
+    // Time, signals to itself, and exit.
     for call in ["clock_gettime", "gettimeofday", "clock_nanosleep", "restart_syscall"] {
       filter.allow(call)
     }
@@ -82,20 +86,20 @@ enum Confinement {
     }
     filter.allow("tgkill", where: .init(0, SCMP_CMP_EQ, UInt64(getpid())))
     for call in ["getrandom", "exit", "exit_group"] { filter.allow(call) }
-    // What libraries do on the way and can do without: look for character sets and time zones.
+    // Calls that libraries make but can do without, to look for character sets and time zones.
     for call in ["openat", "newfstatat", "fstat", "ioctl"] { filter.refuse(call, EACCES) }
     guard filter.load() else { throw Refusal(.unforeseen, "seccomp") }
   }
 }
 
 extension __rlimit_resource {
-  /// As the calls of the C library take it.
+  /// The resource in the type that the C library's functions take.
   fileprivate var number: __rlimit_resource_t { __rlimit_resource_t(rawValue) }
 }
 
-/// A list of allowed system calls in the making.
+/// A builder of the list of allowed system calls.
 @safe private struct Filter {
-  /// What an argument of a call must be.
+  /// A condition on an argument of a call.
   struct Condition {
     let comparison: scmp_arg_cmp
 
@@ -129,6 +133,8 @@ extension __rlimit_resource {
 
   private mutating func note(_ code: Int32) { if code != 0 { isSound = false } }
 
-  /// Puts it in force; false when that, or a rule, failed.
+  /// Activates the filter.
+  ///
+  /// Returns false if that or a rule failed.
   func load() -> Bool { unsafe isSound && seccomp_load(rules) == 0 }
 }

@@ -2,22 +2,24 @@ import CVips
 import Glibc
 import PictureContract
 
-/// Libvips, held to five loaders and one thread.
+/// libvips, restricted to five loaders and one thread.
 ///
-/// Vips was taken over the four decoders by themselves: it turns, converts colours and shrinks while
-/// it decodes, so that a photo of 12 megapixels passes in 50 MB.
+/// It was chosen over separate use of four decoders. It rotates, converts colours and shrinks while
+/// it decodes, so a photo of 12 megapixels needs only 50 MB.
 enum Decoder {
-  /// Starts the library; it opens files, so before the system calls are filtered.
+  /// Starts the library.
+  ///
+  /// It opens files, so this must precede the system call filter.
   static func start() throws(Refusal) {
-    // Vips would load all its modules (ImageMagick, PDF, JPEG XL …) from a folder that is relative
-    // to this; the one that is wanted is loaded by itself.
+    // vips would load all its modules (ImageMagick, PDF, JPEG XL …) from a folder under this path.
+    // The only module needed is loaded separately.
     unsafe setenv("VIPSHOME", "/nonexistent", 1)
-    // The colour library asks for the date, for which the C library would read a file later.
+    // The colour library asks for the date, and the C library would then read a file.
     unsafe setenv("TZ", "UTC0", 1)
     tzset()
-    // One heap for all threads: each more would reserve 64 MiB of address space.
+    // A single heap for all threads. Each further heap would reserve 64 MiB of address space.
     mallopt(M_ARENA_MAX, 1)
-    // GLib ends the process when it cannot allocate.
+    // GLib ends the process if an allocation fails.
     unsafe g_log_set_default_handler(
       { _, level, message, _ in
         guard level.rawValue & G_LOG_LEVEL_ERROR.rawValue != 0 else { return }
@@ -30,7 +32,7 @@ enum Decoder {
     loadHEIF()
     vips_concurrency_set(1)
     vips_cache_set_max(0)
-    // Its vector code is made at run time, from memory that is written and then run.
+    // Its vector code is generated at run time, in memory that is first written and then executed.
     vips_vector_set_enabled(0)
     unsafe vips_operation_block_set("VipsForeignLoad", 1)
     for loader in ["Jpeg", "Png", "Webp", "Heif", "Nsgif"] {
@@ -38,7 +40,7 @@ enum Decoder {
     }
   }
 
-  /// Loads HEIF's module from beside the library, where it is not part of it.
+  /// Loads the HEIF module from the library's folder, unless the library includes it.
   private static func loadHEIF() {
     guard let library = unsafe CVips_library() else { return }
     let folder = unsafe String(cString: library).split(separator: "/").dropLast()
@@ -48,14 +50,14 @@ enum Decoder {
     unsafe g_module_make_resident(loaded)
   }
 
-  /// Decodes, turns, fits and encodes.
+  /// Decodes, rotates, fits and encodes a picture.
   ///
-  /// - Throws: every status but `.tooLarge`, `.truncated` and `.tooSlow`.
+  /// - Throws: any status but `.tooLarge`, `.truncated` and `.tooSlow`.
   static func decode(
     _ input: [UInt8],
     as kind: PictureKind
   ) throws(Refusal) -> (header: PictureHeader, bytes: [UInt8]) {
-    // Vips reads from it until the last image is gone.
+    // vips reads from this memory until the last image is released.
     let input = kind == .png ? PNGChunks.shown(in: input) : input
     let file = UnsafeMutableRawBufferPointer.allocate(byteCount: input.count, alignment: 16)
     defer { unsafe file.deallocate() }
@@ -65,12 +67,12 @@ enum Decoder {
     return try encode(fitted.colours().pixels())
   }
 
-  /// Judges by the header, before any pixel is decoded.
+  /// Checks the header before any pixel is decoded.
   private static func check(_ image: borrowing Image, _ kind: PictureKind) throws(Refusal) {
     guard image.width * image.height <= PictureLimits.pixels,
       max(image.width, image.height) <= PictureLimits.longestSide
     else { throw Refusal(.tooManyPixels) }
-    // A container, in which a brand promises one coding and the file may have another.
+    // The brand of the container promises a coding, but the file may use another one.
     let coding: String? =
       switch kind {
       case .heif: "hevc"
@@ -84,7 +86,7 @@ enum Decoder {
     _ image: borrowing Image
   ) throws(Refusal) -> (header: PictureHeader, bytes: [UInt8]) {
     let isOpaque = try image.isOpaque()
-    // No fault is seen at 85 at the size of a profile's picture.
+    // At 85, and at the size of a profile picture, no artefacts are visible.
     let bytes = try isOpaque ? image.bands(0, count: 3).jpeg(quality: 85) : image.png()
     let header = PictureHeader(
       type: isOpaque ? .jpeg : .png,

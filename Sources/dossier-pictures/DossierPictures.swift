@@ -1,12 +1,12 @@
 import Glibc
 import PictureContract
 
-/// Reads one picture of unknown origin on descriptor 0 and writes a clean one on descriptor 1.
+/// Reads an untrusted picture from descriptor 0 and writes a clean one to descriptor 1.
 ///
-/// The answer is a `PictureHeader` line and a JPEG or PNG in sRGB, turned upright, without metadata,
-/// fitted into 1024 x 1024 pixels and never enlarged; of an animation the first frame. Descriptor 1
-/// must be a pipe or socket: the program may not write files. A refusal is a `PictureStatus`, with
-/// its reason on descriptor 2.
+/// The output is a `PictureHeader` line and a JPEG or PNG in sRGB, upright and without metadata. It
+/// fits into 1024 x 1024 pixels and is never enlarged. Of an animation, only the first frame is
+/// used. Descriptor 1 must be a pipe or socket, since the program may not write files. The program
+/// rejects a picture with a `PictureStatus`, and writes the reason to descriptor 2.
 @main enum DossierPictures {
   static func main() {
     do throws(Refusal) {
@@ -21,11 +21,11 @@ import PictureContract
     } catch {
       end(error)
     }
-    // Libraries' threads are still there: what they would do at an exit is not waited for.
+    // The libraries' threads still exist, and their exit handlers are skipped.
     _exit(PictureStatus.success.rawValue)
   }
 
-  /// Says why on descriptor 2 and ends.
+  /// Writes the reason to descriptor 2 and exits.
   static func end(_ refusal: Refusal) -> Never {
     let line = refusal.status.meaning + (refusal.detail.isEmpty ? "" : ": \(refusal.detail)")
     try? writeAll(line.utf8.prefix(300).map { 0x20..<0x7f ~= $0 ? $0 : 0x20 } + [0x0a], on: 2)
@@ -34,7 +34,7 @@ import PictureContract
 
   private static func readAll(upTo limit: Int) throws(Refusal) -> [UInt8] {
     var failed = false
-    // One byte more than is allowed, to see that there is one.
+    // One byte more than the limit, to detect longer input.
     let input = unsafe [UInt8](unsafeUninitializedCapacity: limit + 1) { buffer, count in
       while count < buffer.count {
         let start = unsafe buffer.baseAddress.map { unsafe $0 + count }
@@ -63,10 +63,10 @@ import PictureContract
   }
 }
 
-/// Why there is no picture.
+/// The reason why there is no picture.
 struct Refusal: Error {
   let status: PictureStatus
-  /// What a library said, for operators.
+  /// The library's message, for operators.
   let detail: String
 
   init(_ status: PictureStatus, _ detail: String = "") {

@@ -1,20 +1,20 @@
 import CVips
 import PictureContract
 
-/// A picture of vips: a recipe for pixels, which are made when they are asked for.
+/// A picture of vips: a pipeline whose pixels are computed on demand.
 @safe struct Image: ~Copyable {
   typealias Pointer = UnsafeMutablePointer<VipsImage>
   let pointer: Pointer
 
-  /// Takes over a reference.
+  /// Takes ownership of a reference.
   ///
-  /// - Throws: what vips says, when there is none.
+  /// - Throws: the error of vips if the pointer is null.
   private init(_ pointer: Pointer?) throws(Refusal) {
     guard let pointer = unsafe pointer else { throw .ofVips }
     unsafe self.pointer = unsafe pointer
   }
 
-  /// Takes what an operation makes; the operation returns 0 when it went well.
+  /// Takes ownership of the result of an operation, which returns 0 on success.
   private init(_ make: (UnsafeMutablePointer<Pointer?>) -> Int32) throws(Refusal) {
     var pointer: Pointer?
     let code = unsafe make(&pointer)
@@ -23,27 +23,30 @@ import PictureContract
 
   deinit { unsafe CVips_release(pointer) }
 
-  /// Reads the header; `file` must outlive the image.
+  /// Reads the header.
+  ///
+  /// `file` must outlive the image.
   init(headerOf file: UnsafeMutableRawBufferPointer) throws(Refusal) {
     try unsafe self.init(CVips_open(file.baseAddress, file.count))
   }
 
-  /// What `file` holds, upright, in sRGB, fitted into a square of `side` pixels; `file` must outlive
-  /// the image.
+  /// Creates an upright image in sRGB that fits into a square of `side` pixels.
+  ///
+  /// `file` must outlive the image.
   init(fitting file: UnsafeMutableRawBufferPointer, into side: Int) throws(Refusal) {
     try unsafe self.init { unsafe CVips_fit(file.baseAddress, file.count, Int32(side), $0) }
   }
 
-  /// In three bytes a pixel of sRGB, and a fourth of alpha if there is one.
+  /// Returns the image with three bytes of sRGB per pixel, and a fourth for alpha if there is one.
   func colours() throws(Refusal) -> Image {
     let colours = try unsafe Image { unsafe CVips_to_srgb(pointer, $0) }
     return try unsafe Image { unsafe CVips_to_bytes(colours.pointer, $0) }
   }
 
-  /// With its pixels made, for which all of the file is decoded.
+  /// Returns the image with computed pixels, for which the whole file is decoded.
   func pixels() throws(Refusal) -> Image { try unsafe Image(vips_image_copy_memory(pointer)) }
 
-  /// Some of its bands: colours, then alpha.
+  /// Returns some of the bands: colours, then alpha.
   func bands(_ first: Int, count: Int) throws(Refusal) -> Image {
     try unsafe Image { unsafe CVips_bands(pointer, $0, Int32(first), Int32(count)) }
   }
@@ -53,7 +56,7 @@ import PictureContract
   var hasAlpha: Bool { unsafe vips_image_hasalpha(pointer) != 0 }
   private var bandCount: Int { Int(unsafe vips_image_get_bands(pointer)) }
 
-  /// Whether no pixel lets anything through.
+  /// Returns whether every pixel is opaque.
   func isOpaque() throws(Refusal) -> Bool {
     guard hasAlpha else { return true }
     let alpha = try bands(bandCount - 1, count: 1)
@@ -62,7 +65,7 @@ import PictureContract
     return least == 255
   }
 
-  /// A text of its metadata; nil when there is none.
+  /// Returns a text of its metadata, or nil if it is missing.
   func text(_ name: String) -> String? {
     guard unsafe vips_image_get_typeof(pointer, name) != 0 else { return nil }
     var text: UnsafePointer<CChar>?
@@ -90,12 +93,14 @@ import PictureContract
 }
 
 extension Refusal {
-  /// The last failure of vips.
+  /// The last error of vips.
   static var ofVips: Refusal {
     Refusal(says: unsafe vips_error_buffer().map { unsafe String(cString: $0) } ?? "")
   }
 
-  /// Libraries have words for want of memory and no code.
+  /// Creates a refusal from a message.
+  ///
+  /// Libraries report a lack of memory only in the message.
   init(says text: String, otherwise status: PictureStatus = .damaged) {
     let lowercase = text.lowercased()
     let isMemory = ["memory", "allocate", "creating thread"].contains { lowercase.contains($0) }

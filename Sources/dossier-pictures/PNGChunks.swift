@@ -2,17 +2,20 @@ import PictureContract
 
 /// The chunks of a PNG file.
 enum PNGChunks {
-  /// Those that say how the picture looks; a profile is unpacked once, whatever comes after.
+  /// The chunks that affect how the picture looks.
+  ///
+  /// A profile is unpacked only once, even if others follow.
   private static let kept = [
     "IHDR", "PLTE", "IDAT", "IEND", "tRNS", "cHRM", "gAMA", "iCCP", "sBIT", "sRGB", "eXIf",
   ]
   .map { Array($0.utf8) }
 
-  /// The file without the chunks that nobody sees: texts are packed, and libpng unpacks each, to
-  /// many times the length of the file.
+  /// Returns the file without invisible chunks.
   ///
-  /// - Parameter file: a whole PNG, as `PictureKind` says.
-  /// - Returns: the file with chunks that are not looked at left out.
+  /// Texts are compressed, and libpng would unpack each to many times the length of the file.
+  ///
+  /// - Parameter file: a whole PNG, as checked by `PictureKind`.
+  /// - Returns: the file without the chunks that are not used.
   /// - Source: PNG third edition, sections 5 and 11.
   static func shown(in file: [UInt8]) -> [UInt8] {
     var result = Array(file.prefix(PictureType.png.signature.count))

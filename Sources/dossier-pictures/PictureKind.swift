@@ -1,21 +1,21 @@
 import PictureContract
 
-/// What a file says that it is, by its first bytes, and whether all of it is there.
+/// The kind of a file by its first bytes, with a check that the file is complete.
 ///
-/// Only accepted kinds reach a decoder. Decoders differ in what they call truncated, and libpng does
-/// not miss an end that holds no pixels; every format here tells where it ends.
+/// Only accepted kinds reach a decoder. Decoders disagree about truncation, and libpng accepts a
+/// missing end without pixels. Every format here marks its end.
 enum PictureKind {
   case jpeg
   case png
   case webp
   case heif
   case avif
-  /// Of which the first frame is shown.
+  /// Only the first frame is used.
   case gif
 
-  /// Looks at the file.
+  /// Checks the file.
   ///
-  /// - Throws: `.notAccepted`, `.truncated`.
+  /// - Throws: `.notAccepted` if the kind is unknown, `.truncated` if the file is incomplete.
   /// - Source: ISO/IEC 10918-1 Annex B; PNG third edition, section 5; WebP container specification;
   ///   ISO/IEC 14496-12 section 4.2 and 23008-12 section 10; AV1 Image File Format section 7;
   ///   GIF89a, sections 17 to 27.
@@ -46,7 +46,7 @@ enum PictureKind {
     guard isWhole else { throw Refusal(.truncated) }
   }
 
-  /// Major brands of pictures coded in HEVC, and `mif1`, which leaves the coding open.
+  /// The major brands of pictures coded in HEVC, and `mif1`, which allows any coding.
   private static let brands = ["heic", "heix", "heim", "heis", "mif1"]
 }
 
@@ -59,7 +59,7 @@ private struct File {
 
   func has(_ expected: String, at offset: Int) -> Bool { has(Array(expected.utf8), at: offset) }
 
-  /// A number of some bytes, the first counting most; nil beyond the end.
+  /// Returns a big-endian number of some bytes, or nil beyond the end.
   func big(_ offset: Int, count: Int = 4) -> Int? {
     guard offset <= bytes.count - count else { return nil }
     return bytes[offset..<offset + count].reduce(0) { $0 << 8 | Int($1) }
@@ -70,7 +70,9 @@ private struct File {
     return bytes[offset..<offset + 4].reversed().reduce(0) { $0 << 8 | Int($1) }
   }
 
-  /// Whether the end marker comes after a scan has started; thumbnails in segments do not count.
+  /// Whether an end marker follows the start of a scan.
+  ///
+  /// Thumbnails in segments do not count.
   var isWholeJPEG: Bool {
     var offset = 2
     while let marker = big(offset, count: 2), let length = big(offset + 2, count: 2) {
@@ -79,7 +81,8 @@ private struct File {
         continue
       }
       offset += 2 + length
-      // In a scan's data 0xff is followed by zero, a restart's marker, or the marker that ends it.
+      // In a scan's data, 0xff is followed by zero, a restart marker, or the marker that ends the
+      // scan.
       if marker == 0xffda { return hasEndMarker(from: offset) }
       guard marker > 0xff00, length >= 2 else { return true }  // Damaged: for the decoder to say.
     }
@@ -105,7 +108,9 @@ private struct File {
     return false
   }
 
-  /// Whether all of the first frame is there; what follows is not shown.
+  /// Whether the first frame is complete.
+  ///
+  /// Later frames are not used.
   var hasGIFFrame: Bool {
     guard let flags = byte(10) else { return false }
     var offset = 13 + Self.colours(flags)
@@ -123,10 +128,12 @@ private struct File {
     return false
   }
 
-  /// Bytes of a table of colours.
+  /// Returns the bytes of a colour table.
   private static func colours(_ flags: Int) -> Int { flags & 0x80 == 0 ? 0 : 3 << (flags & 7 + 1) }
 
-  /// Behind a chain of blocks, each with its length before it, of which the last one has none.
+  /// Returns the end of a chain of blocks.
+  ///
+  /// Each block follows its length, and the last length is zero.
   private func endOfBlocks(from start: Int) -> Int? {
     var offset = start
     while let length = byte(offset) {
@@ -140,7 +147,7 @@ private struct File {
     offset < bytes.count ? Int(bytes[offset]) : nil
   }
 
-  /// Whether its outermost boxes end where the file does.
+  /// Whether its top-level boxes end at the end of the file.
   var isWholeHEIF: Bool {
     var offset = 0
     while offset < bytes.count {
