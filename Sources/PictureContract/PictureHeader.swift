@@ -1,7 +1,7 @@
-/// The first line of what `dossier-pictures` writes; the encoded picture follows.
+/// The first line of the output of `dossier-pictures`; the encoded picture follows.
 ///
-/// `image/jpeg 1024 768 93211` and a line feed: media type, width and height in pixels, bytes that
-/// follow.
+/// Example: `image/jpeg 1024 768 93211` and a line feed. The fields are the media type, the width
+/// and height in pixels, and the number of bytes that follow.
 package struct PictureHeader: Equatable, Sendable {
   package let type: PictureType
   package let width: Int
@@ -19,8 +19,8 @@ package struct PictureHeader: Equatable, Sendable {
 
   /// Reads a line without its line feed.
   ///
-  /// - Returns: nil when it is malformed or beyond `PictureLimits`; a broken decoder may have
-  ///   written it.
+  /// - Returns: nil if the line is malformed or exceeds `PictureLimits`, since a compromised
+  ///   decoder may have written it.
   package init?(line: some Collection<UInt8>) {
     let words = line.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
       .map { String(decoding: $0, as: UTF8.self) }
@@ -33,15 +33,15 @@ package struct PictureHeader: Equatable, Sendable {
   }
 }
 
-/// What answers are encoded in.
+/// The media types of the output.
 ///
-/// JPEG for what is opaque. PNG for what is not: logos and drawings, mostly, which it keeps exact,
-/// and the URL of a picture goes out in `picture` claims to readers that may not know WebP.
+/// JPEG is for opaque pictures. PNG is for the others, mostly logos and drawings, which it keeps
+/// exactly. WebP is not used: `picture` claims pass the URL to readers that may not support it.
 package enum PictureType: String, Sendable {
   case jpeg = "image/jpeg"
   case png = "image/png"
 
-  /// The bytes that every file of the type starts with.
+  /// The first bytes of every file of the type.
   package var signature: [UInt8] {
     switch self {
     case .jpeg: [0xff, 0xd8, 0xff]

@@ -1,25 +1,25 @@
-/// What `dossier-pictures` takes, gives, and may use.
+/// The limits of `dossier-pictures` on input, output and resources.
 package enum PictureLimits {
-  /// Bytes of an uploaded file: 10 MiB, a photo of 24 megapixels at a high quality.
+  /// Bytes of an uploaded file: 10 MiB, a photo of 24 megapixels at high quality.
   package static let input = 10 * 1_024 * 1_024
-  /// Pixels of an uploaded picture, by its header: 50 megapixels, what phones and full-frame cameras
-  /// make.
+  /// Pixels of an uploaded picture, by its header: 50 megapixels, the maximum of phones and
+  /// full-frame cameras.
   package static let pixels = 50_000_000
   /// Pixels of each side of an uploaded picture.
   ///
-  /// A PNG of one column starts its decoder anew for each pixel, and takes seconds for what others do
-  /// in one.
+  /// A PNG with one column restarts its decoder for each pixel. It takes seconds, where other
+  /// pictures take one.
   package static let longestSide = 16_384
-  /// The side, in pixels, of the square that an answer fits into.
+  /// The side, in pixels, of the square that the output fits into.
   package static let side = 1_024
-  /// Bytes of an answer: 1024 x 1024 pixels of 4 bytes do not compress in the worst case.
+  /// Bytes of the output: 1024 x 1024 pixels of 4 bytes do not compress in the worst case.
   package static let output = 5 * 1_024 * 1_024
   /// Bytes of address space.
   ///
-  /// Code takes about 200 MiB; a HEIF, a progressive JPEG without subsampling or an interlaced PNG of
-  /// 50 megapixels 300 more. Only an interlaced PNG of 16 bits that large does not fit.
+  /// Code takes about 200 MiB. At 50 megapixels, a HEIF, a progressive JPEG without subsampling or
+  /// an interlaced PNG takes 300 MiB more. Only an interlaced 16-bit PNG of that size does not fit.
   package static let memory = 576 * 1_024 * 1_024
-  /// Seconds of processor time: three times what the slowest kinds, HEIF and interlaced PNG of 50
-  /// megapixels, took.
+  /// Seconds of processor time: three times the slowest kinds, HEIF and interlaced PNG at 50
+  /// megapixels.
   package static let processorTime = 10
 }

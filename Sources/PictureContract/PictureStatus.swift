@@ -1,7 +1,11 @@
-/// Every way in which `dossier-pictures` ends by itself.
+/// The exit statuses of `dossier-pictures`.
 ///
-/// Ended by a signal, a file has broken the decoder (SIGSEGV), made it do what it may not (SIGSYS),
-/// or the system ran out of memory (SIGKILL). Numbers are never reused.
+/// Numbers are never reused.
+///
+/// An end by a signal has other causes:
+/// - SIGSEGV: the file crashed the decoder.
+/// - SIGSYS: the decoder made a forbidden system call.
+/// - SIGKILL: the system ran out of memory.
 package enum PictureStatus: Int32, CaseIterable, Error, Sendable {
   case success = 0
   case tooLarge = 10
@@ -13,7 +17,7 @@ package enum PictureStatus: Int32, CaseIterable, Error, Sendable {
   case tooMuchMemory = 16
   case unforeseen = 70
 
-  /// One line for people.
+  /// The status as one line of text.
   package var meaning: String {
     switch self {
     case .success: "the picture is on descriptor 1"
