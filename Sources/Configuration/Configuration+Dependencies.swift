@@ -3,7 +3,7 @@ package import EventLoop
 import Outbound
 package import Postgres
 
-/// The threads on which a process does what would hold up its loop.
+/// The thread pools of a process, for work that would block its loop.
 package struct Pools {
   /// Hashes passwords.
   let passwords: FairPool
@@ -13,7 +13,7 @@ package struct Pools {
   let pictures: FairPool
   /// Reads and writes the files of pictures.
   let files: BlockingPool
-  /// Does other calculations.
+  /// Runs other long calculations.
   let calculator: FairPool
 
   package init(
@@ -36,7 +36,7 @@ extension Configuration {
   ///
   /// - Parameters:
   ///   - database: the database.
-  ///   - pools: the threads.
+  ///   - pools: the thread pools.
   ///   - sendsMail: whether mail can be queued.
   ///   - report: receives errors for the operator.
   /// - Returns: the dependencies.

@@ -5,7 +5,7 @@ import Notation
 package import Outbound
 package import PasswordHashes
 
-/// What is in force, read once.
+/// The settings in force, read once.
 package struct Configuration: Sendable {
   package let database: String
   package let masterKey: MasterKey
@@ -28,13 +28,16 @@ package struct Configuration: Sendable {
   package let issuerSource: HTTPSourceSettings
   package let pictureProgram: String
   package let pictureFolder: String?
-  /// Of the settings that all hosts share.
+  /// The fingerprint of the settings that all hosts share.
   package let fingerprint: SettingsFingerprint
 
+  /// Validates the settings.
+  ///
   /// - Parameters:
-  ///   - values: what was said.
-  ///   - serves: whether it is for a program that serves, which needs what the settings name.
-  /// - Throws: `ConfigurationError` with everything that is wrong, not just the first.
+  ///   - values: the settings as given.
+  ///   - serves: whether the program serves requests, and so needs the files and programs in the
+  ///     settings.
+  /// - Throws: `ConfigurationError` with all errors if there are any.
   package init(_ values: SettingValues, serves: Bool) throws(ConfigurationError) {
     var problems = values.problems
     let cores = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
@@ -133,7 +136,7 @@ package struct Configuration: Sendable {
 }
 
 extension Configuration {
-  /// The path of a program that is installed beside this one.
+  /// Returns the path of a program installed in the same folder as this one.
   private static func sibling(_ name: String) -> String {
     let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
     return own.split(separator: "/").dropLast().map { "/\($0)" }.joined() + "/\(name)"

@@ -1,7 +1,7 @@
 package import ArgumentParser
 import FoundationEssentials
 
-/// What all commands take that go by the settings.
+/// The options of all commands that use the settings.
 package struct ConfigurationOptions: ParsableArguments {
   @Option(
     name: .customLong("config"),
@@ -9,12 +9,12 @@ package struct ConfigurationOptions: ParsableArguments {
   )
   private var given: String?
 
-  /// The path of the file of settings.
+  /// The path of the settings file.
   package var config: String? {
     given ?? ProcessInfo.processInfo.environment[SettingValues.configVariable]
   }
 
-  /// Where a supervisor has put what it read of that file.
+  /// The descriptor under which a supervisor passes its copy of that file.
   @Option(help: .hidden)
   package var configDescriptor: Int32?
 
@@ -29,18 +29,18 @@ package struct ConfigurationOptions: ParsableArguments {
 
   package init() {}
 
-  /// What was said by flags, environment and file.
+  /// The settings from flags, environment and file.
   package var values: SettingValues {
     values(config.map { SettingsFile(path: $0, descriptor: configDescriptor) })
   }
 
-  /// The same, with a file that was read before.
+  /// Returns the settings from flags, environment and an already read file.
   package func values(_ file: SettingsFile?) -> SettingValues {
     let environment = ProcessInfo.processInfo.environment
     return SettingValues(flags: settings, environment: environment, file: file)
   }
 
-  /// The words for a process that is started with the same settings.
+  /// The arguments for a process with the same settings.
   package var arguments: [String] {
     (config.map { ["--config", $0] } ?? []) + settings.flatMap { ["--set", $0] }
   }

@@ -1,11 +1,13 @@
 import Glibc
 
-/// An address of TCP, by number.
+/// A TCP address with a numeric host.
 package struct ListenAddress: Sendable, CustomStringConvertible {
   package let host: String
   package let port: UInt16
   package let isIPv6: Bool
 
+  /// Parses an address.
+  ///
   /// - Parameter text: `127.0.0.1:9000` or `[::1]:9000`.
   package init?(_ text: String) {
     guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...])
@@ -25,14 +27,14 @@ package struct ListenAddress: Sendable, CustomStringConvertible {
     (self.host, self.port, self.isIPv6) = (host, port, isIPv6)
   }
 
-  /// The same address with a later port; nil when there is none.
+  /// Returns the address with a port higher by `count`, or nil if the port is too high.
   package func following(_ count: Int) -> ListenAddress? {
     UInt16(exactly: Int(port) + count).map { ListenAddress(host, $0, isIPv6: isIPv6) }
   }
 
   package var description: String { isIPv6 ? "[\(host)]:\(port)" : "\(host):\(port)" }
 
-  /// What a program on the same machine connects to.
+  /// The address to which a program on the same machine connects.
   package var reached: String {
     switch host {
     case "0.0.0.0": "127.0.0.1:\(port)"

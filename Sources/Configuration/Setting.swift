@@ -1,10 +1,10 @@
 import Dossier
 import PasswordHashes
 
-/// Everything that can be configured.
+/// The settings.
 ///
-/// `socket_directory` is `--set socket_directory=…` as a flag, `DOSSIER_SOCKET_DIRECTORY` in the
-/// environment and `socket_directory = …` in the file.
+/// For example, `socket_directory` is `--set socket_directory=…` as a flag,
+/// `DOSSIER_SOCKET_DIRECTORY` in the environment and `socket_directory = …` in the file.
 package enum Setting: String, CaseIterable {
   case database
   case migrateDatabase = "migrate_database"
@@ -35,7 +35,7 @@ package enum Setting: String, CaseIterable {
 
   package var environmentName: String { "DOSSIER_" + rawValue.uppercased() }
 
-  /// Nil for what the operator must say.
+  /// The default value, or nil if the operator must give one.
   package var defaultValue: String? {
     switch self {
     case .database, .masterKey: nil
@@ -62,7 +62,7 @@ package enum Setting: String, CaseIterable {
     }
   }
 
-  /// What a reload cannot change: the sockets, which outlive the workers.
+  /// Whether a change requires a restart, as for the sockets, which outlive the workers.
   package var needsRestart: Bool {
     switch self {
     case .workers, .socketDirectory, .socketMode, .socketGroup, .listen: true

@@ -1,18 +1,21 @@
 import FoundationEssentials
 
-/// The settings by name, each with where it came from: a flag, the environment or the file.
+/// The settings by name, each with its source: a flag, the environment or the file.
 package struct SettingValues {
   private var values: [Setting: (value: String, source: String)] = [:]
-  /// By what name each was said, and where.
+  /// The name and place by which each setting was given.
   private var names: [Setting: (place: String, name: String)] = [:]
   package private(set) var problems: [String] = []
-  /// Names the file of settings.
+  /// The variable with the path of the settings file.
   static let configVariable = "DOSSIER_CONFIG"
 
+  /// Collects the settings.
+  ///
   /// - Parameters:
   ///   - flags: `name=value`.
-  ///   - environment: of the process; `DOSSIER_…`, and `DOSSIER_…_FILE` for what a file holds.
-  ///   - file: with lines `name = value`.
+  ///   - environment: the variables of the process: `DOSSIER_…`, and `DOSSIER_…_FILE` for a value
+  ///     in a file.
+  ///   - file: a file with lines `name = value`.
   package init(flags: [String], environment: [String: String], file: SettingsFile?) {
     for setting in Setting.allCases {
       if let value = setting.defaultValue { values[setting] = (value, "default") }
@@ -53,8 +56,10 @@ package struct SettingValues {
     }
   }
 
-  /// Where a file of settings says a value and a file that holds it, the later line would count, and
-  /// whoever edits the other would wonder.
+  /// Sets a value.
+  ///
+  /// A settings file that gives both a value and a file for it is an error. Otherwise the later
+  /// line would win, and an edit of the other would have no effect.
   private mutating func set(
     _ setting: Setting,
     to value: String,
@@ -101,9 +106,9 @@ package struct SettingValues {
     }
   }
 
-  /// What is in force and whence, a line each, secrets hidden.
+  /// The settings in force with their sources, one per line, without secrets.
   ///
-  /// A process keeps the environment that it was started with.
+  /// A process keeps the environment with which it was started.
   package var listing: String {
     Setting.allCases.map { setting in
       guard let (value, source) = values[setting] else { return "# \(setting.rawValue) is not set" }
@@ -113,7 +118,7 @@ package struct SettingValues {
     }.joined(separator: "\n")
   }
 
-  /// Every setting there is, as a table in Markdown.
+  /// All settings as a table in Markdown.
   package static var table: String {
     let rows = Setting.allCases.map { setting in
       let usual = setting.defaultValue.map { $0.isEmpty ? "" : "`\($0)`" } ?? "(none)"
@@ -127,7 +132,7 @@ package struct SettingValues {
       .joined(separator: "\n")
   }
 
-  /// What has changed since and only counts after a restart.
+  /// Returns the changed settings that require a restart.
   package func needingRestart(since earlier: SettingValues) -> [String] {
     Setting.allCases.filter(\.needsRestart).compactMap { setting in
       let (new, old) = (values[setting]?.value ?? "", earlier.values[setting]?.value ?? "")
@@ -139,7 +144,7 @@ package struct SettingValues {
     switch setting {
     case .masterKey: "********"
     case .mailPassword where !value.isEmpty: "********"
-    // A connection string may have a password in either of its forms.
+    // Both forms of a connection string may contain a password.
     case .database where value.contains("password") || value.contains("://"),
       .migrateDatabase where value.contains("password") || value.contains("://"):
       "********"

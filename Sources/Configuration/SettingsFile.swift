@@ -1,14 +1,16 @@
 import Glibc
 
-/// A file of settings, read once.
+/// A settings file, read once.
 package struct SettingsFile: Sendable {
   package let path: String
-  /// Nil when it cannot be read.
+  /// The text, or nil if the file cannot be read.
   package let text: String?
 
+  /// Reads a file.
+  ///
   /// - Parameters:
-  ///   - path: which messages name.
-  ///   - descriptor: of what was read of it before, which counts then; it stays open.
+  ///   - path: the path, which messages name.
+  ///   - descriptor: a copy of the file to read instead; it stays open.
   package init(path: String, descriptor: Int32? = nil) {
     self.path = path
     if let descriptor {

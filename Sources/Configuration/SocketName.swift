@@ -1,4 +1,4 @@
-/// Where a worker listens.
+/// The address of a worker's socket.
 package struct SocketName {
   package let path: String?
   package let address: ListenAddress?
@@ -8,14 +8,14 @@ package struct SocketName {
     path = address == nil ? "\(configuration.socketDirectory)/worker-\(index).sock" : nil
   }
 
-  /// As nginx is told to connect to it.
+  /// The address in the form of nginx's configuration.
   ///
-  /// Where a worker listens on every address of the machine, nginx is taken to be on it.
+  /// If a worker listens on every address, nginx is assumed to be on the same machine.
   package var nginx: String { path.map { "unix:\($0)" } ?? address?.reached ?? "" }
 
-  /// Whether whoever connects as nginx is told to comes to a socket.
+  /// Returns whether a connection to nginx's address reaches a socket.
   ///
-  /// - Parameter name: of the socket: its path, or address and port.
+  /// - Parameter name: the socket's path, or its address and port.
   /// - Returns: also true for a socket that listens on every address.
   package func isReached(by name: String) -> Bool {
     guard let address else { return name == path }
@@ -24,6 +24,6 @@ package struct SocketName {
       && (found.host == address.host || ["0.0.0.0", "::"].contains(found.host))
   }
 
-  /// As systemd is told to listen on it.
+  /// The address in the form of systemd's `ListenStream`.
   package var listenStream: String { path ?? address?.description ?? "" }
 }

@@ -1,4 +1,4 @@
-/// Which release of Dossier this is: what `--version` prints, and the version of the package.
+/// The release of Dossier, as `--version` and the package show it.
 package enum Version {
   package static let text = "0.5.0"
 }
