@@ -8,7 +8,7 @@ extension [UInt8] {
     let digits = Self.base32Digits.utf8Start
     var text: [UInt8] = []
     text.reserveCapacity((count * 8 + 4) / 5)
-    // The bits that are not written yet, at most four before a byte is added.
+    // The bits not yet written: at most four before a byte is added.
     var bits = 0
     var length = 0
     for byte in self {

@@ -2,16 +2,20 @@ import FoundationEssentials
 
 /// An alphabet of base64, for texts without padding.
 ///
-/// No two texts stand for the same bytes: bits behind the last byte must be zero.
+/// Each byte sequence has exactly one text, since the unused bits of the last digit must be zero.
 private struct Base64Alphabet: Sendable {
   private let digits: StaticString
-  /// The value of each byte as a digit; 255 for other bytes.
+  /// The value of each byte as a digit, or 255 for other bytes.
   private let values: [UInt8]
 
+  /// The standard alphabet.
+  ///
   /// - Source: RFC 4648 section 4.
   static let standard = Base64Alphabet(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
   )
+  /// The URL-safe alphabet.
+  ///
   /// - Source: RFC 4648 section 5.
   static let url = Base64Alphabet(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
@@ -24,7 +28,7 @@ private struct Base64Alphabet: Sendable {
     self.values = values
   }
 
-  /// Returns the number of digits for so many bytes.
+  /// Returns the number of digits for a number of bytes.
   static func length(for count: Int) -> Int { count / 3 * 4 + (count % 3 * 4 + 2) / 3 }
 
   func text(of bytes: [UInt8]) -> String {
@@ -35,7 +39,7 @@ private struct Base64Alphabet: Sendable {
     }
   }
 
-  /// Writes the digits of bytes to a text of the right length.
+  /// Writes the digits of bytes to a buffer of the right length.
   func write(_ bytes: [UInt8], to text: UnsafeMutableBufferPointer<UInt8>) {
     let digits = digits.utf8Start
     bytes.withUnsafeBufferPointer { bytes in
@@ -58,12 +62,12 @@ private struct Base64Alphabet: Sendable {
     }
   }
 
-  /// Returns nil unless the text is what `text(of:)` makes of some bytes.
+  /// Returns the bytes, or nil if `text(of:)` would not produce the text.
   func bytes(of text: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
     let rest = text.count % 4
     guard rest != 1 else { return nil }
     let whole = text.count - rest
-    // The value of no digit has the two high bits, and so do bits behind the last byte.
+    // The value 255 sets the two high bits. Unused bits that are not zero are shifted there.
     var faults: UInt8 = 0
     let bytes = values.withUnsafeBufferPointer { values in
       [UInt8](unsafeUninitializedCapacity: whole / 4 * 3 + rest / 2 + rest / 3) { bytes, count in
@@ -97,6 +101,8 @@ private struct Base64Alphabet: Sendable {
 }
 
 extension [UInt8] {
+  /// The bytes in URL-safe base64, without padding.
+  ///
   /// - Source: RFC 4648 section 5.
   package var base64URL: String { Base64Alphabet.url.text(of: self) }
 
@@ -109,7 +115,9 @@ extension [UInt8] {
     }
   }
 
-  /// Nil unless it is what `base64URL` makes of some bytes.
+  /// Reads URL-safe base64.
+  ///
+  /// Returns nil if `base64URL` would not produce the text.
   package init?(base64URL text: some StringProtocol) {
     let read = Base64Alphabet.url.bytes
     let bytes =
@@ -120,10 +128,14 @@ extension [UInt8] {
     self = bytes
   }
 
+  /// The bytes in base64, without padding.
+  ///
   /// - Source: RFC 4648 section 4.
   package var base64: String { Base64Alphabet.standard.text(of: self) }
 
-  /// Nil unless it is what `base64` makes of some bytes.
+  /// Reads base64.
+  ///
+  /// Returns nil if `base64` would not produce the text.
   package init?(base64 digits: [UInt8]) {
     guard let bytes = digits.withUnsafeBufferPointer(Base64Alphabet.standard.bytes) else {
       return nil
@@ -132,9 +144,11 @@ extension [UInt8] {
   }
 }
 
-// With padding, and read as others write it.
+// With padding. The reader accepts the forms of other writers too.
 
 extension [UInt8] {
+  /// The bytes in base64, with padding.
+  ///
   /// - Source: RFC 4648 section 4.
   package var paddedBase64: String { Data(self).base64EncodedString() }
 

@@ -1,13 +1,15 @@
-/// A day of the calendar that is in use since 1582, also where it was not yet.
+/// A day of the Gregorian calendar, also before its introduction in 1582.
 ///
-/// - Source: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms": years that begin in March
-///   have their odd day at the end.
+/// - Source: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms". Years begin in March
+///   there, so the leap day is at the end.
 package struct CalendarDay: Sendable, Equatable {
   package let year: Int
   package let month: Int
   package let day: Int
 
-  /// Nil when there is no such day; a year has at most nine digits.
+  /// Creates a day.
+  ///
+  /// Returns nil if it does not exist; a year has at most nine digits.
   package init?(_ year: Int, _ month: Int, _ day: Int) {
     guard (1...12).contains(month), day >= 1, day <= Self.days(of: month, in: year) else {
       return nil
@@ -15,7 +17,7 @@ package struct CalendarDay: Sendable, Equatable {
     (self.year, self.month, self.day) = (year, month, day)
   }
 
-  /// The day that is so many days after the first of January 1970.
+  /// Creates the day at a number of days after 1 January 1970.
   package init(number: Int) {
     let (era, dayOfEra) = (number + 719_468).dividedDown(by: 146_097)
     let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
@@ -26,7 +28,7 @@ package struct CalendarDay: Sendable, Equatable {
     day = dayOfYear - (153 * shifted + 2) / 5 + 1
   }
 
-  /// How many days it is after the first of January 1970.
+  /// The number of days since 1 January 1970.
   package var number: Int {
     let (era, yearOfEra) = (month <= 2 ? year - 1 : year).dividedDown(by: 400)
     let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
@@ -43,7 +45,7 @@ package struct CalendarDay: Sendable, Equatable {
 }
 
 extension Int {
-  /// The quotient that is not greater than the true one, and what is left.
+  /// Returns the quotient rounded down, and the remainder.
   package func dividedDown(by divisor: Int) -> (Int, Int) {
     let (quotient, rest) = quotientAndRemainder(dividingBy: divisor)
     return rest < 0 ? (quotient - 1, rest + divisor) : (quotient, rest)

@@ -1,20 +1,22 @@
-/// A day with the time of day and the zone that were written beside it.
+/// A day, with the time of day and the zone of its text.
 package struct CalendarTime: Sendable, Equatable {
   package let day: CalendarDay
-  /// Since midnight.
+  /// The seconds since midnight.
   package let second: Int
-  /// Of the second, nine digits.
+  /// The fraction of the second, in nanoseconds.
   package let nanoseconds: Int
-  /// Minutes from UTC, to the east; nil of a day alone.
+  /// The offset from UTC in minutes, positive to the east.
+  ///
+  /// Nil for a day without a time.
   package let zone: Int?
 
-  /// Seconds since 1970, in UTC, without the fraction.
+  /// The whole seconds since 1970, in UTC.
   package var seconds: Int { day.number * 86_400 + second - (zone ?? 0) * 60 }
 
   /// Reads a day, or a day and a time with a zone: `Z`, `±hh:mm` or `±hhmm`.
   ///
-  /// - Source: RFC 3339 section 5.6, in upper case and without leap seconds; zones without a colon are
-  ///   of ISO 8601, and MongoDB writes them.
+  /// - Source: RFC 3339 section 5.6, in upper case and without leap seconds. Zones without a colon
+  ///   are from ISO 8601, and MongoDB writes them.
   package init?(_ text: String) {
     var rest = Array(text.utf8)[...]
     guard let day = rest.takeDay(years: 4...4) else { return nil }
@@ -28,7 +30,7 @@ package struct CalendarTime: Sendable, Equatable {
     (self.day, self.second, self.nanoseconds, self.zone) = (day, second, nanoseconds, zone)
   }
 
-  /// Reads what PostgreSQL writes in UTC: `2026-04-30 12:00:00.25+00`.
+  /// Reads the form in which PostgreSQL writes UTC: `2026-04-30 12:00:00.25+00`.
   package init?(stored text: [UInt8]) {
     var rest = text[...]
     guard let day = rest.takeDay(years: 4...6), rest.take(" "),
@@ -37,14 +39,14 @@ package struct CalendarTime: Sendable, Equatable {
     (self.day, self.second, self.nanoseconds, zone) = (day, second, nanoseconds, 0)
   }
 
-  /// In UTC.
+  /// Creates a time in UTC.
   package init(seconds: Int, nanoseconds: Int) {
     let (number, second) = seconds.dividedDown(by: 86_400)
     (day, self.second, self.nanoseconds) = (CalendarDay(number: number), second, nanoseconds)
     zone = 0
   }
 
-  /// The day and the time of day, without zeros at the end of a fraction and without the zone:
+  /// The day and time, without the zone and without trailing zeros of the fraction:
   /// `2026-04-30T12:00:00.25`.
   package var text: String {
     var text = "\(Self.padded(day.year, 4))-\(Self.padded(day.month, 2))-"
@@ -69,7 +71,7 @@ extension ArraySlice<UInt8> {
     return true
   }
 
-  /// Takes all digits that there are, if they are so many.
+  /// Takes all leading digits, if their number is in the range.
   fileprivate mutating func takeNumber(_ width: ClosedRange<Int>) -> Int? {
     let digits = prefix(width.upperBound).prefix { $0.isDigit }
     guard width.contains(digits.count) else { return nil }
@@ -98,7 +100,9 @@ extension ArraySlice<UInt8> {
     return ((hour * 60 + minute) * 60 + second, nanoseconds)
   }
 
-  /// Takes a zone; minutes from UTC.
+  /// Takes a zone.
+  ///
+  /// Returns its offset from UTC in minutes.
   fileprivate mutating func takeZone() -> Int? {
     if take("Z") { return 0 }
     let isWest = first == UInt8(ascii: "-")

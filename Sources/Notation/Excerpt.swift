@@ -1,8 +1,8 @@
 extension String {
-  /// The text, or as much of its beginning as has so many bytes, and an ellipsis.
+  /// Returns the text, or its first bytes and an ellipsis.
   ///
-  /// What clients send is told back by no more than this, whatever it is: no answer is much longer
-  /// than what everybody gets.
+  /// Responses quote client input only up to this length. So no input makes a response much longer
+  /// than usual.
   package func excerpt(_ bytes: Int) -> String {
     guard utf8.count > bytes else { return self }
     var end = utf8.index(utf8.startIndex, offsetBy: bytes)

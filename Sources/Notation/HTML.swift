@@ -1,6 +1,6 @@
-/// Text within markup.
+/// HTML encoding.
 package enum HTML {
-  /// As it may stand between tags, and within an attribute in quotes of either kind.
+  /// Returns the text escaped for use between tags, and in an attribute with either kind of quotes.
   package static func escaped(_ text: String) -> String {
     var escaped = ""
     for scalar in text.unicodeScalars {

@@ -1,17 +1,17 @@
-// Inlinable, because generic code is several times slower where it is not specialized.
+// Inlinable, since unspecialized generic code is several times slower.
 
-/// The digits of numbers below 16, and their values.
+/// The hexadecimal digits and their values.
 @usableFromInline enum HexadecimalDigits {
   @usableFromInline static let lower: StaticString = "0123456789abcdef"
   @usableFromInline static let upper: StaticString = "0123456789ABCDEF"
-  /// The value of each byte as a digit of either case; 255 for other bytes.
+  /// The value of each byte as a digit of either case, or 255 for other bytes.
   @usableFromInline static let values: [UInt8] = (UInt8.min ... .max).map {
     $0.hexadecimalValue ?? 255
   }
 }
 
 extension UInt8 {
-  /// The value of an ASCII hexadecimal digit of either case; nil of anything else.
+  /// The value of an ASCII hexadecimal digit of either case, or nil.
   @inlinable package var hexadecimalValue: UInt8? {
     switch self {
     case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
@@ -25,7 +25,9 @@ extension UInt8 {
 }
 
 extension [UInt8] {
-  /// Reads pairs of digits, in either case; nil for anything else.
+  /// Reads pairs of digits in either case.
+  ///
+  /// Returns nil for anything else.
   @inlinable package init?(hexadecimal digits: some Collection<UInt8>) {
     let parsed = digits.withContiguousStorageIfAvailable { [UInt8](hexadecimalDigits: $0) }
     guard let bytes = parsed ?? Array(digits).withUnsafeBufferPointer(Self.init(hexadecimalDigits:))
@@ -41,7 +43,7 @@ extension [UInt8] {
         for index in 0..<digits.count / 2 {
           let high = values[Int(digits[2 * index])]
           let low = values[Int(digits[2 * index + 1])]
-          // The value of no digit has all high bits.
+          // The value of any other byte has all high bits set.
           if (high | low) & 0xf0 != 0 { isDigits = false }
           bytes[index] = high << 4 | low & 15
         }
@@ -68,7 +70,7 @@ extension [UInt8] {
 }
 
 extension String {
-  /// Two digits a byte, in lower case.
+  /// Writes each byte as two digits in lower case.
   @inlinable package init(hexadecimal bytes: some Sequence<UInt8>) {
     let text = bytes.withContiguousStorageIfAvailable { String(hexadecimalOf: $0) }
     self = text ?? Array(bytes).withUnsafeBufferPointer(Self.init(hexadecimalOf:))
