@@ -1,46 +1,46 @@
 import Glibc
 
-/// Passwords that are guessed first.
+/// Common passwords, which attackers guess first.
 ///
-/// These are the words in the lists of Debian's package `python3-zxcvbn` (what was most frequent in
-/// what was stolen elsewhere, words, names), and what those lists leave out because it follows a
-/// rule: one block of characters that repeats, such as `asdasdasd`, and characters that follow one
-/// another, such as `87654321`.
+/// They are the words in the lists of Debian's package `python3-zxcvbn`: frequent leaked passwords,
+/// dictionary words and names. Two rules add passwords that those lists omit: a repeated block of
+/// characters, such as `asdasdasd`, and consecutive characters, such as `87654321`.
 ///
-/// The lists stay the text that they are, and are searched when somebody chooses a password: that
-/// takes microseconds, beside a hash of tens of milliseconds, and adds nothing to the start of a
-/// worker.
+/// The lists remain text, and are searched when a user chooses a password. The search takes
+/// microseconds; a hash takes tens of milliseconds. It adds nothing to the start of a worker.
 package struct CommonPasswords: Sendable {
-  /// With a comma on both sides of every word.
+  /// The lists, with a comma on both sides of every word.
   private let text: SearchedText
 
   private static let comma = UInt8(ascii: ",")
 
-  /// Reads `"passwords": "123456,password,…"` and what is like it out of the package's file.
+  /// Reads the lists, such as `"passwords": "123456,password,…"`, from the package's file.
   ///
-  /// - Returns: nil when there is no such list in it.
+  /// - Returns: nil if the file contains no such list.
   init?(file: [UInt8]) {
     let quote = UInt8(ascii: "\"")
     guard file.contains(quote) else { return nil }
     text = SearchedText(file.map { $0 == quote ? Self.comma : $0 })
   }
 
-  /// Whether a password is one of them; letters of ASCII count alike in either case.
+  /// Returns whether a password is common.
+  ///
+  /// The case of ASCII letters is ignored.
   package func contains(_ password: String) -> Bool {
     let word = password.foldedBytes
     return Self.repeats(word) || Self.counts(word) || has(word)
   }
 
   private func has(_ word: [UInt8]) -> Bool {
-    // No word of the lists has a comma: what has one is several of them, or none.
+    // No word of the lists contains a comma. Text with a comma could match several words.
     guard !word.isEmpty, !word.contains(Self.comma) else { return false }
     return text.firstIndex(of: SearchedText([Self.comma] + word + [Self.comma])) != nil
   }
 
-  /// Whether it is one block, of at most half of it, over and over.
+  /// Returns whether a word is a repetition of one block, at least twice.
   private static func repeats(_ word: [UInt8]) -> Bool {
-    // For each start of it the longest end that it begins with, too, and that is shorter than it: what
-    // is left of the whole is the shortest block, found in linear time.
+    // For each prefix, the length of its longest proper prefix that is also its suffix. The rest of
+    // the word is the shortest block. The search takes linear time.
     var ends: [Int] = [0]
     ends.reserveCapacity(word.count)
     for byte in word.dropFirst() {
@@ -51,7 +51,7 @@ package struct CommonPasswords: Sendable {
     return word.count > 1 && (word.count - ends[word.count - 1]) * 2 <= word.count
   }
 
-  /// Whether each byte is the one after, or each the one before, the last.
+  /// Returns whether each byte is one more than the byte before it, or each is one less.
   private static func counts(_ word: [UInt8]) -> Bool {
     word.count > 1
       && [1, -1].contains { step in
@@ -61,19 +61,22 @@ package struct CommonPasswords: Sendable {
 }
 
 extension String {
-  /// The bytes, with the capital letters of ASCII as small ones and all else as it is.
+  /// The bytes with ASCII letters in lower case.
   fileprivate var foldedBytes: [UInt8] {
     utf8.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0 }
   }
 
-  /// Whether another text is in it; letters of ASCII count alike in either case.
+  /// Returns whether the string contains another one.
+  ///
+  /// The case of ASCII letters is ignored.
   package func containsFolded(_ other: String) -> Bool {
     SearchedText(foldedBytes).firstIndex(of: SearchedText(other.foldedBytes)) != nil
   }
 }
 
-/// Bytes to look for others in, up to the first zero if they have one; the C library does it in
-/// linear time.
+/// A byte string to search, or to search for, up to its first zero byte.
+///
+/// The C library searches in linear time.
 private struct SearchedText {
   private let bytes: [UInt8]
 

@@ -1,23 +1,27 @@
 import Notation
 
-/// The parts of a language tag whose codes are listed somewhere.
+/// The parts of a language tag that come from lists of codes.
 ///
-/// Left out of what the grammar allows are tags without a language of ISO 639: those that are all
-/// private use (`x-…`), and irregular ones that were registered before there was a grammar.
+/// Tags without a language of ISO 639 are not supported, although the grammar allows them. These
+/// are private-use tags (`x-…`) and irregular tags registered before the grammar existed.
 /// - Source: RFC 5646 section 2.1.
 struct LanguageTag {
-  /// The language, and an extended one behind it.
+  /// The language, followed by the extended language if there is one.
   let languages: [Substring]
   let script: Substring?
   let region: Substring?
 
-  /// The languages that extended ones belong to; `en-USA` is no Usarufa of English.
+  /// The languages that may have an extended language.
+  ///
+  /// So `en-USA` does not mean Usarufa within English.
   ///
   /// - Source: the IANA registry of language subtags, and RFC 5646 section 2.2.2, which forbids
-  ///   others, and more than one.
+  ///   other languages and a second extended language.
   private static let extended: Set<String> = ["ar", "kok", "lv", "ms", "sgn", "sw", "uz", "zh"]
 
-  /// Nil when it is not well-formed.
+  /// Parses a tag.
+  ///
+  /// Returns nil if it is not well-formed.
   init?(_ text: String) {
     var parts = Parts(text)
     guard let language = parts.take({ (2...3).contains($0.count) && $0.isLetters }) else {
@@ -43,7 +47,7 @@ struct LanguageTag {
       else { return nil }
       while parts.take({ $0.count >= 2 }) != nil {}
     }
-    // What is for private use has a form and nothing else.
+    // Private-use subtags have no meaning to check, only a form.
     if parts.take({ $0.lowercased() == "x" }) != nil {
       guard parts.take({ _ in true }) != nil else { return nil }
     } else {
@@ -51,11 +55,13 @@ struct LanguageTag {
     }
   }
 
-  /// The subtags, from the left.
+  /// The remaining subtags, from the left.
   private struct Parts {
     private var rest: ArraySlice<Substring>
 
-    /// None when one of them is empty, too long, or has something else than letters and digits.
+    /// Splits a text into subtags.
+    ///
+    /// The result is empty if one is empty, too long, or not alphanumeric.
     init(_ text: String) {
       let all = text.split(separator: "-", omittingEmptySubsequences: false)
       let isFit = all.allSatisfy { part in
@@ -64,7 +70,7 @@ struct LanguageTag {
       rest = isFit ? all[...] : []
     }
 
-    /// The next one, if it is such a one.
+    /// Takes the next subtag if it meets the condition.
     mutating func take(_ isSuch: (Substring) -> Bool) -> Substring? {
       guard let part = rest.first, isSuch(part) else { return nil }
       return rest.removeFirst()

@@ -2,7 +2,7 @@ import FoundationEssentials
 import Glibc
 import JSON
 
-/// A list as a package of Debian's has it.
+/// A list in a package of Debian.
 enum ReferenceFile: String, CaseIterable {
   case zones = "share/zoneinfo/tzdata.zi"
   case languages = "share/iso-codes/json/iso_639-2.json"
@@ -22,7 +22,7 @@ enum ReferenceFile: String, CaseIterable {
     }
   }
 
-  /// The standard, as the file has it for a key, and the members of its entries that are codes.
+  /// The name of the standard, which is a key in the file, and the members that contain codes.
   private var content: (standard: String, members: [String]) {
     switch self {
     case .zones, .passwords: ("", [])
@@ -30,21 +30,21 @@ enum ReferenceFile: String, CaseIterable {
     case .moreLanguages: ("639-3", ["alpha_2", "alpha_3"])
     case .languageGroups: ("639-5", ["alpha_3"])
     case .scripts: ("15924", ["alpha_4"])
-    // The numbers are those that countries have in UN M.49.
+    // The numbers are the UN M.49 codes of countries.
     case .countries: ("3166-1", ["alpha_2", "numeric"])
     }
   }
 
-  /// Looks whether it is there.
+  /// Throws an error if the file cannot be read.
   func check() throws(ReferenceListError) {
     guard access("\(Self.folder)/\(rawValue)", R_OK) == 0 else { throw unreadable(Self.folder) }
   }
 
-  /// What it lists.
+  /// Returns the values of the list.
   ///
-  /// - Parameter folder: in which the packages have theirs.
-  /// - Returns: zones as they are spelled, codes in lower case.
-  /// - Throws: `ReferenceListError` when it cannot be read, or has nothing to list.
+  /// - Parameter folder: the folder of the packages' files.
+  /// - Returns: time zones in their spelling, and codes in lower case.
+  /// - Throws: `ReferenceListError` if the file cannot be read, or has no values.
   func values(in folder: String) throws(ReferenceListError) -> Set<String> {
     let text = try text(in: folder)
     let values = self == .zones ? Self.zones(in: text) : codes(in: text)
@@ -52,9 +52,9 @@ enum ReferenceFile: String, CaseIterable {
     return values
   }
 
-  /// All that is in it.
+  /// Returns the content of the file.
   ///
-  /// - Throws: as `values`.
+  /// - Throws: `ReferenceListError` if the file cannot be read.
   func text(in folder: String) throws(ReferenceListError) -> [UInt8] {
     guard let data = try? Data(contentsOf: URL(filePath: "\(folder)/\(rawValue)")) else {
       throw unreadable(folder)
@@ -66,7 +66,9 @@ enum ReferenceFile: String, CaseIterable {
     ReferenceListError("\(folder)/\(rawValue)", package)
   }
 
-  /// Lines `Z name …` are zones, `L zone name` other names of one.
+  /// Returns the time zones.
+  ///
+  /// Lines `Z name …` define zones, and lines `L zone name` define aliases.
   ///
   /// - Source: zic(8).
   private static func zones(in text: [UInt8]) -> Set<String> {
@@ -96,7 +98,7 @@ enum ReferenceFile: String, CaseIterable {
   }
 }
 
-/// Why there are no lists.
+/// The reason why the lists cannot be loaded.
 package struct ReferenceListError: Error, CustomStringConvertible {
   package let description: String
 

@@ -1,32 +1,40 @@
 import JSON
 
-/// The time zones, languages, scripts and regions that there are, and the passwords that everybody
-/// uses, as Debian's packages list them.
+/// The valid time zones, languages, scripts and regions, and the common passwords, from Debian's
+/// packages.
 package struct ReferenceLists: Sendable {
   private let zones: Set<ExactString>
-  /// Of ISO 639, with two and three letters; in lower case, as scripts and regions are.
+  /// The codes of ISO 639 with two and three letters.
+  ///
+  /// Like scripts and regions, they are in lower case.
   private let languages: Set<String>
-  /// Of ISO 15924.
+  /// The codes of ISO 15924.
   private let scripts: Set<String>
-  /// Of ISO 3166-1, and the numbers of UN M.49.
+  /// The codes of ISO 3166-1, and the numbers of UN M.49.
   private let regions: Set<String>
   package let passwords: CommonPasswords
 
-  /// Those of this process, read once; whoever lets values come in begins with `load`.
+  /// The lists of this process, read once.
+  ///
+  /// A program that validates values begins with `load`.
   package static let ofProcess = Result { () throws(ReferenceListError) in try ReferenceLists() }
 
-  /// Reads the lists, if that has not been done: 25 ms, so not on a loop that has requests waiting.
+  /// Reads the lists, unless they were read already.
   ///
-  /// - Throws: `ReferenceListError` for a file that is not there, or is another than it should be.
+  /// This takes 25 ms, so it must not run on a loop with waiting requests.
+  ///
+  /// - Throws: `ReferenceListError` if a file is missing or has unexpected content.
   package static func load() throws(ReferenceListError) { _ = try ofProcess.get() }
 
-  /// Looks whether the files are there, for who starts those that `load`.
+  /// Checks that the files exist, for a process that starts others which `load` them.
   package static func check() throws(ReferenceListError) {
     for file in ReferenceFile.allCases { try file.check() }
   }
 
-  /// - Parameter folder: where the packages have their files.
-  /// - Throws: as `load`.
+  /// Reads the lists.
+  ///
+  /// - Parameter folder: the folder of the packages' files.
+  /// - Throws: `ReferenceListError` if a file is missing or has unexpected content.
   package init(in folder: String = "/usr") throws(ReferenceListError) {
     zones = Set(try ReferenceFile.zones.values(in: folder).map(ExactString.init))
     languages = try ReferenceFile.languages.values(in: folder)
@@ -40,7 +48,7 @@ package struct ReferenceLists: Sendable {
     self.passwords = passwords
   }
 
-  /// The areas of UN M.49 that are more than one country: no package lists them.
+  /// The areas of UN M.49 with more than one country, which no package lists.
   ///
   /// - Source: the UN's "Standard country or area codes for statistical use", and its use in the
   ///   IANA registry of language subtags.
@@ -50,13 +58,13 @@ package struct ReferenceLists: Sendable {
     "151", "154", "155", "202", "419",
   ]
 
-  /// What is wrong with a time zone, for people; nil when nothing is.
+  /// Returns the error message for an invalid time zone, or nil for a valid one.
   package func fault(inZone text: String) -> String? {
     zones.contains(ExactString(text))
       ? nil : "A zone is a name of the tz database as it is spelled there, such as Europe/Berlin."
   }
 
-  /// What is wrong with a locale, for people; nil when nothing is.
+  /// Returns the error message for an invalid locale, or nil for a valid one.
   package func fault(inLocale text: String) -> String? {
     guard let tag = LanguageTag(text) else {
       return text.contains("_")
@@ -75,8 +83,10 @@ package struct ReferenceLists: Sendable {
     return nil
   }
 
-  /// ISO 3166-1 reserves codes for some that are no countries, such as the EU, and has ranges for
-  /// private use, of which `XK` is Kosovo to most.
+  /// Returns whether a code is a region.
+  ///
+  /// ISO 3166-1 reserves codes for some areas that are not countries, such as the EU. It also has
+  /// ranges for private use; in one of them, `XK` commonly means Kosovo.
   ///
   /// - Source: the IANA registry of language subtags.
   private func isRegion(_ code: String) -> Bool {
@@ -88,6 +98,8 @@ package struct ReferenceLists: Sendable {
     "aa", "ac", "cp", "dg", "ea", "eu", "ez", "ic", "ta", "un", "zz",
   ]
 
+  /// Returns whether a code is a language.
+  ///
   /// ISO 639-2 has a range for local use.
   private func isLanguage(_ code: String) -> Bool {
     languages.contains(code) || code.utf8.count == 3 && ("qaa"..."qtz").contains(code)

@@ -1,11 +1,10 @@
-/// The scripts of letters, marks and digits, to tell text that one person writes from text that is made
-/// to look like another.
+/// The scripts of letters, marks and digits, for the detection of lookalike text.
 package enum Script {
-  /// Whether a word is of one script, or of those that people write together.
+  /// Returns whether a word uses one script, or scripts that are commonly mixed.
   ///
-  /// That is the level Highly Restrictive of Unicode Technical Standard #39, section 5.2: one script;
-  /// or Latin with those of Japanese, Chinese or Korean. Digits and marks that all scripts share count
-  /// as none.
+  /// This is the level Highly Restrictive of Unicode Technical Standard #39, section 5.2: one
+  /// script, or Latin with the scripts of Japanese, Chinese or Korean. Digits and marks common to
+  /// all scripts are ignored.
   package static func isOneWriting(_ word: some Sequence<Unicode.Scalar>) -> Bool {
     var found: Set<Substring> = []
     for scalar in word {
@@ -18,7 +17,7 @@ package enum Script {
     ["Latn", "Hani", "Hira", "Kana"], ["Latn", "Hani", "Bopo"], ["Latn", "Hani", "Hang"],
   ]
 
-  /// The script of a character by its code of ISO 15924; nil for one that all scripts share.
+  /// Returns the ISO 15924 code of a character's script, or nil if all scripts share the character.
   package static func of(_ scalar: Unicode.Scalar) -> Substring? {
     if scalar.isASCII { return scalar.properties.isAlphabetic ? "Latn" : nil }
     switch scalar.properties.generalCategory {
@@ -41,9 +40,10 @@ package enum Script {
       return words.count == 2 ? UInt32(words[0], radix: 16).map { ($0, words[1]) } : nil
     }
 
-  /// Where, among the letters, marks and numbers in the order of Unicode, another script begins.
+  /// The characters at which the script changes, among letters, marks and numbers in code point
+  /// order.
   ///
-  /// - Source: Unicode 14, property Script, Inherited taken for Common (`Zyyy`).
+  /// - Source: Unicode 14, property Script, with Inherited treated as Common (`Zyyy`).
   private static let table = """
     30 Zyyy, 41 Latn, b2 Zyyy, ba Latn, bc Zyyy, c0 Latn, 2b9 Zyyy, 2e0 Latn, 2ec Zyyy, 370 Grek,
     374 Zyyy, 376 Grek, 3e2 Copt, 3f0 Grek, 400 Cyrl, 485 Zyyy, 487 Cyrl, 531 Armn, 591 Hebr,
