@@ -2,9 +2,9 @@ internal import CSodium
 import EventLoop
 import Notation
 
-/// What a hash of a password costs: parameters of Argon2id with one lane.
+/// The cost of a password hash: parameters of Argon2id with one lane.
 package struct HashingCost: Sendable, Hashable {
-  /// In KiB.
+  /// Memory in KiB.
   package let memory: Int
   package let passes: Int
 
@@ -13,17 +13,19 @@ package struct HashingCost: Sendable, Hashable {
     self.passes = passes
   }
 
-  /// 19 MiB and 2 passes.
+  /// The minimum: 19 MiB and 2 passes.
   ///
   /// - Source: OWASP Password Storage Cheat Sheet, first choice of Argon2id parameters.
   package static let least = HashingCost(memory: 19_456, passes: 2)
-  /// 4 GiB and 1,000 passes: beyond is a slip of the pen.
+  /// The maximum: 4 GiB and 1,000 passes.
+  ///
+  /// More is assumed to be a typing error.
   package static let most = HashingCost(memory: 4_194_304, passes: 1_000)
 
-  /// How long one hash takes on this machine: the median of three, after one that is not counted.
+  /// Returns the time of one hash on this machine: the median of three, after a warm-up.
   ///
-  /// Holds up its thread.
-  /// - Returns: nil when there is not so much memory.
+  /// Blocks its thread.
+  /// - Returns: nil if there is not enough memory.
   package func measured() -> Duration? {
     guard sodium_init() >= 0, hash("calibration") != nil else { return nil }
     let times = (0..<3).map { _ in
@@ -34,10 +36,10 @@ package struct HashingCost: Sendable, Hashable {
     return .nanoseconds(times.sorted()[1])
   }
 
-  /// The cost whose hash takes about `target` on this machine.
+  /// Returns the cost whose hash takes about `target` on this machine.
   ///
-  /// Memory first, up to `memoryLimit` KiB, since memory is what an attacker's hardware lacks; then
-  /// passes. Never less than `least`, however long that takes.
+  /// Memory grows first, up to `memoryLimit` KiB, since attackers' hardware lacks memory; then
+  /// passes grow. The cost is never less than `least`, even if that takes longer.
   /// - Source: RFC 9106 section 4.
   package static func calibrated(for target: Duration, memoryLimit: Int) -> HashingCost {
     guard let floor = least.measured(), floor < target else { return least }
@@ -45,7 +47,7 @@ package struct HashingCost: Sendable, Hashable {
     let memory = min(Int(Double(least.memory) * room), max(memoryLimit, least.memory))
     var cost = HashingCost(memory: memory / 1_024 * 1_024, passes: least.passes)
     if cost.memory < least.memory { cost = least }
-    // Time is nearly linear in both: two corrections come within a few percent.
+    // Time is almost linear in both, so two corrections come within a few percent.
     for _ in 0..<2 {
       guard let time = cost.measured() else { return least }
       let rest = target / time
@@ -60,10 +62,11 @@ package struct HashingCost: Sendable, Hashable {
     return cost
   }
 
-  /// Returns the hash of a password in the PHC string format, with a random salt; nil when there is not
-  /// so much memory.
+  /// Returns the hash of a password in the PHC string format, with a random salt.
   ///
-  /// It holds up its thread.
+  /// Returns nil if there is not enough memory.
+  ///
+  /// Blocks its thread.
   package func hash(_ password: String) -> String? {
     var salt = [UInt8](repeating: 0, count: Int(crypto_pwhash_SALTBYTES))
     randombytes_buf(&salt, salt.count)

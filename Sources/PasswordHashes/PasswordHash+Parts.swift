@@ -1,10 +1,12 @@
 import Notation
 
-/// `name=number` parted by commas.
+/// Parameters of the form `name=number`, separated by commas.
 struct Parameters {
   private var values: [Substring: Int] = [:]
 
-  /// Nil when a part is not of the form, or a name comes twice.
+  /// Parses parameters.
+  ///
+  /// Returns nil if a part has another form, or a name occurs twice.
   init?(_ text: Substring) {
     for part in text.split(separator: ",", omittingEmptySubsequences: false) {
       guard let sign = part.firstIndex(of: "=") else { return nil }
@@ -20,14 +22,15 @@ struct Parameters {
 }
 
 extension [UInt8] {
-  /// Reads base 64 as hashes have it: without padding, and with `.` for `+` where passlib wrote it.
+  /// Reads the base64 of password hashes: without padding, and with `.` for `+` as passlib writes
+  /// it.
   init?(hashed text: Substring) {
     self.init(base64: text.utf8.map { $0 == UInt8(ascii: ".") ? UInt8(ascii: "+") : $0 })
   }
 }
 
 extension UInt8 {
-  /// Whether crypt(3) writes it: a letter, a digit, a dot or a slash.
+  /// Whether crypt(3) uses the byte as a digit: a letter, a digit, a dot or a slash.
   var isCryptDigit: Bool {
     isLetterOrDigit || self == UInt8(ascii: ".") || self == UInt8(ascii: "/")
   }

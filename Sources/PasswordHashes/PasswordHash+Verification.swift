@@ -4,10 +4,12 @@ internal import CryptoExtras
 internal import FoundationEssentials
 
 extension PasswordHash {
-  /// Whether the hash is of this password; holds up its thread.
+  /// Returns whether the password matches the hash.
+  ///
+  /// Blocks its thread.
   package func isRight(_ password: String) -> Bool {
     switch algorithm {
-    // Longer passwords are cut there by whoever made the hash.
+    // The program that created the hash truncated longer passwords there.
     case .bcrypt: crypted(Array(password.utf8.prefix(72)))
     case .shaCrypt: crypted(Array(password.utf8))
     case .argon2: crypto_pwhash_str_verify(text, password, UInt64(password.utf8.count)) == 0
@@ -18,11 +20,11 @@ extension PasswordHash {
     }
   }
 
-  /// By libxcrypt, which takes up to 511 bytes.
+  /// Verifies a password with libxcrypt, which accepts up to 511 bytes.
   private func crypted(_ password: [UInt8]) -> Bool {
     withUnsafeTemporaryAllocation(of: crypt_data.self, capacity: 1) { data in
       guard let data = data.baseAddress else { return false }
-      // All of it zero, as crypt_r asks before the first use.
+      // crypt_r requires zeroed memory before its first use.
       UnsafeMutableRawPointer(data).initializeMemory(
         as: UInt8.self,
         repeating: 0,
@@ -72,7 +74,7 @@ extension PasswordHash {
       case .sha256: .sha256
       case .sha512: .sha512
       }
-    // Unchecked: what others have stored is verified once and made anew.
+    // Unchecked, since a foreign hash is verified once and then replaced by a new one.
     let key = try? KDF.Insecure.PBKDF2.deriveKey(
       from: Array(password.utf8),
       salt: salt,
@@ -84,7 +86,7 @@ extension PasswordHash {
   }
 }
 
-/// Whether two secrets are the same, in a time that does not tell where they differ.
+/// Returns whether two secrets are equal, in constant time.
 package func areSame(_ made: [UInt8]?, _ shown: [UInt8]) -> Bool {
   guard let made, made.count == shown.count else { return false }
   return sodium_memcmp(made, shown, shown.count) == 0

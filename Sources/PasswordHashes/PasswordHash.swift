@@ -1,6 +1,6 @@
-/// The hash of a password as another program stored it, with its algorithm and parameters.
+/// A password hash as another program stored it, with its algorithm and parameters.
 ///
-/// Read from modular crypt and PHC strings, verified by the library of its algorithm.
+/// It is parsed from modular crypt and PHC strings, and verified by its algorithm's library.
 package struct PasswordHash: Sendable, Equatable {
   package enum Algorithm: Sendable, Equatable {
     case bcrypt(cost: Int)
@@ -17,16 +17,19 @@ package struct PasswordHash: Sendable, Equatable {
   package let text: String
   package let algorithm: Algorithm
 
-  /// No password has this hash: its user chooses one by mail.
+  /// The hash of users without a password, which no password matches.
+  ///
+  /// Such a user sets a password by mail.
   package static let none = "*"
 
-  /// Longer is no hash of the algorithms that are known: 64 bytes each of salt and key in base 64
-  /// take less than half.
+  /// The maximum length of a hash.
+  ///
+  /// A salt and a key of 64 bytes each take less than half of it in base64.
   private static let longest = 512
 
-  /// Reads a hash.
+  /// Parses a hash.
   ///
-  /// - Throws: what is wrong with it, for people.
+  /// - Throws: an error with the reason if the hash is rejected.
   package init(_ text: String) throws(PasswordHashError) {
     guard text.utf8.count <= Self.longest, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else {
       throw .malformed("A hash has at most \(Self.longest) printable characters.")
@@ -51,14 +54,14 @@ package struct PasswordHash: Sendable, Equatable {
       }
   }
 
-  /// Whether it was made by Argon2id at a cost, as new hashes are.
+  /// Returns whether the hash is Argon2id with this cost, as new hashes are.
   package func isMade(at cost: HashingCost) -> Bool {
     guard case .argon2(let memory, let passes, lanes: 1) = algorithm else { return false }
     return text.hasPrefix("$argon2id$v=19$m=\(cost.memory),t=\(cost.passes),p=1$")
       && memory == cost.memory && passes == cost.passes
   }
 
-  /// The same for all hashes that take equally long to verify.
+  /// A name shared by all hashes that take equally long to verify.
   package var costClass: String {
     switch algorithm {
     case .bcrypt(let cost): "bcrypt \(cost)"
@@ -69,17 +72,18 @@ package struct PasswordHash: Sendable, Equatable {
     }
   }
 
-  /// In KiB; what one hash of others may take.
+  /// The maximum memory of a foreign hash, in KiB.
   private static let memoryLimit = 262_144
 
-  /// Refuses what would hold a thread for more than a second or two, or much memory, at a login.
+  /// Rejects a hash whose verification at login would take more than a second or two, or much
+  /// memory.
   ///
-  /// Not asked of stored hashes: ours may cost whatever the operator chose.
+  /// Stored hashes are not checked: the operator chooses the cost of our own.
   package func checkCost() throws(PasswordHashError) {
     let limit = Self.memoryLimit
     switch algorithm {
     case .bcrypt(let cost):
-      // Each step doubles the time: 14 takes about a second.
+      // Each step doubles the time; 14 takes about a second.
       guard (4...14).contains(cost) else { throw .tooCostly("The cost of bcrypt is 4 to 14.") }
     case .shaCrypt(let rounds):
       guard (1_000...1_000_000).contains(rounds) else {
@@ -90,11 +94,11 @@ package struct PasswordHash: Sendable, Equatable {
         throw .tooCostly("Argon2 has at most m=\(limit), m × t=\(4 * limit) and p=64.")
       }
     case .scrypt(let logN, let r, let p, _, _):
-      // 128 × N × r bytes are as many KiB as r × N / 8.
+      // 128 × N × r bytes equal r × N / 8 KiB.
       guard logN <= 21, r <= 64, p <= 64, r << logN / 8 <= limit, p * (r << logN / 8) <= 2 * limit
       else { throw .tooCostly("scrypt has at most 128 × N × r = 256 MiB, p times that 512 MiB.") }
     case .pbkdf2(_, let rounds, _, _):
-      // More than OWASP asks of any digest: 1.4 million of SHA-1.
+      // More than OWASP recommends for any digest: 1.4 million for SHA-1.
       guard rounds <= 2_000_000 else { throw .tooCostly("PBKDF2 has at most 2000000 rounds.") }
     }
   }
@@ -108,13 +112,15 @@ package struct PasswordHash: Sendable, Equatable {
     return .bcrypt(cost: cost)
   }
 
-  /// `length` is that of the key, in characters.
+  /// Parses SHA-crypt.
+  ///
+  /// `length` is the length of the key in characters.
   private static func shaCrypt(
     _ fields: [Substring],
     length: Int
   ) throws(PasswordHashError) -> Algorithm {
     var fields = fields[...]
-    // What crypt(3) takes when nothing is said.
+    // The default of crypt(3).
     var rounds = 5_000
     if let given = fields.first.flatMap({ Parameters($0) })?["rounds"] {
       rounds = given
@@ -148,7 +154,9 @@ package struct PasswordHash: Sendable, Equatable {
     return .scrypt(logN: logN, r: r, p: p, salt: salt, key: key)
   }
 
-  /// Takes the rounds as `i=600000`, and bare as passlib writes them.
+  /// Parses PBKDF2.
+  ///
+  /// The rounds are `i=600000`, or a plain number as passlib writes them.
   private static func pbkdf2(
     _ digest: Digest,
     _ fields: [Substring]
@@ -161,7 +169,7 @@ package struct PasswordHash: Sendable, Equatable {
   }
 }
 
-/// Why a hash of a password is not taken.
+/// The reason why a password hash is rejected.
 package enum PasswordHashError: Error, Equatable {
   case unknownAlgorithm
   case malformed(String)
