@@ -33,6 +33,8 @@ extension Route {
   }
   /// The API client that makes the request; nil for other principals.
   package internal(set) var client: Client?
+  /// Whether an access token has identified the user.
+  var isByToken = false
   /// Whether the client holds its device in a cookie, or wants to.
   package internal(set) var usesCookie = false
   /// Why there is no better answer; nil when the handler gave it, or nothing leads there.
@@ -101,6 +103,7 @@ extension Route {
   ) async throws(Failure) {
     if let scope, !principal.scopes.contains(scope) { throw .forbidden(scope: scope) }
     context.principal = principal
+    isByToken = true
     guard proof == .fresh, let user = principal.user else { return }
     try await Sessions.requireFreshProof(of: user, context)
   }

@@ -34,7 +34,7 @@ extension Call {
   /// nobody has looked for a device.
   package var isOfBrowser: Bool {
     if usesCookie { return true }
-    guard context.principal.user != nil, let field = endpoint?.served.deviceField else {
+    guard isByToken, let field = endpoint?.served.deviceField else {
       return false
     }
     return request.field(field) == DeviceCookie.wish

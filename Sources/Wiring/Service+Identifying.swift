@@ -85,6 +85,7 @@ extension Service {
       call.app = app
       guard user.scopes.contains(scope) else { throw .forbidden(scope: scope) }
       call.context.principal = user
+      call.isByToken = true
       return true
     } catch {
       call.app = app

@@ -338,6 +338,17 @@ class Devices(Case):
             evil = {**self.cookie(answer), "Origin": "https://evil.example.com"}
             self.expect(self.post("/v1/token/refresh", {}, headers=evil), 403, "origin_forbidden")
 
+    def test_a_sent_device_comes_before_the_cookie_of_the_browser(self):
+        origin = {"Origin": "https://app.example.com"}
+        cookie = self.cookie(self.expect(self.post(
+            "/v1/login/anonymous", {}, headers={"Dossier-Device": "cookie", **origin}), 200))
+        grant = self.site.login()
+        own = {"Dossier-Device": grant["device_secret"], **cookie, **origin}
+        answer = self.expect(self.post("/v1/login/anonymous", {}, headers=own), 200)
+        self.assertNotIn("Set-Cookie", answer.headers)
+        self.assertIn("refresh_token", answer.json)
+        self.assertEqual(answer.json["device_id"], grant["device_id"])
+
     @staticmethod
     def cookie(answer):
         return {"Cookie": "x=1; " + answer.headers["Set-Cookie"].split(";")[0]}

@@ -60,7 +60,7 @@ class Guards(Case):
         self.assertEqual(self.site.sql(
             "select count(*) from sessions s join audit a using (user_id, session_id) where "
             f"s.user_id = '{user}' and end_reason = 'session_limit' and a.action = 'session_end' "
-            "and a.detail ->> 'reason' = end_reason"), "1000")
+            "and a.detail ->> 'reason' = end_reason"), "100")
         exported = self.expect(self.me(grant, "/export"), 200).json["sessions"]
         self.assertEqual(len(exported), 1000)
 

@@ -54,15 +54,14 @@ extension Emails {
       return isRight
     }
     guard isRight, let hash = token.hash else { throw .wrongCredentials }
-    return try await guarding.complete { () async throws(Failure) in
-      try await SignIn.complete(
-        VerifiedCredential(of: token.user, .password(hash: hash)),
-        as: style,
-        context
-      ) { transaction async throws(Failure) in
-        try await verify(token, in: transaction, context)
-        return guarding.sendSuccess(in: transaction)
-      }
+    return try await SignIn.complete(
+      VerifiedCredential(of: token.user, .password(hash: hash)),
+      countedBy: guarding,
+      as: style,
+      context
+    ) { transaction async throws(Failure) in
+      try await verify(token, in: transaction, context)
+      return { () async throws(Failure) in }
     }
   }
 

@@ -31,25 +31,17 @@ extension Users {
     _ context: RequestContext
   ) async throws(Failure) -> Sessions.Grant {
     let account = comparison.account
-    return try await comparison.guarding.complete { () async throws(Failure) in
+    return try await SignIn.complete(
+      VerifiedCredential(of: account.user, .password(hash: comparison.renewed ?? comparison.hash)),
+      countedBy: comparison.guarding,
+      as: style,
+      context
+    ) { (transaction) async throws(Failure) in
       try account.requireUsable(context)
-      return try await SignIn.complete(
-        VerifiedCredential(
-          of: account.user,
-          .password(hash: comparison.renewed ?? comparison.hash)
-        ),
-        as: style,
-        context
-      ) { transaction in
-        let renewal = comparison.renewed.map {
-          transaction.send(UsersQueries.renewHash, account.user, comparison.hash, $0)
-        }
-        let success = comparison.guarding.sendSuccess(in: transaction)
-        return { () async throws(Failure) in
-          try await renewal?.rows()
-          try await success()
-        }
+      let renewal = comparison.renewed.map {
+        transaction.send(UsersQueries.renewHash, account.user, comparison.hash, $0)
       }
+      return { () async throws(Failure) in try await renewal?.rows() }
     }
   }
 

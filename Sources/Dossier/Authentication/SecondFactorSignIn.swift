@@ -80,12 +80,13 @@ package import Postgres
       isFamiliar: try await Devices.knows(user, by: .secondFactor, context),
       context
     )
+    var recoveryCodes: [String] = []
     do throws(Failure) {
-      return try await guarding.attempt { () async throws(Failure) in
-        var recoveryCodes: [String] = []
-        let grant = try await SignIn.complete(
+      let session = try await guarding.attempt { () async throws(Failure) in
+        try await SignIn.create(
           first.credential,
           secondFactor: SecondFactors.methods,
+          countedBy: guarding,
           as: style,
           context
         ) { (transaction) async throws(Failure) in
@@ -95,14 +96,12 @@ package import Postgres
             try await SecondFactors.use(code, of: user, in: transaction, context)
           }
           let finished = transaction.send(SecondFactorFlowQueries.finish, context.app.id, flow)
-          let success = guarding.sendSuccess(in: transaction)
           return { () async throws(Failure) in
             try await finished.rows(undone: .invalidCode)
-            try await success()
           }
         }
-        return (grant, recoveryCodes)
       }
+      return (try await session.grant(), recoveryCodes)
     } catch .invalidCode {
       try await Event("login_failure", of: user, detail: ["provider": "second-factor"]).record(
         context

@@ -38,7 +38,7 @@ import Postgres
 
   /// Sends all statements of the session without waiting.
   ///
-  /// - Returns: a function that waits, and throws `.deviceUnknown`, `.wrongCredentials` or `.deviceFull`.
+  /// - Returns: a function that waits, and throws `.deviceUnknown` or `.deviceFull`.
   func send(in transaction: Transaction) -> Completion {
     let master = context.keys.master
     let entered = transaction.send(
@@ -49,7 +49,6 @@ import Postgres
       known?.secret.hash(master),
       secret.hash(master)
     )
-    let checked = credential.sendCheck(in: transaction, context)
     let opened = transaction.send(
       SessionsQueries.open,
       credential.user,
@@ -74,7 +73,6 @@ import Postgres
     )
     return { () async throws(Failure) in
       try await entered.rows(undone: .deviceUnknown)
-      try await checked()
       try await opened.rows(undone: .deviceFull(limit: Devices.limit))
     }
   }

@@ -61,7 +61,7 @@ package enum SessionsQueries {
   /// counts. Ends the sessions that the user has on the device, unless the style keeps them. Of the
   /// others it keeps as many as fit beside this one: those used last. Served by `sessions_live`.
   /// - Parameter 11: how many users there may be on the device.
-  /// - Parameter 12: how many sessions the user may have. At most a thousand end at once, so that a
+  /// - Parameter 12: how many sessions the user may have. At most a hundred end at once, so that a
   ///   user with many more can still sign in.
   /// - Parameter 13: the API key that signs in; null for none.
   /// - Parameter 14: when the user authenticated, in seconds since 1970; null for now.
@@ -89,7 +89,7 @@ package enum SessionsQueries {
         select o.session_id::text from sessions o cross join room
         where o.user_id = $1 and (o.device_id <> $3 or $19::boolean) and o.ended_at is null
           and o.expires_at > now()
-        order by o.refreshed_at desc, o.session_id desc offset $12::bigint - 1 limit 1000))
+        order by o.refreshed_at desc, o.session_id desc offset $12::bigint - 1 limit 100))
       returning s.session_id, s.device_id
     ), facts as (
       select record_event($1, $4, 'session_end', 'user', session_id, device_id, $9::inet, $10,
