@@ -2,59 +2,63 @@ package import Dossier
 import EventLoop
 import HTTP
 
-/// Who may call a route.
+/// The callers that may use a route.
 package indirect enum Access: Sendable, Equatable {
-  /// Anybody; what protects it is in the handler.
+  /// Any caller. The handler protects the resource.
   case open
-  /// A user, by an access token with this scope, and by what else shows that it is the user.
+  /// A user with an access token of this scope, and the given proof.
   case user(scope: String, proof: Proof)
-  /// Whoever proves to be a device.
+  /// A device that presents its secret.
   case device
-  /// A program, by the key of a client of the app with this scope, or of the operator's.
+  /// A client of the app with a key of this scope, or a client of the operator.
   case client(scope: String)
-  /// A program, by the key of a client of the operator's.
+  /// A client of the operator, authenticated by its key.
   case `operator`
-  /// Programs on this machine.
+  /// A program on this machine.
   case loopback
-  /// Whoever has a token of another kind, and what else shows that it is the user, where it is one.
+  /// The owner of another kind of token. A user also needs the given proof.
   case bearer(BearerKind, proof: Proof)
-  /// Whoever one of these lets in: the first whose credentials were sent decides, or, when none were,
-  /// the first.
+  /// One of several kinds of access.
+  ///
+  /// The first kind whose credentials were sent decides. Without credentials, the first of all
+  /// decides.
   case anyOf([Access])
 
-  /// What shows, beside a token, that it is the user who calls: a token may be stolen.
+  /// The proof, beside a token, that the user makes the request, since a token may be stolen.
   package enum Proof: Sendable, Equatable {
-    /// Nothing: a live session is enough.
+    /// No proof: a live session is enough.
     case session
-    /// A login in this session, or a proof anew, some minutes ago at most; see `Sessions`.
+    /// A login in this session, or a repeated proof, within the last minutes; see `Sessions`.
     case fresh
-    /// The body brings it, and the domain verifies it.
+    /// A proof in the body, which the domain verifies.
     case body
   }
 
-  /// A user, by an access token with this scope.
+  /// Returns access for a user with an access token of this scope.
   ///
-  /// Whatever decides by what a user can log in asks for a fresh proof, unless the route says that
-  /// it does otherwise.
+  /// The scope for changes of login methods requires a fresh proof, unless the route declares
+  /// otherwise.
   package static func user(scope: String) -> Access {
     .user(scope: scope, proof: scope == Scopes.updateIdentities ? .fresh : .session)
   }
 }
 
-/// A kind of token that comes as `Bearer` beside access tokens and keys of clients: one of a wire's
-/// own, such as a refresh token or that of client credentials.
+/// A kind of `Bearer` token that one wire adds to access tokens and client keys.
+///
+/// Examples are a refresh token and a token of client credentials.
 package struct BearerKind: Sendable, Equatable {
-  /// For people.
+  /// The name for readers of the route list.
   package let name: String
   let isOfForm: @Sendable (String) -> Bool
   let identify: @EventLoop @Sendable (String, Call) async throws(Failure) -> BearerOwner
 
+  /// Creates a kind of token.
+  ///
   /// - Parameters:
-  ///   - name: one of its own among all kinds.
-  ///   - isOfForm: whether a token says that it is of this kind; nothing is verified by that.
-  ///   - identify: verifies a token for a call, whose app is known, and its scopes. That whoever has
-  ///     it is of that app, and has given a fresh proof where the route asks for one, is looked at
-  ///     afterwards.
+  ///   - name: a name that is unique among all kinds.
+  ///   - isOfForm: returns whether a token has the form of this kind, without verification.
+  ///   - identify: verifies a token and its scopes for a call whose app is known. The service
+  ///     then checks that the owner belongs to the app, and that a required fresh proof was given.
   package init(
     _ name: String,
     isOfForm: @escaping @Sendable (String) -> Bool,
@@ -70,7 +74,7 @@ package struct BearerKind: Sendable, Equatable {
   }
 }
 
-/// Whose a bearer token is.
+/// The owner of a bearer token.
 package enum BearerOwner {
   case user(Principal)
   case client(Client)

@@ -1,17 +1,17 @@
 package import HTTP
 package import JSON
 
-/// What a route reads.
+/// The body that a route accepts.
 package struct BodyRule: Sendable, Equatable {
-  /// None for a route that reads nothing.
+  /// The accepted formats; empty for a route without a body.
   package let formats: [BodyFormat]
-  /// In bytes.
+  /// The largest size, in bytes.
   package let limit: Int
-  /// Whether there may be no body.
+  /// Whether the body may be absent.
   package private(set) var isOptional = false
-  /// As what a body is read that comes without a type; nil where it must have one.
+  /// The format of a body without a media type; nil if the type is required.
   package private(set) var assumed: BodyFormat?
-  /// Whether documents are parts of it, so that it may be deeper than one.
+  /// Whether the body contains documents, and so may be deeper than one document.
   package private(set) var holdsDocuments = false
 
   private init(_ formats: [BodyFormat], limit: Int) {
@@ -21,27 +21,27 @@ package struct BodyRule: Sendable, Equatable {
 
   package static let none = BodyRule([], limit: 0)
 
-  /// A body in one of these formats, of at most so many bytes.
+  /// Returns a rule for a body in one of these formats, of at most `limit` bytes.
   package static func of(_ formats: BodyFormat..., limit: Int) -> BodyRule {
     BodyRule(formats, limit: limit)
   }
 
   package static func json(limit: Int) -> BodyRule { .of(.json, limit: limit) }
 
-  /// A merge patch or a JSON Patch.
+  /// Returns a rule for a merge patch or a JSON Patch.
   package static func patch(limit: Int) -> BodyRule {
     .of(.mergePatch, .jsonPatch, limit: limit)
   }
 
-  /// A merge patch.
+  /// Returns a rule for a merge patch.
   package static func mergePatch(limit: Int) -> BodyRule { .of(.mergePatch, limit: limit) }
 
-  /// Anything of these types; nobody looks into it.
+  /// Returns a rule for uninterpreted bytes of one of these types.
   package static func bytes(limit: Int, types: [MediaType]) -> BodyRule {
     .of(.bytes(types), limit: limit)
   }
 
-  /// The same, for clients that leave out the body, or its type.
+  /// Returns the same rule for clients that omit the body or its type.
   package func lenient(withoutBody: Bool = true, assuming format: BodyFormat? = nil) -> BodyRule {
     var rule = self
     rule.isOptional = withoutBody
@@ -49,7 +49,7 @@ package struct BodyRule: Sendable, Equatable {
     return rule
   }
 
-  /// The same, with documents as parts of it.
+  /// The same rule for a body that contains documents.
   package var holdingDocuments: BodyRule {
     var rule = self
     rule.holdsDocuments = true
@@ -58,16 +58,16 @@ package struct BodyRule: Sendable, Equatable {
 
   package var mediaTypes: [MediaType] { formats.flatMap(\.mediaTypes) }
 
-  /// What a body of that type is read as; nil when the route reads none of it.
+  /// Returns the format for a media type; nil if the route does not accept the type.
   func format(of type: MediaType) -> BodyFormat? {
     formats.first { $0.mediaTypes.contains(type) }
   }
 }
 
-/// How a body is written.
+/// The format of a body.
 package enum BodyFormat: Sendable, Equatable {
   case json
-  /// Also by the name of plain JSON, which is what most clients send.
+  /// A merge patch. Also accepted as plain JSON, the type that most clients send.
   case mergePatch
   case jsonPatch
   case form
@@ -86,7 +86,9 @@ package enum BodyFormat: Sendable, Equatable {
   }
 }
 
-/// A body that has passed its gate; bytes of JSON are as the client sent them.
+/// A parsed body.
+///
+/// The `bytes` of JSON are those that the client sent.
 package enum Body: Sendable {
   case none
   case json(JSON, bytes: [UInt8])
@@ -96,12 +98,14 @@ package enum Body: Sendable {
   case multipart(Multipart)
   case bytes([UInt8])
 
+  /// Parses a body.
+  ///
   /// - Parameters:
-  ///   - bytes: all of it.
-  ///   - format: of them.
-  ///   - rule: of the route.
-  ///   - boundary: of a multipart body.
-  /// - Returns: the body, or what is wrong with it.
+  ///   - bytes: the whole body.
+  ///   - format: the format of the body.
+  ///   - rule: the rule of the route.
+  ///   - boundary: the boundary of a multipart body.
+  /// - Returns: the body, or the error in it.
   static func read(
     _ bytes: [UInt8],
     as format: BodyFormat,

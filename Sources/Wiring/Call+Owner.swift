@@ -2,9 +2,9 @@ package import Dossier
 import EventLoop
 import HTTP
 
-/// Counts the loans of a call against its network, and there against its user.
+/// Counts the loans of a call against its network, and within the network against its user.
 ///
-/// The loans of an API client count against the client, and there against the user in the path.
+/// The loans of an API client count against the client, and within it against the user in the path.
 /// So a user who sends many requests does not block the app's back end.
 extension Call: @EventLoop RequestOwner {
   package var group: Int {
@@ -37,6 +37,6 @@ extension Call: @EventLoop RequestOwner {
   package var clientAddress: ClientAddress { request.clientAddress }
   package var agent: String? { request.field(.userAgent) }
 
-  /// Whether the client has gone, and the call has written nothing that later steps must follow.
+  /// Whether the client has disconnected and the call has written nothing that needs later steps.
   package var isGone: Bool { bodySource.isGone && !context.hasWritten }
 }

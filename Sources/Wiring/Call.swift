@@ -4,29 +4,34 @@ package import HTTP
 package import JSON
 
 extension Route {
-  /// What answers a call; the failures it throws are told in the words of the wire.
+  /// The function that answers a call.
+  ///
+  /// The wire renders the failures that it throws.
   package typealias Handler = @EventLoop (Call) async throws(Failure) -> Response
 }
 
-/// One request and all that is known of it, from the router to the log.
+/// One request and its state, from the router to the log.
 ///
-/// One object, passed by reference: what a handler does not ask for is not made, and a suspended
-/// request costs its frames and this.
+/// It is one object, passed by reference. Values are computed only on use. So a suspended request
+/// costs only its frames and this object.
 @EventLoop package final class Call {
   package let request: Request
   let bodySource: any BodySource
 
-  /// Where the request leads; nil when there is no such route.
+  /// The endpoint that the router found; nil if no route matches.
   package internal(set) var endpoint: Endpoint?
   package internal(set) var captures = Captures()
   package internal(set) var body = Body.none
   var preconditions = Preconditions()
-  /// Whether the handler has asked for `condition`.
+  /// Whether the handler has read `condition`.
   var conditionIsTaken = false
 
   /// The context of the request for the domain.
   package let context: RequestContext
-  /// Nil on the server's own routes, and on the operator's if the request names no app that exists.
+  /// The app of the request.
+  ///
+  /// Nil on the server's own routes. Nil on the operator's routes if the request names no existing
+  /// app.
   package internal(set) var app: App? {
     get { context.knownApp }
     set { context.knownApp = newValue }
@@ -35,15 +40,19 @@ extension Route {
   package internal(set) var client: Client?
   /// Whether an access token has identified the user.
   var isByToken = false
-  /// Whether the client holds its device in a cookie, or wants to.
+  /// Whether the client holds its device secret in a cookie, or asks for one.
   package internal(set) var usesCookie = false
-  /// Why there is no better answer; nil when the handler gave it, or nothing leads there.
+  /// The reason for an error response.
+  ///
+  /// Nil if the handler answered, unless it called `note`.
   package internal(set) var refusal: Refusal?
 
-  /// Notes for the log why a request was refused that its handler answers itself.
+  /// Records for the log why the handler itself refused the request.
   package func note(_ failure: Failure) { refusal = .failure(failure) }
 
-  /// Why the request was refused, where the client may hear less; for the operator only.
+  /// The rule that the request broke, for the operator.
+  ///
+  /// The client may receive less detail.
   package var rule: String? { refusal?.rule }
 
   init(_ request: Request, _ bodySource: any BodySource, _ dependencies: Dependencies) {
@@ -54,13 +63,15 @@ extension Route {
 
   package var route: Route? { endpoint?.route }
 
-  /// Why there is no better answer, where that is the server's fault; for the operator only.
+  /// The cause of a server error, for the operator only.
   package var error: String? { refusal?.reason }
 
-  /// What the path captures, as it is; empty for a name that the route does not have.
+  /// Returns a captured path segment unchanged; empty if the route has no capture of that name.
   package func text(_ name: String) -> String { captures[name] ?? "" }
 
-  /// An id that the path names; what is no id names nothing.
+  /// Returns the id in a captured path segment.
+  ///
+  /// - Throws: `.notFound` if the segment is not an id.
   package func captured<Of>(_ name: String) throws(Failure) -> ID<Of> {
     guard let id = captures[name].flatMap({ ID<Of>($0) }) else { throw .notFound }
     return id
@@ -74,7 +85,9 @@ extension Route {
     }
   }
 
-  /// The user that the request is about: the user who makes it, or the `{user}` of an API client's route.
+  /// The user that the request is about.
+  ///
+  /// This is the user who makes the request, or the `{user}` of an API client's route.
   package var user: UserID {
     get throws(Failure) {
       if let user = context.principal.user { return user }
@@ -83,7 +96,7 @@ extension Route {
     }
   }
 
-  /// Identifies the user of an open route by an access token; does nothing without one.
+  /// Identifies the user of an open route by the access token, if the request has one.
   package func identifyUserIfAny(scope: String, proof: Access.Proof) async throws(Failure) {
     guard request.has(.authorization) else { return }
     try await identifyUser(scope: scope, proof: proof)
@@ -95,7 +108,8 @@ extension Route {
     try await identify(principal, scope: scope, proof: proof)
   }
 
-  /// Makes a user the principal of the request, who has the scope and the proof that the route needs.
+  /// Makes a user the principal of the request, after checking the scope and the proof of the
+  /// route.
   func identify(
     _ principal: Principal,
     scope: String? = nil,
@@ -113,7 +127,7 @@ extension Route {
     context.principal = Principal(client.id, in: context.app.id, scopes: client.scopes)
   }
 
-  /// The body of a route that reads JSON, or a merge patch alone.
+  /// The JSON body of a route that accepts only JSON or only a merge patch.
   package var json: JSON {
     switch body {
     case .json(let json, _), .mergePatch(let json, _): json

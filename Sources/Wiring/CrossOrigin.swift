@@ -1,7 +1,7 @@
 import Dossier
 import HTTP
 
-/// What browsers are told about pages of other origins, by the fields of a wire.
+/// The CORS header fields of a wire.
 ///
 /// - Source: Fetch Standard, section 3.2 (CORS protocol).
 struct CrossOrigin: Sendable {
@@ -13,14 +13,14 @@ struct CrossOrigin: Sendable {
     exposed = fields.exposed.map(\.text).joined(separator: ", ")
   }
 
-  /// Lets a page of an allowed origin read an answer.
+  /// Lets a page of an allowed origin read the response.
   func permit(_ origin: String, in response: inout Response) {
     response.add(.accessAllowOrigin, origin)
     response.add(.accessAllowCredentials, literal: "true")
     if !exposed.isEmpty { response.add(.accessExposeHeaders, exposed) }
   }
 
-  /// Lets a page of an allowed origin send a request, and remember that for ten minutes.
+  /// Lets a page of an allowed origin send the request; browsers cache this for ten minutes.
   func permit(_ origin: String, methods: String, in response: inout Response) {
     permit(origin, in: &response)
     response.add(.accessAllowMethods, methods)

@@ -3,13 +3,15 @@ import EventLoop
 package import HTTP
 package import JSON
 
-/// The query of a list that comes in pages: `cursor`, `limit` and what the list has of its own.
+/// The query of a paginated list: `cursor`, `limit` and parameters of the list itself.
 package struct ListQuery {
   private let parameters: FormValues
-  /// How many a page has at most.
+  /// The largest number of items on a page.
   package let limit: Int
 
-  /// - Throws: `.invalid` with all that is wrong, by the names of the query.
+  /// Reads the query of a list.
+  ///
+  /// - Throws: `.invalid` with all errors, each with the name of its parameter.
   package init(_ query: Substring, known: [String] = []) throws(Failure) {
     guard let parameters = FormValues(query) else {
       throw .invalid([
@@ -30,7 +32,7 @@ package struct ListQuery {
 
   package subscript(_ name: String) -> String? { parameters[name] }
 
-  /// Where the page goes on.
+  /// Returns the cursor at which the page starts; nil for the first page.
   package func cursor<Cursor: LosslessStringConvertible>() throws(Failure) -> Cursor? {
     guard let text = parameters["cursor"] else { return nil }
     guard let cursor = Cursor(text) else {
@@ -39,7 +41,9 @@ package struct ListQuery {
     return cursor
   }
 
-  /// The page as an array, with a `Link` to the next: the same path and query, going on from there.
+  /// Returns the page as an array, with a `Link` to the next page.
+  ///
+  /// The link has the same path and query, with the next cursor.
   @EventLoop package func response<Item>(
     _ page: Page<Item>,
     _ call: Call,

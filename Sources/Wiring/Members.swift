@@ -3,13 +3,15 @@ import EventLoop
 import HTTP
 package import JSON
 
-/// The members of a body, read with all that is wrong told at once.
+/// Reads the members of a body and collects all errors.
 package struct Members {
   private let object: JSONObject
   private let known: [String]
   private var faults: [Fault] = []
 
-  /// - Throws: `.invalid` when the body is no object.
+  /// Reads an object.
+  ///
+  /// - Throws: `.invalid` if the body is not an object.
   package init(_ json: JSON, known: [String]) throws(Failure) {
     guard let object = json.object else {
       throw .invalid([Fault("", "type", "The body must be a JSON object.")])
@@ -21,12 +23,12 @@ package struct Members {
     }
   }
 
-  /// What is told of a member that there is not.
+  /// Returns the error for an unknown member.
   package static func unknown(_ name: String) -> Fault {
     Fault("/" + JSONPointer.escaped(name), "unknown_member", "This member is unknown.")
   }
 
-  /// A string that must be there.
+  /// Reads a required string.
   package mutating func string(_ name: String) -> String {
     value(name, "a string", \.string) ?? ""
   }
@@ -56,12 +58,12 @@ package struct Members {
     return ID(trusted: "")
   }
 
-  /// A string that must be there, or null.
+  /// Reads a required member that is a string or null.
   package mutating func stringOrNull(_ name: String) -> String? {
     isNull(name) ? nil : string(name)
   }
 
-  /// Any value that must be there.
+  /// Reads a required member of any type.
   package mutating func json(_ name: String) -> JSON { value(name, "a value") { $0 } ?? .null }
 
   package func has(_ name: String) -> Bool { object[name] != nil }
@@ -92,9 +94,11 @@ package struct Members {
     return value
   }
 
-  /// - Parameter rules: what the domain would find wrong with the values, so that it is told in the
-  ///   same answer; where nothing is wrong here, the domain says it when it is its turn.
-  /// - Throws: `.invalid` with everything that was wrong.
+  /// Throws all collected errors.
+  ///
+  /// - Parameter rules: the domain's errors for the values, so that one response reports all. Not
+  ///   evaluated if the members are valid, since the domain then checks the values later.
+  /// - Throws: `.invalid` with all errors.
   package func check(_ rules: @autoclosure () throws(Failure) -> [Fault] = []) throws(Failure) {
     guard !faults.isEmpty else { return }
     let further = try rules().filter { rule in

@@ -3,10 +3,10 @@ import EventLoop
 import HTTP
 
 extension Response {
-  /// Tells what the guards of the request have said; nothing when it met none.
+  /// Adds the state of the rate limits that the request met; adds nothing without any.
   ///
-  /// Names are ours and need no escaping. `t` is when all of the quota is there again; when the next
-  /// attempt may be made is for `Retry-After` to say.
+  /// The names are constants and need no escaping. `t` is the time until the whole quota is
+  /// available again. `Retry-After` reports when the next attempt may be made.
   /// - Source: draft-ietf-httpapi-ratelimit-headers-09; RFC 9651 section 3.1 (lists).
   mutating func add(_ limits: [RateLimit]) {
     guard !limits.isEmpty else { return }

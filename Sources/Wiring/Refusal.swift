@@ -3,34 +3,34 @@ package import EventLoop
 package import HTTP
 package import JSON
 
-/// Why a request gets no answer of its handler.
+/// The reason why a request gets an error response instead of its handler's response.
 package enum Refusal: Error {
   case noSuchPath
   case badPath
   case method(allowed: [Method])
   case mediaType(accepted: [MediaType])
   case bodyTooLong(limit: Int)
-  /// The client, or the web server, sent less than it stated.
+  /// The body is shorter than the length that the client or the web server stated.
   case bodyTruncated
   case json(JSONError)
   case patch(pointer: String, reason: String)
-  /// A form that cannot be read, or a name in it that occurs twice.
+  /// A malformed form, or a form with a duplicate name.
   case form
   case multipart(MultipartError)
-  /// A precondition that cannot be read.
+  /// A malformed precondition.
   case condition
-  /// A precondition that does not hold of what has no versions.
+  /// A precondition that fails because the resource has no versions.
   case conditionUnmet
   case notLoopback
-  /// An `Idempotency-Key` that is of no use.
+  /// An invalid or unusable `Idempotency-Key`.
   case repeated(RepeatFault)
   case failure(Failure)
 }
 
 extension Refusal {
-  /// The rule that the request broke, for the log, where the response may say less.
+  /// The rule that the request broke, for the log; the response may have less detail.
   ///
-  /// It holds no token, no claim and nothing else that a client chose.
+  /// It contains no token, no claim and no other value that a client chose.
   var rule: String? {
     guard case .failure(let failure) = self else { return nil }
     return switch failure {
@@ -51,7 +51,7 @@ extension Refusal {
     }
   }
 
-  /// What only the operator is told.
+  /// The cause of the error, for the operator only.
   var reason: String? {
     switch self {
     case .failure(let failure) where failure.cause != nil:
@@ -65,10 +65,12 @@ extension Refusal {
   }
 }
 
-/// Where the body of a request comes from, when it is asked for.
+/// The source of a request body, read on demand.
 @EventLoop package protocol BodySource: AnyObject {
+  /// Reads the whole body.
+  ///
   /// - Throws: `.bodyTooLong`, `.bodyTruncated`, or `.failure(.overloaded)`.
   func body(limit: Int) async throws(Refusal) -> [UInt8]
-  /// Whether nobody waits for the answer any more.
+  /// Whether the client no longer waits for the response.
   var isGone: Bool { get }
 }

@@ -3,8 +3,9 @@ package import HTTP
 import JSON
 
 extension Response {
-  /// Public keys as a JSON Web Key Set, which may be kept for as long as it takes a new key to sign.
+  /// Creates a response with public keys as a JSON Web Key Set.
   ///
+  /// Clients may cache the set for as long as a new key waits before it signs.
   /// - Source: RFC 7517 section 5.
   package init(keySet keys: [PublicKey]) {
     let set: JSON = ["keys": .array(keys.map(\.jwk))]

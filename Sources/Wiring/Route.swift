@@ -1,28 +1,32 @@
 package import HTTP
 
-/// One thing that can be asked, and everything that follows from it: the router, the access check,
-/// the limit of the body, the preconditions, the answer to OPTIONS.
+/// One operation of the API.
+///
+/// The router, the access check, the body limit, the preconditions and the OPTIONS response derive
+/// from it.
 package struct Route: Sendable {
   package let method: Method
   package let pattern: String
   package let access: Access
   package let body: BodyRule
   package let isVersioned: Bool
-  /// Whether its answer has tokens of a new session, or secrets, which are given out once.
+  /// Whether the response contains one-time values: tokens of a new session, or secrets.
   package let issuesSecrets: Bool
   package let summary: String
   package let handler: Handler
 
+  /// Creates a route.
+  ///
   /// - Parameters:
-  ///   - method: GET answers HEAD too.
-  ///   - pattern: of the path, `/v1/users/{user}`.
-  ///   - access: who may call.
-  ///   - body: what is read.
-  ///   - isVersioned: whether the handler of a write gives the domain `Call.condition`. Without it no
-  ///     entity tag is met by what the route changes.
-  ///   - issuesSecrets: whether the answer has tokens of a new session, or secrets.
-  ///   - summary: what it does, in a few words.
-  ///   - handler: what answers.
+  ///   - method: the method; GET also answers HEAD.
+  ///   - pattern: the pattern of the path, such as `/v1/users/{user}`.
+  ///   - access: the callers that may use the route.
+  ///   - body: the body that the route accepts.
+  ///   - isVersioned: whether the handler of a write passes `Call.condition` to the domain.
+  ///     Without it, no entity tag matches the resource that the route changes.
+  ///   - issuesSecrets: whether the response contains tokens of a new session, or secrets.
+  ///   - summary: the effect of the route, in a few words.
+  ///   - handler: the function that answers.
   package init(
     _ method: Method,
     _ pattern: String,
@@ -43,15 +47,17 @@ package struct Route: Sendable {
     self.handler = handler
   }
 
-  /// What logs and metrics call it: never the path, which holds ids.
+  /// The name in logs and metrics.
+  ///
+  /// It is never the path, which contains ids.
   package var name: String { "\(method.rawValue) \(pattern)" }
 }
 
-/// A route among all of a service.
+/// A route of one of the service's wires.
 package final class Endpoint: Sendable {
   package let route: Route
   let served: ServedWire
-  /// Its number among the routes of all wires, in their order.
+  /// The number of the route, counted over all wires in their order.
   package let number: Int
   package let name: String
 

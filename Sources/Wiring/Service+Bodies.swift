@@ -6,13 +6,13 @@ extension Service {
   /// Reads the body by the rule of its route.
   func body(of call: Call, _ rule: BodyRule) async throws(Refusal) -> Body {
     let field = call.request.field(.contentType)
-    // Most clients send a name as it is here; only other texts are parsed.
+    // Most clients send exactly one of these names. Only other texts are parsed.
     let known = field.flatMap { rule.format(of: MediaType(rawValue: $0)) }
     let type = known == nil ? field.flatMap { FieldParameters($0) } : nil
     let format =
       field == nil ? rule.assumed : known ?? type.flatMap(MediaType.init).flatMap(rule.format)
     guard let format else {
-      // Without a type there may be no body.
+      // An absent body needs no type.
       guard field == nil, rule.isOptional else { throw .mediaType(accepted: rule.mediaTypes) }
       guard try await call.bodySource.body(limit: rule.limit).isEmpty else {
         throw .mediaType(accepted: rule.mediaTypes)

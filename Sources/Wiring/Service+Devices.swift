@@ -3,9 +3,10 @@ import EventLoop
 package import HTTP
 
 extension Service {
-  /// Finds the proof of a device, and whether it is, or is to be, in a cookie.
+  /// Finds the device secret of a request, and whether a cookie holds it or shall hold it.
   ///
-  /// A browser sends a cookie whoever made it ask, so the page must be of an origin that may.
+  /// A browser also sends cookies with requests that another site caused. So the origin of the page
+  /// must be allowed.
   func findDevice(_ call: Call, _ served: ServedWire) throws(Failure) {
     guard let field = served.deviceField else { return }
     let request = call.request
@@ -15,7 +16,7 @@ extension Service {
       call.context.device = proof
       return
     }
-    // A cookie that is of no use any more is replaced at the next login.
+    // A login replaces a cookie that is no longer valid.
     let device = DeviceCookie.value(in: request, of: call.app).flatMap {
       DeviceProof($0, isCookie: true, call.context)
     }
@@ -30,8 +31,9 @@ extension Service {
 }
 
 extension Call {
-  /// Whether scripts of a page are to get no refresh token: also where a user's token is enough, and
-  /// nobody has looked for a device.
+  /// Whether scripts of a page must not receive the refresh token.
+  ///
+  /// This also holds if a user's token was sufficient and the device was not looked up.
   package var isOfBrowser: Bool {
     if usesCookie { return true }
     guard isByToken, let field = endpoint?.served.deviceField else {
@@ -41,27 +43,32 @@ extension Call {
       || DeviceCookie.value(in: request, of: app) != nil
   }
 
-  /// Whether a request says something of a device, be it true or not.
+  /// Returns whether a request contains a device secret, valid or not.
   func showsDevice(_ served: ServedWire) -> Bool {
     guard let field = served.deviceField else { return false }
-    // Of whichever app: which one is asked is not known yet.
+    // A cookie of any app counts, since the app is not known yet.
     return request.has(field)
       || Cookie.has(nameBeginning: DeviceCookie.name, in: request.field(.cookie))
   }
 }
 
-/// How a browser holds its device.
+/// The cookie in which a browser keeps its device secret.
 package enum DeviceCookie {
-  /// What the name of each begins with, and all of it that there was of those set before apps had
-  /// names of their own, which are taken until a login sets another.
+  /// The prefix of every cookie name, and the whole name of older cookies.
+  ///
+  /// Older cookies date from before each app had its own name. They are valid until a login
+  /// replaces them.
   package static let name = "__Host-dossier-device"
-  /// The value of a wire's `deviceField` by which a login asks for it.
+  /// The value of a wire's `deviceField` with which a login asks for a cookie.
   package static let wish = "cookie"
 
-  /// 400 days, the longest that browsers keep one.
+  /// 400 days, the longest lifetime that browsers allow.
   fileprivate static let lifetime = Duration.seconds(34_560_000)
 
-  /// A browser keeps cookies by host, where there may be several apps: each has a name of its own.
+  /// Returns the cookie name of an app.
+  ///
+  /// Browsers keep cookies by host, and one host may serve several apps. So each app has its own
+  /// name.
   package static func name(of app: AppID) -> String { "\(name)-\(app)" }
 
   static func value(in request: Request, of app: App?) -> String? {
@@ -71,13 +78,13 @@ package enum DeviceCookie {
 }
 
 extension Call {
-  /// Gives the browser the secret of its device, in place of what it has sent.
+  /// Adds a cookie with the device secret, which replaces the cookie that the browser sent.
   package func set(deviceCookie secret: String, in response: inout Response) throws(Failure) {
     let app = context.app
     let name = DeviceCookie.name(of: app.id)
     let sameSite = Cookie.SameSite(app.settings.deviceCookieSameSite)
     response.add(.setCookie, Cookie.setting(name, to: secret, for: DeviceCookie.lifetime, sameSite))
-    // It may be from before the app chose otherwise.
+    // The browser may still have a cookie from before the app changed its `SameSite` setting.
     guard Cookie.value(of: name, in: request.field(.cookie)) != nil else { return }
     response.add(.setCookie, Cookie.clearing(name, besides: sameSite))
   }

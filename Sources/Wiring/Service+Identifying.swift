@@ -3,10 +3,10 @@ import EventLoop
 import HTTP
 
 extension Service {
-  /// Finds who asks which app.
+  /// Identifies the app and the caller of a request.
   ///
-  /// Before the body is read: who may not call need not be listened to. What was found stays in
-  /// `call` also when the rest was not.
+  /// This runs before the body is read, so that the bodies of rejected callers are not read. If it
+  /// throws, `call` keeps the values found so far.
   func identify(_ call: Call, _ endpoint: Endpoint) async throws(Refusal) {
     let access = endpoint.route.access.chosen(by: call, endpoint.served)
     do throws(Failure) {
@@ -45,7 +45,7 @@ extension Service {
       let client = try await client(of: call, served)
       call.client = client
       guard client.isOperator else { throw .forbidden(scope: "operator") }
-      // Not every route of the operator is about an app, and those make the first one.
+      // Some operator routes need no app; one of them creates the first app.
       call.app = try? await app(of: call, served)
       call.identify(client)
     case .bearer(let kind, let proof):
@@ -62,16 +62,16 @@ extension Service {
         call.client = client
         call.identify(client)
       }
-    // The server's own routes work while the database is away.
+    // The server's own routes work without the database.
     case .loopback: break
     case .anyOf: throw .unforeseen("one of several kinds of access was not chosen")
     }
   }
 
-  /// Does the same for the route of a user whose session is enough, when nothing has to be waited
-  /// for; returns whether it did.
+  /// Identifies the user without suspension, if the route needs only a session.
   ///
-  /// Apps and tokens are known, as a rule.
+  /// Apps and tokens are usually cached.
+  /// - Returns: false if `identify` must do it, because something has to be loaded.
   func identifyAtOnce(_ call: Call, _ endpoint: Endpoint) throws(Refusal) -> Bool {
     guard case .user(let scope, let proof) = endpoint.route.access, proof != .fresh,
       let app = knownApp(of: call, endpoint.served)
@@ -103,7 +103,7 @@ extension Service {
     }
   }
 
-  /// The app that a request is for, as its wire reads it.
+  /// Returns the app of a request, which the wire names.
   func app(of call: Call, _ served: ServedWire) async throws(Failure) -> App {
     if let app = knownApp(of: call, served) { return app }
     let apps = call.context.apps
@@ -114,9 +114,9 @@ extension Service {
     }
   }
 
-  /// The program whose key came with the request.
+  /// Returns the API client whose key the request contains.
   ///
-  /// The database is asked each time: a client that was disabled is refused at once.
+  /// It queries the database for each request, so a disabled client is refused at once.
   private func client(of call: Call, _ served: ServedWire) async throws(Failure) -> Client {
     guard case .token(let key) = BearerToken(call.request.field(.authorization)) else {
       throw .unknownClient
@@ -124,7 +124,7 @@ extension Service {
     do throws(Failure) {
       return try await Clients.client(by: key, call.context)
     } catch .unknownClient {
-      // In the trail of the app that was asked, where there is one.
+      // Recorded in the audit log of the requested app, if it exists.
       if let app = try? await app(of: call, served) {
         call.app = app
         try await RefusedLogin.record("client-key", call.context)
@@ -135,9 +135,9 @@ extension Service {
 }
 
 extension Access {
-  /// Of several kinds, the one whose credentials came with the request.
+  /// Returns the kind of access whose credentials the request contains.
   ///
-  /// They are told apart by their forms alone; whether they are good is found out by the one chosen.
+  /// Only the form of the credentials decides here. The chosen kind verifies them later.
   @EventLoop fileprivate func chosen(by call: Call, _ served: ServedWire) -> Access {
     guard case .anyOf(let all) = self else { return self }
     return all.first { $0.isShown(by: call, served) }?.chosen(by: call, served)
@@ -161,9 +161,9 @@ extension Access {
 extension Request {
   var clientAddress: ClientAddress { ClientAddress(address) }
 
-  /// What came as `Bearer`.
+  /// The `Bearer` token of the request.
   ///
-  /// - Throws: `.unauthenticated`.
+  /// - Throws: `.unauthenticated` if the token is missing or malformed.
   package var bearerToken: String {
     get throws(Failure) {
       switch BearerToken(field(.authorization)) {

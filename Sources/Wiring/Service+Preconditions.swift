@@ -2,13 +2,16 @@ package import Dossier
 import EventLoop
 import HTTP
 
-/// The preconditions of every route: what it changes and what it answers is tested here, or, for a
-/// write of something with versions, in the statement that writes.
+/// The preconditions of all routes.
 ///
+/// They are tested here against the response, or, for a write of a versioned resource, in the
+/// statement that writes.
 /// - Source: RFC 9110 section 13.
 extension Service {
-  /// Reads what a request asks of the state stored, and refuses a write of something that has no
-  /// versions: no entity tag is met by it, and nobody can tell that it is not there.
+  /// Reads the preconditions of a request, and refuses those that a resource without versions
+  /// cannot meet.
+  ///
+  /// Such a resource matches no entity tag, and its existence cannot be ruled out.
   func readPreconditions(of call: Call, _ route: Route) throws(Refusal) {
     guard call.request.has(.ifMatch) || call.request.has(.ifNoneMatch) else { return }
     let preconditions: Preconditions
@@ -20,11 +23,11 @@ extension Service {
     call.preconditions = preconditions
     guard !route.isVersioned, route.method != .get else { return }
     if case .versions = preconditions.match { throw .conditionUnmet }
-    // What a POST makes is not what its path names.
+    // The path of a POST does not name the resource that it creates.
     if preconditions.noneMatch == .any, route.method != .post { throw .conditionUnmet }
   }
 
-  /// What the preconditions make of an answer that would be given without them.
+  /// Returns the response after the preconditions have been applied to it.
   func conditional(_ response: Response, _ call: Call, _ route: Route) throws(Refusal) -> Response {
     guard route.method == .get else {
       assert(!route.isVersioned || call.conditionIsTaken, "\(route.name) forgets its preconditions")
@@ -36,7 +39,7 @@ extension Service {
       guard let version else { throw .conditionUnmet }
       guard versions.contains(version) else { throw .failure(.versionMoved(current: version)) }
     }
-    // It is there, or it would not have been answered.
+    // The resource exists, since the handler returned it.
     guard call.preconditions.noneMatch == .any || call.preconditions.noneMatch.matches(version)
     else { return response }
     var unchanged = Response(.notModified)
@@ -48,7 +51,7 @@ extension Service {
 }
 
 extension Call {
-  /// What the preconditions of a write ask of the stored version.
+  /// The version condition of a write.
   package var condition: VersionCondition {
     get throws(Failure) {
       conditionIsTaken = true

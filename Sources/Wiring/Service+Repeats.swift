@@ -2,20 +2,21 @@ import Dossier
 import EventLoop
 import HTTP
 
-/// What is wrong with an `Idempotency-Key`.
+/// The error for an `Idempotency-Key`.
 package enum RepeatFault: Sendable {
   case malformed
-  /// The route keeps no answers.
+  /// The route does not support idempotency keys.
   case unsupported
-  /// The key came with another request before.
+  /// The key was used with a different request.
   case otherRequest
-  /// The first request with it has not been answered.
+  /// The first request with the key is still in progress.
   case underWay
 }
 
 extension Service {
-  /// Answers a POST that may come again: a request that was answered is not carried out once more.
+  /// Answers a POST with an idempotency key.
   ///
+  /// A repeated request is not executed again.
   /// - Source: draft-ietf-httpapi-idempotency-key-header-07.
   func once(_ call: Call, _ route: Route) async throws(Refusal) -> Response {
     guard route.keepsAnswers, let request = call.signature else { throw .repeated(.unsupported) }
@@ -41,7 +42,7 @@ extension Service {
     case .answered(let bytes):
       guard var response = Response(kept: bytes) else { throw .repeated(.underWay) }
       response.add(.idempotentReplayed, literal: "true")
-      // They were tested when it was carried out.
+      // The first request has already tested the preconditions.
       call.conditionIsTaken = true
       return response
     case .otherRequest: throw .repeated(.otherRequest)
@@ -59,8 +60,9 @@ extension Service {
     }
   }
 
-  /// The key in its quotes, as the draft has it, or bare, as most clients send it: 1 to 255 printable
-  /// characters of ASCII.
+  /// Returns the key: 1 to 255 printable ASCII characters.
+  ///
+  /// The draft requires quotes; most clients send the key without them. Both forms are accepted.
   private static func key(_ field: String) -> String? {
     var text = Substring(field)
     if text.utf8.count > 1, text.hasPrefix("\""), text.hasSuffix("\"") {
@@ -74,10 +76,11 @@ extension Service {
 }
 
 extension Route {
-  /// Whether a POST may say that it comes again.
+  /// Whether the route supports idempotency keys.
   ///
-  /// Not where nobody shows who asks, as an answer is one caller's, nor where the answer has tokens of
-  /// a new session: whoever has the old access token would get them by that, too.
+  /// Unsupported if the caller is not authenticated, since a stored response belongs to one caller.
+  /// Also unsupported if the response contains tokens of a new session. Otherwise the owner of the
+  /// old access token would get them too.
   package var keepsAnswers: Bool { method == .post && access.isOfOneCaller && !issuesSecrets }
 }
 
@@ -92,7 +95,7 @@ extension Access {
 }
 
 extension Call {
-  /// All of the request that counts; nil for a body whose bytes nobody has kept.
+  /// The bytes that identify the request; nil for a body whose bytes were not kept.
   fileprivate var signature: [UInt8]? {
     let bytes: [UInt8]
     switch body {

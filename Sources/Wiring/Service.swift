@@ -2,7 +2,7 @@ package import Dossier
 package import EventLoop
 package import HTTP
 
-/// The way of every request: router, access, body, handler, answer.
+/// The processing of every request: router, access, body, handler, response.
 @EventLoop package final class Service {
   private let dependencies: Dependencies
   var tokens: AccessTokens { dependencies.tokens }
@@ -11,10 +11,13 @@ package import HTTP
   private let wires: [ServedWire]
   private let isOfOperators: @EventLoop (ClientAddress) -> Bool
 
+  /// Creates a service.
+  ///
   /// - Parameters:
-  ///   - wires: of which the first speaks to those whose path is no wire's.
+  ///   - wires: the wires; the first also answers paths that belong to no wire.
   ///   - dependencies: the dependencies of the domain.
-  ///   - isOfOperators: from where, beside this machine, the server's own routes may be asked.
+  ///   - isOfOperators: returns whether an address other than this machine may use the server's
+  ///     own routes.
   package init(
     wires: [any Wire],
     _ dependencies: Dependencies,
@@ -32,15 +35,15 @@ package import HTTP
     }
   }
 
-  /// Whether the server's own routes may be asked from there.
+  /// Returns whether an address may use the server's own routes.
   func isOperators(_ address: ClientAddress) -> Bool { address.isLocal || isOfOperators(address) }
 
-  /// What will be known of a request.
+  /// Creates the state of a request.
   package func call(_ request: Request, _ body: any BodySource) -> Call {
     Call(request, body, dependencies)
   }
 
-  /// Answers a request; whatever happens, there is an answer.
+  /// Answers a request; always returns a response.
   package func answer(_ call: Call) async -> Response {
     let endpoint: Endpoint
     switch router.match(call.request.method, call.request.path) {
@@ -55,7 +58,7 @@ package import HTTP
     call.context.owner = call
     var response: Response
     do throws(Refusal) {
-      // Each function that may wait costs as much as all that a known app and token take.
+      // Each call of an `async` function costs as much as the whole check of a known app and token.
       if try !identifyAtOnce(call, endpoint) { try await identify(call, endpoint) }
       if endpoint.route.body != .none {
         call.body = try await body(of: call, endpoint.route.body)
@@ -77,7 +80,7 @@ package import HTTP
       response = endpoint.served.wire.response(to: error, of: call)
       call.refusal = error
     }
-    // Each of the two would keep the other.
+    // Breaks the reference cycle of the call and its context.
     call.context.owner = nil
     response.add(call.context.notedLimits)
     response.add(.vary, literal: "Origin")
@@ -87,17 +90,19 @@ package import HTTP
     return response
   }
 
-  // MARK: What no route answers
+  // MARK: Requests without a route
 
-  /// Says what a path has, or that it has nothing, in the words of the wire whose path it is.
+  /// Returns an error, or the methods of a path, in the format of the wire that owns the path.
   ///
-  /// A page of another origin is to see that too: else a wrong path looks like a missing permission.
+  /// Pages of other origins may read it too. Otherwise a wrong path would look like a missing
+  /// permission.
   private func refused(_ call: Call, _ refusal: Refusal) async -> Response {
     let served = wire(of: call.request.path)
     let origin = call.request.field(.origin)
     if call.request.method == .options {
       if case .method(let methods) = refusal { return await options(call, methods, served, origin) }
-      // A browser asks before it sends: that nothing is there it is to hear of the request proper.
+      // Answer preflight for an unknown path, so that the page can read the 404 of the real
+      // request.
       if origin != nil || served.ownedLength(of: call.request.path) != nil {
         return await options(call, Self.allMethods, served, origin)
       }
@@ -114,18 +119,19 @@ package import HTTP
 
   private static let allMethods: [Method] = [.get, .put, .post, .patch, .delete]
 
-  /// Whether a page may read the answer.
+  /// Returns whether to send CORS fields for an origin.
   ///
-  /// Where no app was found, why not is for the pages of all: no answer is anybody's then.
+  /// If no app was found, any origin that some app allows may read the error. Such a response
+  /// contains no user's data.
   private func allows(_ origin: String, _ call: Call) async -> Bool {
     if let app = call.app { return app.settings.allows(origin: origin) }
     guard call.refusal != nil else { return false }
     return await call.context.apps.allows(origin: origin)
   }
 
-  /// Tells the methods of a path, and a browser whether a page may send there.
+  /// Returns the methods of a path, and whether a page may send requests to it.
   ///
-  /// Whatever method: that the path has no such one is a refusal that the page is to read.
+  /// It answers preflight for every method, so that the page can read the 405.
   private func options(
     _ call: Call,
     _ methods: [Method],
@@ -135,7 +141,7 @@ package import HTTP
     var response = Response(.noContent)
     response.add(.allow, Self.text(of: methods + [.options]))
     response.add(.vary, literal: "Origin")
-    // The app is named in the request proper, where its own origins are looked at.
+    // The real request names the app, and the app's own origins are checked then.
     if let origin, await call.context.apps.allows(origin: origin) {
       let methods = Self.text(of: Self.allMethods)
       served.crossOrigin.permit(origin, methods: methods, in: &response)
@@ -147,7 +153,7 @@ package import HTTP
     methods.map(\.rawValue).joined(separator: ", ")
   }
 
-  /// The wire that has the most of a path, or else the first.
+  /// Returns the wire with the longest matching prefix of a path, or the first wire.
   private func wire(of path: Substring) -> ServedWire {
     var (best, most) = (wires[0], 0)
     for served in wires {

@@ -1,17 +1,17 @@
 import HTTP
 
 extension WebServer {
-  /// Bytes of a body where no route declares more.
+  /// The default body limit of nginx, in bytes.
   static let usualBodyLimit = 1_048_576
 
-  /// Paths whose bodies may be larger than usual, as their routes declare.
+  /// Paths with the same body limit above the default.
   struct LargerBodies {
     let limit: Int
-    /// Of paths, `/v1/users/{user}`.
+    /// The patterns of the paths, such as `/v1/users/{user}`.
     let patterns: [String]
   }
 
-  /// By their limits, from the smallest.
+  /// Returns the limits above the default, in ascending order.
   static func largerBodies(of wires: [any Wire]) -> [LargerBodies] {
     var limits: [String: Int] = [:]
     for route in wires.flatMap(\.routes) where route.body.limit > usualBodyLimit {
@@ -22,7 +22,7 @@ extension WebServer {
       .sorted { $0.limit < $1.limit }
   }
 
-  /// How large a body nginx lets through, by path.
+  /// Returns nginx's configuration of the body limit of each path.
   package static func bodyLimits(of wires: [any Wire]) -> String {
     let locations = largerBodies(of: wires).map(location)
     return """
@@ -53,7 +53,7 @@ extension WebServer {
       """
   }
 
-  /// The regular expression of a path.
+  /// Returns the regular expression for a path pattern.
   private static func expression(of pattern: String) -> String {
     pattern.split(separator: "/", omittingEmptySubsequences: false).map { segment in
       segment.hasPrefix("{") ? "[^/]+" : segment.replacing(".", with: "\\.")

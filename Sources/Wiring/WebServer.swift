@@ -1,14 +1,14 @@
 package import HTTP
 
-/// What the web server in front of the workers is told, made from what the wires declare.
+/// Configuration of nginx, generated from the declarations of the wires.
 package enum WebServer {
-  /// What is read of every request, in the order in which nginx is to send it.
+  /// The header fields read from every request, in the order in which nginx sends them.
   private static let first: [FieldName] = [.requestID, .authorization]
   private static let others: [FieldName] = [
     .origin, .ifNoneMatch, .ifMatch, .idempotencyKey, .cookie,
   ]
 
-  /// nginx's list of what a worker is told of a request.
+  /// Returns nginx's list of the parameters that it sends to a worker.
   package static func parameters(of wires: [any Wire]) -> String {
     var seen = Set(first + others)
     let own = wires.flatMap(\.fields).filter { seen.insert($0).inserted }
@@ -54,21 +54,21 @@ package enum WebServer {
   }
 }
 
-/// What the web server refuses without asking a worker.
+/// An error that nginx returns without a worker's response.
 package enum WebServerRefusal: Sendable, Equatable {
   case requestMalformed
   case notLoopback
   case notFound
   case methodNotAllowed
-  /// Of more bytes than what is at the path reads.
+  /// The body exceeds the limit of the path.
   case bodyTooLarge(limit: Int)
   case uriTooLong
   case tooManyRequests
   case headerTooLarge
-  /// No worker was reached, or one ended over the request.
+  /// No worker was reachable, or a worker crashed during the request.
   case serverUnavailable
 
-  /// The word for it.
+  /// The error code.
   package var rawValue: String {
     switch self {
     case .requestMalformed: "request_malformed"
@@ -97,19 +97,19 @@ package enum WebServerRefusal: Sendable, Equatable {
     }
   }
 
-  /// The statuses by which nginx calls it, where nothing more particular is configured.
+  /// The statuses for which nginx shows this error, unless a more specific rule applies.
   fileprivate var causes: [String] {
     switch self {
-    // 501 is nginx's for a Transfer-Encoding that it does not know.
+    // nginx uses 501 for an unknown Transfer-Encoding.
     case .requestMalformed: ["400", "501 =400"]
-    // TRACE, which nginx never passes on, is 405; 494 is nginx's own number for long header fields.
+    // nginx rejects TRACE with 405. 494 is nginx's own number for long header fields.
     case .headerTooLarge: ["494 =431"]
     case .serverUnavailable: []
     default: [String(status.code)]
     }
   }
 
-  /// Fields that HTTP asks for, whatever the words are.
+  /// The fields that HTTP requires with this error in every wire.
   fileprivate var fields: [(FieldName, String)] {
     switch self {
     case .methodNotAllowed: [(.allow, "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT")]
@@ -119,10 +119,10 @@ package enum WebServerRefusal: Sendable, Equatable {
   }
 }
 
-/// A body that the web server keeps at hand.
+/// A static response body in nginx's configuration.
 package struct WebServerPage: Sendable {
   package let type: MediaType
-  /// Without apostrophes and dollar signs, which nginx would take for its own.
+  /// The body, without apostrophes, dollar signs and backslashes, which nginx would interpret.
   package let body: String
 
   package init(_ type: MediaType, _ body: String) {
@@ -133,11 +133,11 @@ package struct WebServerPage: Sendable {
 }
 
 extension WebServer {
-  /// What nginx refuses by itself, in the words of the wire whose path was asked.
+  /// Returns nginx's configuration of its own errors, in the format of the wire that owns the path.
   ///
-  /// Not named locations: nginx answers 500 when it is to enter one before it has a path, as after a
-  /// request line that is too long. The path that was asked follows the name of the page, so that the
-  /// longest prefix of a location finds the wire.
+  /// It does not use named locations. nginx answers 500 if it must enter one before it has a path,
+  /// as after an overlong request line. The requested path follows the name of the page. So the
+  /// location with the longest prefix selects the wire.
   package static func errorPages(of wires: [any Wire]) -> String {
     let limits = [usualBodyLimit] + largerBodies(of: wires).map(\.limit)
     let pages = refusals(bodyLimits: limits).flatMap { locations($0, of: wires) }
@@ -159,7 +159,7 @@ extension WebServer {
       + [.uriTooLong, .tooManyRequests, .headerTooLarge, .serverUnavailable]
   }
 
-  /// Where nginx goes for its refusals, in a place where bodies have this limit.
+  /// Returns the `error_page` directives for locations with this body limit.
   static func causes(bodyLimit: Int) -> [String] {
     refusals(bodyLimits: [bodyLimit]).flatMap { refusal in
       refusal.causes.map { "error_page \($0) \(path(of: refusal))$uri;" }
@@ -193,13 +193,13 @@ extension WebServer {
         ("X-Content-Type-Options", "nosniff"),
         ("Content-Security-Policy", "$dossier_policy"),
         ("Strict-Transport-Security", "$dossier_transport"),
-        // Left out where there is no origin.
+        // nginx omits this field if the request has no origin.
         ("Access-Control-Allow-Origin", "$http_origin"),
         ("Access-Control-Allow-Credentials", "true"),
         ("Access-Control-Expose-Headers", "\"\(exposed)\""),
         ("Vary", "Origin"),
       ]
-    // Else the type would be that of what was asked for, such as a picture.
+    // An empty `types` block, so that nginx does not derive the type from the requested path.
     let lines = fields.map { "  add_header \($0.0) \($0.1) always;" }.joined(separator: "\n")
     return """
       location ^~ \(path) {

@@ -2,38 +2,38 @@ package import Dossier
 package import EventLoop
 package import HTTP
 
-/// One language that clients speak: its routes, how it names the app, and its words for what goes
-/// wrong.
+/// One protocol for clients: its routes, its selection of the app, and its error format.
 ///
-/// All that a wire has of its own is declared here; whatever serves wires is made of it, nginx's
-/// files too.
+/// A wire declares everything specific to it here. The service and the configuration of nginx
+/// derive from it.
 package protocol Wire: Sendable {
   var routes: [Route] { get }
-  /// Paths below which all is the wire's, `/v1`: it answers there also what no route does.
+  /// The path prefixes that the wire owns, such as `/v1`. It also answers unknown paths below them.
   var prefixes: [String] { get }
-  /// Header fields that it reads beside those that are read of every request; see `WebServer`.
+  /// The header fields that the wire reads in addition to those of every request; see `WebServer`.
   var fields: [FieldName] { get }
-  /// Header fields that it reads and no client sends: the web server writes them, in the place of any
-  /// that a client would.
+  /// Header fields that the web server writes for the wire, replacing any that a client sends.
   var writtenFields: [WrittenField] { get }
-  /// The field in which a client shows the secret of its device, or asks for a cookie that holds it;
-  /// nil where devices prove nothing.
+  /// The field with the device secret, or with a request for a cookie that holds it.
+  ///
+  /// Nil if the wire does not authenticate devices.
   var deviceField: FieldName? { get }
   /// Fields that pages of other origins may send and read.
   var crossOrigin: CrossOriginFields { get }
-  /// Which app a request is for.
+  /// Returns the app that a request is for.
   ///
-  /// Asked also when no route was found; `call` then has the request alone.
-  /// - Throws: when the request cannot be understood without it.
+  /// Also called if no route was found; then only the request of `call` is set.
+  /// - Throws: an error if the request is invalid without an app.
   @EventLoop func app(of call: Call) throws(Failure) -> AppReference
-  /// Says in the wire's words why there is nothing else to say.
+  /// Returns the wire's response for an error.
   ///
   /// - Parameters:
-  ///   - refusal: why.
-  ///   - call: all that was known by then: the request always, route and app where they were found.
-  /// - Returns: whatever such a client expects for an error, a redirect too.
+  ///   - refusal: the reason.
+  ///   - call: the state so far. The request is always set, route and app only if they were
+  ///     found.
+  /// - Returns: the response that the wire's clients expect for an error, possibly a redirect.
   @EventLoop func response(to refusal: Refusal, of call: Call) -> Response
-  /// What the web server answers when it asks no worker, or reaches none.
+  /// Returns the page that the web server sends for its own errors.
   func page(for refusal: WebServerRefusal) -> WebServerPage
 }
 
@@ -45,19 +45,19 @@ extension Wire {
   package var crossOrigin: CrossOriginFields { CrossOriginFields(sent: [], exposed: []) }
 }
 
-/// What a request says of the app that it is for.
+/// The app selector of a request.
 package enum AppReference: Sendable {
   case named(String)
-  /// The one that has the host that was asked, else the deployment's own.
+  /// The app of the request's host name, or else the default app.
   case host
-  /// The one that a token says it is of, which is to be verified by that app's keys.
+  /// The app that a token names. The keys of that app must verify the token.
   case id(AppID)
 }
 
 /// A header field that the web server writes.
 package struct WrittenField: Sendable {
   package let name: FieldName
-  /// Of nginx's variables, `$scheme`.
+  /// The value as an expression of nginx's variables, such as `$scheme`.
   package let expression: String
 
   package init(_ name: FieldName, _ expression: String) {
@@ -66,7 +66,7 @@ package struct WrittenField: Sendable {
   }
 }
 
-/// Header fields beside those that the Fetch Standard lets any page send or read.
+/// CORS header fields in addition to those that the Fetch Standard always allows.
 package struct CrossOriginFields: Sendable {
   package let sent: [FieldName]
   package let exposed: [FieldName]
@@ -77,7 +77,7 @@ package struct CrossOriginFields: Sendable {
   }
 }
 
-/// A wire that a service speaks, with what follows from its declarations.
+/// A wire of a service, with values derived from its declarations.
 package final class ServedWire: Sendable {
   let wire: any Wire
   let crossOrigin: CrossOrigin
@@ -91,7 +91,7 @@ package final class ServedWire: Sendable {
     prefixes = wire.prefixes.map { Array($0.utf8) }
   }
 
-  /// How much of a path is the wire's own; nil when it is another's.
+  /// Returns the length of the wire's longest prefix of a path; nil if the wire does not own it.
   func ownedLength(of path: Substring) -> Int? {
     var path = path
     return path.withUTF8 { path in
