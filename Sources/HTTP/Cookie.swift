@@ -1,11 +1,11 @@
-/// Cookies as a client sends them.
+/// The `Cookie` and `Set-Cookie` fields.
 ///
 /// - Source: RFC 6265 section 5.4.
 package enum Cookie {
-  /// The value of the first cookie of a name in a `Cookie` field.
+  /// Returns the value of the first cookie with this name in a `Cookie` field.
   package static func value(of name: String, in field: String?) -> String? {
     guard let field else { return nil }
-    // By bytes, as who set it compares: a mark that joins the character before it is no part of it.
+    // Compares bytes: by characters, a combining mark after the name would change the match.
     let start = Array("\(name)=".utf8)
     for pair in field.utf8.split(separator: UInt8(ascii: ";")) {
       let pair = pair.drop { $0 == UInt8(ascii: " ") }
@@ -14,7 +14,7 @@ package enum Cookie {
     return nil
   }
 
-  /// Whether the name of a cookie in a `Cookie` field begins so.
+  /// Returns whether a `Cookie` field has a cookie whose name begins with this prefix.
   package static func has(nameBeginning: String, in field: String?) -> Bool {
     guard let field else { return false }
     return field.utf8.split(separator: UInt8(ascii: ";")).contains {
@@ -22,10 +22,10 @@ package enum Cookie {
     }
   }
 
-  /// The field that sets a cookie which no script can read.
+  /// Returns the field that sets a cookie which scripts cannot read.
   ///
-  /// Its name begins with `__Host-`, which binds it to this host; its value has letters, digits,
-  /// hyphens and underscores only.
+  /// The name begins with `__Host-`, which binds the cookie to this host. The value has only
+  /// letters, digits, hyphens and underscores.
   package static func setting(
     _ name: String,
     to value: String,
@@ -35,22 +35,24 @@ package enum Cookie {
     "\(name)=\(value); Path=/; Max-Age=\(lifetime.components.seconds); HttpOnly; Secure; \(sameSite.attributes)"
   }
 
-  /// The field that takes away the cookie of that name which browsers keep in the other way, by site
-  /// or not: they would go on sending both.
+  /// Returns the field that deletes the cookie of that name with the other `SameSite` attribute.
+  ///
+  /// Browsers store partitioned and unpartitioned cookies separately, and would send both.
   package static func clearing(_ name: String, besides sameSite: SameSite) -> String {
     let other: SameSite = sameSite == .none ? .lax : .none
     return "\(name)=; Path=/; Max-Age=0; HttpOnly; Secure; \(other.attributes)"
   }
 
-  /// With requests of whose pages browsers send a cookie.
+  /// The requests with which browsers send a cookie, by the site of the page.
   ///
-  /// - Source: draft-ietf-httpbis-rfc6265bis section 5.6.7; draft-cutler-httpbis-partitioned-cookies.
+  /// - Source: draft-ietf-httpbis-rfc6265bis section 5.6.7;
+  ///   draft-cutler-httpbis-partitioned-cookies.
   package enum SameSite: String, CaseIterable, Sendable {
-    /// Those of its own site.
+    /// Requests of the cookie's own site.
     case strict
-    /// Those of its own site, and where a link leads to it.
+    /// Requests of the cookie's own site, and links from other sites.
     case lax
-    /// Of any site, but for each site at the top of a window another cookie.
+    /// Requests of any site. Each top-level site has its own cookie.
     case none
 
     fileprivate var attributes: String {

@@ -1,4 +1,4 @@
-/// The tag of one state of a document: its version.
+/// The entity tag of a document's state, which is its version.
 ///
 /// - Source: RFC 9110 section 8.8.3.
 package struct EntityTag: Equatable, Sendable, CustomStringConvertible {
@@ -6,7 +6,7 @@ package struct EntityTag: Equatable, Sendable, CustomStringConvertible {
   package init(_ version: Int) { self.version = version }
   package var description: String { "\"\(version)\"" }
 
-  /// Reads one that we have written.
+  /// Parses a tag that this service has written.
   package init?(_ text: String) {
     guard let version = Int(text.dropFirst().dropLast()) else { return nil }
     self.init(version)
@@ -16,18 +16,21 @@ package struct EntityTag: Equatable, Sendable, CustomStringConvertible {
 /// The value of `If-Match` or `If-None-Match`.
 package enum TagCondition: Equatable, Sendable {
   case absent
-  /// `*`: any state at all.
+  /// `*`: any existing state.
   case any
-  /// One of these versions. Tags that are no version of ours match nothing and are left out, so
-  /// that the list may be empty, as it is for an empty field.
+  /// One of these versions.
+  ///
+  /// Foreign tags match nothing and are omitted, so the list may be empty. It is also empty for an
+  /// empty field.
   case versions([Int])
 
-  /// Reads a field.
+  /// Parses a field.
   ///
   /// - Parameters:
   ///   - field: a list of tags, or `*`.
-  ///   - weakly: whether `W/"7"` matches as `"7"` does; so for `If-None-Match`, never for `If-Match`.
-  /// - Throws: when it is neither.
+  ///   - weakly: whether `W/"7"` matches like `"7"`: true for `If-None-Match`, false for
+  ///     `If-Match`.
+  /// - Throws: `TagSyntaxError` if the field is neither.
   package init(_ field: String?, weakly: Bool) throws(TagSyntaxError) {
     guard let field else {
       self = .absent
@@ -41,7 +44,7 @@ package enum TagCondition: Equatable, Sendable {
     }
     var versions: [Int] = []
     while !rest.isEmpty {
-      // Elements may be empty: RFC 9110 section 5.6.1.2.
+      // List elements may be empty: RFC 9110 section 5.6.1.2.
       if rest.first == UInt8(ascii: ",") {
         rest.removeFirst()
         Self.skipSpace(&rest)
@@ -90,10 +93,10 @@ package enum TagCondition: Equatable, Sendable {
   }
 }
 
-/// A field that is no list of entity tags.
+/// The error for a field that is not a list of entity tags.
 package struct TagSyntaxError: Error {}
 
-/// What the client asks of the stored state before its request is carried out.
+/// The conditions on the stored state under which a request is executed.
 ///
 /// - Source: RFC 9110 section 13; `If-Match` is tested first.
 package struct Preconditions: Equatable, Sendable {
@@ -105,7 +108,7 @@ package struct Preconditions: Equatable, Sendable {
     self.noneMatch = noneMatch
   }
 
-  /// Whether a request has any.
+  /// Whether the request has preconditions.
   package var arePresent: Bool { match != .absent || noneMatch != .absent }
 
   package init(_ request: Request) throws(TagSyntaxError) {

@@ -1,6 +1,6 @@
-/// The name of a header field, as it is sent.
+/// The name of a header field, with the case in which it is sent.
 package struct FieldName: Hashable, Sendable {
-  /// A literal, so that a name is copied, looked for and written at no cost.
+  /// The name as a literal, so that copies, lookups and writes need no allocation.
   package let literal: StaticString
 
   package init(_ literal: StaticString) { self.literal = literal }
@@ -13,7 +13,7 @@ package struct FieldName: Hashable, Sendable {
 
   package func hash(into hasher: inout Hasher) { hasher.combine(text) }
 
-  // Fields of requests.
+  // Request fields.
   package static let authorization = FieldName("Authorization")
   package static let contentType = FieldName("Content-Type")
   package static let cookie = FieldName("Cookie")
@@ -25,7 +25,7 @@ package struct FieldName: Hashable, Sendable {
   package static let requestID = FieldName("X-Request-Id")
   package static let userAgent = FieldName("User-Agent")
 
-  // Fields of answers.
+  // Response fields.
   package static let acceptPatch = FieldName("Accept-Patch")
   package static let accessAllowCredentials = FieldName("Access-Control-Allow-Credentials")
   package static let accessAllowHeaders = FieldName("Access-Control-Allow-Headers")
@@ -50,24 +50,26 @@ package struct FieldName: Hashable, Sendable {
   package static let vary = FieldName("Vary")
 }
 
-/// Where a request's header fields are looked up, one by one, on demand.
+/// A source of a request's header fields, which are looked up individually on demand.
 package protocol FieldSource: AnyObject {
-  /// Nil when the client did not send it.
+  /// Returns the value of a field; nil if the client did not send it.
   @_lifetime(borrow self)
   func bytes(of name: FieldName) -> Span<UInt8>?
 
-  /// The client's address, as the web server tells it; nil when it does not.
+  /// The client's address as the web server reports it; nil without one.
   var clientAddress: String? { get }
 }
 
 extension FieldSource {
-  /// Nil when the client did not send it; invalid UTF-8 is repaired.
+  /// Returns the value of a field; nil if the client did not send it.
+  ///
+  /// Repairs invalid UTF-8.
   package func field(_ name: FieldName) -> String? {
     bytes(of: name)?.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
   }
 }
 
-/// Fields in memory, for requests that no web server carried.
+/// Fields in memory, for requests without a web server.
 package final class FieldDictionary: FieldSource {
   private let names: [FieldName]
   private let values: [[UInt8]]
@@ -83,7 +85,7 @@ package final class FieldDictionary: FieldSource {
   package func bytes(of name: FieldName) -> Span<UInt8>? {
     guard let index = names.firstIndex(of: name) else { return nil }
     let value = values[index]
-    // The array stays as it is for as long as this is there.
+    // The array is immutable for the lifetime of this object.
     return unsafe _overrideLifetime(value.span, borrowing: self)
   }
 }

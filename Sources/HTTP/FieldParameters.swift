@@ -1,14 +1,14 @@
-/// The value of a field with parameters behind it: `form-data; name="picture"`.
+/// A field value with parameters, such as `form-data; name="picture"`.
 ///
 /// - Source: RFC 9110 section 5.6.6, and quoted strings of section 5.6.4.
 package struct FieldParameters {
-  /// What stands before the parameters, in lower case.
+  /// The value before the parameters, in lower case.
   package let value: String
   private var parameters: [(name: String, value: String)] = []
 
-  /// Reads a field; nil when it is malformed.
+  /// Parses a field; nil if it is malformed.
   ///
-  /// Of a name that occurs twice the first counts.
+  /// If a name occurs twice, the first one counts.
   /// - Complexity: O(*n*).
   package init?(_ field: String) {
     var rest = field.utf8[...]
@@ -19,7 +19,7 @@ package struct FieldParameters {
       guard let separator = rest.popFirst() else { return }
       guard separator == UInt8(ascii: ";") else { return nil }
       Self.skipSpace(&rest)
-      // Nothing between two, and behind the last, is allowed.
+      // Parameters may be empty, also the last one.
       guard let next = rest.first, next != UInt8(ascii: ";") else { continue }
       guard let name = Self.takeToken(&rest), rest.popFirst() == UInt8(ascii: "="),
         let value = Self.takeValue(&rest)

@@ -1,12 +1,12 @@
-/// The named values of a query or of the body of a form.
+/// The named values of a query or of a form body.
 ///
 /// - Source: URL Standard, section 5.1 (`application/x-www-form-urlencoded`): a plus is a space.
 package struct FormValues: Sendable {
   private var values: [(name: String, value: String)] = []
 
-  /// Reads a query; nil when a name occurs twice, or text is not percent-encoded UTF-8.
+  /// Parses a query; nil if a name is duplicated, or if text is not percent-encoded UTF-8.
   ///
-  /// Names are told apart by their bytes.
+  /// Names are compared by their bytes.
   /// - Complexity: O(*n*).
   package init?(_ query: Substring) {
     var names: Set<[UInt8]> = []
@@ -20,7 +20,7 @@ package struct FormValues: Sendable {
     }
   }
 
-  /// Reads a body, by the same rules.
+  /// Parses a body by the same rules.
   package init?(_ body: [UInt8]) {
     guard let text = String(validating: body, as: UTF8.self) else { return nil }
     self.init(text[...])

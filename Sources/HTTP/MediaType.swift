@@ -17,11 +17,11 @@ package struct MediaType: RawRepresentable, Hashable, Sendable {
   package static let heif = MediaType(rawValue: "image/heif")
   package static let avif = MediaType(rawValue: "image/avif")
   package static let gif = MediaType(rawValue: "image/gif")
-  /// Bytes of any kind.
+  /// Uninterpreted bytes.
   package static let octets = MediaType(rawValue: "application/octet-stream")
   package static let jsonPatch = MediaType(rawValue: "application/json-patch+json")
 
-  /// Reads a `Content-Type`; nil when it is malformed or names another charset than UTF-8.
+  /// Parses a `Content-Type`; nil if it is malformed or names a charset other than UTF-8.
   package init?(_ field: String) {
     guard let field = FieldParameters(field) else { return nil }
     self.init(field)

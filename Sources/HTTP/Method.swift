@@ -1,6 +1,6 @@
-/// A request method.
+/// A request method, which is case-sensitive.
 ///
-/// - Source: RFC 9110 section 9; compared by case.
+/// - Source: RFC 9110 section 9.
 package struct Method: RawRepresentable, Hashable, Sendable {
   package let rawValue: String
   package init(rawValue: String) { self.rawValue = rawValue }
@@ -14,7 +14,7 @@ package struct Method: RawRepresentable, Hashable, Sendable {
   package static let options = Method(rawValue: "OPTIONS")
 }
 
-/// The status of an answer.
+/// The status of a response.
 ///
 /// - Source: RFC 9110 section 15, RFC 6585.
 package struct Status: Hashable, Sendable {
@@ -28,7 +28,7 @@ package struct Status: Hashable, Sendable {
 
   package var reason: String { "\(words)" }
 
-  /// Those of answers that may be given again.
+  /// The statuses of responses that may be stored and repeated.
   static let kept = [ok, created, accepted, noContent]
 
   package static func == (first: Status, second: Status) -> Bool { first.code == second.code }

@@ -1,6 +1,6 @@
 import Notation
 
-/// The parts of a body as forms with files send them.
+/// The parts of a `multipart/form-data` body.
 ///
 /// - Source: RFC 7578; RFC 2046 section 5.1.
 package struct Multipart: Sendable {
@@ -8,38 +8,40 @@ package struct Multipart: Sendable {
 
   package struct Part: Sendable {
     package let name: String
-    /// Nil for a value that was typed; as it was sent, and so no path to be trusted.
+    /// The file name as the client sent it, so it is not a trusted path; nil for a plain value.
     package let fileName: String?
-    /// Nil when the part has none, or one that cannot be read.
+    /// The media type; nil if it is missing or malformed.
     package let type: MediaType?
     package let content: ArraySlice<UInt8>
   }
 
-  /// How much a body may have beside its own limit.
+  /// Limits of a multipart body in addition to the body limit.
   package struct Limits: Sendable, Equatable {
     package let parts: Int
-    /// Bytes of one part's content.
+    /// The largest content of one part, in bytes.
     package let content: Int
 
     package init(parts: Int, content: Int) { (self.parts, self.content) = (parts, content) }
 
-    /// Of a part's header: a name, a file's name and a media type.
+    /// The largest header of a part, in bytes: a name, a file name and a media type.
     fileprivate static let header = 4_096
   }
 
-  /// The part of a name, of which there is one at most; see `init`.
+  /// Returns the part with this name.
+  ///
+  /// Names are unique; see `init`.
   package subscript(_ name: String) -> Part? {
     parts.first { $0.name.utf8.elementsEqual(name.utf8) }
   }
 
-  /// Reads a body.
+  /// Parses a body.
   ///
-  /// What stands before the first boundary and behind the last is left out.
+  /// Bytes before the first boundary and after the last are ignored.
   /// - Parameters:
-  ///   - bytes: all of it.
-  ///   - boundary: as `boundary(in:)` has it.
-  ///   - limits: that it must keep to.
-  /// - Throws: `MultipartError` also when a name occurs twice, or is missing.
+  ///   - bytes: the whole body.
+  ///   - boundary: the result of `boundary(in:)`.
+  ///   - limits: the limits of the body.
+  /// - Throws: `MultipartError`, also if a name is duplicated or missing.
   /// - Complexity: O(*n*) for *n* bytes.
   package init(_ bytes: [UInt8], boundary: String, limits: Limits) throws(MultipartError) {
     var scan = DelimiterScan(bytes, boundary)
@@ -85,8 +87,9 @@ package struct Multipart: Sendable {
     return Part(name: name, fileName: fileName, type: type, content: rest)
   }
 
-  /// The next line of a part's header, without its end; nil when there is no end of it where a header
-  /// may end.
+  /// Returns the next header line of a part without its line end.
+  ///
+  /// Returns nil if the line does not end within the header's limit.
   private static func takeLine(
     _ rest: inout ArraySlice<UInt8>,
     in part: ArraySlice<UInt8>
@@ -100,7 +103,7 @@ package struct Multipart: Sendable {
     return rest[rest.startIndex..<end]
   }
 
-  /// The boundary that the type of a body names; nil when it names none that may be one.
+  /// Returns the boundary in a media type; nil if it is missing or invalid.
   package static func boundary(in field: FieldParameters) -> String? {
     guard let boundary = field["boundary"],
       (1...70).contains(boundary.utf8.count), boundary.utf8.last != UInt8(ascii: " "),
@@ -114,10 +117,10 @@ package struct Multipart: Sendable {
   }
 }
 
-/// Why a body has no parts that can be read.
+/// The error for a malformed multipart body.
 package enum MultipartError: Error, Equatable {
   case noBoundary
-  /// It ends before its last boundary.
+  /// The body ends before its last boundary.
   case unfinished
   case malformedHeader
   case nameless
@@ -126,13 +129,13 @@ package enum MultipartError: Error, Equatable {
   case partTooLong(limit: Int)
 }
 
-/// Finds the lines that stand between parts.
+/// Finds the delimiter lines between parts.
 private struct DelimiterScan {
   private let bytes: [UInt8]
   private let delimiter: [UInt8]
   private var place = 0
   private var hasBegun = false
-  /// Whether the one found last ends the body.
+  /// Whether the last delimiter found ends the body.
   private(set) var isLast = false
 
   init(_ bytes: [UInt8], _ boundary: String) {
@@ -140,12 +143,12 @@ private struct DelimiterScan {
     delimiter = Array("\r\n--\(boundary)".utf8)
   }
 
-  /// The next delimiter, with the end of line before it and what is behind it on its line.
+  /// Returns the range of the next delimiter, from the line end before it to the end of its line.
   ///
-  /// A boundary has no end of line in it. So what was compared in vain holds no other beginning, and
-  /// no byte is compared twice.
+  /// A boundary contains no line end. So a failed match contains no other start, and no byte is
+  /// compared twice.
   mutating func next() -> (start: Int, end: Int)? {
-    // The first may be where the body begins.
+    // The first delimiter may be at the start of the body.
     if !hasBegun {
       hasBegun = true
       if let end = end(of: 0, matching: delimiter[2...]) { return (0, end) }

@@ -1,11 +1,13 @@
 import Notation
 
-/// The coding of one segment of a path, or of one value of a query.
+/// Percent-encoding of a path segment or a query value.
 ///
 /// - Source: RFC 3986 section 2.1.
 package enum PercentCoding {
-  /// Decodes; nil when a percent sign has no two digits behind it, or the bytes are not UTF-8, or
-  /// hold a NUL.
+  /// Decodes a segment.
+  ///
+  /// Returns nil if a percent sign lacks its two hex digits. Returns nil also for NUL and invalid
+  /// UTF-8.
   package static func decode(_ segment: Substring) -> String? {
     guard !segment.utf8.contains(0) else { return nil }
     guard segment.utf8.contains(UInt8(ascii: "%")) else { return String(segment) }
@@ -25,7 +27,7 @@ package enum PercentCoding {
     return String(validating: bytes, as: UTF8.self)
   }
 
-  /// Encodes all but letters, digits and `-._~`.
+  /// Encodes all characters except letters, digits and `-._~`.
   package static func encode(_ text: some StringProtocol) -> String {
     var bytes: [UInt8] = []
     for byte in text.utf8 {

@@ -1,21 +1,23 @@
 import Synchronization
 
-/// A request, but for its body, which is read when a route has asked for it.
+/// A request without its body, which is read only when a route needs it.
 package struct Request {
   package let method: Method
   package let id: RequestID
-  /// Path and query, as sent, but for a doubled slash in front.
+  /// Path and query as sent, without a doubled leading slash.
   private let target: String
   private let pathEnd: String.Index
   private let fields: any FieldSource
 
+  /// Creates a request.
+  ///
   /// - Parameters:
-  ///   - method: as sent.
-  ///   - target: the request target, path and query.
-  ///   - fields: where header fields are looked up.
+  ///   - method: the method, as sent.
+  ///   - target: the request target: path and query.
+  ///   - fields: the source of the header fields.
   package init(method: Method, target: String, fields: any FieldSource) {
     self.method = method
-    // Some clients put a base URL that ends in a slash before a path that begins with one.
+    // Some clients join a base URL that ends in a slash with a path that begins with one.
     let target = Self.isDoubled(target.utf8.span) ? String(target.dropFirst()) : target
     self.target = target
     pathEnd = Self.pathEnd(in: target)
@@ -35,35 +37,36 @@ package struct Request {
     return target.endIndex
   }
 
-  /// As sent, without the query.
+  /// The path as sent, without the query.
   package var path: Substring { target[..<pathEnd] }
 
-  /// As sent, without the question mark.
+  /// The query as sent, without the question mark.
   package var query: Substring { target[pathEnd...].dropFirst() }
 
-  /// The client's, as the web server gave it.
+  /// The client's address as the web server reports it.
   package var address: String? { fields.clientAddress }
 
   package func field(_ name: FieldName) -> String? { fields.field(name) }
 
   package func has(_ name: FieldName) -> Bool { fields.bytes(of: name) != nil }
 
-  /// The bytes of a field, lent for as long as the request is answered.
+  /// Returns the bytes of a field, borrowed until the request is answered.
   @_lifetime(borrow self)
   package func bytes(of name: FieldName) -> Span<UInt8>? {
-    // The source outlives the request, which holds it.
+    // The request holds the source, so the source lives at least as long.
     unsafe _overrideLifetime(fields.bytes(of: name), borrowing: self)
   }
 }
 
-/// What a request is called in logs and answers.
+/// The identifier of a request in logs and responses.
 package struct RequestID: Sendable, CustomStringConvertible {
   package let description: String
-  /// Counts from a random number on; see `made`.
+  /// A counter with a random start; see `made`.
   private static let counter = Atomic(UInt64.random(in: .min ... .max))
 
-  /// Takes the one that came with the request when it is 1 to 64 letters, digits, dots, hyphens and
-  /// underscores; makes one otherwise.
+  /// Uses the id of the request if it has 1 to 64 letters, digits, dots, hyphens and underscores.
+  ///
+  /// Otherwise it creates one.
   package init(_ sent: String?) {
     if let sent, (1...64).contains(sent.utf8.count), sent.utf8.allSatisfy(Self.isAllowed) {
       description = sent
@@ -72,12 +75,11 @@ package struct RequestID: Sendable, CustomStringConvertible {
     }
   }
 
-  /// Thirteen digits to the base of 32, which are a mixed number: no two are the same in a process,
-  /// nor, most likely, in two.
+  /// Returns a mixed number in thirteen base-32 digits.
   ///
-  /// It is a name and no secret: a random number from the kernel for each would cost a call of it.
-  /// - Source: the mixing is SplitMix64's (Steele, Lea, Flood 2014), which takes no two numbers to
-  ///   one.
+  /// It is unique in a process, and almost certainly among processes. It is not secret: a random
+  /// number from the kernel would cost a system call for each id.
+  /// - Source: SplitMix64 (Steele, Lea, Flood 2014), whose mixing is a bijection.
   private static func made(_ number: UInt64) -> String {
     var mixed = number &* 0x9e37_79b9_7f4a_7c15
     mixed = (mixed ^ mixed >> 30) &* 0xbf58_476d_1ce4_e5b9
@@ -104,7 +106,7 @@ package struct RequestID: Sendable, CustomStringConvertible {
   }
 }
 
-/// The credentials of a request.
+/// The bearer token of a request.
 ///
 /// - Source: RFC 6750 section 2.1.
 package enum BearerToken: Equatable {
@@ -125,8 +127,9 @@ package enum BearerToken: Equatable {
     self = .token(String(decoding: field.utf8.dropFirst(start), as: UTF8.self))
   }
 
-  /// Where in a field the token starts that is to be, whatever bytes it has; nil when the field has
-  /// another scheme, or nothing behind it.
+  /// Returns the offset of the token in a field, without a check of its bytes.
+  ///
+  /// Returns nil if the field has another scheme, or nothing after the scheme.
   package static func start(in field: Span<UInt8>) -> Int? {
     guard field.count > scheme.utf8CodeUnitCount else { return nil }
     for index in 0..<scheme.utf8CodeUnitCount
@@ -136,7 +139,9 @@ package enum BearerToken: Equatable {
     return start < field.count ? start : nil
   }
 
-  /// In lower case, which the scheme of a request need not be.
+  /// The scheme in lower case.
+  ///
+  /// A request may use any case.
   private static let scheme: StaticString = "bearer "
 
   private static func isToken(_ bytes: Span<UInt8>) -> Bool {

@@ -1,13 +1,13 @@
-/// An answer.
+/// A response.
 package struct Response: Sendable {
   package let status: Status
   package var body: [UInt8] = []
-  /// Status and fields as they are sent.
+  /// The status and the fields, as they are sent.
   private var head: [UInt8] = []
 
   package init(_ status: Status) {
     self.status = status
-    // Enough for what most answers have.
+    // Enough for most responses.
     head.reserveCapacity(192)
     append("Status: ")
     for unit in [100, 10, 1] { head.append(UInt8(ascii: "0") + UInt8(status.code / unit % 10)) }
@@ -16,7 +16,8 @@ package struct Response: Sendable {
     append("\r\n")
   }
 
-  /// An answer with a JSON body, which nobody may keep: it is one user's.
+  /// Creates a response with a JSON body, which caches must not store, since it belongs to one
+  /// user.
   package init(_ status: Status, json: [UInt8], tag: EntityTag? = nil) {
     self.init(status)
     body = json
@@ -30,7 +31,7 @@ package struct Response: Sendable {
 
   /// Adds a field.
   ///
-  /// Control characters, with which a value could become two fields, are left out.
+  /// It removes control characters, which could split a value into two fields.
   package mutating func add(_ name: FieldName, _ value: String) {
     append(name.literal)
     append(": ")
@@ -46,7 +47,7 @@ package struct Response: Sendable {
     append("\r\n")
   }
 
-  /// Adds a field whose value is known beforehand.
+  /// Adds a field with a constant value.
   package mutating func add(_ name: FieldName, literal value: StaticString) {
     append(name.literal)
     append(": ")
@@ -54,7 +55,7 @@ package struct Response: Sendable {
     append("\r\n")
   }
 
-  /// The value of the first field of that name.
+  /// Returns the value of the first field with this name.
   package subscript(_ name: FieldName) -> String? {
     let start = Array("\(name.literal): ".utf8)
     let end = Array("\r\n".utf8)
@@ -63,10 +64,10 @@ package struct Response: Sendable {
     }
   }
 
-  /// What it takes to give the same answer again.
+  /// The stored form of the response, from which `init(kept:)` recreates it.
   package var kept: [UInt8] { head + Array("\r\n".utf8) + body }
 
-  /// The same answer again; nil when it is of a kind that is not kept.
+  /// Recreates a stored response; nil if its status is not one that may be stored.
   package init?(kept bytes: [UInt8]) {
     let line = Array("Status: ".utf8)
     let end = Array("\r\n\r\n".utf8)
@@ -84,7 +85,7 @@ package struct Response: Sendable {
     text.withUTF8Buffer { head.append(contentsOf: $0) }
   }
 
-  /// Appends a number that is not negative.
+  /// Appends a non-negative number.
   private mutating func append(_ number: Int) {
     var unit = 1
     while number / unit >= 10 { unit *= 10 }
@@ -94,7 +95,7 @@ package struct Response: Sendable {
     }
   }
 
-  /// Ends the head: the whole answer as a CGI program gives it to the web server.
+  /// Completes the head and returns the whole response in the form of a CGI program.
   ///
   /// - Parameter withBody: false for HEAD.
   /// - Returns: head and body.

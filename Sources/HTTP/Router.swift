@@ -1,15 +1,15 @@
-/// Finds what a method and a path lead to: the number of a route.
+/// Finds the number of the route for a method and a path.
 ///
-/// A tree of path segments; a literal is preferred to a capture, where both lead to a route.
+/// It is a tree of path segments. If both match, it prefers a literal to a capture.
 package struct Router {
   private let root = PathNode()
 
   package enum Match {
     case found(Int, Captures)
-    /// The path leads somewhere, with these methods.
+    /// The path exists only with these methods.
     case otherMethods([Method])
     case nowhere
-    /// A segment that cannot be decoded.
+    /// A segment cannot be decoded.
     case badPath
   }
 
@@ -17,11 +17,11 @@ package struct Router {
 
   /// Adds a route.
   ///
-  /// Two for one place are a mistake in the program and stop it.
+  /// A duplicate route is a programming error and stops the process.
   /// - Parameters:
-  ///   - method: GET answers HEAD too.
-  ///   - pattern: `/v1/users/{id}`; a capture is a whole segment.
-  ///   - number: what is found.
+  ///   - method: the method; GET also answers HEAD.
+  ///   - pattern: the pattern, such as `/v1/users/{id}`; a capture is a whole segment.
+  ///   - number: the number of the route.
   package func add(_ method: Method, _ pattern: String, _ number: Int) {
     root.add(method, pattern, number)
   }
@@ -30,14 +30,14 @@ package struct Router {
     var path = path
     return path.withUTF8 { path in
       guard path.first == UInt8(ascii: "/") else { return .nowhere }
-      // The path of the root has no segment.
+      // The root path has no segment.
       var values: [String] = []
       return root.find(method, path, from: path.count == 1 ? 2 : 1, &values)
     }
   }
 }
 
-/// What a pattern captured of a path, decoded, in the order of the pattern.
+/// The decoded captures of a path, in the order of the pattern.
 package struct Captures: Sendable {
   private let names: [String]
   package let values: [String]
@@ -49,13 +49,13 @@ package struct Captures: Sendable {
   package subscript(_ name: String) -> String? { names.firstIndex(of: name).map { values[$0] } }
 }
 
-/// One place in the tree of a router.
+/// A node in the tree of a router.
 ///
-/// Looked through in order: a place has a dozen children at most, told apart by their lengths.
+/// Children are searched in order. A node has at most a dozen, and their lengths tell most apart.
 private final class PathNode {
   private var literals: [(segment: [UInt8], node: PathNode)] = []
   private var capture: PathNode?
-  /// Each with its names for what was captured: routes of two wires may have different ones.
+  /// The routes, each with its own capture names, which may differ between wires.
   private var routes: [(method: Method, number: Int, names: [String])] = []
 
   init() {}
@@ -88,13 +88,15 @@ private final class PathNode {
     return node
   }
 
+  /// Finds the best match below this node.
+  ///
   /// - Parameters:
-  ///   - method: of the request.
-  ///   - path: all of it.
-  ///   - start: of the segment that this place's children are told apart by; past the end of the
-  ///     path and its slash when there is none.
-  ///   - values: what was captured on the way here.
-  /// - Returns: the best that the places below have.
+  ///   - method: the method of the request.
+  ///   - path: the whole path.
+  ///   - start: the offset of the next segment; past the end of the path and its slash without
+  ///     one.
+  ///   - values: the captures so far.
+  /// - Returns: the best match.
   func find(
     _ method: Method,
     _ path: UnsafeBufferPointer<UInt8>,
@@ -127,7 +129,7 @@ private final class PathNode {
     return nil
   }
 
-  /// Whether two segments of one length are the same.
+  /// Returns whether two segments of the same length are equal.
   private static func areSame(_ first: Span<UInt8>, _ second: Span<UInt8>) -> Bool {
     for index in first.indices where first[index] != second[index] { return false }
     return true
@@ -149,7 +151,7 @@ private final class PathNode {
 }
 
 extension Router.Match {
-  /// What a path leads to that fits a literal, with this outcome, and a capture, with the other.
+  /// Returns the better of two matches: this one, of a literal, or the other, of a capture.
   fileprivate func or(_ other: Router.Match) -> Router.Match {
     switch (self, other) {
     case (.found, _), (_, .nowhere): self
