@@ -1,30 +1,30 @@
 import CLinux
 import Glibc
 
-/// Threads for work that would hold up the loop: hashing, images, large bodies.
+/// Threads for work that would block the loop: hashing, images, large bodies.
 ///
-/// The queue is bounded, so that what cannot be done soon is refused at once.
+/// The queue is bounded, so that excess work is refused at once.
 package final class BlockingPool: Sendable {
   private let queue: BlockingQueue
 
   /// Starts the threads.
   ///
   /// - Parameters:
-  ///   - name: of at most 15 bytes; debuggers and `top -H` show it.
-  ///   - threads: as many as may run at once.
-  ///   - waiting: jobs that may wait for a thread; one more is refused.
-  ///   - niceness: how far its threads give way to the loop where processors are short.
+  ///   - name: the thread name in debuggers and `top -H`, of at most 15 bytes.
+  ///   - threads: the number of threads.
+  ///   - waiting: the number of jobs that may wait for a thread; one more is refused.
+  ///   - niceness: the niceness of the threads, which lets the loop run first.
   package init(name: String, threads: Int, waiting: Int, niceness: Int32 = 0) {
     queue = BlockingQueue(capacity: threads + waiting, niceness: niceness)
     for _ in 0..<threads { queue.startThread(named: name) }
   }
 
-  /// Jobs that run or wait.
+  /// The number of jobs that run or wait.
   package var load: Int { queue.load }
 
   /// Runs `work` on a thread of the pool.
   ///
-  /// - Throws: `BlockingPoolError.full` when the queue is; `work` has then not run.
+  /// - Throws: `BlockingPoolError.full` if the queue is full; then `work` has not run.
   @EventLoop package func run<Result: Sendable>(
     _ work: @escaping @Sendable () -> Result
   ) async throws(BlockingPoolError) -> Result {
@@ -41,7 +41,7 @@ package enum BlockingPoolError: Error { case full }
 
 /// The queue between the loop and the threads.
 ///
-/// `@unchecked Sendable`: `jobs` and `running` are touched with the monitor held.
+/// `@unchecked Sendable`: `jobs` and `running` are accessed only with the monitor held.
 private final class BlockingQueue: @unchecked Sendable {
   private let monitor = Monitor()
   private var jobs: [@Sendable () -> Void] = []
@@ -65,7 +65,7 @@ private final class BlockingQueue: @unchecked Sendable {
     }
   }
 
-  /// A pool lives as long as its process, so its threads are never joined.
+  /// Starts a thread that is never joined, since a pool lives as long as its process.
   func startThread(named name: String) {
     var attributes = pthread_attr_t()
     unsafe pthread_attr_init(&attributes)
@@ -88,7 +88,7 @@ private final class BlockingQueue: @unchecked Sendable {
   }
 
   private func work() -> Never {
-    // On Linux each thread has a priority of its own. Where that is refused, it keeps the usual one.
+    // On Linux each thread has its own niceness. If the system refuses it, the default remains.
     if niceness > 0 { _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, niceness) }
     while true {
       let job = monitor.withLock {

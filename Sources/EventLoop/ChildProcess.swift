@@ -1,21 +1,22 @@
 package import CLinux
 import Glibc
 
-/// Another program as a process of its own, a child of this one.
+/// A child process that runs another program.
 ///
-/// It begins with all signals as the system has them, none blocked.
+/// It starts with the default action for all signals and with none blocked.
 package struct ChildProcess: Sendable {
   package let id: pid_t
 
-  /// Starts it.
+  /// Starts the program.
   ///
   /// - Parameters:
-  ///   - path: of an executable file.
-  ///   - arguments: from the second word on; the first is the path.
-  ///   - environment: nil for that of this process.
-  ///   - descriptors: which of this process it gets as which of its own. Below the highest of its own
-  ///     it keeps what else is open here and not to be closed for programs; above there is nothing.
-  /// - Throws: `EventLoopError` when there is no such program, or no process left.
+  ///   - path: the path of an executable file.
+  ///   - arguments: the arguments after the first, which is the path.
+  ///   - environment: the environment; nil for that of this process.
+  ///   - descriptors: the child's descriptors, each with the descriptor of this process that it
+  ///     copies. Below the child's highest one, it also inherits other descriptors without
+  ///     close-on-exec. Above it, none is open.
+  /// - Throws: `EventLoopError` if the program does not exist, or if no process can be created.
   package init(
     _ path: String,
     _ arguments: [String] = [],
@@ -56,36 +57,40 @@ package struct ChildProcess: Sendable {
     id = process
   }
 
-  /// As C has a list of strings; each is to be freed.
+  /// Returns a C array of strings.
+  ///
+  /// The caller frees each string.
   private static func strings(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] {
     unsafe texts.map { unsafe strdup($0) } + [nil]
   }
 
-  /// Sends it a signal; not after its end was taken.
+  /// Sends the process a signal; invalid after its status has been collected.
   package func signal(_ number: Int32) { kill(id, number) }
 
-  /// Holds up the caller until it has ended, and takes its end.
+  /// Blocks until the process has ended, and collects its status.
   package func end() -> WaitStatus {
     var status: Int32 = 0
     while unsafe waitpid(id, &status, 0) < 0, errno == EINTR {}
     return WaitStatus(status)
   }
 
-  /// Takes its end; nil while it runs.
+  /// Collects the status; nil while the process runs.
   package func endIfOver() -> WaitStatus? {
     var status: Int32 = 0
     return unsafe waitpid(id, &status, WNOHANG) == id ? WaitStatus(status) : nil
   }
 }
 
-/// How a process ended, as a shell's user would say it.
+/// The exit status of a process, described as in a shell.
 package struct WaitStatus: CustomStringConvertible, Sendable {
-  /// What it ended with; nil when a signal ended it.
+  /// The exit code; nil if a signal ended the process.
   package let code: Int32?
-  /// What ended it, when it did not end by itself.
+  /// The signal that ended the process; nil if it exited.
   package let signal: Int32?
 
-  /// - Parameter status: as `waitpid` tells it.
+  /// Decodes a status.
+  ///
+  /// - Parameter status: the status from `waitpid`.
   package init(_ status: Int32) {
     let signal = status & 0x7f
     code = signal == 0 ? status >> 8 & 0xff : nil

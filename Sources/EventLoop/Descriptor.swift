@@ -1,17 +1,17 @@
 import CLinux
 import Glibc
 
-/// A descriptor that is closed once.
+/// A descriptor that is closed exactly once.
 struct Descriptor: ~Copyable {
   private(set) var number: Int32
 
-  /// Takes over what a system call returned; nil when that was a failure.
+  /// Takes ownership of the result of a system call; nil if the call failed.
   init?(_ number: Int32) {
     guard number >= 0 else { return nil }
     self.number = number
   }
 
-  /// A file in memory with these bytes, read from its start.
+  /// Creates a file in memory with these bytes, positioned at its start.
   init(holding bytes: [UInt8]) throws(EventLoopError) {
     let closeOnExec: UInt32 = 1
     number = unsafe CLinux_memfd_create("input", closeOnExec)
@@ -40,28 +40,31 @@ struct Descriptor: ~Copyable {
   deinit { if number >= 0 { Glibc.close(number) } }
 }
 
-/// A pipe, and what has come out of it.
+/// A pipe from a program, and the bytes read from it.
 struct Inflow: ~Copyable {
   private let nearEnd: Descriptor
-  /// For the program; to be closed here once it has it.
+  /// The end for the program.
+  ///
+  /// Close it here once the program has it.
   var farEnd: Descriptor
   private let limit: Int
   private let isDrainedOn: Bool
   private var isAtEnd = false
   private(set) var bytes: [UInt8] = []
 
-  /// Makes a pipe.
+  /// Creates a pipe.
   ///
   /// - Parameters:
-  ///   - limit: bytes that are kept.
-  ///   - isDrainedOn: what is more is read and dropped, so that the program need not wait.
-  /// - Throws: `EventLoopError` when no descriptor is left.
+  ///   - limit: the number of bytes that are kept.
+  ///   - isDrainedOn: whether to read and discard further bytes, so that the program does not
+  ///     block.
+  /// - Throws: `EventLoopError` if no descriptor is left.
   init(limit: Int, isDrainedOn: Bool = false) throws(EventLoopError) {
     var ends: [Int32] = [-1, -1]
     guard unsafe pipe2(&ends, O_CLOEXEC) == 0, let nearEnd = Descriptor(ends[0]),
       let farEnd = Descriptor(ends[1])
     else { throw EventLoopError(call: "pipe2", code: errno) }
-    // Only this end: the program's is to block.
+    // Only this end is non-blocking; the program expects a blocking one.
     CLinux_make_nonblocking(nearEnd.number)
     self.nearEnd = nearEnd
     self.farEnd = farEnd
@@ -69,12 +72,12 @@ struct Inflow: ~Copyable {
     self.isDrainedOn = isDrainedOn
   }
 
-  /// The descriptor to wait for; -1, for which `poll` does not wait, when nothing more is read.
+  /// The descriptor for `poll`; -1, which `poll` ignores, if nothing more is read.
   var waited: Int32 {
     isAtEnd || (bytes.count >= limit && !isDrainedOn) ? -1 : nearEnd.number
   }
 
-  /// Reads what has arrived.
+  /// Reads the available bytes.
   mutating func drain() {
     while waited >= 0 {
       let isFull = bytes.count >= limit
@@ -86,7 +89,7 @@ struct Inflow: ~Copyable {
       }
       if !isFull { bytes += part }
       if count == 0 { isAtEnd = true }
-      // What is dropped may have no end: the caller looks at the time in between.
+      // Discarded input may be endless, so return to let the caller check the deadline.
       guard count > 0, !isFull else { return }
     }
   }

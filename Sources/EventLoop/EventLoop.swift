@@ -1,53 +1,56 @@
 import Glibc
 
-/// The domain of everything a request touches: one thread, one loop, one process.
+/// The actor of all request state: one thread, one loop, one process.
 ///
-/// Mark a type or function `@EventLoop` and the compiler keeps it on the loop's thread: handlers,
-/// connections and caches need no lock, and calls among them are plain calls. An `async` function
-/// on the loop suspends by continuation and is resumed in the same or a later turn of the loop.
+/// For a type or function marked `@EventLoop`, the compiler enforces the loop's thread. So
+/// handlers, connections and caches need no lock, and calls among them are plain calls. An `async`
+/// function on the loop suspends by continuation. It resumes in the same or a later turn of the
+/// loop.
 ///
-/// A global actor with an executor of its own gives isolation that the compiler checks, which a
-/// task executor preference alone does not, and an actor per connection makes a hop of every call.
-/// Tasks are started with `task`, which adds the preference. `NonisolatedNonsendingByDefault` stays
-/// off: with custom executors it was seen to abort in the task allocator of Swift 6.3.
+/// The compiler checks the isolation of a global actor with its own executor. A task executor
+/// preference alone is not checked, and an actor per connection makes each call a hop. `task`
+/// starts tasks and adds the preference. `NonisolatedNonsendingByDefault` stays off: with custom
+/// executors it was seen to abort in the task allocator of Swift 6.3.
 @globalActor
 package actor EventLoop {
   package static let shared = EventLoop()
 
-  /// The one reactor of the process; its `run` decides which thread is the loop's.
+  /// The only reactor of the process.
+  ///
+  /// The thread that calls its `run` becomes the loop's.
   package nonisolated static let reactor = Reactor()
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor {
     unsafe EventLoop.reactor.asUnownedSerialExecutor()
   }
 
-  /// Runs `operation` at once, for code that is on the loop's thread though the compiler cannot
-  /// know it (a `main` before `run`, a callback from C).
+  /// Runs `operation` at once, for code on the loop's thread that the compiler cannot verify.
   ///
-  /// Stops the process when called from another thread.
+  /// Examples are a `main` before `run` and a callback from C. A call from another thread stops the
+  /// process.
   package nonisolated static func assumeIsolated<Result>(
     _ operation: @EventLoop () throws -> Result
   ) rethrows -> Result {
     reactor.checkIsolated()
     return try withoutActuallyEscaping(operation) { escapable in
-      // The isolation is part of a function's type and not of its representation.
+      // Isolation is part of a function's type, not of its representation.
       try unsafe unsafeBitCast(escapable, to: (() throws -> Result).self)()
     }
   }
 
-  /// Runs `body` when the jobs of this turn are done and before the loop waits again.
+  /// Runs `body` after the jobs of this turn, before the loop waits again.
   ///
-  /// What several requests of one turn want written to one descriptor goes out together this way.
+  /// So the writes of several requests of one turn to one descriptor go out together.
   @EventLoop package static func atEndOfTurn(_ body: @escaping @EventLoop () -> Void) {
     reactor.turnEnd.append(body)
   }
 
   /// Starts a task that never leaves the loop's thread.
   ///
-  /// A continuation resumes on the generic executor, from which its function hops back to its
-  /// actor. Of a task that prefers the reactor the generic executor is the reactor; of another it is
-  /// a pool of threads, and each resumption costs two changes of thread: half the speed of a read.
-  /// Where the reactor takes the pool's jobs, it needs no preference.
+  /// A continuation resumes on the generic executor, and its function then hops back to its actor.
+  /// For a task that prefers the reactor, the generic executor is the reactor. For other tasks it
+  /// is a thread pool, and each resumption costs two thread switches: half the speed of a read. A
+  /// reactor that takes the pool's jobs needs no preference.
   @discardableResult
   package nonisolated static func task<Success: Sendable>(
     _ operation: @escaping @EventLoop @Sendable () async -> Success
@@ -56,7 +59,7 @@ package actor EventLoop {
       ? Task(operation: operation) : Task(executorPreference: reactor, operation: operation)
   }
 
-  /// Nanoseconds of the monotonic clock, read anew.
+  /// Returns the current time of the monotonic clock in nanoseconds.
   package nonisolated static func now() -> UInt64 {
     var time = timespec()
     unsafe clock_gettime(CLOCK_MONOTONIC, &time)

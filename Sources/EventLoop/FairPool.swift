@@ -1,12 +1,14 @@
-/// Threads for work that clients cause, which no client can take all of.
+/// Threads for work that clients cause, shared so that no client occupies all of them.
 ///
-/// Work waits on the loop, by the rules of `FairQueue`, and runs on a thread when one is free.
+/// Work waits on the loop by the rules of `FairQueue`, and runs when a thread is free.
 @EventLoop package final class FairPool {
   private let pool: BlockingPool
   private let queue: FairQueue
   /// The time that all work of one request may wait, counted from its first wait.
   package let patience: Duration
 
+  /// Creates a pool.
+  ///
   /// - Parameters:
   ///   - name: the name for `BlockingPool`.
   ///   - threads: the number of threads.

@@ -1,6 +1,6 @@
 internal import DequeModule
 
-/// Limits for the owners of a `FairQueue`: things that they may have, and waiters.
+/// Limits for the owners of a `FairQueue`: on things lent, and on waiters.
 package struct FairLimits: Sendable {
   /// The number of callers that may wait.
   let room: Int
@@ -41,7 +41,7 @@ package struct FairLimits: Sendable {
   var group: Int { get }
   /// The number of the member, which no group has; nil if only the group is known.
   var member: Int? { get }
-  /// Whether the owner needs the result no longer.
+  /// Whether the owner no longer needs the result.
   var isGone: Bool { get }
 }
 

@@ -1,7 +1,7 @@
 /// Lends things of one kind, such as threads or connections, and gives no owner all of them.
 ///
-/// A caller that finds none free waits here, on the loop. It stops waiting when its time is up, or
-/// when it needs the result no longer. Groups take turns, and so do the members of each group.
+/// If none is free, the caller waits here, on the loop. The wait ends when its time is up, or when
+/// the owner no longer needs the result. Groups take turns, and so do the members of each group.
 @EventLoop package final class FairQueue {
   private let limits: FairLimits
   private var free: [AnyObject] = []
@@ -12,8 +12,8 @@
   package private(set) var waiting = 0
   /// The number of the last turn, which grows by two with each turn.
   ///
-  /// The odd numbers are for new waiters. A new waiter comes before the owner of the last turn, and
-  /// after all owners that have waited longer.
+  /// New waiters get odd numbers. A new waiter comes before the owner of the last turn, and after
+  /// all owners that have waited longer.
   private var turns = 0
   private var arrivals = 0
 
@@ -31,12 +31,12 @@
     serve()
   }
 
-  /// Removes useless things among those that are not lent now.
+  /// Removes useless things among those that are not lent.
   package func removeFree(where isUseless: (AnyObject) -> Bool) { free.removeAll(where: isUseless) }
 
-  /// Lends a thing without waiting; nil if none is free, or if the owner has as many as it may.
+  /// Lends a thing without waiting; nil if none is free, or if the owner has reached its limit.
   ///
-  /// This overtakes no waiter: while a thing is free, no waiter may have it.
+  /// It overtakes no waiter: a thing is free only if no waiter may have it.
   package func takeAtOnce(for owner: (any JobOwner)?) -> Loan? {
     guard !free.isEmpty else { return nil }
     let loan = Loan(owner)
@@ -146,8 +146,8 @@
 
   /// Returns the waiter that gets the next thing; nil if no waiter may have one.
   ///
-  /// It chooses the group whose last turn is the longest ago, and likewise a member of that group.
-  /// Of one member's waiters, it chooses the first that came.
+  /// It chooses the group with the oldest last turn, and likewise a member of that group. Of one
+  /// member's waiters, it chooses the first.
   private func next() -> Waiter? {
     var (best, most): (Waiter?, WaitingGroup?) = (nil, nil)
     for group in groups.values where most.map({ group.precedes($0) }) ?? true {
@@ -180,7 +180,7 @@
     line.waiters.append(waiter)
   }
 
-  /// Returns the last turn among current loans that match; without any, that of a new waiter.
+  /// Returns the latest turn of the matching loans; without any, that of a new waiter.
   private func lastTurn(of isOne: (Loan) -> Bool) -> Int {
     loans.lazy.filter(isOne).map(\.turn).max() ?? turns - 1
   }
@@ -217,11 +217,11 @@
 package enum FairQueueError: Error {
   /// The room is full.
   case full
-  /// The group or member has and waits for as many things as it may.
+  /// The group or member has reached its limit of things and waiters.
   case shareTaken
-  /// The owner's turn did not come in time.
+  /// The time was up before the owner's turn.
   case late
-  /// The owner needs the result no longer.
+  /// The owner no longer needs the result.
   case abandoned
   /// Nothing will be lent soon.
   case withdrawn

@@ -1,9 +1,9 @@
 import Glibc
 
-/// A mutex with a condition: what the loop's thread shares with others.
+/// A mutex with a condition, for state that the loop's thread shares with other threads.
 ///
-/// Of POSIX and not `Synchronization.Mutex`, which has no condition variable and which the thread
-/// sanitizer cannot see.
+/// It uses POSIX: `Synchronization.Mutex` has no condition variable, and the thread sanitizer
+/// cannot see it.
 @safe final class Monitor: Sendable {
   private nonisolated(unsafe) let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private nonisolated(unsafe) let condition: UnsafeMutablePointer<pthread_cond_t>
@@ -28,7 +28,9 @@ import Glibc
     return body()
   }
 
-  /// Waits for `signal`; the lock is held before and after, and may have been lost between.
+  /// Waits for `signal`.
+  ///
+  /// The caller holds the lock before and after, but not during the wait.
   func wait() { unsafe pthread_cond_wait(condition, mutex) }
 
   func signal() { unsafe pthread_cond_signal(condition) }

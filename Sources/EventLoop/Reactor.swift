@@ -4,12 +4,12 @@ import Synchronization
 
 /// Readiness of descriptors by epoll, timers, and the jobs of the `EventLoop` actor.
 ///
-/// Epoll was taken over libuv: libpq and libfcgi own their descriptors, and with libuv each would
-/// need a poll handle that is closed, asynchronously, before its descriptor is; the pool, signals
-/// and processes that libuv would bring come to a page each here.
+/// It uses epoll instead of libuv, because libpq and libfcgi own their descriptors. In libuv, each
+/// would need a poll handle that is closed asynchronously before its descriptor. The pool, signals
+/// and processes that libuv offers take about a page of code each here.
 ///
-/// `@unchecked Sendable`: everything but `inbox` is touched by the loop's thread alone, which
-/// `checkIsolated` asserts; `inbox` is touched with `monitor` held.
+/// `@unchecked Sendable`: only the loop's thread accesses the state, as `checkIsolated` asserts.
+/// The exception is `inbox`, which is accessed with `monitor` held.
 package final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
   private let epoll: Int32
   private let wake: Int32
@@ -30,7 +30,7 @@ package final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
   private(set) var takesGlobalJobs = false
   @EventLoop private var supervision: Supervision?
 
-  /// Who is told of turns that take long.
+  /// The callback for event-loop turns over the limit.
   private struct Supervision {
     let limit: UInt64
     let report: @EventLoop (Duration) -> Void
@@ -48,11 +48,11 @@ package final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
 
   package func enqueue(_ job: consuming ExecutorJob) { enqueue(unowned: UnownedJob(job)) }
 
-  /// Takes the jobs that belong to no executor, too: then a task need not prefer this one.
+  /// Also takes the jobs of the global executor, so that tasks need no executor preference.
   ///
-  /// A preference is looked up, with a lock, whenever a function is entered or left that may wait:
-  /// a tenth of a request. For a program of one loop, before its first task; tests have tasks of
-  /// their own, which go on running elsewhere.
+  /// The runtime looks up a preference, with a lock, whenever an `async` function is entered or
+  /// left. That is a tenth of a request. Call this before the first task, in a program with one
+  /// loop. Tests do not call it: their own tasks keep running elsewhere.
   package func takeGlobalJobs() {
     takesGlobalJobs = true
     CLinux_take_global_jobs()
@@ -92,7 +92,7 @@ package final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
 
   /// Makes the calling thread the loop's and runs until `stop`.
   ///
-  /// A process runs it once.
+  /// A process calls it once.
   package func run() {
     let (first, _) = thread.compareExchange(
       expected: 0,
@@ -103,7 +103,7 @@ package final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
     EventLoop.assumeIsolated { turns() }
   }
 
-  /// Runs with `body` as the first thing that the loop does.
+  /// Runs the loop, with `body` as its first job.
   package func start(_ body: @escaping @EventLoop @Sendable () -> Void) {
     EventLoop.task { body() }
     run()
@@ -112,10 +112,9 @@ package final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
   /// Ends `run` after the current turn.
   @EventLoop package func stop() { stopRequested = true }
 
-  /// Tells of each turn that holds the loop for longer than `limit`: whatever else is ready waits
-  /// for so long.
+  /// Reports each turn that holds the loop longer than `limit`, and so delays all other work.
   ///
-  /// The time is the clock's, so that a call that blocks counts as one that computes.
+  /// It measures clock time, so a blocking call counts like a computation.
   @EventLoop package func superviseTurns(
     longerThan limit: Duration,
     _ report: @escaping @EventLoop (Duration) -> Void
@@ -152,7 +151,7 @@ package final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
     }
   }
 
-  /// Runs jobs, and what was asked for the turn's end, until neither is left.
+  /// Runs jobs and the callbacks for the end of the turn, until neither is left.
   @EventLoop private func runJobs() {
     while true {
       if wakePending.load(ordering: .acquiring) { takeInbox() }
@@ -193,7 +192,7 @@ package final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
   @EventLoop private func dispatch(token: UInt64, _ readiness: Readiness) {
     guard token != UInt64.max else { return takeInbox() }
     let descriptor = Int(token & 0xffff_ffff)
-    // A watch cancelled, and even replaced, earlier in this batch of events must hear nothing.
+    // A watch cancelled or replaced earlier in this batch of events must not be called.
     guard descriptor < watches.count, let watch = watches[descriptor],
       watch.generation == UInt32(token >> 32)
     else { return }
@@ -216,7 +215,7 @@ package final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
     let index = Int(watch.descriptor)
     guard index < watches.count, watches[index] === watch else { return }
     watches[index] = nil
-    // The owner may have closed the descriptor, with which the kernel forgot it.
+    // If the owner has closed the descriptor, the kernel has already removed it.
     try? control(EPOLL_CTL_DEL, watch)
   }
 
@@ -229,7 +228,7 @@ package final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
   }
 }
 
-/// What `swift_task_enqueueGlobal_hook` calls, by way of `CLinux`: a job is a pointer.
+/// Enqueues a job; `swift_task_enqueueGlobal_hook` calls it through `CLinux` with a job pointer.
 @_cdecl("EventLoop_take_global_job")
 private func takeGlobalJob(_ job: UnsafeMutableRawPointer) {
   unsafe EventLoop.reactor.enqueue(unowned: unsafeBitCast(job, to: UnownedJob.self))

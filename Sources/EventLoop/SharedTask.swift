@@ -1,4 +1,4 @@
-/// Work that one does and many wait for: who asks while it is under way gets the same outcome.
+/// Work that runs once for all callers: those that arrive while it runs get the same outcome.
 @EventLoop package final class SharedTask<Value: Sendable, Fault: Error> {
   package typealias Outcome = Task<Result<Value, Fault>, Never>
 
@@ -8,7 +8,7 @@
 
   package var isUnderWay: Bool { underWay != nil }
 
-  /// Begins the work, unless it is under way.
+  /// Starts the work unless it is already running.
   @discardableResult
   package func begin(_ work: @escaping @EventLoop () async throws(Fault) -> Value) -> Outcome {
     if let underWay { return underWay }

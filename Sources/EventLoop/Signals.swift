@@ -3,8 +3,8 @@ import Glibc
 
 /// Signals as events of the loop.
 ///
-/// A process that has other threads must `block` the signals before it starts them: a signal goes
-/// to any thread that does not block it.
+/// A process with other threads must `block` the signals before it starts them. The kernel delivers
+/// a signal to any thread that does not block it.
 @EventLoop package final class Signals {
   private let descriptor: Int32
   private var watch: Watch?
@@ -12,9 +12,10 @@ import Glibc
   /// Starts listening.
   ///
   /// - Parameters:
-  ///   - signals: for instance `[SIGTERM, SIGHUP]`; several of one kind may arrive as one.
+  ///   - signals: the signals, such as `[SIGTERM, SIGHUP]`; several of one kind may arrive as
+  ///     one.
   ///   - body: called on the loop with the signal's number.
-  /// - Throws: `EventLoopError` when there is no descriptor left.
+  /// - Throws: `EventLoopError` if no descriptor is left.
   package init(_ signals: [Int32], _ body: @escaping @EventLoop (Int32) -> Void)
     throws(EventLoopError)
   {
@@ -31,7 +32,7 @@ import Glibc
     }
   }
 
-  /// Blocks signals in the calling thread and in all that it starts from now on.
+  /// Blocks signals in the calling thread and in all threads that it starts later.
   package static func block(_ signals: [Int32]) { _ = blocked(signals) }
 
   private static func blocked(_ signals: [Int32]) -> sigset_t {

@@ -1,28 +1,32 @@
 import CLinux
 import Glibc
 
-/// A program that is given bytes and answers with bytes, once a run.
+/// A program that reads bytes and writes bytes.
 ///
-/// It gets its input as descriptor 0 and no descriptor of this process.
+/// Each run starts a new process.
+///
+/// Its input is descriptor 0. It inherits no other descriptor of this process.
 package struct Subprocess: Sendable {
   private let path: String
   private let arguments: [String]
   private let environment: [String: String]
 
+  /// Describes a program.
+  ///
   /// - Parameters:
-  ///   - path: of an executable file.
-  ///   - arguments: from the second word on.
-  ///   - environment: all of it.
+  ///   - path: the path of an executable file.
+  ///   - arguments: the arguments after the first, which is the path.
+  ///   - environment: the whole environment.
   package init(path: String, _ arguments: [String] = [], environment: [String: String] = [:]) {
     self.path = path
     self.arguments = arguments
     self.environment = environment
   }
 
-  /// What a run came to.
+  /// The result of a run.
   package struct Completion: Sendable {
     package let ending: Ending
-    /// From descriptor 1.
+    /// The bytes from descriptor 1.
     package let output: [UInt8]
     /// The first 512 bytes from descriptor 2.
     package let complaint: [UInt8]
@@ -30,22 +34,24 @@ package struct Subprocess: Sendable {
 
   package enum Ending: Equatable, Sendable {
     case exited(Int32)
-    /// By a signal that it did not get from here.
+    /// Killed by a signal that this process did not send.
     case killed(Int32)
     /// Killed at the deadline.
     case outOfTime
-    /// Killed because it wrote more than was asked for.
+    /// Killed because it wrote more than the limit.
     case tooMuchOutput
   }
 
-  /// Runs it and waits until it has ended; for a thread of a `BlockingPool`.
+  /// Runs the program and waits until it has ended.
+  ///
+  /// Call it on a thread of a `BlockingPool`.
   ///
   /// - Parameters:
-  ///   - input: what it may read; it reads a file in memory, so it need not read all.
-  ///   - limit: bytes that it may write.
-  ///   - deadline: from now, then it is killed; nil for as long as it takes.
-  /// - Returns: how it ended; what it has written is there also when it was killed.
-  /// - Throws: `EventLoopError` when it cannot be started.
+  ///   - input: the input, passed as a file in memory, so the program need not read all of it.
+  ///   - limit: the number of bytes that the program may write.
+  ///   - deadline: the time after which the program is killed; nil for no limit.
+  /// - Returns: the result, with the output also if the program was killed.
+  /// - Throws: `EventLoopError` if the program cannot be started.
   package func run(
     input: [UInt8] = [],
     limit: Int,
@@ -61,7 +67,7 @@ package struct Subprocess: Sendable {
       environment: environment,
       on: [(file.number, 0), (output.farEnd.number, 1), (complaint.farEnd.number, 2)]
     )
-    // Its ends are its own now; while these are open, nothing reads as ended.
+    // The child has its own copies. While these are open, the pipes never report their end.
     output.farEnd.close()
     complaint.farEnd.close()
     guard let life = Descriptor(CLinux_open_process(process.id)) else {
@@ -98,7 +104,7 @@ package struct Subprocess: Sendable {
     _ = process.end()
   }
 
-  /// Waits until a descriptor is ready or the time is over; true when the last one is ready.
+  /// Waits until a descriptor is ready or the time is over; returns true if the last one is ready.
   private static func wait(_ descriptors: [Int32], _ nanoseconds: UInt64) -> Bool {
     var waits = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
     let milliseconds = Int32(clamping: nanoseconds / 1_000_000 + 1)

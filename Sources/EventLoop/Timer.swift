@@ -1,12 +1,13 @@
 import HeapModule
 
-/// Something the loop does once, later.
+/// A callback that the loop runs once, later.
 @EventLoop package final class Timer {
   let deadline: UInt64
   private var body: (@EventLoop () -> Void)?
 
-  /// Schedules `body`; it runs in the first turn that starts after `delay`, with a resolution of a
-  /// millisecond.
+  /// Schedules `body` for the first turn that starts after `delay`.
+  ///
+  /// The resolution is one millisecond.
   package init(after delay: Duration, _ body: @escaping @EventLoop () -> Void) {
     deadline = EventLoop.now() &+ delay.nanoseconds
     self.body = body
@@ -15,7 +16,7 @@ import HeapModule
 
   var isCancelled: Bool { body == nil }
 
-  /// Forgets it; after it has run this does nothing.
+  /// Cancels the timer; does nothing after it has run.
   package func cancel() { body = nil }
 
   func fire() {
@@ -26,7 +27,7 @@ import HeapModule
 }
 
 extension EventLoop {
-  /// Suspends the caller for `delay`; returns early when its task is cancelled.
+  /// Suspends the caller for `delay`; returns early if its task is cancelled.
   @EventLoop package static func sleep(for delay: Duration) async {
     let sleeper = Sleeper()
     await withTaskCancellationHandler {
@@ -58,11 +59,13 @@ extension EventLoop {
   }
 }
 
-/// Timers by deadline; cancelled ones stay until they come up.
+/// Timers by deadline.
+///
+/// Cancelled ones stay until they reach the top.
 @EventLoop struct TimerHeap {
   private var heap = Heap<Entry>()
 
-  /// The deadline lies beside the timer, where comparing follows no reference.
+  /// A heap entry that holds the deadline itself, so that a comparison follows no reference.
   private struct Entry: Comparable {
     let deadline: UInt64
     let timer: Timer
@@ -77,7 +80,7 @@ extension EventLoop {
     heap.insert(Entry(deadline: timer.deadline, timer: timer))
   }
 
-  /// Milliseconds until the first deadline, rounded up; -1 when there is none.
+  /// Returns the milliseconds until the first deadline, rounded up; -1 without timers.
   mutating func wait(from now: UInt64) -> Int32 {
     while let first = heap.min, first.timer.isCancelled { heap.removeMin() }
     guard let first = heap.min else { return -1 }
@@ -85,7 +88,7 @@ extension EventLoop {
     return Int32(clamping: (first.deadline - now + 999_999) / 1_000_000)
   }
 
-  /// Takes out all whose deadline has come, in order.
+  /// Removes and returns all due timers, in order.
   mutating func due(at now: UInt64) -> [Timer] {
     var due: [Timer] = []
     while let first = heap.min, first.deadline <= now { due.append(heap.removeMin().timer) }
@@ -94,13 +97,13 @@ extension EventLoop {
 }
 
 extension Duration {
-  /// Whole nanoseconds; negative durations count as none.
+  /// The duration in whole nanoseconds; 0 if it is negative.
   package var nanoseconds: UInt64 {
     let (seconds, attoseconds) = components
     guard seconds >= 0, attoseconds >= 0 else { return 0 }
     return UInt64(seconds) * 1_000_000_000 + UInt64(attoseconds / 1_000_000_000)
   }
 
-  /// Whole seconds, rounded up: who waits for so many does not come too early.
+  /// Whole seconds, rounded up, so that a client which waits for them does not return too early.
   package var wholeSeconds: Int { Int(components.seconds) + (components.attoseconds > 0 ? 1 : 0) }
 }

@@ -1,11 +1,11 @@
-/// Work on one thing that is done by one after another, in the order in which they come.
+/// Serializes work on one thing, in order of arrival.
 @EventLoop package final class Turns {
-  /// Who waits for whom; none for a thing that nobody works on.
+  /// The queue of each thing; no entry without work.
   private var waiting: [String: [Turn]] = [:]
 
   package nonisolated init() {}
 
-  /// Runs `work` when all who came before for the same thing are done.
+  /// Runs `work` after all earlier work on the same thing.
   package func inTurn<Value, Fault: Error>(
     on thing: String,
     _ work: @EventLoop () async throws(Fault) -> Value

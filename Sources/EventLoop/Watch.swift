@@ -1,23 +1,23 @@
 import CLinux
 import Glibc
 
-/// What a descriptor is ready for, or is watched for.
+/// The events of a descriptor.
 package struct Readiness: OptionSet, Sendable {
   package let rawValue: UInt32
   package init(rawValue: UInt32) { self.rawValue = rawValue }
 
   package static let read = Readiness(rawValue: EPOLLIN.rawValue)
   package static let write = Readiness(rawValue: EPOLLOUT.rawValue)
-  /// The peer has closed its sending side, or all of it.
+  /// The peer has closed its sending side, or the whole connection.
   package static let hangUp = Readiness(
     rawValue: EPOLLRDHUP.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue
   )
   package static let readOrWrite: Readiness = [.read, .write]
   package static let readOrHangUp: Readiness = [.read, .hangUp]
-  /// Report changes only, not states.
+  /// Reports changes only (edge-triggered).
   package static let edges = Readiness(rawValue: EPOLLET.rawValue)
 
-  /// Whether the two have something in common.
+  /// Returns whether the two sets have a common element.
   package func overlaps(_ other: Readiness) -> Bool { rawValue & other.rawValue != 0 }
 }
 
@@ -34,10 +34,11 @@ package struct Readiness: OptionSet, Sendable {
   /// Starts watching.
   ///
   /// - Parameters:
-  ///   - descriptor: open, and watched by nobody else.
-  ///   - interest: what to report; hang-ups are always reported.
-  ///   - body: called on the loop with what the descriptor is ready for.
-  /// - Throws: `EventLoopError` when the kernel refuses the descriptor (a plain file, a closed one).
+  ///   - descriptor: an open descriptor without another watch.
+  ///   - interest: the events to report; hang-ups are always reported.
+  ///   - body: called on the loop with the current events.
+  /// - Throws: `EventLoopError` if the kernel refuses the descriptor, such as a plain or closed
+  ///   file.
   package init(
     _ descriptor: Int32,
     for interest: Readiness,
@@ -51,7 +52,7 @@ package struct Readiness: OptionSet, Sendable {
     try EventLoop.reactor.add(self)
   }
 
-  /// Watches for something else from now on.
+  /// Changes the events to report.
   package func change(to interest: Readiness) throws(EventLoopError) {
     guard interest != self.interest else { return }
     self.interest = interest
@@ -62,7 +63,7 @@ package struct Readiness: OptionSet, Sendable {
   package func cancel() { EventLoop.reactor.remove(self) }
 }
 
-/// A system call of the loop that failed.
+/// A failed system call of the loop.
 package struct EventLoopError: Error, CustomStringConvertible {
   package let call: String
   package let code: Int32
@@ -75,7 +76,7 @@ package struct EventLoopError: Error, CustomStringConvertible {
   package var description: String { "\(call): \(systemMessage(code))" }
 }
 
-/// The system's words for an error number.
+/// Returns the system's message for an error number.
 package func systemMessage(_ code: Int32) -> String {
   guard let text = unsafe strerror(code) else { return "error \(code)" }
   return unsafe String(cString: text)
