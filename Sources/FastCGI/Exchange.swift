@@ -2,9 +2,9 @@ import CFastCGI
 package import EventLoop
 import Glibc
 
-/// One request and its answer.
+/// One request and its response.
 ///
-/// Lives until its handler returns; nothing of it may be kept longer.
+/// It lives until its handler returns; nothing of it may be kept longer.
 @safe @EventLoop package final class Exchange {
   private let peer: Peer
   private let parameters: ParameterTable
@@ -12,7 +12,7 @@ import Glibc
   /// Whether the web server keeps the connection for its next request.
   let keeps: Bool
   private var isOver = false
-  /// Answer bytes.
+  /// The number of response bytes.
   package private(set) var sent = 0
 
   init(_ peer: Peer, bodyIsHere: Bool, keeps: Bool) {
@@ -24,25 +24,27 @@ import Glibc
 
   private var pool: BlockingPool { peer.pool }
 
-  /// Whether the web server has closed the connection, as it does when its client has gone or it
-  /// has waited long enough: nobody will see the answer.
+  /// Whether the web server has closed the connection.
+  ///
+  /// It does so if its client has disconnected or its own time-out has passed. Then no one receives
+  /// the response.
   package var isGone: Bool { peer.isGone }
 
-  /// A parameter as the web server sent it, `REQUEST_METHOD`, lent until the request is over.
+  /// Returns a parameter as sent, such as `REQUEST_METHOD`, borrowed until the request is over.
   @_lifetime(borrow self)
   package func bytes(of name: StaticString) -> Span<UInt8>? {
     guard !isOver, let value = unsafe parameters.value(of: name) else { return nil }
     return unsafe _overrideLifetime(Span(_unsafeElements: value), borrowing: self)
   }
 
-  /// A header field of the request, `If-Match`, lent until the request is over.
+  /// Returns a header field, such as `If-Match`, borrowed until the request is over.
   @_lifetime(borrow self)
   package func bytes(ofField name: StaticString) -> Span<UInt8>? {
     guard !isOver, let value = unsafe parameters.value(ofField: name) else { return nil }
     return unsafe _overrideLifetime(Span(_unsafeElements: value), borrowing: self)
   }
 
-  /// A parameter as text; invalid UTF-8 is repaired.
+  /// Returns a parameter as text; invalid UTF-8 is repaired.
   package func parameter(_ name: StaticString) -> String? {
     guard !isOver, let value = unsafe parameters.value(of: name) else { return nil }
     return unsafe String(decoding: value, as: UTF8.self)
@@ -52,11 +54,11 @@ import Glibc
 
   /// Reads the body.
   ///
-  /// - Parameter limit: in bytes.
+  /// - Parameter limit: the largest size, in bytes.
   /// - Returns: as many bytes as the client stated.
-  /// - Throws: `.tooLong` before anything is read when the stated length is over the limit;
-  ///   `.truncated` when the web server goes away, or sends less than it stated;
-  ///   `.overloaded` when a large body finds no thread free.
+  /// - Throws: `.tooLong` before any read, if the stated length exceeds the limit; `.truncated`
+  ///   if the web server disconnects, or sends less than it stated; `.overloaded` if no thread is
+  ///   free for a large body.
   package func readBody(limit: Int) async throws(FastCGIError) -> [UInt8] {
     let stated = parameter("CONTENT_LENGTH").flatMap { Int($0) } ?? 0
     guard stated <= limit else { throw .tooLong(stated: stated) }
@@ -86,12 +88,12 @@ import Glibc
     }
   }
 
-  // MARK: The answer
+  // MARK: The response
 
-  /// Gives the answer to libfcgi, which sends it, unless it is too large for the loop to write.
+  /// Passes the response to libfcgi, which sends it, unless it is too large for the loop to write.
   ///
-  /// That the web server has gone meanwhile is no error here: there is nobody to tell.
-  /// - Returns: false for an answer that `send` has to send.
+  /// If the web server has disconnected meanwhile, this is not an error here.
+  /// - Returns: false if the response is too large; then call `send`.
   package func sendAtOnce(_ head: [UInt8], _ body: [UInt8]) -> Bool {
     guard head.count + body.count <= FastCGISettings.window else { return false }
     sent += head.count + body.count
@@ -101,13 +103,13 @@ import Glibc
     return true
   }
 
-  /// Gives a large answer to libfcgi, from another thread.
+  /// Passes a large response to libfcgi, on another thread.
   package func send(_ head: [UInt8], _ body: [UInt8]) async {
     sent += head.count + body.count
     let stream = unsafe Stream(peer.request.pointee.out)
     Self.write(head, to: stream)
     if (try? await pool.run { Self.write(body, to: stream) }) == nil {
-      // No thread is free. A slow answer is better than none, and the send time-out bounds it.
+      // No thread is free. A slow response is better than none, and the send time-out bounds it.
       Self.write(body, to: stream)
     }
   }
@@ -122,9 +124,9 @@ import Glibc
     }
   }
 
-  /// Ends the answer and takes what is left of the body, so that the next request can follow.
+  /// Ends the response and discards the rest of the body, so that the next request can follow.
   ///
-  /// - Returns: false when that is for `finish` to do, since the body may have to be waited for.
+  /// - Returns: false if the body has not arrived completely; then call `finish`.
   func finishAtOnce() -> Bool {
     guard bodyIsHere else { return false }
     isOver = true
@@ -133,7 +135,7 @@ import Glibc
     return true
   }
 
-  /// Ends the answer to a request with a large body, which was perhaps refused, or not asked for.
+  /// Ends the response to a request with a large body that was refused or not read.
   func finish() async {
     isOver = true
     let stream = unsafe Stream(peer.request.pointee.in)
@@ -144,16 +146,16 @@ import Glibc
 
   private nonisolated static func drain(_ stream: Stream) {
     guard unsafe FCGX_HasSeenEOF(stream.pointer) == 0 else { return }
-    // Of this size it is on the stack.
+    // This size is allocated on the stack.
     unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 1_024) { scratch in
       while unsafe FCGX_GetStr(scratch.baseAddress, 1_024, stream.pointer) == 1_024 {}
     }
   }
 }
 
-/// One of libfcgi's streams on its way to a thread of the pool.
+/// A libfcgi stream that is passed to a thread of the pool.
 ///
-/// Safe to send: while the pool has it the exchange waits, and nobody else touches it.
+/// Safe to send: while the pool uses it, the exchange waits, and no other code accesses it.
 @safe private struct Stream: Sendable {
   nonisolated(unsafe) let pointer: UnsafeMutablePointer<FCGX_Stream>?
 

@@ -2,30 +2,29 @@ package import EventLoop
 
 /// The limits of a listener.
 package struct FastCGISettings: Sendable {
-  /// Connections at once; further ones wait in the kernel's queue.
+  /// The number of simultaneous connections; further ones wait in the kernel's queue.
   ///
-  /// Descriptors must stay below
-  /// 1,024, which libfcgi's use of `select` cannot pass.
+  /// Descriptors must stay below 1,024, the limit of `select`, which libfcgi uses.
   package var connections = 512
-  /// From the first byte of a request to its last, and for the writing of an answer.
+  /// The time from the first byte of a request to its last, and the time to write a response.
   package var patience = Duration.seconds(10)
-  /// Reads and writes the bodies that are larger than 64 KiB.
+  /// The threads that read and write bodies larger than 64 KiB.
   package var pool: BlockingPool
 
   package init(pool: BlockingPool) { self.pool = pool }
 
-  /// What one look at a socket takes in, and so the largest body that is read on the loop.
+  /// The bytes that one peek can see, and so the largest body that the loop reads itself.
   ///
-  /// As large an answer is written on the loop, since it fits the socket's buffer.
+  /// The loop also writes responses up to this size, since they fit the socket's buffer.
   static let window = 65_536
 }
 
-/// How an exchange with the web server can fail.
+/// The error of an exchange with the web server.
 package enum FastCGIError: Error, Equatable {
-  /// The web server has gone, or broke the protocol, before the request was complete.
+  /// The web server disconnected or broke the protocol before the request was complete.
   case truncated
-  /// The body is longer than the caller allows; the length the client stated, if it did.
+  /// The body exceeds the limit; with the client's stated length, if any.
   case tooLong(stated: Int?)
-  /// Too many large bodies are under way.
+  /// Too many large bodies are in progress.
   case overloaded
 }

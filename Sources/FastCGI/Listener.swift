@@ -5,27 +5,29 @@ import Glibc
 
 /// A listening socket and the web server's connections to it.
 ///
-/// Connections are kept, and only the web server closes them. If the worker closed one, a request that
-/// nginx sends at that moment would be lost.
+/// Connections stay open, and only the web server closes them. If the worker closed one, a request
+/// that nginx sends at that moment would be lost.
 @EventLoop package final class Listener {
   let settings: FastCGISettings
   let handler: @EventLoop (Exchange) async -> Void
-  /// One for all peers: a look at a socket ends before the loop turns to the next.
+  /// Shared by all connections: each peek finishes before the next one starts.
   let window = WindowBuffer()
   private let descriptor: Int32
   private var watch: Watch?
   private var kept: [ObjectIdentifier: Peer] = [:]
-  /// Until it fires, no descriptor was left for a connection.
+  /// The timer after which to accept again, set when no descriptor was left.
   private var pausing: Timer?
   private(set) var isDraining = false
   private var onDrained: (@EventLoop () -> Void)?
 
+  /// Starts to accept connections.
+  ///
   /// - Parameters:
-  ///   - descriptor: listening; Unix or TCP. It stays the caller's to close.
+  ///   - descriptor: a listening Unix or TCP socket, which the caller closes.
   ///   - settings: the limits.
-  ///   - handler: answers one request; called for many at once. The exchange is finished when it
-  ///     returns.
-  /// - Throws: `.notListening` when the descriptor is not a socket that listens.
+  ///   - handler: answers one request, and runs for many at once. The exchange is finished when
+  ///     it returns.
+  /// - Throws: `.notListening` if the descriptor is not a listening socket.
   package init(
     _ descriptor: Int32,
     _ settings: FastCGISettings,
@@ -33,7 +35,7 @@ import Glibc
   ) throws(ListenerError) {
     guard Self.isListening(descriptor) else { throw .notListening(descriptor) }
     FCGX_Init()
-    // libfcgi's handler for it would do; none at all is cheaper.
+    // libfcgi's handler would suffice, but ignoring the signal is cheaper.
     signal(SIGPIPE, SIG_IGN)
     self.descriptor = descriptor
     self.settings = settings
@@ -57,10 +59,10 @@ import Glibc
 
   package var connections: Int { kept.count }
 
-  /// Accepts the connections in the kernel's queue and no later ones, and asks the web server to close
-  /// each connection: an idle one at once, any other after its next response.
+  /// Accepts the queued connections and no later ones, and asks the web server to close all.
   ///
-  /// Requests that arrive meanwhile are answered. Calls `body` when the last connection is closed.
+  /// It asks at once on an idle connection, and after the next response on any other. Requests that
+  /// arrive meanwhile are answered. Calls `body` when the last connection is closed.
   package func drain(_ body: @escaping @EventLoop () -> Void) {
     guard !isDraining else { return }
     isDraining = true
@@ -77,7 +79,7 @@ import Glibc
       let connection = accept4(descriptor, nil, nil, Int32(SOCK_CLOEXEC.rawValue))
       guard connection >= 0 else {
         if errno == EINTR || errno == ECONNABORTED { continue }
-        // No descriptor or no memory is left: what waits would wake the loop again at once.
+        // No descriptor or memory is left. Waiting connections would wake the loop again at once.
         if errno != EAGAIN { pause() }
         return
       }
@@ -86,10 +88,10 @@ import Glibc
         continue
       }
       kept[ObjectIdentifier(peer)] = peer
-      // The request may have come with the connection.
+      // The request may have arrived with the connection.
       peer.look()
     }
-    // Full: be woken for the next connection only when there is room for it.
+    // The limit is reached: do not wake for the next connection until there is room for it.
     watch?.cancel()
     watch = nil
   }
@@ -108,7 +110,7 @@ import Glibc
   private func resume() {
     guard watch == nil, !isDraining, kept.count < settings.connections else { return }
     watch = try? Watch(descriptor, for: .read) { [unowned self] _ in accept() }
-    // The kernel had no memory for that either.
+    // The kernel had no memory for the watch either.
     if watch == nil { pause() }
   }
 
@@ -125,7 +127,7 @@ import Glibc
   }
 }
 
-/// Why nothing can be accepted.
+/// The error of a listener that cannot accept connections.
 package enum ListenerError: Error, CustomStringConvertible {
   case notListening(Int32)
   case system(EventLoopError)
@@ -138,7 +140,7 @@ package enum ListenerError: Error, CustomStringConvertible {
   }
 }
 
-/// Where a peek at a socket goes.
+/// The buffer for peeks at a socket.
 @safe @EventLoop final class WindowBuffer {
   nonisolated(unsafe) let bytes = UnsafeMutableRawBufferPointer.allocate(
     byteCount: FastCGISettings.window,

@@ -1,18 +1,20 @@
 import CFastCGI
 import Glibc
 
-/// The parameters of a request, each where libfcgi has put it.
+/// The parameters of a request, as pointers into libfcgi's memory.
 ///
-/// A name is looked for a dozen times a request: told apart by their lengths, most are passed over
-/// without a look at their bytes.
+/// A request looks up a dozen names. The length excludes most parameters without a comparison of
+/// bytes.
 @safe final class ParameterTable {
   private let entries = UnsafeMutableBufferPointer<Entry>.allocate(capacity: mostParameters)
   private var count = 0
-  /// Ours are 17; what is behind these is not looked at.
+  /// nginx sends 17 parameters.
+  ///
+  /// Those after the first 128 are ignored.
   private static let mostParameters = 128
 
   @safe private struct Entry {
-    /// `NAME=VALUE`.
+    /// The start of `NAME=VALUE`.
     let start: UnsafePointer<CChar>
     let nameCount: Int
     let count: Int
@@ -28,7 +30,7 @@ import Glibc
 
   deinit { unsafe entries.deallocate() }
 
-  /// Takes the parameters of a request that libfcgi has just read.
+  /// Reads the parameters of a request that libfcgi has just parsed.
   func fill(from parameters: FCGX_ParamArray?) {
     var filled = 0
     if var next = unsafe parameters {
@@ -50,7 +52,7 @@ import Glibc
 
   func clear() { count = 0 }
 
-  /// The value of a parameter, `REQUEST_METHOD`; nil when there is none.
+  /// Returns the value of a parameter, such as `REQUEST_METHOD`; nil if it is absent.
   @unsafe func value(of name: StaticString) -> UnsafeBufferPointer<UInt8>? {
     let wanted = name.utf8CodeUnitCount
     for index in 0..<count {
@@ -62,9 +64,9 @@ import Glibc
     return nil
   }
 
-  /// The value of a header field by its name, `If-Match`, whose parameter is `HTTP_IF_MATCH`.
+  /// Returns the value of a header field by its name: `If-Match` for `HTTP_IF_MATCH`.
   ///
-  /// The type of the body is by itself, as its length is.
+  /// The media type and the length of the body have parameters without this prefix.
   /// - Source: RFC 3875 section 4.1.
   @unsafe func value(ofField name: StaticString) -> UnsafeBufferPointer<UInt8>? {
     let prefix = Self.fieldPrefix.utf8CodeUnitCount
@@ -81,12 +83,12 @@ import Glibc
 
   private static let fieldPrefix: StaticString = "HTTP_"
 
-  /// Whether a parameter has the letters of a field's name in upper case, and `_` for `-`.
+  /// Returns whether a parameter is a field's name in upper case, with `_` for `-`.
   private static func isField(_ parameter: UnsafePointer<CChar>, _ name: StaticString) -> Bool {
     for index in 0..<name.utf8CodeUnitCount {
       let sent = unsafe UInt8(bitPattern: parameter[index])
       let own = unsafe name.utf8Start[index]
-      // Case is one bit, by which a letter becomes no other.
+      // Case is one bit. Ignoring it never turns one letter into another.
       if (sent ^ own) & 0xdf == 0 { continue }
       guard own == UInt8(ascii: "-"), sent == UInt8(ascii: "_") else { return false }
     }

@@ -10,19 +10,19 @@ import Glibc
   private let listener: Listener
   private var watch: Watch?
   private var state = State.idle
-  /// The socket changed while a request was under way, which the edge will not tell again.
+  /// The socket became readable during a request; edge-triggered epoll will not report it again.
   private var isLookDue = false
-  /// The web server has closed the connection: it waits for no answer.
+  /// The web server has closed the connection and expects no response.
   private(set) var isGone = false
   /// Bounds the time from the first byte of a request to its last.
   private var deadline: Timer?
   /// Repeats a request to close that did not fit into the socket's buffer.
   private var closeRetry: Timer?
-  /// Of the request under way.
+  /// The parameters of the current request.
   let parameters = ParameterTable()
-  /// The request that has come while `answerRequests` was not waiting.
+  /// The request that arrived while `answerRequests` was not waiting.
   private var begun: Exchange?
-  /// How `answerRequests` waits for the next request; nil when it does not.
+  /// The continuation of `answerRequests`; nil unless it waits for the next request.
   private var waiting: UnsafeContinuation<Exchange?, Never>?
 
   private enum State { case idle, gathering, busy, closed }
@@ -34,7 +34,7 @@ import Glibc
     unsafe FCGX_InitRequest(request, -1, 0)
     unsafe request.pointee.ipcFd = descriptor
     unsafe request.pointee.keepConnection = 1
-    // Or libfcgi, where it finds a fault and closes, waits for the other side to do so first.
+    // Without this, libfcgi waits for the other side to close first when it closes after an error.
     unsafe request.pointee.detached = 1
     limitWaiting()
     watch = try Watch(descriptor, for: [.read, .hangUp, .edges]) { [unowned self] readiness in
@@ -48,13 +48,13 @@ import Glibc
 
   var pool: BlockingPool { listener.settings.pool }
 
-  /// libfcgi's reads and writes block: none may do so for good.
+  /// Sets a time-out for libfcgi's reads and writes, which block.
   private func limitWaiting() {
     var limit = timeval(tv_sec: Int(listener.settings.patience.components.seconds), tv_usec: 0)
     let size = socklen_t(MemoryLayout<timeval>.size)
     unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, size)
     unsafe setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, size)
-    // An answer that is written on the loop must fit.
+    // The buffer must hold a response that the loop writes.
     var buffer = Int32(4 * FastCGISettings.window)
     unsafe setsockopt(
       descriptor,
@@ -65,9 +65,9 @@ import Glibc
     )
   }
 
-  // MARK: A request's way in
+  // MARK: Receiving a request
 
-  /// Looks at what has arrived, without taking it, and starts a request when there is one.
+  /// Peeks at the received bytes, and starts a request if they suffice.
   func look() {
     let window = unsafe listener.window.bytes
     let count = unsafe recv(
@@ -86,12 +86,14 @@ import Glibc
     case .head where isFull: begin(isWhole: false)
     case .head: gather()
     case .partialHead where !isFull: gather()
-    // Parameters that alone fill the window come from no web server of ours.
+    // Our web server never sends parameters that fill the whole window.
     case .garbage, .partialHead: close()
     }
   }
 
-  /// Waits for the rest; each arrival is an edge, which looks again.
+  /// Waits for the rest.
+  ///
+  /// Each arrival is an edge, which triggers another peek.
   private func gather() {
     state = .gathering
     guard deadline == nil else { return }
@@ -110,7 +112,7 @@ import Glibc
       // libfcgi has closed the descriptor.
       return end()
     }
-    // We close, not libfcgi, which would wait for the other side.
+    // The worker closes, not libfcgi, which would wait for the other side.
     let keeps = unsafe request.pointee.keepConnection != 0
     unsafe request.pointee.keepConnection = 1
     if !isWhole {
@@ -126,11 +128,11 @@ import Glibc
     }
   }
 
-  // MARK: Its way out
+  // MARK: Answering
 
   /// Answers one request after the other until the connection ends.
   ///
-  /// One task for all of them: its memory serves each anew.
+  /// One task serves all of them, so its memory is reused.
   private func answerRequests() async {
     while true {
       var next = begun
@@ -146,7 +148,7 @@ import Glibc
     }
   }
 
-  /// The body has been read to its end.
+  /// Records that the body has been read completely.
   func bodyIsRead() {
     deadline?.cancel()
     deadline = nil
@@ -170,8 +172,8 @@ import Glibc
   /// Asks the web server to close the connection, unless it has just sent a request.
   ///
   /// nginx closes an idle connection on which a byte arrives. If its next request has crossed the
-  /// record, nginx skips the record, which is part of every valid response, and gets its answer. A
-  /// connection that the worker closed could lose that request.
+  /// record, nginx skips the record, which is valid in any response. The request is then answered.
+  /// If the worker closed the connection, that request could be lost.
   func requestClose() {
     guard state == .idle else { return }
     let record = Self.emptyErrorRecord

@@ -1,19 +1,19 @@
-/// How much of a request the bytes at hand are, by FastCGI's record headers.
+/// Determines from FastCGI's record headers how much of a request has arrived.
 ///
-/// Only lengths are read here, also those of parameters; libfcgi reads the records. What this buys:
-/// the loop calls libfcgi, whose reads block, only when all it will ask for has arrived.
+/// It reads only lengths, also those of parameters; libfcgi reads the records. So the loop calls
+/// libfcgi, whose reads block, only when all needed bytes have arrived.
 /// - Source: FastCGI specification 1.0, sections 3.3 and 5.
 enum RecordScan: Equatable {
   /// The parameters are not complete.
   case partialHead
-  /// The parameters are complete, the body is not.
+  /// The parameters are complete, but not the body.
   case head
-  /// All of it is here.
+  /// The request is complete.
   case whole
-  /// This is no request as web servers send them.
+  /// The bytes are not a request as web servers send it.
   ///
-  /// Also with records of management, which none of them sends: libfcgi reads the content of those
-  /// that it does not know as if it were the request's.
+  /// This includes management records, which no web server sends. libfcgi reads the content of
+  /// unknown ones as if it belonged to the request.
   case garbage
 
   private static let headerLength = 8
@@ -22,10 +22,12 @@ enum RecordScan: Equatable {
   private static let stdin: UInt8 = 5
   private static let managementID: UInt16 = 0
 
-  /// - Parameter bytes: from the start of a record.
+  /// Scans received bytes.
+  ///
+  /// - Parameter bytes: the bytes, from the start of a record.
   init(_ bytes: UnsafeRawBufferPointer) {
     var offset = 0
-    // Records of other requests are passed over by libfcgi, which waits on for those of this one.
+    // libfcgi skips records of other requests, and waits for those of this one.
     var begun: UInt16?
     var isHeadComplete = false
     var lengths = ParameterLengths()
@@ -69,25 +71,25 @@ enum RecordScan: Equatable {
   }
 }
 
-/// The lengths of parameters, which come before each and may be cut by the ends of records.
+/// The lengths that precede each parameter, which may be split between records.
 ///
-/// libfcgi adds the two of a parameter as they are, and allocates what comes out: the sum of large
-/// ones overflows (CVE-2025-23016), and one is two gigabytes.
+/// libfcgi adds the two lengths of a parameter unchecked, and allocates the sum. The sum of large
+/// ones overflows (CVE-2025-23016), and one alone may be two gigabytes.
 /// - Source: FastCGI specification 1.0, section 3.4.
 private struct ParameterLengths {
-  /// Bytes of a name and a value that come before the next length.
+  /// Bytes of a name and a value before the next length.
   private var skipped = 0
   private var length = 0
-  /// Bytes of the length that are still to come.
+  /// Bytes of the length that have not arrived.
   private var missing = 0
   private var name: Int?
 
-  /// Whether nothing of the last parameter is still to come.
+  /// Whether the last parameter is complete.
   var areWhole: Bool { skipped == 0 && missing == 0 && name == nil }
 
-  /// Goes through the content of a record.
+  /// Scans the content of a record.
   ///
-  /// - Returns: whether all lengths so far are such as the window can hold.
+  /// - Returns: whether the window can hold all lengths so far.
   mutating func pass(_ content: Slice<UnsafeRawBufferPointer>) -> Bool {
     var offset = unsafe content.startIndex
     while unsafe offset < content.endIndex {
@@ -103,7 +105,7 @@ private struct ParameterLengths {
         length = length << 8 | byte
         missing -= 1
       } else {
-        // The highest bit tells a length of four bytes.
+        // The highest bit marks a length of four bytes.
         length = byte & 0x7f
         missing = byte < 0x80 ? 0 : 3
       }
