@@ -1,7 +1,7 @@
-/// A statement that is put together for one call, of fixed pieces and of parameters.
+/// A statement composed for one call from fixed pieces and parameters.
 ///
-/// The pieces are literals of the program, and a value is a parameter: nothing that comes from
-/// outside can get into the SQL. It is not prepared, so the server plans it for its values.
+/// The pieces are literals of the program, and values are parameters, so no external text enters
+/// the SQL. It is not prepared, so the server plans it for its values.
 package struct ComposedStatement<Row: RowDecodable>: Sendable {
   package private(set) var sql = ""
   private(set) var parameters = Parameters()
@@ -12,11 +12,11 @@ package struct ComposedStatement<Row: RowDecodable>: Sendable {
   /// Appends a piece of SQL.
   package mutating func append(_ piece: StaticString) { sql += "\(piece)" }
 
-  /// Appends a parameter: `$n::type`.
+  /// Appends a parameter, `$n::type`.
   ///
   /// - Parameters:
-  ///   - value: what it stands for.
-  ///   - type: the name of its type in SQL.
+  ///   - value: the value of the parameter.
+  ///   - type: the SQL name of its type.
   package mutating func bind(_ value: some Bindable, as type: StaticString) {
     count += 1
     parameters.append(value)
@@ -24,7 +24,7 @@ package struct ComposedStatement<Row: RowDecodable>: Sendable {
   }
 }
 
-/// Text values, as an array of the database.
+/// Text values as an SQL array.
 package struct TextArray: Bindable, Sendable {
   package let values: [String]
   package init(_ values: [String]) { self.values = values }

@@ -3,9 +3,9 @@ import Glibc
 import EventLoop
 
 extension Connection {
-  /// Connects, without holding up the loop.
+  /// Connects without blocking the loop.
   ///
-  /// - Throws: `.connectionFailure`, with libpq's words, also when `settings.timeout` has passed.
+  /// - Throws: `.connectionFailure` with libpq's message, also if `settings.timeout` has passed.
   package static func open(_ settings: ConnectionSettings) async throws(DatabaseError) -> Connection
   {
     try await open(settings, watch: nil)
@@ -16,7 +16,7 @@ extension Connection {
     watch: ConnectionWatch?
   ) async throws(DatabaseError) -> Connection {
     let hosts = ConnectionHosts(settings.conninfo).overrides
-    // A timer that fires late for one host takes nothing from the next.
+    // Each host has its own share, so a late timer of one takes no time from the next.
     let share = settings.timeout / max(1, hosts.count)
     var failures: [DatabaseError] = []
     for host in hosts {
@@ -47,7 +47,7 @@ extension Connection {
       try await connection.finishOpening(within: timeout)
     } catch {
       connection.fail(error)
-      // PgBouncer's answer to the settings that every connection of ours asks for.
+      // PgBouncer's error for the startup parameters that each connection sets.
       guard !error.message.contains("unsupported startup parameter") else {
         throw DatabaseError(
           .connectionFailure,
@@ -64,9 +64,9 @@ extension Connection {
     _ settings: ConnectionSettings,
     _ host: [(String, String)]
   ) -> OpaquePointer? {
-    // The connection string overrides the words before it, and the words after it override it.
+    // The connection string overrides the keywords before it. Those after it override it.
     var words = [
-      // Of a host that has gone, so that no connection to it stays for hours.
+      // Detect a dead host, so that no connection to it stays open for hours.
       ("tcp_user_timeout", "3000"), ("keepalives_idle", "5"), ("keepalives_interval", "2"),
       ("keepalives_count", "2"),
       ("dbname", settings.conninfo), ("application_name", settings.applicationName),
@@ -77,7 +77,7 @@ extension Connection {
     let keys = unsafe words.map { unsafe strdup($0.0) }
     let values = unsafe words.map { unsafe strdup($0.1) }
     defer { unsafe (keys + values).forEach { unsafe free($0) } }
-    // The name of a database may be a whole connection string.
+    // The `dbname` may be a whole connection string.
     return unsafe PQconnectStartParams(
       keys.map { unsafe UnsafePointer($0) } + [nil],
       values.map { unsafe UnsafePointer($0) } + [nil],
@@ -91,7 +91,7 @@ extension Connection {
     var interest = Readiness.write
     while true {
       let now = EventLoop.now()
-      // The socket may be another one after each step.
+      // The socket may change with each step.
       guard deadline > now,
         await isReady(
           unsafe PQsocket(pointer),
@@ -106,7 +106,7 @@ extension Connection {
       case PGRES_POLLING_WRITING: interest = .write
       case PGRES_POLLING_OK:
         guard unsafe PQsetnonblocking(pointer, 1) == 0 else { throw lastError }
-        // Warnings would go to standard error, in the middle of the log.
+        // libpq would print warnings to standard error, in the middle of the log.
         unsafe PQsetNoticeProcessor(pointer, { _, _ in }, nil)
         return
       default: throw lastError
@@ -142,10 +142,10 @@ extension Connection {
 
   /// Runs one or several statements by the simple protocol.
   ///
-  /// For a connection that nobody else uses: no prepared statement may be under way.
+  /// Use it only on a connection without other users; no prepared statement may be in progress.
   /// - Returns: one result for each statement.
-  /// - Throws: the first statement's failure; those before it have run, unless the text has no
-  ///   transaction of its own, which the server then makes of the whole.
+  /// - Throws: the failure of the first failed statement. The earlier ones have run, unless the
+  ///   text has no transaction of its own. Then the server runs the whole text as one transaction.
   @discardableResult
   package func script(_ sql: String) async throws(DatabaseError) -> [TextResult] {
     try await plain { unsafe PQsendQuery(pointer, sql) }.map(\.text)
@@ -153,7 +153,7 @@ extension Connection {
 
   /// Runs one statement with parameters as text.
   ///
-  /// For a connection that nobody else uses: no prepared statement may be under way.
+  /// Use it only on a connection without other users; no prepared statement may be in progress.
   @discardableResult
   package func query(
     _ sql: String,

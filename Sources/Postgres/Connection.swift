@@ -2,39 +2,41 @@ import CPostgres
 internal import DequeModule
 package import EventLoop
 
-/// One connection to PostgreSQL, pipelined, driven by the loop.
+/// One pipelined connection to PostgreSQL, driven by the loop.
 ///
-/// Statements given in one turn of the loop leave together and share one sync. The server then
-/// aborts what follows a statement that fails, up to the sync; such statements did nothing and are
-/// sent again, so that only the owner of the failing one sees an error.
+/// Statements of one turn of the loop are sent together and share one sync. After a failed
+/// statement, the server aborts all later ones up to the sync. Aborted statements had no effect and
+/// are sent again. So only the caller of the failed one gets an error.
 @safe @EventLoop package final class Connection {
   nonisolated(unsafe) let pointer: OpaquePointer
   private let connectionWatch: ConnectionWatch?
   private var watch: Watch?
-  /// What the server still owes an answer to, in the order sent.
+  /// The expected replies, in the order sent.
   var expected = Deque<Expectation>()
-  /// Statements the server has, or will have when what is on its way has arrived.
+  /// The statements that the server has prepared, or will have after the pending messages.
   private var prepared: Set<UInt> = []
   private var isSyncDue = false
-  /// What has failed since the last sync: the server does nothing of what follows it.
+  /// The failure since the last sync; the server aborts all statements after it.
   private var abortion: DatabaseError?
   private var watchdog: Timer?
-  /// When the server last said something, or had nothing to say before it was asked.
+  /// The time of the server's last message, or of the first request when no reply was due.
   private var lastHeard: UInt64 = 0
   private var isOwed = false
   private(set) var failure: DatabaseError?
-  /// Called once, when the connection is of no more use.
+  /// Called once, when the connection has become unusable.
   var onFailure: (@EventLoop (DatabaseError) -> Void)?
 
+  /// Takes ownership of a connection.
+  ///
   /// - Parameters:
-  ///   - pointer: connected or about to be; freed when the connection fails or is closed.
-  ///   - watch: how long the server may be silent while it owes an answer.
+  ///   - pointer: a libpq connection, open or opening; freed when it fails or is closed.
+  ///   - watch: the limits for the server's silence while a reply is due.
   init(_ pointer: OpaquePointer, watch: ConnectionWatch?) {
     unsafe self.pointer = pointer
     connectionWatch = watch
   }
 
-  /// Statements that wait for their answer.
+  /// The number of statements that wait for their reply.
   package var load: Int { expected.count }
 
   // MARK: Sending
@@ -59,14 +61,15 @@ package import EventLoop
         unsafe PQsendQueryPrepared(pointer, name, count, values, nil, nil, 0)
       }
     }
-    // What was prepared stays expected; the server will answer it whatever becomes of this.
+    // Keep the expectation of `prepared`; the server replies to it even if this send failed.
     guard sent == 1 else { return fail(call, lastError) }
     expected.append(.result(call))
     scheduleSync()
   }
 
-  /// Fails a call that could not be sent, and with it a connection that libpq has closed: its
-  /// descriptor is another's soon.
+  /// Fails a call that could not be sent, and also the connection if libpq has closed it.
+  ///
+  /// Another connection may soon reuse its descriptor.
   private func fail(_ call: StatementCall, _ error: DatabaseError) {
     call.fail(error)
     if unsafe PQstatus(pointer) == CONNECTION_BAD || PQsocket(pointer) < 0 { fail(error) }
@@ -78,7 +81,7 @@ package import EventLoop
     EventLoop.atEndOfTurn { [self] in sync() }
   }
 
-  /// Ends the batch of what has been sent, and with it the reach of a failure.
+  /// Ends the current batch, and so the range that a failure aborts.
   private func sync() {
     guard failure == nil, isSyncDue else { return }
     isSyncDue = false
@@ -92,7 +95,7 @@ package import EventLoop
     flush()
   }
 
-  /// Writes what there is to write, now or when the socket takes more.
+  /// Writes pending bytes, now or when the socket accepts more.
   func flush() {
     switch unsafe PQflush(pointer) {
     case 0: listen(for: .read)
@@ -113,7 +116,7 @@ package import EventLoop
     }
   }
 
-  /// Starts to listen, on a connection that has just been made.
+  /// Starts to listen on a new connection.
   func start() { listen(for: .read) }
 
   // MARK: Receiving
@@ -132,7 +135,7 @@ package import EventLoop
     }
     if failure == nil, unsafe PQstatus(pointer) == CONNECTION_BAD { fail(lastError) }
     if expected.isEmpty { isOwed = false }
-    // Each alone: of those that were aborted, others may fail too.
+    // Each in its own batch, since other aborted statements may fail too.
     for call in again.calls {
       send(call)
       sync()
@@ -166,7 +169,7 @@ package import EventLoop
         }
       } else if let failure = result.failure {
         abortion = failure
-        // Its preparation was aborted together with another's statement, in an earlier batch.
+        // Another statement's failure aborted its preparation in an earlier batch.
         if call.isAlone, failure.state == SQLState(rawValue: "26000") {
           if !isBeingPrepared(call.name) { prepared.remove(call.name.address) }
           again.append(call)
@@ -178,7 +181,7 @@ package import EventLoop
         call.complete(result)
       }
     case .sync:
-      // A result that ends the sync; a nil before it belongs to the statement already settled.
+      // The result of a sync. A nil before it belongs to the statement already completed.
       if let result, unsafe PQresultStatus(result.pointer) == PGRES_PIPELINE_SYNC {
         expected.removeFirst()
         abortion = nil
@@ -196,7 +199,7 @@ package import EventLoop
 
   private func drop() { expected.removeFirst() }
 
-  /// Whether another who was aborted has sent it to be prepared again meanwhile: twice is an error.
+  /// Returns whether another aborted call prepares the statement again; preparing it twice fails.
   private func isBeingPrepared(_ name: StaticString) -> Bool {
     expected.contains { expectation in
       if case .prepared(let call) = expectation { call.name.address == name.address } else { false }
@@ -205,7 +208,7 @@ package import EventLoop
 
   // MARK: Ending
 
-  /// Ends the connection; what still waits gets an error.
+  /// Closes the connection; pending calls fail.
   package func close() { fail(closed) }
 
   private var closed: DatabaseError {
@@ -232,7 +235,7 @@ package import EventLoop
     onFailure = nil
   }
 
-  /// Ends a connection whose server, or the way to it, has died without a word.
+  /// Starts the timer that detects a server, or network, that stopped without notice.
   private func startWatchdog(_ delay: Duration) {
     watchdog = Timer(after: delay) { [weak self] in self?.lookWhetherSilent() }
   }
@@ -252,24 +255,26 @@ package import EventLoop
     connectionWatch.onSuspicion()
   }
 
-  /// Ends the connection when the server has been silent on it for so long, or was asked nothing.
+  /// Fails the connection if the server has been silent for this time, or if no reply is due.
   func giveUp(ifSilentFor time: Duration, _ error: DatabaseError) {
     if isOwed, EventLoop.now() &- lastHeard < time.nanoseconds { return }
     fail(error)
   }
 }
 
-/// How long the server may be silent on a connection while it owes an answer.
+/// Limits for the server's silence on a connection while a reply is due.
 struct ConnectionWatch {
-  /// After which `onSuspicion` is called.
+  /// The time after which `onSuspicion` is called.
   let suspicion: Duration
-  /// After which the connection is given up.
+  /// The time after which the connection fails.
   let limit: Duration
   let onSuspicion: @EventLoop () -> Void
   let onSilence: @EventLoop (DatabaseError) -> Void
 }
 
-/// Calls that the server aborted for another's error, each to be sent again a few times at most.
+/// Calls that the server aborted because of another call's error.
+///
+/// Each is sent again a few times.
 @EventLoop private struct ResentCalls {
   private(set) var calls: [StatementCall] = []
 

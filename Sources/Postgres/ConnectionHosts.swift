@@ -2,8 +2,8 @@ import CPostgres
 
 /// The hosts of a connection string, as keywords that override it.
 ///
-/// libpq waits for a silent host without end when it connects without blocking, and never tries the
-/// next one. So each host is tried alone, with a share of the time.
+/// Without blocking, libpq waits endlessly for a silent host and never tries the next one. So each
+/// host is tried alone, with a share of the time.
 struct ConnectionHosts {
   /// Keywords and values for each host; a single empty list if there is at most one host.
   let overrides: [[(String, String)]]
@@ -12,7 +12,7 @@ struct ConnectionHosts {
     let lists = Self.lists(of: conninfo)
     let count = max(lists["host"]?.count ?? 0, lists["hostaddr"]?.count ?? 0)
     guard count > 1, lists.values.allSatisfy({ $0.count == count || $0.count == 1 }) else {
-      // One host, or a mistake that libpq reports.
+      // One host, or an error that libpq reports.
       overrides = [[]]
       return
     }

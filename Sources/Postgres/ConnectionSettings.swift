@@ -1,17 +1,19 @@
-/// Where to connect and with which settings.
+/// The server to connect to, and the settings of the session.
 package struct ConnectionSettings: Sendable {
   package let conninfo: String
   package let applicationName: String
   package let timeout: Duration
   package let parameters: [(String, String)]
 
+  /// Creates settings.
+  ///
   /// - Parameters:
-  ///   - conninfo: libpq's connection string or URI; several hosts are tried in turn, so that with
-  ///     `target_session_attrs=read-write` the primary is found. Host names are resolved on the
+  ///   - conninfo: libpq's connection string or URI. Several hosts are tried in turn, so
+  ///     `target_session_attrs=read-write` finds the primary. Host names are resolved on the
   ///     caller's thread: prefer addresses and sockets.
   ///   - applicationName: shown in `pg_stat_activity`.
-  ///   - timeout: for all hosts together; a host that does not answer uses up its share alone.
-  ///   - parameters: settings of the server for this session, such as `statement_timeout`.
+  ///   - timeout: the time for all hosts together; an unresponsive host uses only its share.
+  ///   - parameters: server settings of the session, such as `statement_timeout`.
   package init(
     _ conninfo: String,
     applicationName: String,
@@ -24,7 +26,7 @@ package struct ConnectionSettings: Sendable {
     self.parameters = parameters
   }
 
-  /// `parameters` as the start-up packet's `options` has them.
+  /// The parameters in the format of the start-up packet's `options`.
   var options: String {
     parameters.map { name, value in
       let escaped = value.reduce(into: "") { text, character in

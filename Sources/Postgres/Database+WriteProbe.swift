@@ -1,8 +1,8 @@
 extension Database {
-  /// Runs a write and rolls it back, on a connection of its own.
+  /// Runs a write on a new connection and rolls it back.
   ///
-  /// An old connection may go on with files that PostgreSQL cannot open for a new one.
-  /// - Returns: why writes fail, or nil.
+  /// An old connection may keep using open files that PostgreSQL cannot open for a new one.
+  /// - Returns: the reason why writes fail, or nil.
   package func attempt<Row, each Value>(
     _ statement: Statement<Row, repeat each Value>,
     _ values: repeat each Value

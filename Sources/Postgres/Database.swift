@@ -1,11 +1,11 @@
 package import EventLoop
 
-/// The connections to PostgreSQL, in four lanes, so that no kind of work waits behind another.
+/// The connections to PostgreSQL, in four lanes, so that no kind of work waits for another.
 ///
 /// - Express: reads of bounded cost, all on one pipelined connection.
 /// - Exclusive: writes and transactions, each alone on a connection of a small pool.
 /// - Search: reads that may take long, a few at a time.
-/// - Large: reads with large answers, which wait for no search.
+/// - Large: reads with large results, which do not wait for searches.
 ///
 /// The last three lend their connections fairly, by owner.
 @EventLoop package final class Database {
@@ -16,7 +16,7 @@ package import EventLoop
   let settings: DatabaseSettings
   /// The last error of a write that an operator of PostgreSQL must fix.
   ///
-  /// It is nil again after a probe has succeeded.
+  /// A successful probe resets it to nil.
   package internal(set) var writeFault: DatabaseError?
   let guardian: SilenceGuard
   private static let sign = Statement<Int>("database.sign_of_life", "select 1")
@@ -65,7 +65,9 @@ package import EventLoop
     }
   }
 
-  /// Starts to connect; earlier calls wait a moment for the connection.
+  /// Starts to connect.
+  ///
+  /// Calls made before that wait briefly for the connection.
   ///
   /// - Parameter onChange: called whenever the state changes.
   package func start(onChange: (@EventLoop (DatabaseState) -> Void)? = nil) {
@@ -127,11 +129,12 @@ package import EventLoop
   /// Runs one read on the shared connection.
   ///
   /// - Parameters:
-  ///   - statement: a read of bounded cost. It is sent again if another read's failure aborted it.
-  ///   - values: its parameters.
+  ///   - statement: a read of bounded cost. It is sent again if another read's failure aborted
+  ///     it.
+  ///   - values: the parameters of the statement.
   /// - Returns: the rows, in the server's order.
-  /// - Throws: `.connectionFailure` while the server is away, within `expressPatience`;
-  ///   `.laneFull` if too many reads are under way.
+  /// - Throws: `.connectionFailure` if the server is unavailable, after at most
+  ///   `expressPatience`; `.laneFull` if too many reads are in progress.
   package func read<Row, each Value>(
     _ statement: Statement<Row, repeat each Value>,
     _ values: repeat each Value
@@ -146,7 +149,7 @@ package import EventLoop
     guard connection.load < settings.expressDepth else {
       throw DatabaseError(.laneFull, "\(settings.expressDepth) reads are under way")
     }
-    // This repeats the body of `run`, to save every read one function call.
+    // This repeats the body of `run`, which saves each read one function call.
     await unsafe withUnsafeContinuation { unsafe call.start(on: connection, $0) }
     if call.metConflict { return try await answerAgain(to: call) }
     return try call.outcome()
@@ -154,7 +157,7 @@ package import EventLoop
 
   /// Runs several reads on the shared connection, and sends them together.
   ///
-  /// - Returns: the outcome of each, in the order of the calls.
+  /// - Returns: the result of each, in the order of the calls.
   package func answers(to calls: [StatementCall]) async throws(DatabaseError) -> [ResultSet] {
     guard let first = calls.first else { return [] }
     let connection =
@@ -185,7 +188,7 @@ package import EventLoop
   }
 
   private func expressConnection() async throws(DatabaseError) -> Connection {
-    // A worker that has just started gets requests before it has connected: they wait once.
+    // A worker that has just started may get requests before it has connected. They wait once.
     let deadline = EventLoop.now() &+ settings.expressPatience.nanoseconds
     while !express.hasFailed, EventLoop.now() < deadline {
       await EventLoop.sleep(for: .milliseconds(2))
@@ -198,7 +201,7 @@ package import EventLoop
 
   /// Runs one statement that writes, in a transaction of its own.
   ///
-  /// It is retried a few times after a conflict with another transaction's lock or version.
+  /// It is retried a few times after a lock or version conflict with another transaction.
   package func write<Row, each Value>(
     _ statement: Statement<Row, repeat each Value>,
     _ values: repeat each Value
@@ -226,7 +229,7 @@ package import EventLoop
     }
   }
 
-  /// Runs a read with a large answer.
+  /// Runs a read with a large result.
   package func answer(
     toFetch call: StatementCall,
     for owner: (any JobOwner)?
@@ -245,11 +248,11 @@ package import EventLoop
       .decode(Row.self)
   }
 
-  /// Runs `body` in a transaction: committed when it returns, rolled back when it throws.
+  /// Runs `body` in a transaction: commits if it returns, rolls back if it throws.
   ///
-  /// After a conflict with another transaction's lock or version, `body` runs again. So a roll-back
-  /// must undo all that it does, and it must ask for no other connection. It should use the rows of
-  /// one user.
+  /// After a lock or version conflict with another transaction, `body` runs again. So a rollback
+  /// must undo all its effects, and it must not request another connection. It should use the rows
+  /// of one user.
   package func transaction<Value>(
     for owner: (any JobOwner)? = nil,
     _ body: @EventLoop (Transaction) async throws(DatabaseError) -> Value
@@ -261,7 +264,7 @@ package import EventLoop
     }
   }
 
-  /// Runs `body` up to four times, while it meets version conflicts or waits too long for a lock.
+  /// Runs `body` up to four times, while it fails with version conflicts or lock time-outs.
   private func retryingConflicts<Value>(
     _ body: @EventLoop () async throws(DatabaseError) -> Value
   ) async throws(DatabaseError) -> Value {

@@ -1,7 +1,7 @@
 import CPostgres
 import EventLoop
 
-/// The five characters by which PostgreSQL names a condition.
+/// PostgreSQL's five-character code of an error condition.
 package struct SQLState: RawRepresentable, Hashable, Sendable {
   package let rawValue: String
   package init(rawValue: String) { self.rawValue = rawValue }
@@ -11,36 +11,36 @@ package struct SQLState: RawRepresentable, Hashable, Sendable {
   package static let checkViolation = SQLState(rawValue: "23514")
   package static let serializationFailure = SQLState(rawValue: "40001")
   package static let deadlockDetected = SQLState(rawValue: "40P01")
-  /// A lock was not to be had in time.
+  /// A lock was not available in time.
   package static let lockNotAvailable = SQLState(rawValue: "55P03")
   package static let queryCanceled = SQLState(rawValue: "57014")
   package static let invalidTransaction = SQLState(rawValue: "25000")
-  /// The connection was lost, or could not be made.
+  /// The connection was lost, or could not be opened.
   package static let connectionFailure = SQLState(rawValue: "08006")
-  /// Ours, in a class PostgreSQL leaves to applications: no room in a lane.
+  /// Dossier's own, in a class that PostgreSQL leaves to applications: the lane is full.
   package static let laneFull = SQLState(rawValue: "XD001")
-  /// Ours: as much of one owner waits in a lane as may.
+  /// Dossier's own: one owner has too many waiters in a lane.
   package static let shareTaken = SQLState(rawValue: "XD004")
-  /// Ours: a column was not what its statement's row type says.
+  /// Dossier's own: a column does not match the row type of the statement.
   package static let unexpectedColumn = SQLState(rawValue: "XD002")
-  /// Ours: a transaction that its own body has given up.
+  /// Dossier's own: the body of a transaction has rolled it back.
   package static let undone = SQLState(rawValue: "XD003")
 
-  /// The first two characters.
+  /// The class: the first two characters.
   package var category: Substring { rawValue.prefix(2) }
 }
 
-/// What PostgreSQL, or the way to it, answered instead of a result.
+/// An error of PostgreSQL, or of the connection to it.
 ///
-/// `message` and `detail` may hold a user's data: they are for an operator's log at most, never for
-/// an answer.
+/// `message` and `detail` may contain a user's data. They may appear in an operator's log, never in
+/// a response.
 package struct DatabaseError: Error, Sendable {
   package let state: SQLState
   package let constraint: String?
   package let message: String
   package let detail: String?
   package let hint: String?
-  /// Where in the statement, in characters from 1.
+  /// The position in the statement, in characters from 1.
   package let position: Int?
 
   package init(_ state: SQLState, _ message: String, constraint: String? = nil) {
@@ -73,12 +73,13 @@ package struct DatabaseError: Error, Sendable {
       || state.category == "57" || state.category == "53"
   }
 
-  /// Whether the connection is of no more use: lost, or the server is going down or not yet up.
+  /// Whether the connection is unusable: lost, or the server is shutting down or starting.
   package var isConnectionLost: Bool {
     state.category == "08" || state.rawValue.hasPrefix("57P")
   }
 
-  /// Whether another was in the way, so that the whole transaction should be tried again.
+  /// Whether a concurrent transaction caused the error, so that the whole transaction should be
+  /// retried.
   package var isConflict: Bool {
     state == .serializationFailure || state == .deadlockDetected || state == .lockNotAvailable
   }
@@ -89,7 +90,7 @@ extension DatabaseError: CustomStringConvertible {
 }
 
 extension String {
-  /// Without the line ends that libpq leaves on its messages.
+  /// The text without the line ends that libpq appends to its messages.
   var trimmed: String {
     var text = self[...]
     while let last = text.last, last.isWhitespace { text.removeLast() }

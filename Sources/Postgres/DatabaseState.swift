@@ -1,9 +1,11 @@
-/// How far a database is connected; reasons are libpq's words, or the server's, for an operator.
+/// The state of the connections.
+///
+/// Reasons are messages of libpq or the server, for an operator.
 package enum DatabaseState: Equatable, Sendable {
-  /// Nothing has failed yet.
+  /// No attempt has failed yet.
   case connecting
   case connected
-  /// Reads and writes have a connection each, and others are missing.
+  /// Reads and writes have a connection each, but other lanes lack one.
   case incomplete(String)
   case away(String)
 }

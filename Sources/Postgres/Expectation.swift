@@ -1,6 +1,6 @@
 import EventLoop
 
-/// What the server owes next.
+/// The next reply that the server owes.
 @EventLoop enum Expectation {
   case prepared(StatementCall)
   case result(StatementCall)
@@ -16,7 +16,7 @@ import EventLoop
   }
 }
 
-/// One call of SQL that is not prepared.
+/// One call of unprepared SQL.
 @safe @EventLoop final class PlainCall {
   private var results: [ResultSet] = []
   private var failure: DatabaseError?

@@ -1,8 +1,8 @@
 import EventLoop
 
-/// Connections that are lent to one caller at a time, by the rules of `FairQueue`.
+/// Connections lent to one caller at a time, by the rules of `FairQueue`.
 ///
-/// A user has one of them at most. Requests of a network without a user leave one to others.
+/// A user has at most one of them. Requests of a network without a user leave one to others.
 @EventLoop final class Lane {
   private let patience: Duration
   private let connections: [PersistentConnection]
@@ -65,13 +65,13 @@ import EventLoop
 
   /// Runs `body` with a connection that no other caller uses meanwhile.
   ///
-  /// `body` must not ask for another connection of the lane, as a user has one at most.
+  /// `body` must not request another connection of the lane, since a user has at most one.
   /// - Parameters:
   ///   - owner: the owner of the connection; nil for the server itself.
   ///   - body: the work that needs the connection.
   /// - Returns: the result of `body`.
-  /// - Throws: `.laneFull` if no connection came free in time; `.shareTaken` if too many callers of
-  ///   the owner wait; `.connectionFailure` at once while the server is away.
+  /// - Throws: `.laneFull` if no connection became free in time; `.shareTaken` if too many
+  ///   callers of the owner wait; `.connectionFailure` at once if the server is unavailable.
   func withConnection<Result>(
     for owner: (any JobOwner)?,
     _ body: @EventLoop (Connection) async throws(DatabaseError) -> Result

@@ -1,10 +1,10 @@
 import Notation
 
-/// A value that goes into a statement as text, or as nothing.
+/// A parameter value of a statement: text or null.
 package protocol Bindable {
-  /// Appends the value's text form as PostgreSQL reads it, without a NUL in it.
+  /// Appends the value in PostgreSQL's text format, without NUL.
   ///
-  /// - Returns: false for SQL's null, with nothing appended.
+  /// - Returns: false for SQL's null; then nothing is appended.
   func appendText(to bytes: inout [UInt8]) -> Bool
 }
 
@@ -35,7 +35,7 @@ extension Double: Bindable {
 }
 
 extension Duration: Bindable {
-  /// As an interval in hours, which may be any number of them.
+  /// Appends an interval in hours, whose number is unbounded.
   package func appendText(to bytes: inout [UInt8]) -> Bool {
     let (seconds, attoseconds) = (self < .zero ? .zero - self : self).components
     let micros = attoseconds / 1_000_000_000_000
@@ -53,7 +53,7 @@ extension Optional: Bindable where Wrapped: Bindable {
   }
 }
 
-/// Text that is UTF-8 already, for instance a JSON document.
+/// Text that is already UTF-8, such as a JSON document.
 package struct TextBytes: Bindable, Sendable {
   package let bytes: [UInt8]
   package init(_ bytes: [UInt8]) { self.bytes = bytes }
@@ -76,10 +76,10 @@ package struct BinaryBytes: Bindable, Hashable, Sendable {
   }
 }
 
-/// The time of the server at which a transaction begins, as a parameter.
+/// The server's start time of the transaction, as a parameter.
 ///
-/// PostgreSQL reads the text `now` as that when it binds the parameter. So the clocks of the hosts
-/// need not agree, and a statement needs no `now()` where expressions must be immutable.
+/// PostgreSQL converts the text `now` when it binds the parameter. So the hosts' clocks need not
+/// agree, and a statement needs no `now()` where expressions must be immutable.
 package struct ServerTime: Bindable, Sendable {
   package init() {}
 
@@ -89,9 +89,9 @@ package struct ServerTime: Bindable, Sendable {
   }
 }
 
-/// The values of one call of a statement, as libpq takes them.
+/// The parameters of one call of a statement, in libpq's format.
 package struct Parameters: Sendable {
-  /// Of each value its length, in four bytes, then its text and a NUL.
+  /// For each value its length in four bytes, its text and a NUL.
   var bytes: [UInt8] = []
   private var count = 0
   private static let null = UInt32.max
@@ -108,7 +108,7 @@ package struct Parameters: Sendable {
     end(start, isNull: !value.appendText(to: &bytes))
   }
 
-  /// Leaves room for the length of a value that follows; returns where.
+  /// Reserves space for the length of the next value, and returns its position.
   mutating func begin() -> Int {
     let start = bytes.count
     for _ in 0..<4 { bytes.append(0) }
@@ -124,7 +124,7 @@ package struct Parameters: Sendable {
     count += 1
   }
 
-  /// Lends the values as an array of C strings, with their number.
+  /// Calls `body` with the values as an array of C strings, and their number.
   func withPointers<Result>(
     _ body: (UnsafePointer<UnsafePointer<CChar>?>?, Int32) -> Result
   ) -> Result {

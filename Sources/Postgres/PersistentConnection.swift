@@ -1,27 +1,29 @@
 import EventLoop
 
-/// A connection that is opened again whenever it is lost.
+/// A connection that is reopened whenever it is lost.
 @EventLoop final class PersistentConnection {
   private let settings: ConnectionSettings
   private let watch: ConnectionWatch
   private(set) var connection: Connection?
   private(set) var isIdle = true
   private var isStopped = false
-  /// Why there is no connection; nil while there is one, and before the first attempt has failed.
+  /// The error of the last attempt; nil while connected, and before the first failed attempt.
   private(set) var failure: DatabaseError?
   var hasFailed: Bool { failure != nil }
   private var attempts = 0
   private var retry: Timer?
   var onOpen: (@EventLoop (Connection) -> Void)?
-  /// Called when the connection is lost, and when one could not be made.
+  /// Called when the connection is lost, and when an attempt has failed.
   var onLoss: (@EventLoop () -> Void)?
   var onChange: (@EventLoop () -> Void)?
 
+  /// Creates a connection that is not open yet.
+  ///
   /// - Parameters:
   ///   - settings: the settings of each connection.
   ///   - timeout: the time after which the server ends a statement.
   ///   - guardian: the guard that detects a silent server.
-  ///   - decides: whether the server counts as silent when it is silent here.
+  ///   - decides: whether silence on this connection means that the server is silent.
   init(
     _ settings: ConnectionSettings,
     timeout: Duration,
@@ -57,7 +59,7 @@ import EventLoop
     EventLoop.task { [self] in
       do throws(DatabaseError) {
         let connection = try await Connection.open(settings, watch: watch)
-        // It may have been stopped while it connected.
+        // It may have been stopped during the attempt.
         guard !isStopped else { return connection.close() }
         self.connection = connection
         failure = nil
@@ -71,7 +73,7 @@ import EventLoop
     }
   }
 
-  /// Tries again: soon at first, then at longer and longer times, never all workers in step.
+  /// Schedules the next attempt with a growing, random delay, so that workers do not retry in step.
   private func lost(_ failure: DatabaseError) {
     connection = nil
     guard !isStopped else { return }

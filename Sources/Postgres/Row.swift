@@ -2,15 +2,17 @@ import CPostgres
 package import EventLoop
 import Notation
 
-/// Something a row of a result can be read as.
+/// A type that can be decoded from a row.
 package protocol RowDecodable: Sendable {
-  /// - Throws: `.unexpectedColumn`.
+  /// Decodes a row.
+  ///
+  /// - Throws: `.unexpectedColumn` if a column does not match.
   @EventLoop init(from row: Row) throws(DatabaseError)
 }
 
-/// What the server sent for one statement.
+/// The server's result of one statement.
 ///
-/// Lives on the loop; freed with its last reference.
+/// It belongs to the loop, and is freed with its last reference.
 @safe @EventLoop package final class ResultSet {
   nonisolated(unsafe) let pointer: OpaquePointer
   package let count: Int
@@ -38,7 +40,7 @@ package protocol RowDecodable: Sendable {
     return values
   }
 
-  /// The first row, where a statement has one at most.
+  /// Decodes the first row of a statement that returns at most one.
   package func decodeFirst<Value: RowDecodable>(
     _ type: Value.Type
   ) throws(DatabaseError) -> Value? {
@@ -62,15 +64,15 @@ package protocol RowDecodable: Sendable {
   }
 }
 
-/// A result without types, for tools.
+/// An untyped result, for tools.
 package struct TextResult: Sendable {
   package let columns: [String]
   package let rows: [[String?]]
-  /// The server's word for what was done, `INSERT 0 1`.
+  /// The server's command tag, such as `INSERT 0 1`.
   package let tag: String
 }
 
-/// One row of a result, by column number from 0.
+/// One row of a result, with columns numbered from 0.
 @EventLoop package struct Row {
   let result: ResultSet
   let index: Int32
@@ -79,7 +81,7 @@ package struct TextResult: Sendable {
     unsafe PQgetisnull(result.pointer, index, Int32(column)) != 0
   }
 
-  /// The column's text in the form that PostgreSQL gives it.
+  /// Returns the column in PostgreSQL's text format.
   package func text(_ column: Int) throws(DatabaseError) -> String {
     guard let text = text(ifAny: column) else { throw unexpected(column, "null") }
     return text
@@ -113,7 +115,7 @@ package struct TextResult: Sendable {
     return unsafe withBytes(column) { unsafe $0.first == UInt8(ascii: "t") }
   }
 
-  /// A `bytea` column.
+  /// Returns a `bytea` column.
   package func binary(_ column: Int) throws(DatabaseError) -> [UInt8] {
     guard let bytes = try binary(ifAny: column) else { throw unexpected(column, "null") }
     return bytes
@@ -145,7 +147,7 @@ package struct TextResult: Sendable {
 }
 
 extension Int {
-  /// Reads a number that PostgreSQL wrote; nil when it is no whole one, or too large.
+  /// Parses a number that PostgreSQL wrote; nil if it is not whole or too large.
   fileprivate init?(decimal digits: UnsafeBufferPointer<UInt8>) {
     let isNegative = unsafe digits.first == UInt8(ascii: "-")
     guard digits.count > (isNegative ? 1 : 0) else { return nil }
@@ -153,7 +155,7 @@ extension Int {
     for index in (isNegative ? 1 : 0)..<digits.count {
       let digit = unsafe Int(digits[index]) - Int(UInt8(ascii: "0"))
       guard (0...9).contains(digit) else { return nil }
-      // Downwards, where there is room for one more.
+      // Subtracts, since the negative range is larger by one.
       let (tens, overflows) = multipliedReportingOverflow(by: 10)
       let (value, overflowsToo) = tens.subtractingReportingOverflow(digit)
       guard !overflows, !overflowsToo else { return nil }
@@ -165,7 +167,7 @@ extension Int {
   }
 }
 
-/// For statements that answer with no rows.
+/// The row type of statements that return no rows.
 package struct NoRow: RowDecodable {
   package init(from row: Row) throws(DatabaseError) {}
 }

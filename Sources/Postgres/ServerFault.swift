@@ -1,17 +1,18 @@
-/// A condition of PostgreSQL that no request causes and that its operator must end.
+/// A fault of PostgreSQL that no request causes and that an operator must fix.
 ///
-/// - Source: PostgreSQL 15, appendix A. Class 54 (a limit of the program), class XX (a fault of
-///   PostgreSQL, or damaged data) and all others are not in it: the same request would fail again.
+/// - Source: PostgreSQL 15, appendix A. Class 54 (a limit of the program) and class XX (a fault
+///   of PostgreSQL, or damaged data) are excluded, like all others. The same request would fail
+///   again.
 package enum ServerFault: String, CaseIterable, Sendable {
   case diskFull = "disk_full"
-  /// Memory, connections or another resource is used up.
+  /// Memory, connections or another resource is exhausted.
   case resources
   /// PostgreSQL cannot read or write a file of its own.
   case files
   case readOnly = "read_only"
-  /// The role lacks a right.
+  /// The role lacks a privilege.
   case rights
-  /// The schema lacks what this program uses.
+  /// The schema lacks an object that this program uses.
   case schema
 
   init?(_ state: SQLState) {
@@ -21,7 +22,7 @@ package enum ServerFault: String, CaseIterable, Sendable {
     case (_, "58"), (_, "F0"): self = .files
     case (_, "25"): self = .readOnly
     case ("42501", _): self = .rights
-    // A table, a column, a function, a type or a schema is not there.
+    // A table, a column, a function, a type or a schema does not exist.
     case ("42P01", _), ("42703", _), ("42883", _), ("42704", _), ("3F000", _): self = .schema
     default: return nil
     }
@@ -43,7 +44,7 @@ package enum ServerFault: String, CaseIterable, Sendable {
     }
   }
 
-  /// The condition in one sentence for a client, who can only wait.
+  /// The condition in one sentence for a client, which can only wait.
   package var explanation: String {
     switch self {
     case .diskFull:

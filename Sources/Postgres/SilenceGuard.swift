@@ -2,11 +2,10 @@ import EventLoop
 
 /// Detects a silent server early, for all connections at once.
 ///
-/// A frozen server, or one behind a cut network, closes no connection and ends no statement. When a
-/// connection receives nothing for a while, the guard probes the server. It does so on the
-/// connection for reads, whose watchdog is the fastest. If no reply comes, the guard gives up all
-/// connections on which the server is silent. New calls then fail at once, until a new connection
-/// opens.
+/// A frozen server, or one behind a cut network, closes no connection and ends no statement. If a
+/// connection receives nothing for a while, the guard probes the server. It uses the connection for
+/// reads, whose watchdog is the fastest. Without a reply, the guard fails all connections on which
+/// the server is silent. New calls then fail at once, until a new connection opens.
 @EventLoop final class SilenceGuard {
   /// The time without data after which a connection suspects the server.
   let suspicion: Duration
@@ -31,19 +30,19 @@ import EventLoop
     watched.append(WatchedConnection(connection: connection))
   }
 
-  /// Returns how long a connection may receive nothing while an answer is due.
+  /// Returns the time that a connection may receive nothing while a reply is due.
   ///
   /// - Parameter timeout: the time after which the server ends a statement.
   /// - Returns: the limit.
   func limit(for timeout: Duration) -> Duration { timeout + grace }
 
-  /// Gives up all silent connections, after the connection for reads has reached its limit.
+  /// Fails all silent connections, after the connection for reads has reached its limit.
   func serverIsSilent(_ error: DatabaseError) {
     failure = error
     for watched in watched { watched.connection?.connection?.giveUp(ifSilentFor: suspicion, error) }
     for body in onSilence { body() }
   }
 
-  /// Clears the failure, as a connection for reads has opened.
+  /// Clears the failure after a connection for reads has opened.
   func serverIsThere() { failure = nil }
 }

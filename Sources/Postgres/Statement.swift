@@ -1,28 +1,29 @@
-/// A statement with the types of what goes in and of what comes out.
+/// A statement with the types of its parameters and of its rows.
 ///
-/// Prepared by each connection when it first meets it. The SQL is a literal: no value can get into
-/// it but by `$n`.
+/// Each connection prepares it on first use. The SQL is a literal, so values enter it only as `$n`.
 package struct Statement<Row: RowDecodable, each Parameter: Bindable>: PreparedStatement {
   package let name: StaticString
   package let sql: StaticString
 
+  /// Creates a statement.
+  ///
   /// - Parameters:
-  ///   - name: `feature.verb`, one of its kind in the program.
-  ///   - sql: with `$1` … in the order of the parameter types.
+  ///   - name: `feature.verb`, unique in the program.
+  ///   - sql: the SQL, with `$1` … in the order of the parameter types.
   package init(_ name: StaticString, _ sql: StaticString) {
     self.name = name
     self.sql = sql
   }
 }
 
-/// A statement whatever its types, for the test that prepares them all.
+/// A statement without its types, for the test that prepares all statements.
 package protocol PreparedStatement: Sendable {
   var name: StaticString { get }
   var sql: StaticString { get }
 }
 
 extension StaticString {
-  /// Distinguishes literals without comparing their text.
+  /// The address of a literal, which distinguishes literals without a comparison of text.
   var address: UInt { unsafe UInt(bitPattern: utf8Start) }
 
   @unsafe var cString: UnsafePointer<CChar> {

@@ -1,14 +1,15 @@
 package import EventLoop
 
-/// One call of a statement with parameters, and what came of it.
+/// One call of a statement with parameters, and its result.
 @safe @EventLoop package final class StatementCall {
   let name: StaticString
   let sql: StaticString
-  /// SQL that is sent with its values at once; nil for a statement that is prepared.
+  /// SQL that is sent together with its values; nil for a prepared statement.
   let composed: String?
   let parameters: Parameters
-  /// False for one that means nothing without those before it: after a failure of theirs it is not
-  /// sent again.
+  /// Whether the call is independent.
+  ///
+  /// If false, it is not sent again after an earlier call failed.
   var isAlone = true
   var attempts = 0
   private var failures: Failures?
@@ -42,13 +43,13 @@ package import EventLoop
     self.parameters = parameters
   }
 
-  /// Sends it on a connection and waits for its result; after a failure it may be sent again.
+  /// Sends the call on a connection and waits for its result; it may be sent again after a failure.
   func run(on connection: Connection) async throws(DatabaseError) -> ResultSet {
     await unsafe withUnsafeContinuation { unsafe start(on: connection, $0) }
     return try outcome()
   }
 
-  /// Sends it on a connection; `continuation` is resumed when there is an outcome.
+  /// Sends the call on a connection, and resumes `continuation` when there is a result.
   @unsafe func start(on connection: Connection, _ continuation: UnsafeContinuation<Void, Never>) {
     result = nil
     failures = nil
@@ -57,7 +58,7 @@ package import EventLoop
     connection.send(self)
   }
 
-  /// Waits for the outcome of what was sent without that.
+  /// Waits for the result of a call that was sent without waiting.
   func settled() async throws(DatabaseError) -> ResultSet {
     if result == nil, failures?.last == nil {
       await unsafe withUnsafeContinuation { unsafe continuation = $0 }
@@ -70,7 +71,7 @@ package import EventLoop
     throw failures?.last ?? DatabaseError(.connectionFailure, "a call ended without an outcome")
   }
 
-  /// Whether it should be tried again.
+  /// Whether the call should be retried.
   var metConflict: Bool { result == nil && failures?.last?.isConflict == true }
 
   func complete(_ result: ResultSet) {
@@ -83,7 +84,7 @@ package import EventLoop
     resume()
   }
 
-  /// Why it could not be prepared.
+  /// The error of its preparation.
   var preparationFailure: DatabaseError? {
     get { failures?.preparation }
     set { remember().preparation = newValue }
@@ -95,7 +96,7 @@ package import EventLoop
     return failures
   }
 
-  /// What most calls never need.
+  /// State that most calls never need.
   private final class Failures {
     var preparation: DatabaseError?
     var last: DatabaseError?

@@ -1,6 +1,6 @@
 package import EventLoop
 
-/// A transaction under way, on a connection of its own.
+/// A transaction in progress, on a connection of its own.
 @EventLoop package final class Transaction {
   private let connection: Connection
   private var commitment: StatementCall?
@@ -15,13 +15,13 @@ package import EventLoop
     on connection: Connection,
     _ body: @EventLoop (Transaction) async throws(DatabaseError) -> Value
   ) async throws(DatabaseError) -> Value {
-    // It leaves together with the first statement; its answer needs no waiting for.
+    // It is sent together with the first statement; its reply need not be awaited.
     connection.send(StatementCall(begin.name, begin.sql, Parameters()))
     let transaction = Transaction(on: connection)
     do throws(DatabaseError) {
       let outcome = try await body(transaction)
       transaction.sendCommit()
-      // After a failure that `body` kept to itself the server rolls back, and calls that a success.
+      // If `body` hid a failure, the server rolls back and reports success for the commit.
       guard try await transaction.commitment?.settled().text.tag == "COMMIT" else {
         throw DatabaseError(.invalidTransaction, "a failed statement was passed over")
       }
@@ -32,10 +32,10 @@ package import EventLoop
     }
   }
 
-  /// Sends the commit behind the statements that were sent, so that it takes no time of its own.
+  /// Sends the commit right after the statements sent so far, which saves a round trip.
   ///
-  /// After this the body only waits for what was sent. A statement that may refuse the transaction
-  /// must fail by itself: its rows come too late.
+  /// After this, the body may only wait for sent statements. A statement that can reject the
+  /// transaction must fail itself: its rows arrive too late.
   package func sendCommit() {
     guard commitment == nil else { return }
     let call = StatementCall(Self.commit)
@@ -44,10 +44,10 @@ package import EventLoop
     commitment = call
   }
 
-  /// Sends a statement without waiting for those before it: what is sent in one turn of the loop
-  /// leaves together, and is answered together.
+  /// Sends a statement without waiting for earlier ones.
   ///
-  /// When one of them fails, so do all that follow, with its error.
+  /// Statements sent in one turn of the loop travel together. If one fails, all later ones fail
+  /// with its error.
   package func send<Row, each Value>(
     _ statement: Statement<Row, repeat each Value>,
     _ values: repeat each Value
@@ -66,18 +66,18 @@ package import EventLoop
     try await connection.run(statement, repeat each values).decode(Row.self)
   }
 
-  /// Runs one that was put together before.
+  /// Runs a call that the caller has built.
   @discardableResult
   package func run(_ call: StatementCall) async throws(DatabaseError) -> ResultSet {
     try await call.run(on: connection)
   }
 }
 
-/// A statement of a transaction that is under way.
+/// A statement that a transaction has sent.
 @EventLoop package struct SentStatement<Row: RowDecodable> {
   fileprivate let call: StatementCall
 
-  /// Its rows, when they have come.
+  /// Waits for the rows and returns them.
   package func rows() async throws(DatabaseError) -> [Row] {
     try await call.settled().decode(Row.self)
   }
