@@ -1,15 +1,15 @@
 import Notation
 
-/// Text in headers.
+/// Encoding of text in mail headers.
 ///
 /// - Source: RFC 2047; RFC 5322 §3.2.4 (quoted strings), §2.1.1 (line lengths).
 enum EncodedWords {
-  /// A text for an unstructured field: itself when it is short ASCII, else encoded words.
+  /// Returns text for an unstructured field: unchanged if it is short ASCII, else encoded words.
   static func line(_ text: String) -> String {
     isPlain(text) ? text : encode(text)
   }
 
-  /// A text before an address: a quoted string when it is short ASCII, else encoded words.
+  /// Returns a display name: a quoted string if it is short ASCII, else encoded words.
   static func phrase(_ text: String) -> String {
     guard isPlain(text) else { return encode(text) }
     var quoted = ""
@@ -20,7 +20,9 @@ enum EncodedWords {
     return "\"\(quoted)\""
   }
 
-  /// `=?` would be taken for the start of an encoded word, and folding at outer spaces would lose
+  /// Returns whether text needs no encoding.
+  ///
+  /// `=?` would look like the start of an encoded word, and folding at outer spaces would remove
   /// them.
   private static func isPlain(_ text: String) -> Bool {
     let bytes = Array(text.utf8)
@@ -28,9 +30,9 @@ enum EncodedWords {
       && bytes.first != 0x20 && bytes.last != 0x20 && !text.contains("=?")
   }
 
-  /// Words of at most 64 bytes, one a line, none ending within a character.
+  /// Returns encoded words of at most 64 bytes, one per line, none of which splits a character.
   ///
-  /// 64, where 75 are allowed: the line of the longest of our names, `Subject: `, may have 76.
+  /// The RFC allows 75, but a line may have 76 with the longest field name, `Subject: `.
   private static func encode(_ text: String) -> String {
     var words: [String] = []
     var bytes: [UInt8] = []

@@ -1,7 +1,7 @@
 internal import CCurl
 internal import Glibc
 
-/// The part of a fetch that blocks.
+/// The blocking part of a fetch.
 enum Fetch {
   static func run(
     _ url: String,
@@ -20,7 +20,7 @@ enum Fetch {
     transfer.set(CURLOPT_HTTPHEADER, fields)
     transfer.set(CURLOPT_USERAGENT, "Dossier")
     transfer.set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
-    // Refuses by Content-Length; `Intake` counts what comes without.
+    // Checks Content-Length. `Intake` counts the bytes of a body without it.
     transfer.set(CURLOPT_MAXFILESIZE_LARGE, settings.limit)
     unsafe transfer.set(CURLOPT_WRITEFUNCTION, receive, CURLOPT_WRITEDATA, intake)
     unsafe transfer.open(openSocket, intake)
@@ -93,7 +93,7 @@ enum Fetch {
     return unsafe socket(family, kind | Int32(SOCK_CLOEXEC.rawValue), target.pointee.protocol)
   }
 
-  /// What libcurl's calls back gather, on the thread of the run.
+  /// The data that libcurl's callbacks collect, on the thread of the transfer.
   private final class Intake {
     let settings: HTTPSourceSettings
     var body: [UInt8] = []

@@ -1,17 +1,18 @@
 internal import CCurl
 internal import Glibc
 
-/// How long an answer may be kept, by its fields.
+/// The freshness lifetime of a response, computed from its fields.
 package enum Freshness {
-  /// What is left of an answer's lifetime when it arrives.
+  /// Returns the remaining lifetime of a response when it arrives.
   ///
-  /// `Cache-Control` goes before `Expires`; `no-store`, `no-cache` and what cannot be read mean none.
+  /// `Cache-Control` takes precedence over `Expires`. `no-store`, `no-cache` and malformed values
+  /// mean zero.
   /// - Parameters:
-  ///   - cacheControl: the field's values, joined by commas; likewise the others.
-  ///   - expires: a date; compared with `date`.
-  ///   - date: when the answer was made; nil for now.
-  ///   - age: seconds that it has spent in caches.
-  /// - Returns: nil when the answer does not say; a year at most.
+  ///   - cacheControl: the values of the field, joined by commas; likewise the others.
+  ///   - expires: a date, compared with `date`.
+  ///   - date: the time of the response; nil for now.
+  ///   - age: the seconds that the response has spent in caches.
+  /// - Returns: at most a year; nil if the fields do not state a lifetime.
   /// - Source: RFC 9111 §4.2, §5.2.2, §5.3.
   package static func lifetime(
     cacheControl: String?,
@@ -21,7 +22,7 @@ package enum Freshness {
   ) -> Duration? {
     guard let stated = stated(cacheControl, expires: expires, date: date) else { return nil }
     let spent = age.flatMap { Int($0) } ?? 0
-    // Clamped before they meet: both come from another machine.
+    // Both values come from another machine, so clamp them before the subtraction.
     return .seconds(max(0, min(stated, 31_536_000) - min(max(0, spent), 31_536_000)))
   }
 
@@ -34,7 +35,8 @@ package enum Freshness {
       switch parts.first {
       case "no-store", "no-cache": return 0
       case "max-age":
-        // Digits too many for a number are as good as for ever; anything else is an error.
+        // A number beyond the range of integers means no limit. Other text is an error and means
+        // zero.
         let digits = parts.count == 2 ? parts[1] : ""
         let isNumber = !digits.isEmpty && digits.utf8.allSatisfy { (0x30...0x39).contains($0) }
         let seconds = isNumber ? Int(digits) ?? .max : 0

@@ -2,17 +2,19 @@ package import EventLoop
 
 /// Reads small public documents of other services: a JWKS, an OpenID discovery document.
 ///
-/// An app's owner writes such a URL, so by default it leads nowhere but to the internet: each address
-/// is looked at when the socket to it is made, whatever name, number or look-up led there, and
-/// nothing is sent to one that is not public.
+/// An app's owner writes such a URL, so by default only internet addresses are allowed. Each
+/// address is checked when its socket is created, after any resolution of names. Nothing is sent to
+/// an address that is not public.
 @EventLoop package final class HTTPSource {
   private let pool: BlockingPool
   private let settings: HTTPSourceSettings
 
+  /// Creates a source.
+  ///
   /// - Parameters:
-  ///   - pool: each fetch holds one of its threads, for about `settings.reach.timeout` at most; not the
-  ///     pool of the password hashes, which a slow host would then hold up.
-  ///   - settings: for all that this source fetches.
+  ///   - pool: the threads. Each fetch uses one for about `settings.reach.timeout` at most. Do
+  ///     not pass the pool of the password hashes, which a slow host would delay.
+  ///   - settings: the settings of all fetches.
   package init(pool: BlockingPool, settings: HTTPSourceSettings = HTTPSourceSettings()) {
     self.pool = pool
     self.settings = settings
@@ -20,11 +22,11 @@ package import EventLoop
 
   /// Gets a document.
   ///
-  /// Redirects are not followed, no cookie or proxy is used, the body is not decompressed. A task
-  /// that is cancelled waits for the end all the same.
+  /// It follows no redirects, uses no cookies or proxies, and does not decompress the body. A
+  /// cancelled task still waits for the end.
   /// - Parameter url: `https://…`, in ASCII, without user or password.
-  /// - Returns: an answer with a status from 200 to 299.
-  /// - Throws: `FetchError`; `.overloaded` when the pool is full.
+  /// - Returns: a document with a status from 200 to 299.
+  /// - Throws: `FetchError`; `.overloaded` if the pool is full.
   package func fetch(_ url: String) async throws(FetchError) -> HTTPDocument {
     let settings = settings
     let outcome: Result<HTTPDocument, FetchError>
@@ -37,27 +39,27 @@ package import EventLoop
   }
 }
 
-/// What an `HTTPSource` accepts.
+/// The settings of an `HTTPSource`.
 package struct HTTPSourceSettings: Sendable {
-  /// 2 s to connect, 5 s in total: a login waits for a JWKS that is not at hand.
+  /// 2 s to connect, 5 s in total: a login waits for a JWKS that is not cached.
   package var reach = Reach(connectTimeout: .seconds(2), timeout: .seconds(5))
-  /// Bytes of a body; 256 KiB are a JWKS of 50 RSA keys with certificates.
+  /// The largest body in bytes: 256 KiB hold a JWKS of 50 RSA keys with certificates.
   package var limit = 256 * 1_024
-  /// Also `http://`: for tests on one machine.
+  /// Whether to allow `http://`, for tests on one machine.
   package var allowsPlainHTTP = false
-  /// Also addresses that are not public: for tests, and identity providers in the same network.
+  /// Whether to allow non-public addresses, for tests and identity providers in the same network.
   package var allowsPrivateAddresses = false
 
   package init() {}
 }
 
-/// A document and what its server says of it.
+/// A document and its metadata from the server.
 package struct HTTPDocument: Sendable {
-  /// From 200 to 299.
+  /// The status, from 200 to 299.
   package let status: Int
-  /// `Content-Type` as sent; nil when it was not.
+  /// The `Content-Type` as sent; nil if it is absent.
   package let contentType: String?
   package let body: [UInt8]
-  /// How long it may be kept; zero when it must not be, nil when the server does not say.
+  /// The freshness lifetime; zero if caching is forbidden, nil if the server does not state it.
   package let lifetime: Duration?
 }

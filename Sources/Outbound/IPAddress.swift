@@ -1,19 +1,19 @@
 internal import CCurl
 internal import Glibc
 
-/// An address of the internet protocol.
+/// An IP address.
 ///
-/// One of IPv4 that is mapped into IPv6, as a socket for both has it, is the one of IPv4 that it
-/// names: it is compared, counted and shown as such.
+/// An IPv4 address mapped into IPv6, as dual-stack sockets report it, is treated as the IPv4
+/// address.
 package struct IPAddress: Sendable, Equatable {
-  /// 4 or 16, in network order.
+  /// 4 or 16 bytes, in network order.
   package let bytes: [UInt8]
 
   private init(network bytes: [UInt8]) {
     self.bytes = bytes.starts(with: Self.mapping) ? Array(bytes.suffix(4)) : bytes
   }
 
-  /// Reads `192.0.2.1`, `2001:db8::1` or `::ffff:192.0.2.1`; nil when it is none of these.
+  /// Parses `192.0.2.1`, `2001:db8::1` or `::ffff:192.0.2.1`; nil for other text.
   package init?(_ text: String) {
     var bytes = [UInt8](repeating: 0, count: 16)
     if unsafe inet_pton(AF_INET, text, &bytes) == 1 {
@@ -25,7 +25,7 @@ package struct IPAddress: Sendable, Equatable {
     }
   }
 
-  /// Reads what a socket is to be connected to; nil when it is of another family.
+  /// Reads a socket address; nil if it is of another family.
   init?(_ address: UnsafePointer<sockaddr>) {
     let raw = unsafe UnsafeRawPointer(address)
     switch unsafe Int32(address.pointee.sa_family) {
@@ -40,25 +40,25 @@ package struct IPAddress: Sendable, Equatable {
     }
   }
 
-  /// Whether it is this machine's own.
+  /// Whether it is a loopback address.
   package var isLoopback: Bool {
     bytes.count == 4 ? bytes[0] == 127 : bytes == Self.loopback
   }
 
-  /// What a subscriber has to itself: of IPv6 the first 64 bits, of IPv4 the whole.
+  /// The network of one subscriber: the first 64 bits of IPv6, or the whole IPv4 address.
   package var network: [UInt8] { bytes.count == 4 ? bytes : Array(bytes.prefix(8)) }
 
-  /// The first 48 bits of an IPv6 address: what one customer of a provider may have, with 65,536
-  /// networks in it; nil for IPv4.
+  /// The first 48 bits of an IPv6 address; nil for IPv4.
   ///
+  /// A provider may assign such a site, with 65,536 networks, to one customer.
   /// - Source: RFC 6177, BCP 157.
   package var site: [UInt8]? { bytes.count == 4 ? nil : Array(bytes.prefix(6)) }
 
-  /// Whether it is one of the internet's: not loopback, private, link-local (where clouds keep their
-  /// instance data), multicast, or reserved.
+  /// Whether it is an internet address.
   ///
-  /// Of IPv6 addresses that carry one of IPv4 for NAT64 the carried one counts; other tunnels are
-  /// refused.
+  /// Loopback, private, link-local, multicast and reserved addresses are not. Clouds keep instance
+  /// data at link-local addresses. For a NAT64 address, the embedded IPv4 address counts; other
+  /// tunnels are refused.
   /// - Source: IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890 and its updates).
   package var isPublic: Bool {
     guard bytes.count == 16 else { return !Self.reserved.contains { $0.contains(bytes) } }
@@ -84,9 +84,9 @@ package struct IPAddress: Sendable, Equatable {
   private static let translation: [UInt8] = [0, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0]
   /// `::1`.
   private static let loopback: [UInt8] = Array(repeating: 0, count: 15) + [1]
-  /// All that is assigned for global unicast: `2000::/3`.
+  /// All global unicast addresses, `2000::/3`.
   private static let global = IPNetwork(prefix: [0x20], bits: 3)
-  /// Of these, protocol assignments with Teredo, documentation, and 6to4.
+  /// The reserved parts of these: protocol assignments with Teredo, documentation, and 6to4.
   private static let reservedOfGlobal = [
     IPNetwork(prefix: [0x20, 0x01, 0x00], bits: 23),
     IPNetwork(prefix: [0x20, 0x01, 0x0d, 0xb8], bits: 32),

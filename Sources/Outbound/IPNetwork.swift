@@ -1,14 +1,16 @@
-/// Addresses that begin alike.
+/// The addresses with a common prefix.
 package struct IPNetwork: Sendable {
   private let prefix: [UInt8]
   private let bits: Int
 
+  /// Creates a network.
+  ///
   /// - Parameters:
-  ///   - prefix: as many bytes as the bits need at least.
-  ///   - bits: how many count.
+  ///   - prefix: at least as many bytes as `bits` needs.
+  ///   - bits: the length of the prefix.
   init(prefix: [UInt8], bits: Int) { (self.prefix, self.bits) = (prefix, bits) }
 
-  /// Reads `10.0.0.0/8`, `2001:db8::/32`, or an address alone; nil when it is none of these.
+  /// Parses `10.0.0.0/8`, `2001:db8::/32`, or a single address; nil for other text.
   package init?(_ text: some StringProtocol) {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
     guard let first = parts.first, let address = IPAddress(String(first)) else { return nil }
@@ -19,7 +21,7 @@ package struct IPNetwork: Sendable {
     self.init(prefix: address.bytes, bits: bits)
   }
 
-  /// Whether an address is one of them; one of another family is not.
+  /// Returns whether the network contains an address; false for one of another family.
   package func contains(_ address: IPAddress) -> Bool {
     address.bytes.count == prefix.count && contains(address.bytes)
   }

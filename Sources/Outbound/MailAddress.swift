@@ -1,27 +1,30 @@
-/// Where a message comes from or goes to.
+/// The sender or the recipient of a message.
 package struct MailAddress: Sendable, Equatable {
   /// `ada@example.com`, in ASCII.
   package let address: String
-  /// Shown beside it; any text of one line.
+  /// The display name; any text of one line.
   package let name: String?
 
+  /// Creates an address without a check; `MailMessage` checks it and reports the field.
+  ///
   /// - Parameters:
-  ///   - address: looked at when a `MailMessage` is made of it, whose error names the field.
-  ///   - name: likewise; empty counts as none.
+  ///   - address: the address.
+  ///   - name: the display name; an empty one counts as nil.
   package init(_ address: String, name: String? = nil) {
     self.address = address
     self.name = name == "" ? nil : name
   }
 
-  /// The part behind the `@`.
+  /// The part after the `@`.
   var domain: Substring { address.split(separator: "@").last ?? "" }
 
-  /// What is wrong with an address; nil when nothing is.
+  /// Returns the error in an address; nil if it is valid.
   ///
-  /// Narrower than the grammar: quoted local parts and address literals are refused, as are
-  /// characters beyond ASCII (of an internationalised domain write the `xn--` form), since few relays
-  /// carry them. A domain of one label is accepted, for relays of one's own house.
-  /// - Source: RFC 5321 §4.1.2 (`Dot-string`), §4.5.3.1 (64 and 255 bytes; 254 with its brackets).
+  /// It accepts less than the grammar. It refuses quoted local parts and address literals. It
+  /// refuses non-ASCII characters too, since few relays support them; write an internationalised
+  /// domain in its `xn--` form. It accepts domains of one label, for relays in a private network.
+  /// - Source: RFC 5321 §4.1.2 (`Dot-string`), §4.5.3.1 (64 and 255 bytes; 254 with its
+  ///   brackets).
   package static func fault(in address: String) -> MailMessageError.Reason? {
     let bytes = Array(address.utf8)
     if bytes.isEmpty { return .empty }
@@ -34,12 +37,12 @@ package struct MailAddress: Sendable, Equatable {
     return isDotString(parts[0]) && isHostName(parts[1]) ? nil : .malformed
   }
 
-  /// What is wrong with a name, which is of one line and at most 400 bytes; nil when nothing is.
+  /// Returns the error in a name, which has one line of at most 400 bytes; nil if it is valid.
   package static func fault(inName name: String) -> MailMessageError.Reason? {
     MailMessage.faultInLine(name, limit: 400)
   }
 
-  /// Atoms with single dots between them.
+  /// Returns whether the bytes are atoms with single dots between them.
   package static func isDotString(_ bytes: some Collection<UInt8>) -> Bool {
     let symbols = Array("!#$%&'*+-/=?^_`{|}~".utf8)
     return bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).allSatisfy {
@@ -47,7 +50,7 @@ package struct MailAddress: Sendable, Equatable {
     }
   }
 
-  /// Labels of letters, digits and inner hyphens.
+  /// Returns whether the bytes are labels of letters, digits and inner hyphens.
   static func isHostName(_ bytes: some Collection<UInt8>) -> Bool {
     let hyphen = UInt8(ascii: "-")
     return bytes.count <= 253

@@ -1,22 +1,24 @@
-/// Why a message was not handed on.
+/// The error of a delivery.
 ///
-/// Texts are the relay's or libcurl's, in printable ASCII of at most 300 bytes. A relay likes to repeat
-/// the recipient's address: they are for an operator's eyes, not for a client's.
+/// Texts come from the relay or libcurl, in printable ASCII of at most 300 bytes. Relays often
+/// repeat the recipient's address, so the texts are for the operator, not for clients.
 package enum MailError: Error, Equatable, CustomStringConvertible {
-  /// The operator has not said how mail is sent.
+  /// The operator has not configured mail.
   case notConfigured
-  /// The settings do not work, or the relay does not let us in: no TLS where it is required, a
-  /// certificate not to be trusted, a wrong password, a folder that cannot be written.
+  /// The settings do not work, or the relay rejects our connection.
   ///
-  /// No fault of the message: it may be kept until the operator has acted.
+  /// Examples: missing TLS if it is required, an untrusted certificate, a wrong password, a folder
+  /// that is not writable. The message is not at fault: it may be kept until the operator has
+  /// acted.
   case misconfigured(String)
-  /// The relay will never take this message: 5xx for its sender, recipient or text.
+  /// The relay permanently rejects this message: 5xx for its sender, recipient or text.
   case refused(code: Int, reply: String)
-  /// The relay may take it later: 4xx (then with the code), no connection, or a time-out.
+  /// The relay may accept the message later: 4xx (with the code), no connection, or a time-out.
   ///
-  /// After a time-out it may have been taken all the same; sent again it has the same `Message-ID`.
+  /// After a time-out, the relay may have accepted it anyway. A repeated message has the same
+  /// `Message-ID`.
   case tryAgain(code: Int?, reason: String)
-  /// The pool is full: nothing was sent.
+  /// The pool is full; nothing was sent.
   case overloaded
 
   package var description: String {
@@ -30,7 +32,7 @@ package enum MailError: Error, Equatable, CustomStringConvertible {
     }
   }
 
-  /// Text of another machine, safe to print.
+  /// Returns text of another machine in a form that is safe to print.
   static func printable(_ text: String) -> String {
     let scalars = text.unicodeScalars.prefix(300).map { (" "..."~").contains($0) ? $0 : "?" }
     return String(String.UnicodeScalarView(scalars))

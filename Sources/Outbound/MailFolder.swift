@@ -1,21 +1,23 @@
 internal import EventLoop
 internal import Glibc
 
-/// A folder that stands for a relay in development and tests.
+/// A folder that replaces a relay in development and tests.
 ///
-/// One file a message: `20251121T073000.123456Z-<32 hexadecimal digits>.eml`, the time of writing in
-/// UTC to the microsecond, so that names sort by time (of one machine's clock). It holds exactly the
-/// bytes that a relay would get before dot-stuffing: ASCII, lines ended by CR LF, sender and recipient
-/// in `From` and `To`. Mail programs open it, as does Python's `email.message_from_binary_file` with
-/// `policy.default`.
+/// Each message is one file: `20251121T073000.123456Z-<32 hexadecimal digits>.eml`. The name begins
+/// with the time of writing, in UTC to the microsecond. So names sort by time (of one machine's
+/// clock). The file contains exactly the bytes that a relay would get before dot-stuffing. They are
+/// ASCII with CR LF line ends, and `From` and `To` name the sender and the recipient. Mail programs
+/// can open it, and so can Python's `email.message_from_binary_file` with `policy.default`.
 ///
-/// A file appears whole: it is written as `.<name>.tmp` and renamed. It is not synchronised to the
-/// disk. Only its owner may read it (mode 0600): messages carry links that let one in. Nobody ever
-/// removes a file.
+/// A file appears atomically: it is written as `.<name>.tmp` and renamed, but not synchronised to
+/// the disk. Only its owner may read it (mode 0600), since messages contain login links. Files are
+/// never removed.
 struct MailFolder: Sendable {
   private let path: String
 
-  /// - Throws: `.misconfigured` when it is no folder in which we may write.
+  /// Opens a folder.
+  ///
+  /// - Throws: `.misconfigured` if the path is not a writable folder.
   init(path: String) throws(MailError) {
     self.path = path
     var state = stat()
@@ -45,7 +47,9 @@ struct MailFolder: Sendable {
     }
   }
 
-  /// - Returns: the number of the error; 0 when all is written.
+  /// Writes a new file.
+  ///
+  /// - Returns: the error number; 0 if all bytes were written.
   private func write(_ bytes: [UInt8], to file: String) -> Int32 {
     let descriptor = unsafe open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { return errno }

@@ -1,13 +1,13 @@
 internal import Glibc
 
 extension MailMessage {
-  /// The message as it travels: ASCII, every line ended by CR LF and of at most 998 bytes without it.
+  /// Returns the message in wire format: ASCII lines of at most 998 bytes, each ended by CR LF.
   ///
-  /// Composed here and not by libcurl's `curl_mime`, which neither encodes nor checks headers (a
-  /// CR LF in one starts another), codes the line ends of a quoted-printable text as `=0A`, and
-  /// writes to no file.
+  /// It does not use libcurl's `curl_mime`, which neither encodes nor checks headers: a CR LF in
+  /// one starts another. `curl_mime` also encodes the line ends of quoted-printable text as `=0A`,
+  /// and cannot write to a file.
   /// - Source: RFC 5322 (format), RFC 2045 and 2046 (bodies), RFC 2047 (headers), RFC 3834
-  ///   (`Auto-Submitted`, so that nobody's absence notice answers).
+  ///   (`Auto-Submitted`, which prevents automatic replies).
   package func composed() -> [UInt8] {
     var lines = [
       "From: \(Self.mailbox(from))",
@@ -39,14 +39,15 @@ extension MailMessage {
     ] + lines
   }
 
-  /// A name and an address, the latter on a line of its own where there is a name.
+  /// Returns a name and an address, which has its own line if there is a name.
   private static func mailbox(_ mailbox: MailAddress) -> String {
     guard let name = mailbox.name else { return mailbox.address }
     return "\(EncodedWords.phrase(name))\r\n <\(mailbox.address)>"
   }
 
-  /// `Fri, 21 Nov 2025 07:30:00 +0000`; the names of days and months are those of the C locale, which
-  /// Dossier never leaves.
+  /// Returns a date such as `Fri, 21 Nov 2025 07:30:00 +0000`.
+  ///
+  /// The names of days and months are in the C locale, which Dossier never changes.
   private static func dateTime(_ seconds: Int) -> String {
     Clock.text(seconds, "%a, %d %b %Y %H:%M:%S +0000")
   }
@@ -54,7 +55,7 @@ extension MailMessage {
 
 /// Times as text, in UTC.
 enum Clock {
-  /// A time in a format of `strftime`'s, which may come to 63 bytes.
+  /// Returns a time in a `strftime` format, with a result of at most 63 bytes.
   static func text(_ seconds: Int, _ format: String) -> String {
     var moment = time_t(seconds)
     var parts = unsafe tm()

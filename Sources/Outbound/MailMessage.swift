@@ -1,12 +1,12 @@
 internal import Glibc
 import Notation
 
-/// One message to one recipient, complete and known to be well-formed.
+/// One message to one recipient, complete and valid.
 ///
-/// Its id, date and boundary are made with it: sent again after an error it is the same message,
-/// byte for byte, so that a receiver that has got it already can tell.
+/// Its id, date and boundary are fixed at creation. A repeated message is identical byte for byte,
+/// so a receiver can detect the duplicate.
 package struct MailMessage: Sendable {
-  /// `Message-ID` without its brackets.
+  /// The `Message-ID` without its brackets.
   package let id: String
   package let from: MailAddress
   package let to: MailAddress
@@ -15,21 +15,22 @@ package struct MailMessage: Sendable {
   package let html: String?
   /// Seconds since 1970.
   package let date: Int
-  /// Between the parts: nobody who writes a body can guess it.
+  /// The separator of the parts, which the author of a body cannot guess.
   let boundary: String
 
-  /// Looks at every field.
+  /// Creates a message after checking every field.
   ///
   /// - Parameters:
-  ///   - from: must be an address that the relay lets us use; also the envelope's.
+  ///   - from: an address that the relay accepts as sender; also the envelope's.
   ///   - to: the one recipient.
-  ///   - subject: of one line, at most 998 bytes.
-  ///   - text: at most 1 MiB; lines end in LF, CR LF or CR; the last gets an end where it has none.
-  ///   - html: the same in HTML, or nil; shown instead of `text` by programs that can.
-  ///   - id: the part of the `Message-ID` before `@`, at most 64 bytes, for a caller that keeps
-  ///     messages to send them again; nil makes a random one.
+  ///   - subject: one line of at most 998 bytes.
+  ///   - text: at most 1 MiB; lines end in LF, CR LF or CR; a missing last line end is added.
+  ///   - html: the same in HTML, or nil; mail programs that support HTML show it instead of
+  ///     `text`.
+  ///   - id: the part of the `Message-ID` before `@`, at most 64 bytes, for a caller that stores
+  ///     messages to repeat them; nil creates a random one.
   ///   - date: seconds since 1970; nil for now.
-  /// - Throws: `MailMessageError` with the first field that is wrong.
+  /// - Throws: `MailMessageError` with the first invalid field.
   package init(
     from: MailAddress,
     to: MailAddress,
@@ -59,7 +60,7 @@ package struct MailMessage: Sendable {
     boundary = "=_\(Self.random())"
   }
 
-  /// 128 bits in hexadecimal digits.
+  /// Returns 128 random bits in hexadecimal digits.
   static func random() -> String {
     String(hexadecimal: (0..<16).map { _ in UInt8.random(in: .min ... .max) })
   }

@@ -1,18 +1,18 @@
 package import EventLoop
 
-/// Where Dossier's mail goes: the operator's SMTP relay, or a folder.
+/// The destination of Dossier's mail: the operator's SMTP relay, or a folder.
 ///
-/// It neither keeps nor repeats messages: what `.tryAgain` means is the caller's to decide.
+/// It neither stores nor repeats messages. The caller decides how to handle `.tryAgain`.
 @EventLoop package final class MailRelay {
   private let pool: BlockingPool
   private let deliver: @Sendable (MailMessage) -> MailError?
 
-  /// Looks at the settings; talks to nobody yet.
+  /// Checks the settings without a connection.
   ///
   /// - Parameters:
-  ///   - pool: each message holds one of its threads, for about `settings.reach.timeout` at most.
-  ///   - settings: of the operator.
-  /// - Throws: `.misconfigured`, saying what is wrong with the settings.
+  ///   - pool: the threads. Each message uses one for about `settings.reach.timeout` at most.
+  ///   - settings: the operator's settings.
+  /// - Throws: `.misconfigured` with the error in the settings.
   package init(pool: BlockingPool, settings: MailRelaySettings) throws(MailError) {
     self.pool = pool
     switch settings.destination {
@@ -26,11 +26,11 @@ package import EventLoop
     }
   }
 
-  /// Hands a message on.
+  /// Sends a message.
   ///
-  /// It returns when the relay has taken the responsibility, or the file is written. A task that is
-  /// cancelled waits for that all the same.
-  /// - Throws: `MailError`; `.overloaded` when the pool is full.
+  /// It returns when the relay has accepted the message, or the file is written. A cancelled task
+  /// still waits for that.
+  /// - Throws: `MailError`; `.overloaded` if the pool is full.
   package func send(_ message: MailMessage) async throws(MailError) {
     let deliver = deliver
     let error: MailError?
@@ -43,25 +43,25 @@ package import EventLoop
   }
 }
 
-/// How mail is sent.
+/// The settings of mail delivery.
 package struct MailRelaySettings: Sendable {
   package enum Destination: Sendable {
-    /// Nowhere: every message is answered with `.notConfigured`.
+    /// No destination: every message fails with `.notConfigured`.
     case none
     case relay(SMTPRelay)
-    /// The path of a folder that exists; each message becomes one file in it, see `MailFolder`.
+    /// The path of an existing folder; each message becomes a file there, see `MailFolder`.
     case folder(String)
   }
 
   package var destination: Destination
-  /// 5 s to connect, 30 s in total: relays that look up who we are answer slowly.
+  /// 5 s to connect, 30 s in total: relays that look up the client's name respond slowly.
   package var reach = Reach(connectTimeout: .seconds(5), timeout: .seconds(30))
 
   package init(_ destination: Destination = .none) { self.destination = destination }
 
   package var isSomewhere: Bool { if case .none = destination { false } else { true } }
 
-  /// What is wrong with the settings; nil when mail can be tried.
+  /// The error in the settings; nil if they are valid.
   package var fault: String? {
     do throws(MailError) {
       switch destination {
@@ -75,9 +75,9 @@ package struct MailRelaySettings: Sendable {
     }
   }
 
-  /// What keeps mail from being sent now; nil when it can be sent.
+  /// The error that currently prevents delivery; nil if mail can be sent.
   ///
-  /// Connects, and logs in where that is needed. Blocks, for about `reach.timeout` at most.
+  /// It connects, and logs in if necessary. It blocks for about `reach.timeout` at most.
   package var faultNow: String? {
     if let fault { return fault }
     do throws(MailError) {
@@ -89,25 +89,27 @@ package struct MailRelaySettings: Sendable {
   }
 }
 
-/// A relay that takes mail for all the world from us.
+/// An SMTP relay that accepts our mail for any recipient.
 package struct SMTPRelay: Sendable {
   package enum StartTLS: Sendable {
-    /// Nothing but EHLO is said before.
+    /// Before TLS, only EHLO is sent.
     case required
-    /// Taken when offered. Whoever sits between can remove the offer, and then reads all, the
-    /// password too: for a relay on the same machine.
+    /// Use TLS if the relay offers it, for a relay on the same machine.
+    ///
+    /// An attacker on the network can remove the offer, and then reads everything, including the
+    /// password.
     case optional
   }
 
   /// `smtp://host[:port]` (port 25; submission is 587) or `smtps://host[:port]` (port 465, TLS from
   /// the first byte).
   package var url: String
-  /// For `smtp://` alone.
+  /// Applies only to `smtp://`.
   package var startTLS = StartTLS.required
-  /// Logs in when there is one, by the strongest mechanism that the relay offers.
+  /// The user name; with it, logs in by the strongest mechanism that the relay offers.
   package var user: String?
   package var password: String?
-  /// The name said in EHLO; nil for that of the machine.
+  /// The name sent in EHLO; nil for the name of this machine.
   package var clientName: String?
 
   package init(url: String) { self.url = url }

@@ -1,24 +1,24 @@
 internal import Notation
 
-/// The words of a message with places for what differs: `Hello {{name}}`.
+/// The text of a message with placeholders: `Hello {{name}}`.
 ///
-/// A placeholder is a name between double braces; blanks around it do not count. There is nothing
-/// else: no conditions, no loops, and no way to write `{{` itself. A value is never looked through
-/// for placeholders. In HTML, values may stand in text and in quoted attributes.
+/// A placeholder is a name between double braces; blanks around the name are ignored. There are no
+/// conditions, no loops, and no escape for a literal `{{`. Values are never searched for
+/// placeholders. In HTML, values may stand in text and in quoted attributes.
 package struct MailTemplate: Sendable {
   private let subject: [Piece]
   private let text: [Piece]
   private let html: [Piece]?
 
-  /// Reads the three parts.
+  /// Parses the three parts.
   ///
   /// - Parameters:
-  ///   - subject: one line; a final line end is left out, as a file has one.
+  ///   - subject: one line; a final line end is removed, since files have one.
   ///   - text: the plain form.
   ///   - html: the HTML form, or nil.
-  ///   - names: the placeholders that there are values for.
-  /// - Throws: `MailTemplateError` naming the first placeholder that is not among `names`, or the
-  ///   part in which one has no end; `.brokenSubject`.
+  ///   - names: the names of the available placeholders.
+  /// - Throws: `MailTemplateError` with the first placeholder that is not in `names`, or the part
+  ///   with an unclosed one; `.brokenSubject` if the subject is invalid.
   package init(
     subject: String,
     text: String,
@@ -33,16 +33,16 @@ package struct MailTemplate: Sendable {
     if let html { self.html = try Self.pieces(of: html, .html, names) } else { self.html = nil }
   }
 
-  /// Puts the values in.
+  /// Returns the message with the values inserted.
   ///
-  /// In the subject, line ends and other control characters of a value become a space, and a value
-  /// is cut to 100 characters; in HTML, values are escaped.
+  /// In the subject, control characters of a value, including line ends, become spaces. A value
+  /// there is cut to 100 characters. In HTML, values are escaped.
   /// - Parameters:
   ///   - from: the sender.
   ///   - to: the recipient.
-  ///   - values: by placeholder; one that is missing leaves its place empty.
+  ///   - values: the values by placeholder; a missing one is replaced by empty text.
   /// - Returns: the message, with an id of its own.
-  /// - Throws: `MailMessageError`, as the message would.
+  /// - Throws: `MailMessageError` if a field of the message is invalid.
   package func message(
     from: MailAddress,
     to: MailAddress,
@@ -102,15 +102,15 @@ package struct MailTemplate: Sendable {
   }
 }
 
-/// Why a template cannot be used; found when it is read.
+/// The error in a template, found when it is parsed.
 package enum MailTemplateError: Error, Equatable, CustomStringConvertible {
   package enum Part: String, Sendable { case subject, text, html }
 
-  /// A placeholder for which nobody has a value.
+  /// An unknown placeholder.
   case unknown(String, Part)
   /// `{{` without `}}`.
   case unclosed(Part)
-  /// More than one line, or a control character, in the words of the subject.
+  /// The subject has more than one line, or a control character.
   case brokenSubject
 
   package var description: String {

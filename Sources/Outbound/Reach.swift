@@ -1,15 +1,18 @@
-/// How long to wait for another machine, and whom to believe that it is the one.
+/// The time-outs and the trusted authorities for another machine.
 package struct Reach: Sendable {
-  /// Until a connection stands, with the look-up of the name and the TLS handshake.
+  /// The time to connect, including the look-up of the name and the TLS handshake.
   package var connectTimeout: Duration
-  /// Until all is said, connecting included.
+  /// The total time, including the connection.
   package var timeout: Duration
-  /// A PEM file of the certificate authorities to trust instead of the system's; nil trusts those.
+  /// A PEM file of the trusted certificate authorities; nil for the system's.
   package var authorities: String?
 
+  /// Creates limits.
+  ///
   /// - Parameters:
   ///   - connectTimeout: from one millisecond to a day.
-  ///   - timeout: likewise; a thread of the pool is held that long, and a second more at most.
+  ///   - timeout: likewise. A thread of the pool is occupied for this time and at most a second
+  ///     more.
   ///   - authorities: the path of a PEM file, or nil.
   package init(connectTimeout: Duration, timeout: Duration, authorities: String? = nil) {
     self.connectTimeout = connectTimeout

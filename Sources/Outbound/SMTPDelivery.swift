@@ -1,7 +1,7 @@
 internal import CCurl
 internal import Glibc
 
-/// The part of sending by SMTP that blocks.
+/// The blocking part of SMTP delivery.
 struct SMTPDelivery: Sendable {
   private let relay: SMTPRelay
   private let reach: Reach
@@ -23,11 +23,11 @@ struct SMTPDelivery: Sendable {
     guard let address = RelayURL(relay.url) else {
       throw .misconfigured("the relay's URL is not smtp://host[:port] or smtps://host[:port]")
     }
-    // libcurl takes the name for EHLO from the path.
+    // libcurl takes the EHLO name from the path.
     url = "\(address.scheme)://\(address.authority)/\(name ?? "")"
   }
 
-  /// Sends a message, or tells why not.
+  /// Sends a message; returns the error, or nil.
   func send(_ message: MailMessage) -> MailError? {
     let exchange = Exchange(message.composed())
     let recipients = TextList(["<\(message.to.address)>"])
@@ -41,7 +41,7 @@ struct SMTPDelivery: Sendable {
     return failure.map { Self.error($0, exchange) }
   }
 
-  /// Does what comes before a message, and nothing more: a relay that takes that would take one.
+  /// Performs the steps before a message; a relay that accepts them would accept a message.
   func greet() -> MailError? {
     let exchange = Exchange([])
     var transfer = transfer(with: exchange)
@@ -63,7 +63,9 @@ struct SMTPDelivery: Sendable {
     return transfer
   }
 
-  /// Tells whose fault it is: libcurl's code says how far it came, the reply what the relay thinks.
+  /// Returns the error of a failed transfer.
+  ///
+  /// libcurl's code shows the failed step, the reply the relay's reason.
   private static func error(_ failure: TransferFailure, _ exchange: Exchange) -> MailError {
     let reason = MailError.printable(failure.reason)
     switch failure.code {
@@ -73,14 +75,14 @@ struct SMTPDelivery: Sendable {
     case CURLE_OPERATION_TIMEDOUT:
       return .tryAgain(code: nil, reason: reason)
     case CURLE_LOGIN_DENIED where exchange.refusal == nil:
-      // No way to log in that both sides know.
+      // The client and the relay support no common login mechanism.
       return .misconfigured(reason)
     default: break
     }
     guard let reply = exchange.refusal else { return .tryAgain(code: nil, reason: reason) }
     switch reply.code {
     case ..<500: return .tryAgain(code: reply.code, reason: reply.text)
-    // Log in first, too weak a way to log in, wrong password, TLS first; or not even a greeting.
+    // Login required, mechanism too weak, wrong password, or TLS required; or no valid greeting.
     case 530, 534, 535, 538: return .misconfigured("\(reply.code) \(reply.text)")
     case _ where failure.code == CURLE_LOGIN_DENIED || reply.isFirst:
       return .misconfigured("\(reply.code) \(reply.text)")
@@ -88,7 +90,7 @@ struct SMTPDelivery: Sendable {
     }
   }
 
-  // MARK: What libcurl calls
+  // MARK: Callbacks of libcurl
 
   private static let give: CCurlBytes = { bytes, size, count, context in
     guard let context = unsafe context, let bytes = unsafe bytes else { return 0 }
@@ -108,22 +110,22 @@ struct SMTPDelivery: Sendable {
     return size * count
   }
 
-  /// A message on its way, and what the relay says to it; on the thread of the run.
+  /// The state of a message in transfer and the relay's replies, on the thread of the transfer.
   private final class Exchange {
     let message: [UInt8]
     var sent = 0
-    /// The reply of 400 or more that nothing better has followed.
+    /// The last reply of 400 or more, unless a success followed.
     private(set) var refusal: Reply?
     private var replies = 0
 
     init(_ message: [UInt8]) { self.message = message }
 
-    /// Takes a line of a reply, `250-text` or `250 text`.
+    /// Records a line of a reply, `250-text` or `250 text`.
     func hear(_ line: String) {
       guard let code = Int(line.prefix(3)) else { return }
       let text = MailError.printable(String(line.dropFirst(4).prefix { !$0.isNewline }))
       if code < 400 {
-        // The answer to QUIT says nothing about what was refused before.
+        // The reply to QUIT does not affect an earlier refusal.
         if code != 221 { refusal = nil }
       } else if let earlier = refusal, earlier.code == code, !earlier.isWhole {
         refusal?.text = MailError.printable("\(earlier.text) \(text)")
@@ -141,21 +143,21 @@ struct SMTPDelivery: Sendable {
   private struct Reply {
     let code: Int
     var text: String
-    /// In place of the greeting.
+    /// Whether the reply replaced the greeting.
     let isFirst: Bool
     var isWhole: Bool
   }
 }
 
-/// The parts of a relay's URL that count.
+/// The relevant parts of a relay's URL.
 private struct RelayURL {
   let scheme: String
-  /// The host, with a port where one is given.
+  /// The host, with a port if the URL has one.
   let authority: String
 
-  /// Nil when it is of another scheme, has no host, or more than host and port.
+  /// Parses a URL; nil if it has another scheme, no host, or more than host and port.
   ///
-  /// Such as a password, which would be seen wherever the settings are printed.
+  /// For example, a password would be visible wherever the settings are printed.
   init?(_ text: String) {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count == 3 || parts.count == 4 && parts[3].isEmpty, parts[1].isEmpty,

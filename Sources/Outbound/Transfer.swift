@@ -2,28 +2,28 @@ internal import CCurl
 internal import EventLoop
 internal import Glibc
 
-/// One use of libcurl's easy interface, made, run and ended by one job of a `BlockingPool`.
+/// One use of libcurl's easy interface within one job of a `BlockingPool`.
 ///
-/// Nothing comes from the environment or a home folder: no proxy, no netrc, no protocol that the
-/// caller does not name, no redirect. TLS is 1.2 or later and verified. The handle is not kept: what
-/// Dossier says to others is rare, and a connection kept would have to be watched.
+/// It uses nothing from the environment or a home folder. It uses no proxy, no netrc, no redirects,
+/// and only the protocols that the caller names. TLS is 1.2 or later and verified. The handle is
+/// not kept. Dossier's outbound requests are rare, and a kept connection would need supervision.
 @safe struct Transfer: ~Copyable {
   private let easy: UnsafeMutableRawPointer
-  /// Where libcurl writes why it failed.
+  /// The buffer for libcurl's error message.
   private let words: UnsafeMutablePointer<CChar>
   private let deadline: Deadline
-  /// The first option that this libcurl refused; it must not run without.
+  /// The first option that this libcurl refused; the transfer must not run without it.
   private var refused: CURLcode?
 
-  /// Once a process, before the first handle; libcurl 7.84 and later may be called from any thread.
+  /// Initializes libcurl once per process; libcurl 7.84 and later allow this on any thread.
   private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
   /// Prepares a transfer.
   ///
   /// - Parameters:
-  ///   - url: without NUL.
-  ///   - protocols: names of libcurl's, separated by commas.
-  ///   - reach: time-outs, and whom to trust.
+  ///   - url: the URL, without NUL.
+  ///   - protocols: libcurl's protocol names, separated by commas.
+  ///   - reach: the time-outs and the trusted authorities.
   init(url: String, protocols: String, reach: Reach) {
     precondition(Self.isReady, "libcurl cannot be initialised")
     guard let easy = unsafe curl_easy_init() else { preconditionFailure("no memory for libcurl") }
@@ -42,19 +42,19 @@ internal import Glibc
     set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
     if let authorities = reach.authorities {
       set(CURLOPT_CAINFO, authorities)
-      // The system's folder of authorities would be trusted too.
+      // Otherwise libcurl would also trust the system's folder of authorities.
       note(unsafe CCurl_set_text(easy, CURLOPT_CAPATH, nil))
     }
     set(CURLOPT_CONNECTTIMEOUT_MS, reach.connectTimeout.milliseconds)
     set(CURLOPT_TIMEOUT_MS, reach.timeout.milliseconds)
-    // Time-outs without SIGALRM, and without waiting for a name that does not resolve.
+    // Time-outs work without SIGALRM, and do not wait for a name that does not resolve.
     set(CURLOPT_NOSIGNAL, 1)
     set(CURLOPT_QUICK_EXIT, 1)
     let deadline = unsafe Unmanaged.passUnretained(deadline).toOpaque()
     note(unsafe CCurl_set_progress(easy, Deadline.hasPassed))
     note(unsafe CCurl_set_pointer(easy, CURLOPT_XFERINFODATA, deadline))
     set(CURLOPT_NOPROGRESS, 0)
-    // Else the farewell is said when the handle ends, which asks nobody.
+    // Otherwise libcurl would send QUIT when the handle is freed, without a check of the deadline.
     set(CURLOPT_FORBID_REUSE, 1)
   }
 
@@ -77,12 +77,12 @@ internal import Glibc
     note(unsafe CCurl_set_text(easy, option, value))
   }
 
-  /// Sets a list that lives longer than the run.
+  /// Sets a list that must outlive the transfer.
   mutating func set(_ option: CURLoption, _ list: borrowing TextList) {
     note(unsafe CCurl_set_pointer(easy, option, list.first))
   }
 
-  /// Has `function` called with `context`, which must live longer than the run.
+  /// Sets a callback with `context`, which must outlive the transfer.
   mutating func set(
     _ option: CURLoption,
     _ function: @escaping CCurlBytes,
@@ -95,7 +95,7 @@ internal import Glibc
     )
   }
 
-  /// Has `function` open the sockets, with `context`, which must live longer than the run.
+  /// Sets the callback that opens sockets, with `context`, which must outlive the transfer.
   mutating func open(_ function: @escaping CCurlOpen, _ context: AnyObject) {
     note(unsafe CCurl_set_open(easy, CURLOPT_OPENSOCKETFUNCTION, function))
     note(
@@ -109,12 +109,13 @@ internal import Glibc
 
   // MARK: Running
 
-  /// Runs it to its end, within the time-out.
+  /// Runs the transfer to its end, within the time-out.
   ///
-  /// - Returns: why it failed; nil when it did not.
+  /// - Returns: the failure, or nil.
   borrowing func run() -> TransferFailure? {
     if let refused { return TransferFailure(code: refused, reason: "libcurl refuses an option") }
-    // Without signals libcurl leaves SIGPIPE to us. It stays blocked: the thread is the pool's.
+    // Without signals, libcurl does not handle SIGPIPE. It stays blocked, since the thread is the
+    // pool's.
     var signals = sigset_t()
     unsafe sigemptyset(&signals)
     unsafe sigaddset(&signals, SIGPIPE)
@@ -128,14 +129,14 @@ internal import Glibc
     )
   }
 
-  /// The status of an HTTP answer.
+  /// The status of an HTTP response.
   var status: Int {
     var status = 0
     unsafe CCurl_get_number(easy, CURLINFO_RESPONSE_CODE, &status)
     return status
   }
 
-  /// All values of a field of an HTTP answer, joined by commas; nil when there is none.
+  /// Returns all values of an HTTP response field, joined by commas; nil if it is absent.
   func field(_ name: String) -> String? {
     var values: [String] = []
     var header: UnsafeMutablePointer<curl_header>?
@@ -148,11 +149,11 @@ internal import Glibc
   }
 }
 
-/// When a transfer must have ended.
+/// The deadline of a transfer.
 ///
-/// libcurl's own time-out does not hold for the farewell: after it, a QUIT is sent and its answer
-/// awaited for two minutes (seen with a relay that was silent after DATA). What is asked for the
-/// progress, at least once a second, ends that too.
+/// libcurl's own time-out does not cover the closing messages. After it, libcurl sends QUIT and
+/// waits two minutes for the reply. This was seen with a relay that was silent after DATA. The
+/// progress callback, which runs at least once a second, also ends that wait.
 private final class Deadline {
   private let moment: UInt64
 
@@ -165,13 +166,13 @@ private final class Deadline {
   }
 }
 
-/// Why a transfer failed, in libcurl's number and words.
+/// The failure of a transfer, with libcurl's code and message.
 struct TransferFailure {
   let code: CURLcode
   let reason: String
 }
 
-/// A list of texts as libcurl has it.
+/// A list of texts in libcurl's format.
 @safe struct TextList: ~Copyable {
   fileprivate let first: UnsafeMutablePointer<curl_slist>?
 
@@ -185,7 +186,7 @@ struct TransferFailure {
 }
 
 extension Duration {
-  /// Whole milliseconds, at least one: none would mean "for ever" to libcurl.
+  /// Whole milliseconds, at least one: libcurl treats 0 as no limit.
   fileprivate var milliseconds: Int {
     let (seconds, attoseconds) = components
     let total = Double(seconds) * 1_000 + Double(attoseconds) / 1e15

@@ -1,13 +1,13 @@
 import Notation
 
-/// Text in bodies.
+/// Encoding of text in mail bodies.
 enum TransferEncoding {
-  /// The lines of a body in ASCII, each of at most 998 bytes.
+  /// Returns the lines of a body in ASCII, each of at most 998 bytes.
   ///
-  /// ASCII with lines that are short enough stays as it is, so that a developer can follow a link in a
-  /// file; all else is quoted-printable.
-  /// - Returns: the name for `Content-Transfer-Encoding`, and lines without their ends; a line end
-  ///   that ends the body has no empty line after it.
+  /// ASCII with short enough lines is unchanged, so that a developer can follow a link in a file.
+  /// Other text is quoted-printable.
+  /// - Returns: the value of `Content-Transfer-Encoding`, and the lines without their ends. A
+  ///   final line end adds no empty line.
   /// - Source: RFC 2045 §2.7 (7bit), §6.7 (quoted-printable).
   static func encode(_ body: String) -> (name: String, lines: [String]) {
     let lines = lines(of: Array(body.utf8))
@@ -38,7 +38,7 @@ enum TransferEncoding {
     return lines
   }
 
-  /// One line as lines of at most 76 bytes, all but the last with a soft line end.
+  /// Returns one line as lines of at most 76 bytes, all but the last with a soft line end.
   private static func quotedPrintable(_ line: [UInt8]) -> [String] {
     var lines: [String] = []
     var current = ""
@@ -54,6 +54,8 @@ enum TransferEncoding {
     return lines + [current]
   }
 
+  /// Returns whether a byte needs no encoding.
+  ///
   /// Blanks at the end of a line would be lost.
   private static func isLiteral(_ byte: UInt8, isLast: Bool) -> Bool {
     switch byte {
