@@ -1,10 +1,9 @@
 import Glibc
 
-/// A string of a client where it is a key, an id or looked up: equal to another when the bytes are,
-/// as PostgreSQL compares.
+/// A string that compares by bytes, like PostgreSQL, for keys, ids and lookups.
 ///
-/// Swift's own strings are equal when they look alike: `é` in one scalar and in two. Whoever goes by
-/// that sees one thing where the database has two.
+/// Swift's own strings compare by canonical equivalence: `é` as one scalar equals `é` as two. That
+/// would treat two database values as one.
 package struct ExactString: Hashable, Comparable, Sendable {
   package let text: String
 
@@ -18,7 +17,9 @@ package struct ExactString: Hashable, Comparable, Sendable {
     first.text.utf8.lexicographicallyPrecedes(second.text.utf8)
   }
 
-  /// Not that of the string, which is brought into a normal form first.
+  /// Hashes the bytes.
+  ///
+  /// The hash of `String` first normalizes the text.
   package func hash(into hasher: inout Hasher) {
     var word: UInt64 = 0
     var count = 0

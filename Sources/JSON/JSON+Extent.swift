@@ -1,10 +1,10 @@
-/// How much there is in a value.
+/// The size of a value.
 package struct Extent: Sendable {
-  /// Values, the one itself among them.
+  /// The number of values, including the value itself.
   package fileprivate(set) var values = 1
-  /// Objects, the one itself among them.
+  /// The number of objects, including the value itself.
   package fileprivate(set) var objects = 0
-  /// Arrays and objects within each other.
+  /// The depth of nested arrays and objects.
   package fileprivate(set) var depth = 0
 
   fileprivate mutating func add(_ part: Extent) {

@@ -1,7 +1,7 @@
-/// Reading and changing a value at a place, as the operations of a patch do.
+/// Reads and changes at a path, for the operations of a patch.
 ///
-/// What is changed is taken out of what holds it meanwhile: a container that has one holder only
-/// need not be copied. When something is thrown, the value is of no use any more.
+/// A change temporarily takes a value out of its container, since a container with one reference
+/// need not be copied. After an error, the value must not be used.
 extension JSON {
   func value(at tokens: ArraySlice<String>) throws(PatchFault) -> JSON {
     var value = self
@@ -84,7 +84,7 @@ extension JSON {
     }
   }
 
-  /// Changes what all tokens but the last lead to.
+  /// Changes the container that all tokens except the last lead to.
   private mutating func change(
     _ tokens: ArraySlice<String>,
     _ last: (inout JSON, String) throws(PatchFault) -> Void
@@ -110,7 +110,7 @@ extension JSON {
     case other
   }
 
-  /// Takes out what is to be changed; null is left.
+  /// Takes out the container to change, and leaves null.
   private mutating func take() -> Container {
     switch consume self {
     case .object(let object):
@@ -125,7 +125,7 @@ extension JSON {
     }
   }
 
-  /// An index of an array: digits without a leading zero.
+  /// Returns an array index: digits without a leading zero.
   private static func index(_ token: String, below count: Int) throws(PatchFault) -> Int {
     guard let index = Int(token), index >= 0, String(index).hasSameBytes(as: token) else {
       throw .place("\(token) is not an index.")
@@ -139,9 +139,9 @@ extension JSON {
   }
 }
 
-/// What one patch may cost, so that none takes much longer than the reading of its document.
+/// The cost limit of one patch, so that none takes much longer than parsing its document.
 struct PatchBudget {
-  /// About 100 ms of work.
+  /// The remaining steps; at the start about 100 ms of work.
   private var steps = 1_000_000
 
   mutating func spend(_ count: Int) throws(PatchFault) {
@@ -151,6 +151,6 @@ struct PatchBudget {
     }
   }
 
-  /// Elements of an array that move by one place, many at once.
+  /// Spends the cost of moving array elements by one place, many at once.
   mutating func shift(_ count: Int) throws(PatchFault) { try spend(1 + count / 256) }
 }

@@ -1,14 +1,13 @@
-/// The order in which PostgreSQL's `jsonb` keeps the members of objects: shorter keys first, then by
-/// bytes.
+/// The member order of PostgreSQL's `jsonb`: shorter keys first, then by bytes.
 extension JSON {
-  /// The value with the members of all objects in it in that order.
+  /// Returns the value with the members of all its objects in that order.
   ///
-  /// - Complexity: O(*n*) when they are already, as those of what was stored, else O(*n* log *n*).
+  /// - Complexity: O(*n*) if they are already in order, as in stored values, else O(*n* log *n*).
   package func inStoredOrder() -> JSON {
     guard !isInStoredOrder else { return self }
     var writer = JSONWriter()
     Self.write(self, to: &writer)
-    // What was written is JSON.
+    // The writer's output is valid JSON.
     return (try? JSON.parse(writer.bytes, limits: .none)) ?? self
   }
 

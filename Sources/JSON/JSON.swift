@@ -1,8 +1,8 @@
-/// A JSON value, with objects in the order of the text and numbers as they were spelled.
+/// A JSON value that keeps the order of members and the spelling of numbers.
 ///
-/// Of a text that was read, arrays and objects are places, whose parts are made when they are asked
-/// for.
-/// Two are equal when strings have the same bytes and numbers one value.
+/// In a parsed value, arrays and objects are references into the text, and their parts are created
+/// on access. Two values are equal if their strings have the same bytes and their numbers the same
+/// value.
 /// - Source: RFC 8259.
 package enum JSON: Sendable {
   case null
@@ -39,7 +39,7 @@ package enum JSON: Sendable {
     return nil
   }
 
-  /// A member; nil also when this is no object.
+  /// Returns a member; nil if it is absent, or if this is not an object.
   package subscript(_ key: String) -> JSON? { object?[key] }
 }
 
@@ -57,7 +57,7 @@ extension JSON: Equatable {
   }
 }
 
-/// No `nil` literal: where a `JSON?` is meant, it would become `.null` without a word.
+/// There is no `nil` literal: for a `JSON?`, it would silently become `.null`.
 extension JSON: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
   ExpressibleByBooleanLiteral, ExpressibleByArrayLiteral,
   ExpressibleByDictionaryLiteral

@@ -1,6 +1,6 @@
-/// The elements of an array: a list, or a place in a text that was read.
+/// The elements of an array: a list, or a reference into a parsed text.
 ///
-/// What was read is made a list by the first change, its elements still being places.
+/// The first change converts a reference to a list, whose elements remain references.
 package struct JSONArray: Sendable {
   private enum Storage: Sendable {
     case list([JSON])
@@ -13,7 +13,7 @@ package struct JSONArray: Sendable {
 
   init(_ text: JSONText, _ node: JSONNode) { storage = .text(text, node) }
 
-  /// The elements as a list, in which they can be changed where they are.
+  /// Returns the elements as a list, which can be changed in place.
   package consuming func list() -> [JSON] {
     switch storage {
     case .list(let elements): elements
@@ -21,7 +21,7 @@ package struct JSONArray: Sendable {
     }
   }
 
-  /// Where it is, if it was read and not changed.
+  /// The position in the text; nil for an array that was created or changed.
   var place: (text: JSONText, node: JSONNode)? {
     if case .text(let text, let node) = storage { return (text, node) }
     return nil

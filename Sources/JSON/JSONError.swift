@@ -1,4 +1,4 @@
-/// Where and why a text is not JSON as it is read here.
+/// The position and the reason of a parse error.
 package struct JSONError: Error, Equatable {
   package enum Reason: String, Sendable {
     case empty = "json.empty"
@@ -13,40 +13,43 @@ package struct JSONError: Error, Equatable {
   }
 
   package let reason: Reason
-  /// In bytes, from 0.
+  /// The offset in bytes, from 0.
   package let offset: Int
-  /// The value that was being read, by RFC 6901.
+  /// The location of the value that was being parsed, by RFC 6901.
   package let pointer: String
-  /// The rule, in one sentence.
+  /// The violated rule, in one sentence.
   package let detail: String
 }
 
-/// What a text may hold at most.
+/// Limits for a text.
 package struct JSONLimits: Sendable {
-  /// Arrays and objects within each other.
+  /// The depth of nested arrays and objects.
   package let depth: Int
-  /// Bytes of one number, written out without an exponent: PostgreSQL stores and answers it so.
+  /// The largest number in bytes without an exponent, since PostgreSQL stores and returns it so.
   package let numberLength: Int
-  /// The same of one that is written without an exponent.
+  /// The same limit for numbers that are written without an exponent.
   package let plainNumberLength: Int
 
-  /// Both lengths of numbers are the same when the last is nil.
+  /// Creates limits.
+  ///
+  /// Without the last, both lengths of numbers are the same.
   package init(depth: Int, numberLength: Int, plainNumberLength: Int? = nil) {
     self.depth = depth
     self.numberLength = numberLength
     self.plainNumberLength = plainNumberLength ?? numberLength
   }
 
-  /// 64 deep; numbers of 350 bytes, which every double fits with all digits that tell it from
-  /// others: `-4.9406564584124654e-324` has 343.
+  /// Depth 64, and numbers of 350 bytes.
+  ///
+  /// Every double fits with all its distinguishing digits: `-4.9406564584124654e-324` has 343.
   package static let standard = JSONLimits(depth: 64, numberLength: 350)
 
-  /// For what holds documents, each of which may be as deep as `standard` says: calls, updates,
-  /// patches, with every number in a wrapper of Extended JSON.
+  /// Limits for values that contain documents, each with the depth of `standard`.
   ///
-  /// What is answered as a document can so be sent back in any of them.
+  /// Examples are calls, updates and patches, with every number in an Extended JSON wrapper. So a
+  /// client can send back any document that it has received.
   package static let holding = JSONLimits(depth: 72, numberLength: 350)
 
-  /// For what was written here.
+  /// No limits, for text that this program has written.
   package static let none = JSONLimits(depth: .max, numberLength: .max)
 }

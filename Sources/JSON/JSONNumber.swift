@@ -1,10 +1,10 @@
-/// A number as it was spelled: `2.0` stays `2.0`.
+/// A number with its spelling: `2.0` stays `2.0`.
 ///
-/// Two are equal when they have one value, whatever their spelling.
+/// Two numbers are equal if they have the same value, regardless of spelling.
 package struct JSONNumber: Sendable, Equatable {
   package let text: String
 
-  /// Takes text that is known to be a JSON number.
+  /// Creates a number from valid JSON text.
   package init(_ text: String) { self.text = text }
 
   package init(_ value: Int) { text = String(value) }
@@ -17,7 +17,7 @@ package struct JSONNumber: Sendable, Equatable {
     first.text.hasSameBytes(as: second.text) || Decimal(first.text) == Decimal(second.text)
   }
 
-  /// The one spelling of the value: digits without zeros at either end, and a power of ten.
+  /// The unique spelling of the value: digits without zeros at either end, and a power of ten.
   package var canonicalText: String {
     if var digits = int, digits != 0 {
       var exponent = 0
@@ -34,18 +34,19 @@ package struct JSONNumber: Sendable, Equatable {
 
   package var isInteger: Bool { int != nil || Decimal(text).exponent >= 0 }
 
-  /// Digits without zeros at either end.
+  /// The number of digits without zeros at either end.
   package var significantDigits: Int { Decimal(text).digits.count }
 
-  /// Whether it is exactly a whole number times the divisor.
+  /// Returns whether the number is exactly a whole multiple of the divisor.
   ///
-  /// - Parameter divisor: above 0, of at most 37 significant digits: so many a remainder can have.
+  /// - Parameter divisor: above 0, with at most 37 significant digits, the most that a remainder
+  ///   can have.
   /// - Returns: true for 0.
   package func isMultiple(of divisor: JSONNumber) -> Bool {
     if let value = int, let unit = divisor.int { return value.isMultiple(of: unit) }
     let (value, unit) = (Decimal(text), Decimal(divisor.text))
     guard !value.digits.isEmpty else { return true }
-    // Its last digit is none of the divisor's, being no zero.
+    // The value's last digit is not zero, and lies below the last place of the divisor.
     guard value.exponent >= unit.exponent else { return false }
     let modulus = unit.digits.reduce(UInt128(0)) { $0 * 10 + UInt128($1 & 15) }
     var remainder = value.digits.reduce(UInt128(0)) { ($0 * 10 + UInt128($1 & 15)) % modulus }
@@ -58,19 +59,19 @@ package struct JSONNumber: Sendable, Equatable {
 }
 
 extension JSONNumber: Comparable {
-  /// By value.
+  /// Compares by value.
   package static func < (first: JSONNumber, second: JSONNumber) -> Bool {
     if let first = first.int, let second = second.int { return first < second }
     return Decimal(first.text) < Decimal(second.text)
   }
 }
 
-/// The value of a number, exactly: its significant digits and the power of ten of the last.
+/// The exact value of a number: its significant digits and the power of ten of the last.
 struct Decimal: Equatable {
   private(set) var isNegative = false
   private(set) var digits: [UInt8] = []
   private(set) var exponent = 0
-  /// Bytes of the number as PostgreSQL writes it: without an exponent, with its zeros at the end.
+  /// The length in PostgreSQL's format: without an exponent, with zeros at the end.
   private(set) var writtenLength = 0
 
   init(_ text: some StringProtocol) { self.init(Array(text.utf8)[...]) }
@@ -107,8 +108,9 @@ struct Decimal: Equatable {
     }
   }
 
-  /// The power of ten behind an `e`, no further from zero than what no limit allows: sums with the
-  /// count of digits cannot overflow.
+  /// Returns the power of ten after an `e`, clamped beyond all limits.
+  ///
+  /// So its sum with the count of digits cannot overflow.
   static func exponent(_ text: ArraySlice<UInt8>) -> Int {
     let bound = 1 << 40
     guard let written = Int(String(decoding: text, as: UTF8.self)) else {
@@ -117,7 +119,7 @@ struct Decimal: Equatable {
     return min(max(written, -bound), bound)
   }
 
-  /// By value, however long they were written.
+  /// Compares by value, however long the spellings are.
   static func == (first: Decimal, second: Decimal) -> Bool {
     first.isNegative == second.isNegative && first.exponent == second.exponent
       && first.digits == second.digits
@@ -131,7 +133,7 @@ struct Decimal: Equatable {
 
   private var sign: Int { digits.isEmpty ? 0 : isNegative ? -1 : 1 }
 
-  /// Of two numbers of one sign.
+  /// Returns whether this is the smaller magnitude; both numbers have the same sign.
   private func isCloserToZero(than other: Decimal) -> Bool {
     guard magnitude == other.magnitude else { return magnitude < other.magnitude }
     return digits.lexicographicallyPrecedes(other.digits)

@@ -1,11 +1,13 @@
-/// The members of an object, in order: a list, or a place in a text that was read.
+/// The members of an object, in order: a list, or a reference into a parsed text.
 ///
-/// Keys differ when their bytes do, as PostgreSQL compares them: `é` in one scalar and in two are
-/// two keys, though Swift's strings are equal. What was read is made a list by the first change, its
-/// values still being places.
+/// Keys compare by bytes, like PostgreSQL's: `é` as one scalar and as two are different keys,
+/// although Swift's strings are equal. The first change converts a reference to a list, whose
+/// values remain references.
 package struct JSONObject: Sendable, Sequence {
   fileprivate enum Storage: Sendable {
-    /// One, or none for the empty object: so an object takes no more room than what was read.
+    /// One element, or none for the empty object.
+    ///
+    /// So an object is no larger than a reference.
     case list([JSONMembers])
     case text(JSONText, JSONNode)
   }
@@ -14,7 +16,9 @@ package struct JSONObject: Sendable, Sequence {
 
   package init() {}
 
-  /// Of a key that occurs twice, the last value counts.
+  /// Creates an object.
+  ///
+  /// If a key is duplicated, the last value counts.
   package init(_ members: [(String, JSON)]) {
     guard !members.isEmpty else { return }
     var list = JSONMembers()
@@ -25,7 +29,7 @@ package struct JSONObject: Sendable, Sequence {
 
   init(_ text: JSONText, _ node: JSONNode) { storage = .text(text, node) }
 
-  /// Where it is, if it was read and not changed.
+  /// The position in the text; nil for an object that was created or changed.
   var place: (text: JSONText, node: JSONNode)? {
     if case .text(let text, let node) = storage { return (text, node) }
     return nil
@@ -38,7 +42,9 @@ package struct JSONObject: Sendable, Sequence {
     }
   }
 
-  /// Setting nil removes; a new member comes last.
+  /// Gets or sets a member.
+  ///
+  /// Setting nil removes it; a new member comes last.
   package subscript(_ key: String) -> JSON? {
     get {
       switch storage {
@@ -53,7 +59,7 @@ package struct JSONObject: Sendable, Sequence {
     }
   }
 
-  /// Takes a value out to be changed where it alone is held; null is left until it is put back.
+  /// Takes a value out for a change in place, and leaves null until it is put back.
   mutating func take(_ key: String) -> JSON? { change { $0.take(key) } }
 
   package var keys: [String] { map(\.key) }
@@ -92,7 +98,7 @@ package struct JSONObject: Sendable, Sequence {
     case .list(let members): list = members.isEmpty ? [JSONMembers()] : members
     case .text: list = [JSONMembers(self)]
     }
-    // Held here alone, the members are changed where they are.
+    // With a single reference, the members are changed in place.
     storage = .list([])
     defer { storage = .list(list) }
     return body(&list[0])
@@ -100,25 +106,26 @@ package struct JSONObject: Sendable, Sequence {
 }
 
 extension JSONObject: Equatable {
-  /// The order of members does not count.
+  /// Compares without regard to the order of members.
   package static func == (first: JSONObject, second: JSONObject) -> Bool {
     first.count == second.count && first.allSatisfy { second[$0.key] == $0.value }
   }
 }
 
-/// The members of an object that was made or changed.
+/// The members of an object that was created or changed.
 private struct JSONMembers: Sendable {
   private struct Member: Sendable {
     let key: String
-    /// Nil when the member was removed.
+    /// The value; nil if the member was removed.
     var value: JSON?
   }
 
   private var members: [Member] = []
   private var index: [ExactString: Int] = [:]
   private(set) var count = 0
-  /// So many are looked through faster than a table of them is made: answers and claims of tokens
-  /// have no more.
+  /// Up to this count, a linear search is faster than building a table.
+  ///
+  /// Responses and token claims have no more members.
   private static let linearLimit = 24
 
   init() {}
@@ -150,7 +157,7 @@ private struct JSONMembers: Sendable {
     return value
   }
 
-  /// The first member from a position on, which moves behind it.
+  /// Returns the first member at or after a position, and moves the position past it.
   func next(from position: inout Int) -> (key: String, value: JSON)? {
     while position < members.count {
       defer { position += 1 }

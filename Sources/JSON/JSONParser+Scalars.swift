@@ -1,6 +1,6 @@
 import Notation
 
-/// Numbers and strings.
+/// Parsing of numbers and strings.
 extension JSONParser {
   // MARK: Numbers
 
@@ -20,8 +20,8 @@ extension JSONParser {
       let decimal = Decimal(text)
       let isHigh = Decimal.exponent(bytes[powerStart..<offset]) > limits.numberLength
       if decimal.digits.isEmpty, isHigh || decimal.writtenLength > limits.numberLength {
-        // Zero is zero, to whatever power; PostgreSQL would write thousands of digits of a low one,
-        // and has no number for a power of ten digits.
+        // Zero times any power is zero. PostgreSQL would write thousands of zeros for a low
+        // exponent, and rejects an exponent of ten digits.
         let sign = text.first == UInt8(ascii: "-") ? "-" : ""
         return rewrite(.number, (sign + (isHigh ? "0" : "0.0")).utf8)
       }
@@ -32,7 +32,7 @@ extension JSONParser {
     return JSONNode(.number, start: start, count: offset - start)
   }
 
-  /// A node for a text that is not in the bytes as it is meant.
+  /// Creates a node for text that differs from the input.
   private mutating func rewrite(_ kind: JSONNode.Kind, _ text: some Collection<UInt8>) -> JSONNode {
     let start = rewritten.count
     rewritten.append(contentsOf: text)
@@ -77,7 +77,7 @@ extension JSONParser {
     throw error(.syntax, "The string does not end.")
   }
 
-  /// The slower way, from the first escape on.
+  /// Reads the rest of a string from its first escape, on the slower path.
   private mutating func escapedString(from start: Int) throws(JSONError) -> JSONNode {
     let first = rewritten.count
     rewritten.append(contentsOf: bytes[start..<offset])

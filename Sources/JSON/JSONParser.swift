@@ -1,9 +1,9 @@
 extension JSON {
-  /// Reads a text, strictly.
+  /// Parses a text strictly.
   ///
-  /// RFC 8259 to the letter, in UTF-8 without a byte order mark. Refused besides: keys that occur
-  /// twice, lone surrogates, U+0000 (which PostgreSQL cannot store), and what passes the limits.
-  /// Memory is bounded by the length of the text.
+  /// It accepts RFC 8259 in UTF-8 without a byte order mark. It also rejects duplicate keys, lone
+  /// surrogates, U+0000 (which PostgreSQL cannot store), and text over the limits. Memory is
+  /// bounded by the length of the text.
   /// - Complexity: O(*n*).
   package static func parse(
     _ bytes: [UInt8],
@@ -14,17 +14,17 @@ extension JSON {
   }
 }
 
-/// A reader of one text; each function leaves the offset behind what it read.
+/// The parser of one text; each function leaves the offset after the part that it read.
 struct JSONParser {
   let bytes: [UInt8]
   let limits: JSONLimits
   var offset = 0
   private var path: [Step] = []
-  /// Values of the arrays and objects that are not read to their ends.
+  /// The values of unfinished arrays and objects.
   private var open: [JSONNode] = []
   private var nodes: [JSONNode] = []
   var rewritten: [UInt8] = []
-  /// A member whose key was there before, of an object so deep, while it is looked for.
+  /// The duplicate member, and the depth of its object, while its location is determined.
   private var twice: (depth: Int, member: Int)?
 
   private enum Step {
@@ -96,11 +96,11 @@ struct JSONParser {
     }
   }
 
-  /// The node of the object whose members are those of `open` from `first` on.
+  /// Returns the node of an object whose members are in `open` from `first` on.
   private mutating func object(of first: Int, from begin: Int) throws(JSONError) -> JSONNode {
     let members = KeyOrder(open[first...], in: self)
     if let member = members.repeated {
-      // Its place is told as it is found, by reading the object again up to there.
+      // Parses the object again up to the duplicate, to determine its location.
       twice = (path.count + 1, member)
       open.removeSubrange(first...)
       offset = begin
@@ -136,7 +136,7 @@ struct JSONParser {
     }
   }
 
-  /// Steps into an array or an object; the path has a step for each that encloses it.
+  /// Enters an array or an object; the path has one step for each enclosing container.
   private mutating func enter() throws(JSONError) {
     guard path.count < limits.depth else {
       throw error(.depth, "Arrays and objects may be \(limits.depth) deep.")
@@ -158,7 +158,7 @@ struct JSONParser {
 
   // MARK: Bytes
 
-  /// The bytes of a string or a key.
+  /// Returns the bytes of a string or a key.
   func slice(_ node: JSONNode) -> ArraySlice<UInt8> {
     (node.isMarked ? rewritten : bytes)[node.start..<node.start + node.count]
   }

@@ -1,7 +1,7 @@
-/// A part of an array or object, which is known before it is read.
+/// A part of an array or object, available before it is parsed.
 ///
-/// Texts are made anew at each look at a value, and so is what a wrapper of Extended JSON stands
-/// for: whoever looks often asks before what that costs.
+/// Each access to a value creates its text again, and decodes an Extended JSON wrapper again.
+/// Callers with many accesses can check the cost first.
 package struct JSONPart {
   private enum Source {
     case made(JSON)
@@ -21,10 +21,10 @@ package struct JSONPart {
     }
   }
 
-  /// About how many bytes are gone through to know what the value is, and for a wrapper some more.
+  /// The approximate cost of access, in bytes; a wrapper costs some more.
   package var length: Int {
     switch source {
-    // Has been read.
+    // Already parsed.
     case .made(.string), .made(.number), .made(.null), .made(.bool), .made(.array): 0
     case .made(.object(let object)):
       if let (text, node) = object.place {
@@ -36,9 +36,9 @@ package struct JSONPart {
     }
   }
 
-  /// A wrapper has no more, and neither have the objects in it.
+  /// The largest number of members in a wrapper, and in the objects within it.
   fileprivate static let wrapperMembers = 2
-  /// As bytes, what it costs to find out which wrapper it is.
+  /// The cost of recognizing a wrapper, in bytes.
   fileprivate static let wrapper = 128
 }
 
@@ -48,15 +48,16 @@ extension JSONObject {
     return text.member(key, of: node).map { JSONPart(text, $0) }
   }
 
-  /// The part at a position of an object that was read and not changed, and the length of its key;
-  /// nil for another.
+  /// Returns the part at a position and the length of its key.
+  ///
+  /// Returns nil if the object was created or changed.
   package func part(at position: Int) -> (part: JSONPart, keyLength: Int)? {
     guard let (text, node) = place, position < node.count else { return nil }
     let start = node.start + 2 * position
     return (JSONPart(text, text.nodes[start + 1]), text.nodes[start].count)
   }
 
-  /// Of one that was made, and may be a wrapper.
+  /// The cost for an object that was created or changed, and that may be a wrapper.
   fileprivate var length: Int {
     reduce(JSONPart.wrapper) { length, member in
       let text = member.value.string?.utf8.count ?? member.value.object?.small?.length ?? 0

@@ -1,4 +1,4 @@
-/// Operations on a document, all of them or none.
+/// A patch whose operations are applied all or not at all.
 ///
 /// - Source: RFC 6902.
 package struct JSONPatch: Sendable {
@@ -13,12 +13,14 @@ package struct JSONPatch: Sendable {
     case test(JSONPointer, JSON)
   }
 
-  /// More operations than any client has use for; bounds the work of one request.
+  /// The most operations, more than any client needs; bounds the work of one request.
   private static let limit = 1_000
 
-  /// Reads a patch; members that RFC 6902 does not name are passed over, as it asks.
+  /// Parses a patch.
   ///
-  /// - Throws: `.malformed`.
+  /// Members that RFC 6902 does not define are ignored, as it requires.
+  ///
+  /// - Throws: `.malformed` if the patch is invalid.
   package init(_ json: JSON) throws(JSONPatchError) {
     guard let array = json.array else {
       throw .malformed(pointer: "", reason: "A JSON Patch is an array of operations.")
@@ -73,11 +75,12 @@ package struct JSONPatch: Sendable {
   /// Applies all operations in order.
   ///
   /// - Parameters:
-  ///   - document: stays as it is.
-  ///   - maximumBytes: about how much may be copied; copies of copies double it each time.
-  ///   - depth: how deep the document may be, also on the way.
-  /// - Returns: the document that results.
-  /// - Throws: `.testFailed` or `.notApplicable`, with the operation's place in the patch.
+  ///   - document: the document, which is not changed.
+  ///   - maximumBytes: the approximate limit for copied bytes; copies of copies double the size
+  ///     each time.
+  ///   - depth: the limit for the depth of the document, also between operations.
+  /// - Returns: the resulting document.
+  /// - Throws: `.testFailed` or `.notApplicable`, with the operation's location in the patch.
   package func apply(
     to document: JSON,
     maximumBytes: Int = 4_194_304,
@@ -95,10 +98,10 @@ package struct JSONPatch: Sendable {
   }
 }
 
-/// A document on its way through the operations of a patch.
+/// The state of a document while a patch is applied.
 private struct Application {
   var result: JSON
-  /// Bytes that may still be copied.
+  /// The bytes that may still be copied.
   var copies: Int
   let depth: Int
   var budget = PatchBudget()
@@ -148,7 +151,7 @@ private struct Application {
   }
 }
 
-/// Why a patch was not carried out; pointers lead into the patch.
+/// The error of a patch; pointers locate the operation in the patch.
 package enum JSONPatchError: Error, Equatable {
   case malformed(pointer: String, reason: String)
   case testFailed(pointer: String)

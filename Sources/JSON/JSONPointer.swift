@@ -1,4 +1,4 @@
-/// The place of a value in a document.
+/// The location of a value in a document.
 ///
 /// - Source: RFC 6901.
 package struct JSONPointer: Sendable, CustomStringConvertible {
@@ -6,12 +6,13 @@ package struct JSONPointer: Sendable, CustomStringConvertible {
 
   package init(tokens: [String]) { self.tokens = tokens }
 
-  /// Reads a pointer; nil when it neither is empty nor begins with a slash, or has a tilde without
-  /// 0 or 1 behind it.
+  /// Parses a pointer; nil if it is malformed.
+  ///
+  /// A pointer is empty or begins with a slash, and a tilde is followed by 0 or 1.
   package init?(_ text: String) {
     guard text.isEmpty || text.utf8.first == UInt8(ascii: "/") else { return nil }
     var tokens: [String] = []
-    // By bytes: a slash with an accent behind it is one of Swift's characters, and no slash.
+    // Compares bytes: a slash with a combining accent is one Swift character, not a slash.
     let parts = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
     for part in parts.dropFirst() {
       guard part.contains(UInt8(ascii: "~")) else {
@@ -38,7 +39,7 @@ package struct JSONPointer: Sendable, CustomStringConvertible {
 
   package var description: String { tokens.map { "/" + Self.escaped($0) }.joined() }
 
-  /// A key as a token of a pointer.
+  /// Returns a key as a token of a pointer.
   package static func escaped(_ key: String) -> String {
     guard key.utf8.contains(where: { $0 == UInt8(ascii: "~") || $0 == UInt8(ascii: "/") }) else {
       return key
@@ -54,9 +55,9 @@ package struct JSONPointer: Sendable, CustomStringConvertible {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// A pointer, or, where it has more bytes than this, that of the closest value around which has not.
+  /// Returns a pointer, or that of the closest enclosing value if it exceeds this many bytes.
   ///
-  /// Names are as long as who sends them makes them, and one is in the place of each fault within it.
+  /// Clients choose the length of names, and each error inside a value repeats its name.
   package static func shortened(_ pointer: String, _ bytes: Int = 512) -> String {
     guard pointer.utf8.count > bytes else { return pointer }
     let end = pointer.utf8.prefix(bytes + 1).lastIndex(of: UInt8(ascii: "/"))
@@ -72,7 +73,7 @@ package struct JSONPointer: Sendable, CustomStringConvertible {
 }
 
 extension JSON {
-  /// RFC 7396: what this becomes by a merge patch.
+  /// Returns the result of a merge patch, by RFC 7396.
   package func merging(_ patch: JSON) -> JSON {
     guard case .object(let changes) = patch else { return patch }
     var result = object ?? JSONObject()

@@ -1,13 +1,13 @@
-/// A text that passed the gate: where in it each value is, without the values themselves.
+/// A parsed text with the position of each value, but without the values.
 ///
-/// A value takes eight bytes here whatever it is. Strings, numbers and containers are made of them
-/// when somebody asks, so that a large text costs little more memory than its bytes.
+/// Each value takes eight bytes here. Strings, numbers and containers are created on access, so a
+/// large text needs little more memory than its bytes.
 final class JSONText: Sendable {
   /// The text itself.
   let bytes: [UInt8]
-  /// Strings that had escapes, without them, and zeros with absurd exponents, as they are stored.
+  /// Strings with escapes resolved, and zeros without absurd exponents, as they are stored.
   let rewritten: [UInt8]
-  /// The parts of each array and object side by side; see `JSONNode`.
+  /// The parts of each array and object, contiguous; see `JSONNode`.
   let nodes: [JSONNode]
 
   init(bytes: [UInt8], rewritten: [UInt8], nodes: [JSONNode]) {
@@ -16,7 +16,7 @@ final class JSONText: Sendable {
     self.nodes = nodes
   }
 
-  /// The value that a node stands for; an array or object only refers to its parts.
+  /// Returns the value of a node; an array or object only refers to its parts.
   func value(_ node: JSONNode) -> JSON {
     switch node.kind {
     case .null: .null
@@ -29,7 +29,7 @@ final class JSONText: Sendable {
     }
   }
 
-  /// The bytes of a string, a key or a number.
+  /// Returns the bytes of a string, a key or a number.
   func slice(_ node: JSONNode) -> ArraySlice<UInt8> {
     let range = node.start..<node.start + node.count
     return node.isMarked ? rewritten[range] : bytes[range]
@@ -43,10 +43,10 @@ final class JSONText: Sendable {
 
   // MARK: Members
 
-  /// Up to here a look through all is faster than a search.
+  /// The count of members up to which a linear search is faster than a binary search.
   static let linearLimit = 8
 
-  /// The value of a member.
+  /// Returns the value of a member.
   func member(_ key: String, of object: JSONNode) -> JSONNode? {
     let count = key.utf8.count
     if object.count <= Self.linearLimit {
@@ -74,11 +74,10 @@ final class JSONText: Sendable {
     return nil
   }
 
-  /// The position of the member whose key is at that place of `jsonb`'s order: shorter keys first,
-  /// then by bytes.
+  /// Returns the member at a position of `jsonb`'s order: shorter keys first, then by bytes.
   ///
-  /// Objects of more than `linearLimit` members have these positions behind their members, two in
-  /// a node.
+  /// Objects of more than `linearLimit` members store these positions after their members, two per
+  /// node.
   func ranked(_ place: Int, in object: JSONNode) -> Int {
     let pair = nodes[object.start + 2 * object.count + place / 2]
     return place.isMultiple(of: 2) ? pair.start : pair.count
@@ -87,9 +86,9 @@ final class JSONText: Sendable {
 
 /// One value of a `JSONText`, or a key.
 ///
-/// Three bits for the kind, one that marks, and two numbers of 30 bits: where the text of a string,
-/// key or number begins and how many bytes it has; where the nodes of an array's elements begin and
-/// how many there are; the same of an object's members, each a key and a value.
+/// It has three bits for the kind, one mark, and two numbers of 30 bits: a start and a count. For a
+/// string, key or number, these are its bytes in the text. For an array, they are the nodes of its
+/// elements. For an object, they are its members, each a key and a value.
 struct JSONNode: Sendable {
   enum Kind: UInt8 {
     case null, `false`, `true`, number, string, array, object
@@ -97,7 +96,7 @@ struct JSONNode: Sendable {
 
   private let bits: UInt64
 
-  /// Of a text, so that its places fit a node.
+  /// The length limit of a text, so that its positions fit a node.
   static let longestText = 1 << 30 - 1
 
   init(_ kind: Kind, start: Int = 0, count: Int = 0, isMarked: Bool = false) {

@@ -1,7 +1,7 @@
-/// Writes compact JSON text, part by part.
+/// Writes compact JSON text piece by piece.
 package struct JSONWriter {
   package private(set) var bytes: [UInt8] = []
-  /// Whether a comma comes before the next part.
+  /// Whether the next part needs a comma before it.
   private var isBehindPart = false
 
   package init() { bytes.reserveCapacity(256) }
@@ -11,14 +11,14 @@ package struct JSONWriter {
   package mutating func beginObject() { begin(UInt8(ascii: "{")) }
   package mutating func endObject() { end(UInt8(ascii: "}")) }
 
-  /// The value must follow.
+  /// Writes a key; the value must follow.
   package mutating func key(_ name: String) {
     string(name)
     bytes.append(UInt8(ascii: ":"))
     isBehindPart = false
   }
 
-  /// A member that is a string.
+  /// Writes a member that is a string.
   package mutating func member(_ name: String, _ value: String) {
     key(name)
     string(value)
@@ -30,7 +30,7 @@ package struct JSONWriter {
     }
   }
 
-  /// A number, or another word of JSON.
+  /// Writes a number or another JSON literal.
   package mutating func word(_ text: String) { word(text.utf8) }
 
   package mutating func value(_ json: JSON) {
@@ -55,7 +55,7 @@ package struct JSONWriter {
     }
   }
 
-  /// A value as it was read, without the space between its parts.
+  /// Writes a parsed value without white space.
   private mutating func value(_ node: JSONNode, of text: JSONText) {
     switch node.kind {
     case .null: word("null")
@@ -106,7 +106,7 @@ package struct JSONWriter {
   private mutating func quote(_ text: UnsafeBufferPointer<UInt8>) {
     separate()
     bytes.append(UInt8(ascii: "\""))
-    // What stands for itself, which most is, goes out as a whole.
+    // Most text needs no escape, and is copied in runs.
     var start = 0
     while true {
       let end = Self.plainEnd(of: text, from: start)
@@ -118,7 +118,7 @@ package struct JSONWriter {
     bytes.append(UInt8(ascii: "\""))
   }
 
-  /// Returns the first place from `start` on whose byte is escaped, or the end.
+  /// Returns the first position from `start` on whose byte is escaped, or the end.
   private static func plainEnd(of text: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
     let raw = UnsafeRawBufferPointer(text)
     var index = start
@@ -129,10 +129,10 @@ package struct JSONWriter {
     return index
   }
 
-  /// Returns whether one of eight bytes is escaped: `isEscaped` of all at once.
+  /// Returns whether one of eight bytes is escaped: `isEscaped` for all at once.
   ///
-  /// For each byte, a subtraction borrows from its high bit if the byte is too small, or if it is
-  /// zero after the exclusive or. A borrow from a lower byte happens only where that one is found.
+  /// A subtraction borrows from the high bit of a byte that is too small, or zero after the
+  /// exclusive or. A borrow from a lower byte happens only if that byte is itself escaped.
   private static func hasEscaped(_ word: UInt64) -> Bool {
     let ones: UInt64 = 0x0101_0101_0101_0101
     func zeros(_ word: UInt64) -> UInt64 { (word &- ones) & ~word }
@@ -142,7 +142,7 @@ package struct JSONWriter {
     return found & (ones &* 0x80) != 0
   }
 
-  /// What must be, and U+007F, which terminals obey.
+  /// Returns whether JSON requires an escape, or the byte is U+007F, which terminals interpret.
   private static func isEscaped(_ byte: UInt8) -> Bool {
     byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") || byte == 0x7f
   }
@@ -164,7 +164,7 @@ package struct JSONWriter {
 }
 
 extension JSON {
-  /// The value as compact JSON text.
+  /// Returns the value as compact JSON text.
   package func serialized() -> [UInt8] {
     var writer = JSONWriter()
     writer.value(self)

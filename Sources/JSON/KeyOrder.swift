@@ -1,16 +1,17 @@
-/// The keys of one object that is read: whether one is there twice, and how members are found.
+/// The order of one object's keys during parsing, for duplicates and for lookups.
 struct KeyOrder {
-  /// The first member whose key is that of one before it.
+  /// The first member whose key duplicates an earlier one.
   private(set) var repeated: Int?
   /// Whether a key begins with a dollar.
   private(set) var hasDollar = false
-  /// The positions of the members in `jsonb`'s order of their keys, as `JSONText.ranked` finds them;
-  /// none where there are few.
+  /// The member positions in `jsonb`'s key order, for `JSONText.ranked`; empty for few members.
   private(set) var ranks: [JSONNode] = []
 
+  /// Sorts the keys of an object.
+  ///
   /// - Parameters:
-  ///   - nodes: keys and values in turn.
-  ///   - parser: which read them.
+  ///   - nodes: alternating keys and values.
+  ///   - parser: the parser that read them.
   /// - Complexity: O(*n* log *n*).
   init(_ nodes: ArraySlice<JSONNode>, in parser: JSONParser) {
     let count = nodes.count / 2
@@ -55,7 +56,7 @@ struct KeyOrder {
     }
   }
 
-  /// Orders most keys as their lengths and bytes do, at one look: the length, then seven bytes.
+  /// Returns the length and the first seven bytes as one number, which orders most keys.
   private static func abbreviation(_ key: JSONNode, in parser: JSONParser) -> UInt64 {
     let bytes = parser.slice(key).prefix(7)
     let text = bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) } << UInt64(8 * (7 - bytes.count))
