@@ -1,21 +1,20 @@
 import JSON
 
 extension JSON {
-  /// Bytes that are the same for values that are equal, and for no others.
+  /// Returns bytes that are identical for equal values, and different for others.
   ///
-  /// Numbers are by value, strings and keys by their bytes, and the order of members does not
-  /// count.
+  /// Numbers compare by value, strings and keys by bytes, and members in any order.
   /// - Parameters:
-  ///   - limit: a form may have so many bytes.
-  ///   - work: grows by about the bytes that are looked at.
-  /// - Returns: nil when it would have more.
+  ///   - limit: the largest form, in bytes.
+  ///   - work: increased by about the number of bytes examined.
+  /// - Returns: nil if the form exceeds the limit.
   /// - Complexity: O(*n* log *n*).
   func canonicalForm(limit: Int, _ work: inout Int) -> [UInt8]? {
     var bytes: [UInt8] = []
     return appendForm(to: &bytes, limit, &work) ? bytes : nil
   }
 
-  /// The form, however long it is.
+  /// Returns the form without a limit.
   func canonicalForm(_ work: inout Int) -> [UInt8] {
     canonicalForm(limit: .max, &work) ?? []
   }
@@ -54,7 +53,7 @@ extension JSON {
     return bytes.count <= limit
   }
 
-  /// With its length before it, so that no end is mistaken.
+  /// Appends text after its length, so that the end of the text is unambiguous.
   private static func append(_ text: String, to bytes: inout [UInt8]) {
     bytes.append(contentsOf: "\"\(text.utf8.count):".utf8)
     bytes.append(contentsOf: text.utf8)

@@ -1,26 +1,26 @@
 package import JSON
 
-/// A schema for documents, compiled.
+/// A compiled schema for documents.
 ///
-/// Of draft 2020-12 all assertions, applicators and annotations, and references within the schema and
-/// its parts, by whichever address. What is not known here is refused and never passed over, for it
-/// would seem to hold. Numbers are compared exactly and strings by code points.
+/// It supports all assertions, applicators and annotations of draft 2020-12. References within the
+/// schema and its parts may use any address. An unknown keyword is refused, since ignoring it would
+/// seem to validate. Numbers compare exactly and strings by code points.
 /// - Source: draft-bhutton-json-schema-01, draft-bhutton-json-schema-validation-01.
 package struct JSONSchema: Sendable {
   let subschemas: [Subschema]
-  /// Whether anything in it asks for what the keywords beside it have not looked at.
+  /// Whether the schema contains an `unevaluated…` keyword.
   let hasLeftovers: Bool
 
-  /// Bytes of a schema.
+  /// The largest schema, in bytes.
   package static let sizeLimit = 65_536
 
   /// Compiles a schema.
   ///
   /// - Parameters:
   ///   - json: the schema.
-  ///   - plain: what stands for a value of `const` and `enum`, where the values that are validated
-  ///     are mapped in the same way.
-  /// - Throws: the first thing that is wrong in it.
+  ///   - plain: the mapping of `const` and `enum` values, if validated values are mapped in the
+  ///     same way.
+  /// - Throws: the first error in the schema.
   package init(_ json: JSON, plain: (JSON) -> JSON = { $0 }) throws(SchemaError) {
     guard json.serialized().count <= Self.sizeLimit else {
       throw SchemaError("", "size", "A schema has at most \(Self.sizeLimit) bytes.")
@@ -34,27 +34,29 @@ package struct JSONSchema: Sendable {
     (subschemas, hasLeftovers) = compiled
   }
 
-  /// What does not fit the schema; nothing when all does.
+  /// Returns the errors of a value; empty if it is valid.
   ///
-  /// At most `faultLimit` faults are found. Work is bounded whatever schema and value are: what
-  /// would take longer is a fault with the code `cost`.
+  /// At most `faultLimit` errors are returned. The work is bounded for any schema and value. A
+  /// value over the bound gets an error with the code `cost`.
   package func faults(in value: JSON) -> [SchemaFault] {
     var validation = Validation(self)
     return validation.faults(in: value)
   }
 
-  /// More than anybody corrects at once.
+  /// The most errors in one result; a client rarely corrects more at once.
   package static let faultLimit = 20
 }
 
-/// What is wrong in a schema.
+/// The error in a schema.
 package struct SchemaError: Error, Equatable {
-  /// Into the schema, by RFC 6901.
+  /// The location in the schema, by RFC 6901.
   package let pointer: String
-  /// Stable, for programs: `unknown_keyword`, `unsupported_keyword`, `type`, `range`, `pattern`,
-  /// `reference`, `cycle`, `anchor`, `id`, `size`, `limit`.
+  /// A stable rule code for programs.
+  ///
+  /// One of `unknown_keyword`, `unsupported_keyword`, `type`, `range`, `pattern`, `reference`,
+  /// `cycle`, `anchor`, `id`, `size`, `limit`.
   package let rule: String
-  /// The rule, in one sentence.
+  /// The violated rule, in one sentence.
   package let detail: String
 
   init(_ pointer: String, _ rule: String, _ detail: String) {
@@ -64,14 +66,14 @@ package struct SchemaError: Error, Equatable {
   }
 }
 
-/// One place of a value that does not fit.
+/// One error of a value.
 package struct SchemaFault: Sendable, Equatable {
-  /// Into the value, by RFC 6901; a member that is missing is named too.
+  /// The location in the value, by RFC 6901; also names a missing member.
   package let pointer: String
-  /// Of the keyword, into the schema, by RFC 6901.
+  /// The location of the keyword in the schema, by RFC 6901.
   package let schemaPointer: String
-  /// Stable, for programs: the keyword in lower case, as `min_length`; or `cost`.
+  /// A stable code for programs: the keyword in lower case, such as `min_length`, or `cost`.
   package let code: String
-  /// The rule, in one sentence.
+  /// The violated rule, in one sentence.
   package let detail: String
 }

@@ -1,4 +1,4 @@
-/// What a schema may have for members.
+/// The keywords of a schema.
 enum Keyword: String, Sendable {
   case schema = "$schema"
   case id = "$id"
@@ -20,16 +20,16 @@ enum Keyword: String, Sendable {
   case then
   case otherwise = "else"
   case unevaluatedItems, unevaluatedProperties
-  // Annotations: read, and without effect.
+  // Annotations, which are checked but have no effect.
   case comment = "$comment"
   case title, description, examples, deprecated, readOnly, writeOnly, format
   case usual = "default"
   case contentMediaType, contentEncoding, contentSchema
 
-  /// Whether it looks at what the keywords beside it have left over, and so comes after them.
+  /// Whether the keyword is `unevaluated…`, and so is applied after its siblings.
   var isUnevaluated: Bool { self == .unevaluatedItems || self == .unevaluatedProperties }
 
-  /// As codes of faults spell it.
+  /// The spelling in error codes.
   var code: String {
     rawValue.reduce(into: "") { code, character in
       if character == "$" { return }
@@ -37,7 +37,7 @@ enum Keyword: String, Sendable {
     }
   }
 
-  /// Keywords of this and earlier drafts that are refused by name, and what to do about it.
+  /// Keywords of this and earlier drafts that are refused by name, each with its remedy.
   static let refused: [String: String] = [
     "$recursiveRef": "It is of an earlier draft: use $dynamicRef.",
     "$recursiveAnchor": "It is of an earlier draft: use $dynamicAnchor.",

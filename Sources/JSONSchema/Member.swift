@@ -1,6 +1,6 @@
 import JSON
 
-/// A member of a schema, beside its siblings.
+/// A member of a schema, with its siblings.
 struct Member {
   let keyword: Keyword
   let value: JSON
@@ -36,7 +36,7 @@ struct Member {
     SchemaError(pointer, rule, detail)
   }
 
-  // MARK: What it may be
+  // MARK: Value types
 
   func text() throws(SchemaError) -> String {
     guard let text = value.string else { throw error("type", "This is a string.") }
@@ -53,7 +53,7 @@ struct Member {
     return flag
   }
 
-  /// A whole number, not below 0; one that is beyond all counts is the largest.
+  /// Returns a whole number, not below 0; one that is too large becomes the largest.
   func count() throws(SchemaError) -> Int {
     guard let number = value.number, number.isInteger, number >= JSONNumber(0) else {
       throw error("type", "This is a whole number, 0 or more.")
@@ -71,7 +71,7 @@ struct Member {
 
   // MARK: Assertions
 
-  /// The test of a keyword that looks at nothing beside it; nil for one without effect.
+  /// Returns the test of a keyword that does not depend on its siblings; nil for an annotation.
   func assertion() throws(SchemaError) -> Test? {
     switch keyword {
     case .type: return try kinds()
@@ -141,7 +141,7 @@ struct Member {
     return test(.values(forms, longest: forms.map(\.count).max() ?? 0), detail)
   }
 
-  /// Values as a sentence has room for them.
+  /// Returns values as text for a message, if they are short enough.
   private static func shown(_ values: [JSON]) -> String {
     let text = values.map(\.text).joined(separator: ", ")
     return text.utf8.count <= 200 ? text : "what the schema lists"

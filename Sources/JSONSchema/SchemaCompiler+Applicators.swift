@@ -1,9 +1,9 @@
 import JSON
 import Patterns
 
-/// Keywords that hold schemas.
+/// Keywords that contain schemas.
 extension SchemaCompiler {
-  /// Each may be some hundred kilobytes when it is compiled.
+  /// The most patterns; each may take some hundred kilobytes when it is compiled.
   private static let patternLimit = 64
 
   mutating func applicator(_ member: Member) throws(SchemaError) -> Test? {
@@ -22,7 +22,7 @@ extension SchemaCompiler {
         )
       )
     case .then, .otherwise:
-      // Read with `if`; without it they are schemas that references can lead to.
+      // Compiled with `if`. Without it, they are only targets of references.
       if member.siblings[Keyword.condition.rawValue] == nil { _ = try part(member) }
     case .contentSchema: _ = try part(member)
     case .dependentSchemas:
@@ -32,7 +32,7 @@ extension SchemaCompiler {
         .elements(first: try list(member), others: try sibling(.items, of: member))
       )
     case .items:
-      // Beside prefixItems it is read with that.
+      // `prefixItems` compiles it too, if present.
       guard member.siblings["prefixItems"] == nil else { return nil }
       guard member.value.array == nil else {
         throw member.error("type", "A list of schemas is prefixItems in draft 2020-12.")
@@ -61,7 +61,7 @@ extension SchemaCompiler {
     return nil
   }
 
-  /// The three keywords of members, read with the first of them.
+  /// Compiles the three keywords of members at the first one that is present.
   private mutating func members(_ member: Member) throws(SchemaError) -> Test? {
     let keywords = [Keyword.properties, .patternProperties, .additionalProperties]
     let present = keywords.filter { member.siblings[$0.rawValue] != nil }

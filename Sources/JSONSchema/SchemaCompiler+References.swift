@@ -1,7 +1,7 @@
 import JSON
 
 extension SchemaCompiler {
-  /// Finds the targets of references, and refuses those that lead nowhere or in a circle.
+  /// Finds the targets of references; refuses missing targets and cycles.
   mutating func resolveReferences() throws(SchemaError) {
     var dynamic: [ExactString: [Int: Int]] = [:]
     for reference in references {
@@ -16,9 +16,10 @@ extension SchemaCompiler {
     for reference in references { try visit(reference.owner, &states, reference.pointer) }
   }
 
-  /// A dynamic reference is one only where it leads to a dynamic anchor by its name.
+  /// Returns the rule of a reference, which is dynamic only if it leads to a dynamic anchor by
+  /// name.
   ///
-  /// `dynamic` keeps what is found for a name, for all its references.
+  /// `dynamic` caches the result for each name.
   private func rule(
     of reference: Reference,
     _ dynamic: inout [ExactString: [Int: Int]]
@@ -43,11 +44,11 @@ extension SchemaCompiler {
 
   private enum State { case new, open, done }
 
-  /// A way back to itself that leaves the value where it is would never end.
+  /// Refuses a cycle of references on the same value, which would never end.
   ///
-  /// Of dynamic references only the schema to begin with is followed; where one leads into a circle
-  /// by another, the depth of a validation ends it.
-  /// `pointer` is to the last reference on the way, which is part of a circle that is found.
+  /// It follows only the initial schema of a dynamic reference. If another target leads into a
+  /// cycle, the depth limit of the validation ends it. `pointer` locates the last reference on the
+  /// path, which is part of a cycle that is found.
   private func visit(_ index: Int, _ states: inout [State], _ pointer: String) throws(SchemaError) {
     guard states[index] != .open else {
       throw SchemaError(

@@ -1,19 +1,19 @@
 import JSON
 
-/// Reads a schema, part by part.
+/// Compiles a schema, part by part.
 struct SchemaCompiler {
-  /// Returns the plain JSON that stands for a value of `const` or `enum`.
+  /// Returns the plain JSON that represents a value of `const` or `enum`.
   private let plain: (JSON) -> JSON
   var subschemas: [Subschema] = []
-  /// By their pointers.
+  /// The subschemas by their pointers.
   private(set) var places: [ExactString: Int] = [:]
   var resources = SchemaResources()
-  /// Of which the schema that is being read is a part.
+  /// The resource that contains the current schema.
   private var resource = 0
   private(set) var references: [Reference] = []
   var patterns = 0
   private var pointerBytes = 0
-  /// Whether any schema asks for what the keywords beside it have not looked at.
+  /// Whether any schema has an `unevaluated…` keyword.
   var hasLeftovers = false
 
   /// A `$ref` or `$dynamicRef` whose target may come later.
@@ -27,7 +27,7 @@ struct SchemaCompiler {
   init(plain: @escaping (JSON) -> JSON) { self.plain = plain }
 
   private static let countLimit = 2_048
-  /// Of all pointers together: a long key above many subschemas is in each.
+  /// The total length of all pointers: a long key above many subschemas is in each.
   private static let pointerLimit = 1_048_576
 
   mutating func add(
@@ -113,7 +113,7 @@ struct SchemaCompiler {
           pointer: member.pointer
         )
       )
-      // Its target is put in when all is read.
+      // The target is resolved after the whole schema has been compiled.
       return member.test(.reference(index))
     case .anchor, .dynamicAnchor:
       try resources.name(index, by: member, in: resource)
@@ -125,7 +125,7 @@ struct SchemaCompiler {
       if text != Self.draft, text != Self.draft + "#" {
         throw member.error("unsupported_keyword", "$schema is \(Self.draft) or absent.")
       }
-    // What opens a resource has been read before all else.
+    // The keywords of a resource have been compiled before all others.
     default: break
     }
     return nil

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import JSON
 
-/// The parts of a schema that have an address of their own: the whole, and whatever has an `$id`.
+/// The parts of a schema with an address of their own: the whole schema, and each with an `$id`.
 ///
 /// - Source: draft-bhutton-json-schema-01, section 8.2.
 struct SchemaResources {
@@ -10,19 +10,19 @@ struct SchemaResources {
 
   private struct Resource {
     let address: URL
-    /// The schema that it begins with.
+    /// The root schema of the resource.
     let schema: Int
     let pointer: String
     var anchors: [ExactString: Int] = [:]
     var dynamicAnchors: Set<ExactString> = []
   }
 
-  /// Each address that is relative is put together with one of these.
+  /// The longest address, since each relative address is resolved against one.
   private static let addressLimit = 1_024
-  /// Where a schema is that does not say it.
+  /// The address of a schema without an `$id`.
   private static let unnamed = "schema:///"
 
-  /// Begins a resource at a schema, by what it has for an `$id`.
+  /// Begins a resource at a schema, by its `$id`.
   mutating func open(
     _ id: JSON?,
     at pointer: String,
@@ -53,7 +53,7 @@ struct SchemaResources {
 
   func isRoot(_ schema: Int) -> Bool { all.contains { $0.schema == schema } }
 
-  /// Gives a schema a name within its resource.
+  /// Adds an anchor for a schema within its resource.
   mutating func name(_ schema: Int, by member: Member, in resource: Int) throws(SchemaError) {
     let name = try member.text()
     guard Self.isAnchor(name) else {
@@ -68,13 +68,13 @@ struct SchemaResources {
 
   // MARK: References
 
-  /// Where a reference leads: a place by its pointer, or a schema by its name.
+  /// The target of a reference: a location by its pointer, or a schema by its anchor.
   enum Target {
     case place(String)
     case schema(Int, dynamicName: ExactString?)
   }
 
-  /// What a reference from within a resource means; nil when it leads nowhere.
+  /// Returns the target of a reference from within a resource; nil if it does not exist.
   func target(of reference: String, in resource: Int) -> Target? {
     let (address, fragment) = Self.split(reference)
     var resource = resource
@@ -96,7 +96,7 @@ struct SchemaResources {
     return JSONPointer(text).map { .place(part.pointer + $0.description) }
   }
 
-  /// The schemas of a dynamic name, by their resources.
+  /// Returns the schemas with a dynamic anchor, by their resources.
   func schemas(named name: ExactString) -> [Int: Int] {
     var found: [Int: Int] = [:]
     for (index, resource) in all.enumerated() where resource.dynamicAnchors.contains(name) {
@@ -105,6 +105,8 @@ struct SchemaResources {
     return found
   }
 
+  /// Resolves an address against that of a resource.
+  ///
   /// - Source: RFC 3986 section 5.
   private func resolve(_ address: Substring, against resource: Int?) -> URL? {
     let base = resource.map { all[$0].address } ?? URL(string: Self.unnamed)
@@ -117,6 +119,8 @@ struct SchemaResources {
     return (text[..<end], text[text.utf8.index(after: end)...])
   }
 
+  /// Returns whether a name is a valid anchor.
+  ///
   /// - Source: the core specification, section 8.2.2.
   private static func isAnchor(_ name: String) -> Bool {
     guard let first = name.utf8.first, !"-.0123456789".utf8.contains(first) else { return false }

@@ -1,28 +1,28 @@
 import JSON
 import Patterns
 
-/// A schema or a part of one that is a schema; others name it by its index.
+/// A schema or subschema; others refer to it by its index.
 struct Subschema: Sendable {
-  /// Into the whole schema.
+  /// The location in the whole schema.
   let pointer: String
-  /// Of which resource it is a part, by its index.
+  /// The index of the resource that contains it.
   let resource: Int
   var content = Content.tests([])
 
   enum Content: Sendable {
-    /// `false`, by the keyword that holds it.
+    /// `false`, with the keyword that contains it.
     case never(Keyword?)
-    /// `true` has none.
+    /// The tests; empty for `true`.
     case tests([Test])
   }
 
-  /// The keyword by which it leads elsewhere; nil for one that does not.
+  /// The keyword of its reference to another schema; nil without a reference.
   var reference: Keyword? {
     guard case .tests(let tests) = content else { return nil }
     return tests.lazy.map(\.keyword).first { $0 == .reference || $0 == .dynamicReference }
   }
 
-  /// Those that are applied to the same value as this one.
+  /// The schemas that are applied to the same value as this one.
   var besides: [Int] {
     guard case .tests(let tests) = content else { return [] }
     return tests.flatMap { test -> [Int] in
@@ -38,7 +38,7 @@ struct Subschema: Sendable {
   }
 }
 
-/// What must hold of a value, and what is told when it does not.
+/// A condition on a value, and the message for its violation.
 struct Test: Sendable {
   let keyword: Keyword
   var rule: Rule
@@ -47,7 +47,7 @@ struct Test: Sendable {
 
 enum Rule: Sendable {
   case kinds(Kinds)
-  /// One of these in their canonical forms, of which the longest has so many bytes.
+  /// Allowed values in canonical form, with the length of the longest in bytes.
   case values(Set<[UInt8]>, longest: Int)
   case minimum(JSONNumber)
   case exclusiveMinimum(JSONNumber)
@@ -71,19 +71,19 @@ enum Rule: Sendable {
   case not(Int)
   case condition(Int, then: Int?, otherwise: Int?)
   case reference(Int)
-  /// The schema to begin with, and those that take its place, by the resources that are entered.
+  /// The initial schema, and those that replace it, by the resources that are entered.
   case dynamicReference(Int, others: [Int: Int])
-  /// What no keyword beside it has looked at must fit this.
+  /// The schema for elements that no sibling keyword has evaluated.
   case leftElements(Int)
   case leftMembers(Int)
 }
 
-/// What of a value is counted.
+/// A property of a value that can be counted.
 enum Measure: Sendable {
   case characters, elements, members
 }
 
-/// Types of values.
+/// A set of value types.
 struct Kinds: OptionSet {
   let rawValue: UInt8
 

@@ -1,11 +1,11 @@
 import JSON
 import Patterns
 
-/// What of a value has been looked at: its elements or members, by their numbers.
+/// The evaluated elements or members of a value, by their numbers.
 struct Seen {
   private var words: [UInt64] = []
 
-  /// What it costs to add it to another.
+  /// The cost of a union with another set.
   var size: Int { words.count }
 
   func contains(_ number: Int) -> Bool {
@@ -27,9 +27,9 @@ struct Seen {
 
 /// Tests of the parts of a value.
 extension Validation {
-  /// Whether a part of the value fits, which then has been looked at.
+  /// Returns whether a part of the value is valid, and marks the part as evaluated.
   ///
-  /// `number` is the part's among all of the value; nil for what is none of them.
+  /// `number` is the index of the part in the value; nil for other parts, such as keys.
   mutating func fits(
     _ index: Int,
     _ part: JSON,
@@ -57,7 +57,9 @@ extension Validation {
     return try fits(index, part, step, at: number)
   }
 
-  /// How many elements fit, counted up to one more than `most`; each of those has been looked at.
+  /// Returns the number of valid elements, and marks them as evaluated.
+  ///
+  /// It stops at one more than `most`.
   mutating func count(
     _ elements: JSONArray,
     fitting part: Int,
@@ -76,7 +78,9 @@ extension Validation {
     return count
   }
 
-  /// Whether all hold; each is looked at, unless only that is asked.
+  /// Returns whether all conditions hold.
+  ///
+  /// While probing, it stops at the first violation.
   mutating func allHold<Parts: Sequence>(
     _ parts: Parts,
     _ holds: (Parts.Element, inout Validation) throws(Stop) -> Bool

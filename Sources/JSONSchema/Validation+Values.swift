@@ -1,7 +1,7 @@
 import JSON
 import Patterns
 
-/// Tests whose only fault is of the value as a whole.
+/// Tests with a single error, for the value as a whole.
 extension Validation {
   mutating func isTrue(_ rule: Rule, of value: JSON, _ index: Int) throws(Stop) -> Bool {
     switch (rule, value) {
@@ -9,7 +9,7 @@ extension Validation {
       if case .number(let number) = value { try spend(number.text.utf8.count / 8, index) }
       return kinds.includesKind(of: value)
     case (.any(let parts), _):
-      // Who asks what has been looked at wants to know of all that fit.
+      // An `unevaluated…` keyword depends on all schemas that match.
       return try count(parts, fitBy: value, upTo: hasLeftovers ? .max : 0) > 0
     case (.one(let parts), _): return try count(parts, fitBy: value, upTo: 1) == 1
     case (.not(let part), _): return try !probe(part, value)
@@ -35,7 +35,7 @@ extension Validation {
     case (.atMost(.members, let count), .object(let object)): return object.count <= count
     case (.unique, .array(let elements)): return try areUnique(elements, index)
     case (_, .number(let number)):
-      // Digits of a number are looked at one by one.
+      // The digits of a number are examined individually.
       try spend(number.text.utf8.count / 8, index)
       switch rule {
       case .minimum(let bound): return number >= bound
@@ -49,6 +49,8 @@ extension Validation {
     }
   }
 
+  /// Returns whether all elements differ.
+  ///
   /// - Complexity: O(*n* log *n*) of the text of all elements.
   private mutating func areUnique(_ elements: JSONArray, _ index: Int) throws(Stop) -> Bool {
     var seen: Set<[UInt8]> = []
@@ -61,7 +63,7 @@ extension Validation {
     return true
   }
 
-  /// How many of the schemas the value fits, counted up to one more than `most`.
+  /// Returns the number of schemas that the value matches, counted up to one more than `most`.
   private mutating func count(
     _ parts: [Int],
     fitBy value: JSON,

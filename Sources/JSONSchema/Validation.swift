@@ -1,26 +1,28 @@
 import JSON
 import Patterns
 
-/// One value against one schema, within a budget.
+/// The validation of one value against one schema, within a budget.
 struct Validation {
   private let subschemas: [Subschema]
   let hasLeftovers: Bool
-  /// What of the value in hand has been looked at; kept only for who asks for the rest.
+  /// The evaluated parts of the current value; kept only if a keyword needs them.
   var seen: Seen?
-  /// The resources that have been entered and not left, by their first schemas.
+  /// The root schemas of the resources on the current path.
   private var entered: [Int] = []
   private var found: [SchemaFault] = []
   private var steps = Self.stepLimit
   var path: [Step] = []
-  /// Schemas that are applied within each other.
+  /// The depth of nested schema applications.
   private var depth = 0
-  /// Only whether it fits is asked; the first fault decides.
+  /// Whether only validity matters, so that the first error decides.
   private(set) var isProbing = false
 
-  /// A step is a part of a microsecond: 0.1 to 0.3 s of work in all, several times of what a
-  /// megabyte takes by a schema of the usual kind.
+  /// The most steps.
+  ///
+  /// A step takes a fraction of a microsecond, so the limit is 0.1 to 0.3 s of work. That is
+  /// several times the cost of a megabyte with a usual schema.
   static let stepLimit = 2_000_000
-  /// Of the stack: a document may be 64 deep, with some references at each level.
+  /// The limit of the stack: a document may be 64 deep, with some references at each level.
   private static let depthLimit = 512
 
   enum Step {
@@ -28,7 +30,7 @@ struct Validation {
     case index(Int)
   }
 
-  /// Why it ends before all is looked at; what is to be told is in `found`.
+  /// Ends the validation early; the errors are in `found`.
   struct Stop: Error {}
 
   init(_ schema: JSONSchema) {
@@ -40,7 +42,7 @@ struct Validation {
     do throws(Stop) {
       _ = try fits(0, value)
     } catch {
-      // What was found counts.
+      // The errors found so far count.
     }
     return found
   }
@@ -56,7 +58,7 @@ struct Validation {
     }.joined()
   }
 
-  /// Notes a fault, and says that the value does not fit.
+  /// Records an error and returns that the value is invalid.
   private mutating func refuse(
     _ schemaPointer: String,
     _ code: String,
@@ -107,7 +109,7 @@ struct Validation {
       if isEntering { entered.append(subschemas[index].resource) }
       defer { if isEntering { entered.removeLast() } }
       guard hasLeftovers else { return try allHold(tests, value, index) }
-      // Each schema knows what is below it, and not what is beside it.
+      // Each schema sees the parts evaluated below it, not those evaluated by its siblings.
       let outer = seen
       seen = Seen()
       let isFit = try allHold(tests, value, index)
@@ -125,7 +127,7 @@ struct Validation {
     var isFit = true
     for test in tests {
       try spend(1, index)
-      // What is left over after a fault says nothing.
+      // After an error, the unevaluated parts are not meaningful.
       if test.keyword.isUnevaluated, !isFit { continue }
       guard try !holds(test, value, index) else { continue }
       guard !isProbing else { return false }
@@ -134,7 +136,7 @@ struct Validation {
     return isFit
   }
 
-  /// Whether it fits, with no fault noted.
+  /// Returns whether the value is valid, without recording errors.
   mutating func probe(_ index: Int, _ value: JSON) throws(Stop) -> Bool {
     let wasProbing = isProbing
     isProbing = true
