@@ -7,6 +7,5 @@ enum CPostgresField : int {
   CPostgresFieldMessage = PG_DIAG_MESSAGE_PRIMARY,
   CPostgresFieldDetail = PG_DIAG_MESSAGE_DETAIL,
   CPostgresFieldHint = PG_DIAG_MESSAGE_HINT,
-  CPostgresFieldConstraint = PG_DIAG_CONSTRAINT_NAME,
   CPostgresFieldPosition = PG_DIAG_STATEMENT_POSITION,
 };

@@ -169,18 +169,17 @@ package struct Fault: Sendable, Equatable {
 }
 
 extension Failure {
-  /// Reads what the database said.
+  /// The failure of an error of the database.
   ///
-  /// The caller that runs a statement knows what a taken key means: see `Sent.rows`.
+  /// The verb that runs a statement says what a taken key or a broken check means: see `Sent.rows`.
   init(_ error: DatabaseError) {
-    switch (error.state, error.constraint) {
-    case (.checkViolation, "documents_size"): self = .documentTooLarge(limit: 0)
+    switch error.state {
     // The user was deleted between the reading of the session and the write.
-    case (.foreignKeyViolation, _): self = .unauthenticated(.sessionEnded)
-    case (.shareTaken, _): self = .tooManyAtOnce(retryAfter: .seconds(1))
-    case (.laneFull, _): self = .overloaded(retryAfter: .seconds(1), error)
-    case (_, _) where error.isConflict: self = .overloaded(retryAfter: .seconds(1), error)
-    case (_, _) where error.isTransient || error.serverFault != nil:
+    case .foreignKeyViolation: self = .unauthenticated(.sessionEnded)
+    case .shareTaken: self = .tooManyAtOnce(retryAfter: .seconds(1))
+    case .laneFull: self = .overloaded(retryAfter: .seconds(1), error)
+    case _ where error.isConflict: self = .overloaded(retryAfter: .seconds(1), error)
+    case _ where error.isTransient || error.serverFault != nil:
       self = .unavailable(retryAfter: .seconds(1), error)
     default: self = .unforeseen(error.description)
     }

@@ -36,17 +36,15 @@ package struct SQLState: RawRepresentable, Hashable, Sendable {
 /// a response.
 package struct DatabaseError: Error, Sendable {
   package let state: SQLState
-  package let constraint: String?
   package let message: String
   package let detail: String?
   package let hint: String?
   /// The position in the statement, in characters from 1.
   package let position: Int?
 
-  package init(_ state: SQLState, _ message: String, constraint: String? = nil) {
+  package init(_ state: SQLState, _ message: String) {
     self.state = state
     self.message = message
-    self.constraint = constraint
     detail = nil
     hint = nil
     position = nil
@@ -59,7 +57,6 @@ package struct DatabaseError: Error, Sendable {
       return unsafe String(cString: text)
     }
     state = SQLState(rawValue: field(CPostgresFieldSQLState) ?? SQLState.connectionFailure.rawValue)
-    constraint = field(CPostgresFieldConstraint)
     message =
       unsafe field(CPostgresFieldMessage) ?? String(cString: PQresultErrorMessage(result)).trimmed
     detail = field(CPostgresFieldDetail)

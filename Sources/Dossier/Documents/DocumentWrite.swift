@@ -28,23 +28,19 @@ struct DocumentWrite {
     _ context: RequestContext
   ) async throws(Failure) -> StoredDocument {
     try document.requireWritable(context)
-    let rows: [WrittenDocumentRow]
-    do throws(Failure) {
-      rows = try await context.write(
-        DocumentsQueries.write,
-        user,
-        context.principal,
-        document,
-        TextBytes(body),
-        isMerge,
-        condition.allowed.map(VersionList.init),
-        condition.allowsFirst,
-        context.principal.name,
-        DataChange(of: document.pathName, context)
-      )
-    } catch .documentTooLarge {
-      throw .documentTooLarge(limit: document.limit)
-    }
+    let rows = try await context.write(
+      DocumentsQueries.write,
+      user,
+      context.principal,
+      document,
+      TextBytes(body),
+      isMerge,
+      condition.allowed.map(VersionList.init),
+      condition.allowsFirst,
+      context.principal.name,
+      DataChange(of: document.pathName, context),
+      violation: .documentTooLarge(limit: document.limit)
+    )
     guard let row = rows.first else { throw context.gone }
     guard let written = row.document else {
       let current = try await Documents.version(of: document, of: user, context)

@@ -223,7 +223,11 @@ struct ImportBatch {
   }
 
   private func finish(_ sent: Sent<NoRow>) async throws(Failure) {
-    try await sent.rows(undone: .identityTaken, duplicate: .identityTaken)
+    try await sent.rows(
+      undone: .identityTaken,
+      duplicate: .identityTaken,
+      violation: .documentTooLarge(limit: 0)
+    )
   }
 
   private static func list(_ rows: [JSON]) -> TextBytes? {

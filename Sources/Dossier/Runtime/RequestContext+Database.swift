@@ -75,11 +75,19 @@ extension RequestContext {
   }
 
   /// Runs one statement that writes, on the exclusive lane.
+  ///
+  /// - Parameters:
+  ///   - statement: the statement.
+  ///   - values: its parameters.
+  ///   - violation: the error if a new row breaks a check of its table; nil if none can.
+  /// - Returns: the rows.
+  /// - Throws: `violation`, `.overloaded`, `.unavailable`.
   func write<Row, each Value>(
     _ statement: Statement<Row, repeat each Value>,
-    _ values: repeat each Value
+    _ values: repeat each Value,
+    violation: Failure? = nil
   ) async throws(Failure) -> [Row] {
-    let result = try await write(StatementCall(statement, repeat each values))
+    let result = try await write(StatementCall(statement, repeat each values), violation)
     do throws(DatabaseError) {
       return try result.decode(Row.self)
     } catch {
@@ -89,8 +97,11 @@ extension RequestContext {
 
   /// As the other, for a call that was put together before.
   @discardableResult
-  func write(_ call: StatementCall) async throws(Failure) -> ResultSet {
-    let result = try await metered { () async throws(DatabaseError) in
+  func write(
+    _ call: StatementCall,
+    _ violation: Failure? = nil
+  ) async throws(Failure) -> ResultSet {
+    let result = try await metered(violation) { () async throws(DatabaseError) in
       try await database.answer(toWrite: call, for: owner)
     }
     hasWritten = true
@@ -142,6 +153,7 @@ extension RequestContext {
 
   /// The one place where the database's words become the domain's.
   fileprivate func metered<Value>(
+    _ violation: Failure? = nil,
     _ body: @EventLoop () async throws(DatabaseError) -> Value
   ) async throws(Failure) -> Value {
     let start = EventLoop.now()
@@ -149,6 +161,7 @@ extension RequestContext {
     do throws(DatabaseError) {
       return try await body()
     } catch {
+      if error.state == .checkViolation, let violation { throw violation }
       throw Failure(error)
     }
   }

@@ -65,10 +65,15 @@ import Postgres
   /// - Parameters:
   ///   - undone: the error if a `require` of the statement fails.
   ///   - duplicate: the error if the key of a new row is taken.
+  ///   - violation: the error if a new row breaks a check of its table.
   /// - Returns: the rows.
-  /// - Throws: one of the two, or the error of the database.
+  /// - Throws: one of the three, or the error of the database.
   @discardableResult
-  func rows(undone: Failure? = nil, duplicate: Failure? = nil) async throws(Failure) -> [Row] {
+  func rows(
+    undone: Failure? = nil,
+    duplicate: Failure? = nil,
+    violation: Failure? = nil
+  ) async throws(Failure) -> [Row] {
     do throws(DatabaseError) {
       return try await statement.rows()
     } catch {
@@ -76,6 +81,7 @@ import Postgres
       switch error.state {
       case .undone: throw undone ?? failure
       case .uniqueViolation: throw duplicate ?? failure
+      case .checkViolation: throw violation ?? failure
       default: throw failure
       }
     }
