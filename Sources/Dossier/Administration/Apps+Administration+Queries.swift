@@ -1,7 +1,7 @@
 package import Postgres
 
 package enum AppsAdministrationQueries {
-  /// Fails by `apps_name_key` when there is one of that name.
+  /// Violates `apps_name_key` if the name is taken.
   static let create = Statement<NoRow, AppID, String>(
     "apps.create",
     "insert into apps (app_id, name) values ($1, $2)"
@@ -23,7 +23,7 @@ package enum AppsAdministrationQueries {
     """
   )
 
-  /// So that changes of one app follow one another.
+  /// Locks an app, so that concurrent changes of it run one after the other.
   static let lock = Statement<App, String>(
     "apps.lock",
     """
@@ -32,9 +32,9 @@ package enum AppsAdministrationQueries {
     """
   )
 
-  /// Merges settings, and makes the hosts those of a JSON array.
+  /// Merges settings, and replaces the hosts by those of a JSON array.
   ///
-  /// Fails by `app_hosts_pkey` when a host is another app's.
+  /// Violates `app_hosts_pkey` if a host belongs to another app.
   static let change = Statement<NoRow, AppID, TextBytes, TextBytes>(
     "apps.change",
     """

@@ -2,9 +2,9 @@ import EventLoop
 package import JSON
 package import Postgres
 
-/// What is to become of an app.
+/// A change of an app.
 package struct AppChange: Sendable {
-  /// A merge patch of the settings: null puts one back to its default.
+  /// A merge patch of the settings; null resets a setting to its default.
   package var settings = JSONObject()
   package var hosts = HostChange.none
 
@@ -18,7 +18,7 @@ package struct AppChange: Sendable {
   package init() {}
 }
 
-/// An app as those who administer it see it.
+/// An app as operators see it.
 package struct AppRecord: RowDecodable {
   package let id: AppID
   package let name: String
@@ -36,9 +36,9 @@ package struct AppRecord: RowDecodable {
 }
 
 extension Apps {
-  /// Makes an app, with all settings at their defaults.
+  /// Creates an app with default settings.
   ///
-  /// Workers know it when they next read the apps: at once when it is asked for by name.
+  /// Workers load it with their next reload of the apps; a request that names it forces one.
   /// - Parameters:
   ///   - name: 1 to 63 of a-z, 0-9 and `-`; it cannot be changed.
   ///   - context: the context of the request.
@@ -62,7 +62,7 @@ extension Apps {
     }.first.orUnforeseen("an app that was made")
   }
 
-  /// All apps by name.
+  /// Returns all apps, sorted by name.
   package static func list(_ context: RequestContext) async throws(Failure) -> [AppRecord] {
     try await context.read(AppsAdministrationQueries.list)
   }
@@ -77,11 +77,11 @@ extension Apps {
     return app
   }
 
-  /// Changes settings and hosts; the version grows by one also when nothing became different.
+  /// Changes settings and hosts, and increments the version even if no value differs.
   ///
-  /// Workers go by it within some 10 seconds.
-  /// - Throws: `.invalid` with pointers from the root of a body with `settings` and `hosts`;
-  ///   `.hostTaken`, `.versionMoved`, `.unknownApp`, `.unavailable`.
+  /// Workers apply the change within some 10 seconds.
+  /// - Throws: `.invalid` with pointers into a body with `settings` and `hosts`; `.hostTaken`,
+  ///   `.versionMoved`, `.unknownApp`, `.unavailable`.
   package static func change(
     _ name: String,
     _ change: AppChange,
@@ -115,7 +115,8 @@ extension Apps {
 }
 
 extension AppChange {
-  /// Longer values, such as the texts of mails, are only named in the audit trail.
+  /// The longest value that an audit event repeats; of longer ones, such as mail texts, it has the
+  /// name.
   private static let auditedLength = 200
 
   fileprivate func audited(_ newHosts: [String]) -> JSON {
@@ -148,7 +149,7 @@ extension AppChange.HostChange {
     }
   }
 
-  /// 100: an app with more is better chosen by `Dossier-App`.
+  /// 100: select an app with more hosts by `Dossier-App` instead.
   private static let limit = 100
 
   fileprivate var faults: [Fault] {
@@ -166,7 +167,9 @@ extension AppChange.HostChange {
     }
   }
 
-  /// - Source: RFC 9110 section 4.2.3, RFC 3986 section 3.2.2; what no host can have is refused.
+  /// Returns false for a text that cannot be a host name or an IP address.
+  ///
+  /// - Source: RFC 9110 section 4.2.3, RFC 3986 section 3.2.2.
   private static func isHost(_ host: String) -> Bool {
     let bytes = Array(host.utf8)
     let isAddress = bytes.first == UInt8(ascii: "[") && bytes.last == UInt8(ascii: "]")
@@ -183,7 +186,7 @@ extension AppChange.HostChange {
 }
 
 extension Optional {
-  /// For rows that a statement cannot but return.
+  /// Unwraps the row of a statement that always returns one.
   func orUnforeseen(_ what: String) throws(Failure) -> Wrapped {
     guard let self else { throw .unforeseen("no row for \(what)") }
     return self

@@ -3,16 +3,17 @@ import JSON
 package import Postgres
 
 extension Apps {
-  /// Deletes an app with its users and all else that is its own, also its audit trail.
+  /// Deletes an app with its users and all its data, including its audit events.
   ///
-  /// Users go first, a hundred at a time: who was interrupted does it again. Workers know the app for
-  /// a moment longer; whom they make in it goes too, if `delete` is told how long that is.
+  /// It deletes the users first, a hundred at a time, and can be repeated after an interruption.
+  /// Workers serve the app a moment longer. With `age`, users that they create meanwhile are
+  /// deleted too.
   /// - Parameters:
-  ///   - app: which.
+  ///   - app: the app.
   ///   - age: how long a worker may serve an app that has changed.
   ///   - context: the context of the request.
-  ///   - progress: is told how many users went so far.
-  /// - Returns: how many users went.
+  ///   - progress: receives the number of users deleted so far.
+  /// - Returns: the number of deleted users.
   /// - Throws: `.unavailable`.
   package static func delete(
     _ app: AppRecord,
@@ -52,7 +53,7 @@ extension Apps {
 }
 
 package enum AppsDeletionQueries {
-  /// The next hundred users of an app; a row for each, with its picture.
+  /// Deletes the next hundred users of an app, and returns a row for each, with its picture.
   ///
   /// Served by `users_by_app`.
   static let deleteUsers = Statement<ReplacedPicture, AppID>(
@@ -68,7 +69,9 @@ package enum AppsDeletionQueries {
     """
   )
 
-  /// What has no user: devices that nobody uses and attempts go by housekeeping.
+  /// Deletes an app with its rows that have no user.
+  ///
+  /// Housekeeping deletes the devices without users and the remaining attempts.
   static let delete = Statement<NoRow, AppID>(
     "apps.delete",
     """
@@ -79,6 +82,8 @@ package enum AppsDeletionQueries {
     """
   )
 
+  /// Deletes the next thousand audit events of an app.
+  ///
   /// Served by `audit_by_app`.
   static let deleteTrail = Statement<Int, AppID>(
     "apps.delete_trail",

@@ -2,10 +2,10 @@ import EventLoop
 import JSON
 package import Postgres
 
-/// A program that calls with a key of its own, as the key was checked for one call.
+/// An API client, authenticated by its key for one request.
 package struct Client: RowDecodable {
   package let id: ClientID
-  /// Nil for an operator's, which may do everything in every app.
+  /// Nil for an operator client, which may do everything in every app.
   package let app: AppID?
   package let scopes: Scopes
 
@@ -17,14 +17,14 @@ package struct Client: RowDecodable {
 
   package var isOperator: Bool { app == nil }
 
-  /// Whether it may work on that app at all.
+  /// Returns whether the client may work on the app at all.
   package func belongs(to app: AppID) -> Bool { isOperator || self.app == app }
 }
 
-/// A client as those see it who administer clients.
+/// An API client as operators see it.
 package struct ClientInfo: RowDecodable {
   package let id: ClientID
-  /// The name of its app; nil for an operator's.
+  /// The name of the app; nil for an operator client.
   package let app: String?
   package let name: String
   package let scopes: [String]
@@ -49,36 +49,37 @@ extension Scopes {
   package static let readAppMetadata = "read:users_app_metadata"
   package static let updateAppMetadata = "update:users_app_metadata"
   package static let readUserLogs = "read:logs_users"
-  /// What a client of an app can be allowed.
+  /// The scopes that a client of an app can have.
   ///
-  /// - Source: the names that Auth0's management API has for them.
+  /// - Source: the scope names of Auth0's management API.
   package static let management = [
     readUsers, updateUsers, deleteUsers, createUsers, readAppMetadata, updateAppMetadata,
     readUserLogs,
   ]
 }
 
-/// Programs: an app's back end, or the operator's tools.
+/// API clients: an app's back end, or the operator's tools.
 package enum Clients {
-  /// A client that was made: the only time that its key is shown.
+  /// A new client with its key, which is shown only once.
   package struct Made: Sendable {
     package let id: ClientID
     package let key: String
   }
 
-  /// Whether a text has the form of a client's key, be it one or not.
+  /// Returns whether a text has the form of a client key, valid or not.
   package nonisolated static func isKey(_ text: String) -> Bool {
     text.utf8.starts(with: Credential.Kind.clientKey.rawValue.utf8)
   }
 
-  /// Whose key that is, as the database has it now.
+  /// Authenticates a client by its key, and reads it from the database.
   ///
-  /// - Throws: `.unknownClient` when it was made up, deleted or disabled, `.unavailable`.
+  /// - Throws: `.unknownClient` if the key is forged, or the client deleted or disabled;
+  ///   `.unavailable`.
   @EventLoop package static func client(
     by key: String,
     _ context: RequestContext
   ) async throws(Failure) -> Client {
-    // Whoever guesses does not get past the mark.
+    // The MAC in the key rejects guesses without a database query.
     guard let credential = Credential(.clientKey, key, context.keys.master) else {
       throw .unknownClient
     }
@@ -91,12 +92,12 @@ package enum Clients {
     return client
   }
 
-  /// Makes a client with a key.
+  /// Creates a client with a key.
   ///
   /// - Parameters:
-  ///   - name: 1 to 100 characters, for people.
-  ///   - app: the name of the app it is of; nil makes an operator's, without `scopes`.
-  ///   - scopes: of `Scopes.management`.
+  ///   - name: a label of 1 to 100 characters.
+  ///   - app: the name of its app; nil creates an operator client, without `scopes`.
+  ///   - scopes: some of `Scopes.management`.
   ///   - context: the context of the request.
   /// - Returns: the client with its key.
   /// - Throws: `.invalid`, `.unknownApp`, `.unavailable`.
@@ -154,10 +155,10 @@ package enum Clients {
     guard faults.isEmpty else { throw .invalid(faults) }
   }
 
-  /// The clients, the oldest first, without their keys.
+  /// Returns the clients without their keys, oldest first.
   ///
   /// - Parameters:
-  ///   - app: the name of one whose clients are asked for; nil for all.
+  ///   - app: the name of an app; nil for the clients of all apps.
   ///   - context: the context of the request.
   /// - Returns: the clients.
   /// - Throws: `.unavailable`.
@@ -168,7 +169,7 @@ package enum Clients {
     try await context.read(ClientQueries.list, app)
   }
 
-  /// Disables a client, whose next call is refused, or enables it again.
+  /// Disables a client, so that its next request is refused, or enables it again.
   ///
   /// - Throws: `.notFound`, `.unavailable`.
   @EventLoop package static func setDisabled(
@@ -182,7 +183,7 @@ package enum Clients {
     }
   }
 
-  /// Deletes a client, whose next call is refused.
+  /// Deletes a client; its next request is refused.
   ///
   /// - Throws: `.notFound`, `.unavailable`.
   @EventLoop package static func delete(
@@ -195,7 +196,7 @@ package enum Clients {
     }
   }
 
-  /// Runs a statement that answers with the client it found, and records it.
+  /// Runs a statement that returns the client it found, and records an audit event.
   @EventLoop private static func act(
     _ action: String,
     on id: ClientID,

@@ -2,28 +2,28 @@ import EventLoop
 package import JSON
 package import Postgres
 
-/// An issuer that an app is to take tokens of.
+/// A token issuer that an app is to accept.
 package struct IssuerDescription: Sendable {
-  /// The operator's word for it.
+  /// The operator's name for the issuer.
   package let name: String
-  /// The `iss` of its tokens; users who came by it have the provider `jwt:` and this.
+  /// The `iss` of its tokens; the identity provider of its users is `jwt:` and this value.
   package let issuer: String
-  /// What must be in the `aud` of its tokens.
+  /// The required `aud` of its tokens.
   package let audience: String
   package let keys: Keys
-  /// Whether its tokens may leave out `iss`; one issuer of an app may.
+  /// Whether its tokens may omit `iss`; one issuer of an app may.
   package let allowsMissingIssuer: Bool
-  /// Whether its tokens may leave out `aud`: then a token that it made for another service logs in.
+  /// Whether its tokens may omit `aud`; then a token for another service also logs in.
   package let allowsMissingAudience: Bool
-  /// Members of the profile, each with the claim it is taken from where that is not the usual one.
+  /// Claim names of profile members that do not use the default claim.
   package let claims: [String: String]
 
   package enum Keys: Sendable {
-    /// `https://…`; fetched when it is needed, and again as its server says.
+    /// An `https://…` URL, fetched on demand, and again as the server's cache headers say.
     case url(String)
     /// A JSON Web Key Set with public keys.
     case set(JSON)
-    /// Shared with the issuer, for HS256; of 48 bytes or more also for HS384, of 64 for HS512.
+    /// A secret shared with the issuer: for HS256, from 48 bytes also HS384, from 64 also HS512.
     case secret([UInt8])
   }
 
@@ -46,20 +46,20 @@ package struct IssuerDescription: Sendable {
   }
 }
 
-/// An issuer as those see it who administer it: without its secret.
+/// An issuer as operators see it, without its secret.
 package struct IssuerInfo: RowDecodable {
   package let name: String
   package let issuer: String
   package let audience: String
   package let keys: Keys
   package let jwksURL: String?
-  /// Members of the profile with the claims they are taken from, where those are not the usual ones.
+  /// Claim names of profile members that do not use the default claim.
   package let claims: JSON
   package let createdAt: Timestamp
   package let allowsMissingIssuer: Bool
   package let allowsMissingAudience: Bool
 
-  /// What its tokens are verified by.
+  /// The source of the keys that verify its tokens.
   package enum Keys: String, Sendable {
     case url
     case set
@@ -79,15 +79,15 @@ package struct IssuerInfo: RowDecodable {
   }
 }
 
-/// Those whose JWTs are a way into an app.
+/// The issuers whose JWTs log users in.
 package enum Issuers {
-  /// Adds an issuer to an app; its tokens are taken at once.
+  /// Adds an issuer to an app, which accepts its tokens at once.
   ///
   /// - Parameters:
   ///   - issuer: at most 1,024 bytes for `issuer` and `audience`, 64 KiB for a key set.
   ///   - app: the name of the app.
   ///   - context: the context of the request.
-  /// - Throws: `.invalid`, also when another issuer may leave out the same claim, `.issuerExists`,
+  /// - Throws: `.invalid`, also if another issuer may omit the same claim; `.issuerExists`,
   ///   `.unknownApp`, `.unavailable`.
   @EventLoop package static func add(
     _ issuer: IssuerDescription,
@@ -112,7 +112,7 @@ package enum Issuers {
     for (member, claim) in issuer.claims { claims[member] = .string(claim) }
     let mapping = TextBytes(JSON.object(claims).serialized())
     try await context.transaction { transaction async throws(Failure) in
-      // Additions to one app follow one another.
+      // Serializes additions to one app.
       _ = try await transaction.run(AppsAdministrationQueries.lock, app)
       let others = try await transaction.run(IssuerAdministrationQueries.list, app)
       try issuer.check(against: others.compactMap(\.item))
@@ -136,7 +136,7 @@ package enum Issuers {
     }
   }
 
-  /// The issuers of an app by name, without secrets.
+  /// Returns the issuers of an app without secrets, sorted by name.
   ///
   /// - Throws: `.unknownApp`, `.unavailable`.
   @EventLoop package static func list(
@@ -148,9 +148,9 @@ package enum Issuers {
     return found
   }
 
-  /// Removes an issuer: its users stay, and its tokens are no way in until one of its `iss` is added
-  /// again, by whatever name.
+  /// Removes an issuer, and keeps its users.
   ///
+  /// Its tokens are rejected until an issuer with the same `iss` is added, under any name.
   /// - Throws: `.notFound`, `.unknownApp`, `.unavailable`.
   @EventLoop package static func remove(
     _ name: String,
@@ -167,8 +167,8 @@ package enum Issuers {
 }
 
 extension IssuerDescription {
-  /// Throws `.issuerExists` for a name that is taken, `.invalid` where another issuer may leave out
-  /// the same claim.
+  /// Throws `.issuerExists` if the name is taken, `.invalid` if another issuer may omit the same
+  /// claim.
   fileprivate func check(against others: [IssuerInfo]) throws(Failure) {
     guard !others.contains(where: { $0.name.hasSameBytes(as: name) }) else { throw .issuerExists }
     if allowsMissingIssuer, others.contains(where: \.allowsMissingIssuer) {
@@ -219,7 +219,7 @@ extension IssuerDescription {
 extension IssuerDescription.Keys {
   /// In bytes: room for a hundred RSA keys.
   private static let longestSet = 65_536
-  /// In bytes: a key is as long as its hash at least (RFC 7518 section 3.2).
+  /// In bytes: a key must be at least as long as its hash (RFC 7518 section 3.2).
   private static let secretLengths = 32...1_024
 
   fileprivate func fault() -> Fault? {
@@ -235,7 +235,7 @@ extension IssuerDescription.Keys {
         return Fault("/jwks", "length", "A key set has at most \(Self.longestSet) bytes.")
       }
       let keys = json["keys"]?.array ?? []
-      // What is not to leave the issuer: RSA and elliptic curves call it d, symmetric keys k.
+      // Private members: `d` for RSA and elliptic curves, `k` for symmetric keys.
       guard keys.allSatisfy({ $0["d"] == nil && $0["k"] == nil }) else {
         return Fault("/jwks", "private_key", "The key set holds a key that is not public.")
       }
@@ -261,7 +261,7 @@ package enum IssuerAdministrationQueries {
     """
   )
 
-  /// One row at least when there is such an app.
+  /// Returns at least one row if the app exists.
   static let list = Statement<Found<IssuerInfo>, String>(
     "issuers.list",
     """

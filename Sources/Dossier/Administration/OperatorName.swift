@@ -1,6 +1,6 @@
-/// The names by which an operator tells things apart.
+/// Names that operators give to apps and issuers.
 enum OperatorName {
-  /// Returns the rule that the name of an app or an issuer breaks; nil for a valid name.
+  /// Returns the rule that the name of an app or an issuer breaks; nil if it is valid.
   ///
   /// The name is also part of a path.
   static func fault(in name: String, at pointer: String) -> Fault? {
@@ -19,7 +19,7 @@ enum OperatorName {
     return Fault(pointer, "name", "A name is 1 to 63 of a-z, 0-9 and -, and does not begin with -.")
   }
 
-  /// Returns the rule that a label for people breaks; nil for a valid label.
+  /// Returns the rule that a display label breaks; nil if it is valid.
   static func labelFault(in label: String, at pointer: String) -> Fault? {
     let isFit =
       (1...100).contains(label.unicodeScalars.count)

@@ -3,17 +3,17 @@ import JSON
 package import Postgres
 
 extension Sessions {
-  /// Ends all sessions of an app, or those of the users of one issuer, a thousand users at a time.
+  /// Ends all sessions of an app, or of the users of one issuer, a thousand users at a time.
   ///
-  /// It may be done again after it was interrupted: what has ended has ended.
+  /// It can be repeated after an interruption: ended sessions stay ended.
   /// - Parameters:
-  ///   - app: of which.
-  ///   - issuer: the name that the operator has for one, or its `iss`, also one that was removed; nil
-  ///     for all users.
+  ///   - app: the app.
+  ///   - issuer: the operator's name for an issuer, or its `iss`; a removed one is known by its
+  ///     `iss`. Nil for all users.
   ///   - context: the context of the request.
-  ///   - progress: is told how many users were looked at and how many sessions have ended so far.
-  /// - Returns: how many sessions have ended.
-  /// - Throws: `.notFound` when nobody knows the issuer, `.unavailable`.
+  ///   - progress: receives the numbers of users checked and of sessions ended so far.
+  /// - Returns: the number of ended sessions.
+  /// - Throws: `.notFound` if the issuer is unknown, `.unavailable`.
   @EventLoop package static func endAll(
     of app: AppID,
     issuer: String?,
@@ -58,9 +58,9 @@ extension Sessions {
   }
 }
 
-/// What became of a thousand users.
+/// The result of one batch of a thousand users.
 struct EndedSessions: RowDecodable {
-  /// Nil when there are no more users.
+  /// The last user of the batch; nil after the last batch.
   let last: UserID?
   let users: Int
   let sessions: Int
@@ -73,7 +73,7 @@ struct EndedSessions: RowDecodable {
 }
 
 package enum SessionsAdministrationQueries {
-  /// By which provider the identities of an issuer are known; no row for one that nobody knows.
+  /// Returns the identity provider of an issuer; no row if the issuer is unknown.
   static let provider = Statement<String, AppID, String>(
     "sessions.provider_of_issuer",
     """
@@ -85,10 +85,10 @@ package enum SessionsAdministrationQueries {
     """
   )
 
-  /// Ends the sessions of the next thousand users, or of those among them who have an identity of the
-  /// provider, and records each.
+  /// Ends the sessions of the next thousand users, and records an event for each user.
   ///
-  /// Served by `users_by_app`.
+  /// With a provider, it ends only the sessions of users with an identity of that provider. Served
+  /// by `users_by_app`.
   static let end = Statement<
     EndedSessions, AppID, UserID?, String?, String, String?, String?
   >(

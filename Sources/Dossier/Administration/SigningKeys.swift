@@ -2,13 +2,13 @@ import EventLoop
 import JSON
 package import Postgres
 
-/// The keys that sign an app's tokens, for those who administer them.
+/// The administration of the keys that sign an app's tokens.
 package enum SigningKeys {
-  /// How long a key that signs no more still verifies: the longest that an access token
-  /// may be good for, and the time in which the last worker takes up the new key.
+  /// How long a retired key still verifies: the longest lifetime of an access token, and 5 minutes
+  /// until every worker has loaded the new key.
   private static let verifying = Duration.seconds(86_400 + 300)
 
-  /// The keys of an app, the newest first, without secrets; those that verify no more are left out.
+  /// Returns the public parts of the keys that sign or still verify, newest first.
   ///
   /// - Throws: `.unknownApp`, `.unavailable`.
   @EventLoop package static func list(
@@ -20,10 +20,10 @@ package enum SigningKeys {
     return found
   }
 
-  /// Makes a new current key for each purpose that the app has keys for, and for native tokens.
+  /// Creates a new current key for each purpose that the app has keys for, and for native tokens.
   ///
-  /// It is known to all workers before one signs by it, within a minute; the keys before verify on
-  /// until the last token that they signed has expired. Nobody is logged out.
+  /// A worker signs with it only after all workers know it, within a minute. Retired keys verify
+  /// until the last token they signed has expired. No user is logged out.
   /// - Throws: `.unknownApp`, `.overloaded`, `.unavailable`.
   @EventLoop package static func rotate(
     of app: String,
@@ -37,10 +37,10 @@ package enum SigningKeys {
       keys.append(try await context.keys.newKey(for: purpose, of: id))
     }
     try await context.transaction { transaction async throws(Failure) in
-      // Rotations follow one another.
+      // Serializes rotations of one app.
       _ = try await transaction.run(AppsAdministrationQueries.lock, app)
       for key in keys {
-        // Retires also a key that a worker makes between the two statements.
+        // Repeats if a worker has created a key between the two statements.
         repeat {
           _ = try await transaction.run(SigningKeyQueries.retire, id, key.purpose, verifying)
         } while try await transaction.run(KeyringQueries.create(key, of: id)).count == 0
@@ -52,10 +52,10 @@ package enum SigningKeys {
     }
   }
 
-  /// Removes a key that got into the wrong hands, or that nobody can open.
+  /// Removes a key that has leaked or cannot be decrypted.
   ///
-  /// What it signed is refused within a minute: clients refresh their tokens. Where it was the current
-  /// one, whoever signs next makes another.
+  /// Its signatures are rejected within a minute, and clients then refresh their tokens. If it was
+  /// the current key, the next request that signs creates another.
   /// - Throws: `.notFound`, `.unknownApp`, `.unavailable`.
   @EventLoop package static func remove(
     _ key: String,
@@ -71,13 +71,13 @@ package enum SigningKeys {
   }
 }
 
-/// A signing key as those see it who administer it: without its secret.
+/// A signing key as operators see it, without its secret.
 package struct SigningKeyInfo: RowDecodable {
   package let id: String
   package let purpose: String
   package let algorithm: String
   package let createdAt: Timestamp
-  /// Until when it verifies; nil for the one that signs.
+  /// The time until which the key verifies; nil for the current key.
   package let retiresAt: Timestamp?
   package let publicKey: PublicKey
 
@@ -92,7 +92,7 @@ package struct SigningKeyInfo: RowDecodable {
 }
 
 package enum SigningKeyQueries {
-  /// One row at least when there is such an app.
+  /// Returns at least one row if the app exists.
   static let list = Statement<Found<SigningKeyInfo>, String>(
     "signing_keys.list",
     """
@@ -105,7 +105,7 @@ package enum SigningKeyQueries {
     """
   )
 
-  /// For what an app has keys.
+  /// Returns the purposes that an app has keys for.
   static let purposes = Statement<String, AppID>(
     "signing_keys.purposes",
     "select distinct purpose from signing_keys where app_id = $1"

@@ -1,16 +1,16 @@
 import EventLoop
 package import Postgres
 
-/// The audit trail for those who administer.
+/// The audit log for operators and API clients.
 extension Audit {
-  /// What was done in an app, or in all and to the deployment itself, the newest first.
+  /// Returns the events of an app, or of all apps and the deployment, newest first.
   ///
   /// - Parameters:
-  ///   - app: nil for all.
-  ///   - cursor: the `next` of the page before; nil for the first page.
+  ///   - app: the app; nil for all.
+  ///   - cursor: the `next` of the previous page; nil for the first page.
   ///   - count: from 1 to `pageSize`.
   ///   - context: the context of the request.
-  /// - Returns: entries.
+  /// - Returns: the page.
   /// - Throws: `.unavailable`.
   @EventLoop package static func page(
     of app: AppID?,
@@ -25,7 +25,7 @@ extension Audit {
 }
 
 package enum TrailQueries {
-  /// No row when there is neither such a user nor a trail of one.
+  /// Returns no row if neither the user nor an event of the user exists.
   ///
   /// Served by the primary key.
   static let user = Statement<Found<AuditEntry>, UserID, AppID, EventID?, Int>(
@@ -48,7 +48,9 @@ package enum TrailQueries {
     """
   )
 
-  /// Served by `audit_by_app`: the newest of each app, and of these the newest.
+  /// Returns the newest events of each app, and of these the newest.
+  ///
+  /// Served by `audit_by_app`.
   static let app = Statement<AuditEntry, AppID?, EventID?, Int>(
     "trail.app",
     """

@@ -1,6 +1,6 @@
 package import Postgres
 
-/// A user as administrators change it.
+/// A user, locked for an administrative change.
 struct AdministeredUser: RowDecodable {
   let version: Int
   let isBlocked: Bool
@@ -10,9 +10,9 @@ struct AdministeredUser: RowDecodable {
   struct Address {
     let text: String
     let key: String
-    /// Whether it is verified, and not by mail only.
+    /// Whether the address is verified, and not by mail only.
     let isVerified: Bool
-    /// Whether the user signs in by it, with a password or by mailed codes.
+    /// Whether the user logs in by it, with a password or by mailed codes.
     let isCredential: Bool
     let language: String?
   }
@@ -34,18 +34,18 @@ struct AdministeredUser: RowDecodable {
   }
 }
 
-/// A user with what a profile does not have.
+/// A user with details that the profile lacks.
 package struct UserDetails: Sendable {
   package let profile: Profile
   package let lastLoginAt: Timestamp?
   package let loginCount: Int
-  /// The oldest first.
+  /// The identities, oldest first.
   package let identities: [IdentityInfo]
-  /// The live ones, the newest first.
+  /// The live sessions, newest first.
   package let sessions: [SessionInfo]
 }
 
-/// When a user came, and how often.
+/// The last login and the number of logins of a user.
 struct LoginHistory: RowDecodable {
   let last: Timestamp?
   let count: Int
@@ -75,7 +75,7 @@ package enum UsersAdministrationQueries {
     "select last_login_at, login_count from users where user_id = $1 and app_id = $2"
   )
 
-  /// Returns the user of an address; no row for an address of no user.
+  /// Returns the user of an address; no row if no user has it.
   ///
   /// Served by the primary key.
   static let holder = Statement<String, AppID, String>(
@@ -108,7 +108,7 @@ package enum UsersAdministrationQueries {
     """
   )
 
-  /// Returns no row if there is no such user.
+  /// Deletes a user and returns its picture; no row if the user does not exist.
   static let remove = Statement<ReplacedPicture, UserID>(
     "users.remove",
     """

@@ -4,13 +4,13 @@ import Postgres
 
 /// The management of users.
 extension Users {
-  /// How many users a page has at most.
+  /// The greatest number of users on a page.
   package static let pageSize = 100
 
-  /// Users of an app as their profiles, the oldest first.
+  /// Returns the profiles of the users of an app, oldest first.
   ///
   /// - Parameters:
-  ///   - cursor: the `next` of the page before; nil for the first page.
+  ///   - cursor: the `next` of the previous page; nil for the first page.
   ///   - count: from 1 to `pageSize`.
   ///   - context: the context of the request.
   /// - Returns: the profiles.
@@ -30,7 +30,7 @@ extension Users {
     return Page(profiles, of: count)
   }
 
-  /// A user with its logins, identities and sessions.
+  /// Returns a user with its logins, identities and sessions.
   ///
   /// - Throws: `.notFound`, `.unavailable`.
   @EventLoop package static func details(
@@ -55,7 +55,7 @@ extension Users {
     )
   }
 
-  /// Returns the user of an address, verified or not; nil for an address of no user.
+  /// Returns the user of an address, verified or not; nil if no user has it.
   ///
   /// - Throws: `.unavailable`.
   @EventLoop package static func holder(
@@ -66,8 +66,9 @@ extension Users {
     return rows.first.map(UserID.init(trusted:))
   }
 
-  /// Blocks a user, whose sessions end, or unblocks it; nothing happens where it is so already.
+  /// Blocks a user and ends its sessions, or unblocks it.
   ///
+  /// It changes nothing if the user is already in that state.
   /// - Returns: the profile.
   /// - Throws: `.notFound`, `.versionMoved`, `.unavailable`.
   @EventLoop package static func setBlocked(
@@ -100,11 +101,11 @@ extension Users {
     }
   }
 
-  /// Makes the address of a user verified, on the operator's word.
+  /// Marks the address of a user as verified, at the operator's request.
   ///
-  /// It revokes nothing. An attacker may have made the user, so the next mail proof takes the account
-  /// over, as when only the reader of a mail has verified the address.
-  /// - Throws: `.notFound` also for a user without an address, `.unavailable`.
+  /// It revokes nothing. An attacker may have created the user, so the next mail verification takes
+  /// the account over, as after a verification by mail only.
+  /// - Throws: `.notFound` also if the user has no address, `.unavailable`.
   @EventLoop package static func verifyEmail(
     of user: UserID,
     _ context: RequestContext
@@ -136,10 +137,10 @@ extension Users {
     try await Sessions.end(.all, of: user, reason, in: transaction, context)
   }
 
-  /// Locks a user and runs `body`, if the user has a version that the condition allows.
+  /// Locks a user and runs `body`, if the version condition holds.
   ///
   /// - Returns: the result of `body`.
-  /// - Throws: `.notFound`, `.unauthenticated`, `.versionMoved`, what `body` throws.
+  /// - Throws: `.notFound`, `.unauthenticated`, `.versionMoved`, errors of `body`.
   @discardableResult
   @EventLoop static func change<Outcome>(
     _ user: UserID,

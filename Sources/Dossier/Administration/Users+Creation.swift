@@ -3,15 +3,15 @@ import JSON
 import Postgres
 
 extension Users {
-  /// Makes a user.
+  /// Creates a user.
   ///
-  /// No mail is sent: an address that is not said to be verified can be verified later.
+  /// It sends no mail: an unverified address can be verified later.
   /// - Parameters:
   ///   - new: the user.
   ///   - context: the context of the request.
   /// - Returns: the profile.
-  /// - Throws: `.forbidden` for app metadata that the context may not write, `.userExists` with
-  ///   what is taken, `.documentTooLarge`, `.overloaded`, `.unavailable`.
+  /// - Throws: `.forbidden` if the principal may not write the app metadata, `.userExists` with the
+  ///   members that are taken, `.documentTooLarge`, `.overloaded`, `.unavailable`.
   @EventLoop package static func create(
     _ new: NewUser,
     _ context: RequestContext

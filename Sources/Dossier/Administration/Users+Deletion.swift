@@ -1,14 +1,13 @@
 import EventLoop
 
 extension Users {
-  /// Deletes a user with everything that is stored about the user; other users can then have its
-  /// addresses and identities.
+  /// Deletes a user with all stored data, and frees its addresses and identities for other users.
   ///
-  /// The events of the user stay.
+  /// The audit events of the user stay.
   /// - Parameters:
   ///   - user: the user.
   ///   - condition: the versions that the user may have.
-  ///   - next: who becomes active on the device of the session.
+  ///   - next: the user to activate next on the device of the session.
   ///   - context: the context of the request.
   /// - Throws: `.notFound`, `.unauthenticated`, `.versionMoved`, `.unavailable`.
   @EventLoop package static func delete(

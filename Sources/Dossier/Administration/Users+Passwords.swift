@@ -2,12 +2,12 @@ import EventLoop
 import Outbound
 import Postgres
 
-/// Helps users who cannot sign in any more.
+/// Help for users who cannot log in.
 extension Users {
-  /// Sets the password of a user who signs in by an address, and ends its sessions and API keys, as a
-  /// reset by mail does; whether the address is verified stays as it is.
+  /// Sets the password of a user who logs in by an address, and ends its sessions and API keys.
   ///
-  /// - Throws: `.notFound` also for a user who does not sign in by an address, `.invalid`,
+  /// This is what a reset by mail does, except that the address stays verified or unverified.
+  /// - Throws: `.notFound` also if the user does not log in by an address, `.invalid`,
   ///   `.overloaded`, `.unavailable`.
   @EventLoop package static func setPassword(
     _ password: String,
@@ -32,9 +32,9 @@ extension Users {
     }
   }
 
-  /// Mails a user a link to choose a new password, also soon after another mail.
+  /// Mails a user a password reset link, even shortly after another mail.
   ///
-  /// - Throws: `.notFound` also for a user without an address, `.mailNotConfigured`, `.unavailable`.
+  /// - Throws: `.notFound` also if the user has no address, `.mailNotConfigured`, `.unavailable`.
   @EventLoop package static func mailReset(
     to user: UserID,
     _ context: RequestContext

@@ -1,6 +1,6 @@
 package import Postgres
 
-/// An answer that is kept; none yet while the request is under way.
+/// A stored response; it is nil while the request is in progress.
 struct KeptAnswerRow: RowDecodable {
   let request: [UInt8]
   let answer: [UInt8]?
@@ -12,9 +12,9 @@ struct KeptAnswerRow: RowDecodable {
 }
 
 package enum KeptAnswerQueries {
-  /// Takes a key that nobody has, or had for too long; one row then.
+  /// Takes an idempotency key that is unused or expired, and then returns one row.
   ///
-  /// No row either where as many are kept as may be.
+  /// Also returns no row if the owner has reached its limit of keys.
   static let begin = Statement<
     Bool, AppID, String, UserID?, BinaryBytes, BinaryBytes, Duration, Int
   >(

@@ -3,19 +3,20 @@ import EventLoop
 import Notation
 import Postgres
 
-/// Answers that are given again to whoever sends the same request once more, by a key of its own
-/// choosing: what was done is done once, whatever became of the first answer.
+/// Stored responses, replayed to a client that repeats a request with the same idempotency key.
 ///
-/// Kept is what was done, for a day. What was refused has changed nothing, and its key is free again.
+/// A request with a key therefore changes data once, even if its first response was lost. Responses
+/// to successful requests are stored for a day. A refused request changed nothing, so its key is
+/// freed.
 /// - Source: draft-ietf-httpapi-idempotency-key-header-07.
 package enum KeptAnswers {
-  /// Bytes of an answer that is kept.
+  /// The largest response that is stored, in bytes.
   package static let largest = 65_536
   private static let lifetime = Duration.seconds(86_400)
-  /// Longer than any request takes.
+  /// How long a request may be in progress; longer than any request takes.
   private static let patience = Duration.seconds(120)
 
-  /// Who asks, and by which key.
+  /// An idempotency key with its owner.
   package struct Key: Sendable {
     let app: AppID
     let owner: String
@@ -32,17 +33,17 @@ package enum KeptAnswers {
     }
 
     /// - Parameters:
-    ///   - text: as the client sent it.
-    ///   - user: the user that asks.
+    ///   - text: the key as the client sent it.
+    ///   - user: the user of the request.
     ///   - app: the app of the user.
     package init(_ text: String, of user: UserID, in app: AppID) {
       self.init(app, user.text, user, text, limit: 1_000)
     }
 
     /// - Parameters:
-    ///   - text: as the client sent it.
-    ///   - client: the program that asks.
-    ///   - app: which it asks for, if any.
+    ///   - text: the key as the client sent it.
+    ///   - client: the API client of the request.
+    ///   - app: the app of the request, if any.
     package init(_ text: String, of client: Client, in app: AppID?) {
       self.init(app, client.id.text, nil, text, limit: 100_000)
     }
@@ -51,24 +52,24 @@ package enum KeptAnswers {
   }
 
   package enum Beginning: Sendable {
-    /// It is the first; `keep` or `forget` must follow.
+    /// The first request with the key; `keep` or `forget` must follow.
     case first
     case answered([UInt8])
     /// The key was used for another request.
     case otherRequest
     case underWay
-    /// As many are kept as may be.
+    /// The owner has reached its limit of keys.
     case full
   }
 
-  /// Looks for an answer, or takes the key.
+  /// Looks up the stored response, or takes the key.
   ///
   /// - Parameters:
-  ///   - key: whose, and which.
-  ///   - request: all of it that counts.
+  ///   - key: the key with its owner.
+  ///   - request: the bytes that identify the request.
   ///   - context: the context of the request.
-  /// - Returns: what is to be done.
-  /// - Throws: `.unauthenticated` for a user whose session has ended, `.unavailable`.
+  /// - Returns: the state of the key.
+  /// - Throws: `.unauthenticated` if the session of the user has ended, `.unavailable`.
   @EventLoop package static func begin(
     _ key: Key,
     for request: [UInt8],
@@ -90,14 +91,15 @@ package enum KeptAnswers {
     guard let found = found.first else { return .full }
     guard found.request == hash.bytes else { return .otherRequest }
     guard let sealed = found.answer else { return .underWay }
-    // Of a master key that is there no more: what was done is not done again.
+    // Sealed with a master key we no longer have: treat the request as in progress, do not repeat
+    // it.
     guard let answer = try? context.keys.master.opened(sealed, as: key.name) else {
       return .underWay
     }
     return .answered(answer)
   }
 
-  /// Keeps the answer; one that is too large is forgotten.
+  /// Stores the response, or frees the key if the response is too large.
   @EventLoop package static func keep(
     _ answer: [UInt8],
     for key: Key,
@@ -106,7 +108,7 @@ package enum KeptAnswers {
     guard answer.count <= largest,
       let sealed = try? context.keys.master.sealed(answer, as: key.name)
     else { return await forget(key, context) }
-    // When it cannot be written, whoever comes again hears that the first is under way.
+    // If this write fails, a repeated request is reported as still in progress.
     _ = try? await context.write(
       KeptAnswerQueries.keep,
       key.app,
@@ -117,7 +119,7 @@ package enum KeptAnswers {
     )
   }
 
-  /// Frees the key of a request that was refused.
+  /// Frees the key of a refused request.
   @EventLoop package static func forget(_ key: Key, _ context: RequestContext) async {
     _ = try? await context.write(KeptAnswerQueries.forget, key.app, key.owner, key.hash)
   }

@@ -1,13 +1,13 @@
 import JSON
 
-/// The origin of web pages that may call the API, as browsers write it.
+/// An origin of web pages that may call the API, written as browsers do.
 ///
-/// An origin of this machine may have `*` for its port, as development servers choose their ports.
+/// An origin of the local machine may have `*` for its port, since development servers vary theirs.
 /// - Source: RFC 6454 section 7.
 enum AllowedOrigin {
   static let most = 100
 
-  /// What is wrong with a list of them; nil when nothing is.
+  /// Returns the fault of a list of origins; nil if it is valid.
   static func fault(in value: JSON) -> String? {
     guard let list = value.array, list.count <= most else {
       return "This setting is a list of up to \(most) origins, \(form)."
@@ -19,22 +19,22 @@ enum AllowedOrigin {
     return nil
   }
 
-  /// Returns whether a browser's `Origin` is the one that the setting names.
+  /// Returns whether the setting allows a browser's `Origin`.
   static func matches(_ setting: String, _ origin: String) -> Bool {
     guard isForAnyPort(setting) else { return setting.hasSameBytes(as: origin) }
     let host = setting.utf8.dropLast(":*".utf8.count)
     guard origin.utf8.starts(with: host) else { return false }
     let port = origin.utf8.dropFirst(host.count)
-    // Browsers leave the usual port out.
+    // Browsers omit the default port.
     guard let colon = port.first else { return true }
     let digits = port.dropFirst()
     return colon == UInt8(ascii: ":") && (1...5).contains(digits.count)
       && digits.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
   }
 
-  /// Returns whether the setting allows every port of this machine.
+  /// Returns whether the setting allows every port of the local machine.
   ///
-  /// Only programs of the browser's own machine can serve pages of such an origin.
+  /// Only programs on the browser's own machine can serve pages of such an origin.
   private static func isForAnyPort(_ setting: String) -> Bool {
     forAnyPort.contains { setting.hasSameBytes(as: $0) }
   }

@@ -1,4 +1,4 @@
-/// How users sign up.
+/// How users register.
 package enum SignUp: String, CaseIterable, Sendable {
   case immediate
   case verifyFirst = "verify_first"
@@ -12,30 +12,30 @@ package enum MFA: String, CaseIterable, Sendable {
   case required
 }
 
-/// How a device changes users.
+/// How users of one device switch.
 enum Switching: String, CaseIterable {
   case allow
   /// Only by logging in again.
   case reauthenticate
 }
 
-/// With requests of whose pages browsers send the cookie of a device.
+/// The `SameSite` attribute of the device cookie.
 package enum DeviceCookieSameSite: String, CaseIterable, Sendable {
   case strict
   case lax
   case none
 }
 
-/// How users may come to an app; its setting has the same name.
+/// The login methods of an app; the setting of each has the same name.
 package enum WayIn: String, CaseIterable, Sendable {
   case anonymous
   case password
   case jwt
   case apiKey = "api_key"
-  /// The one that is closed until it is opened: it came later than apps.
+  /// Disabled by default: apps created before this method must opt in.
   case emailCode = "email_code"
 
-  /// For operators.
+  /// Description for operators.
   var meaning: String {
     switch self {
     case .anonymous: "without credentials"

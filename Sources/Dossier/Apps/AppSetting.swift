@@ -1,14 +1,14 @@
 package import JSON
 import Outbound
 
-/// What an operator can choose for an app, as `AppSettings` declares it.
+/// A setting of an app, as `AppSettings` declares it.
 package struct AppSetting: Sendable {
   package let name: String
   package let rule: SettingRule
-  /// For people.
+  /// Description for operators.
   package let meaning: String
 
-  /// In the order in which people are told of them.
+  /// All settings, in display order.
   package static let all: [AppSetting] = {
     var reader = SettingsReader(JSONObject(), isListing: true)
     _ = AppSettings(&reader)
@@ -20,33 +20,35 @@ package struct AppSetting: Sendable {
   }
 }
 
-/// What the value of a setting must be.
+/// The rule for the value of a setting.
 package enum SettingRule: Sendable {
   case flag
   case number(ClosedRange<Int>)
   case choice([String])
-  /// Some of several words, in a list.
+  /// A list of some of these words.
   case choices([String])
-  /// The name beside the address that mail comes from.
+  /// The display name of the sender address.
   case senderName
-  /// The name that authenticator apps show, or nothing.
+  /// The name that authenticator apps show, or empty.
   case issuerName
   case address
-  /// `service/database/collection`, or nothing.
+  /// `service/database/collection`, or empty.
   case collection
   /// The name of a field of a document.
   case field
   case origins
-  /// The address of a web page, or nothing.
+  /// The URL of a web page, or empty.
   case page
-  /// One line of words of a mail.
+  /// The subject line of a mail.
   case subject(of: MailKind)
   case body(of: MailKind)
-  /// Words of mails by language.
+  /// Texts of mails by language.
   case translations
 
-  /// Reads a value as somebody types it: `null` for the default, JSON where it is JSON of the
-  /// setting's type, any other text as it is; origins one beside the other.
+  /// Reads a value as an operator types it.
+  ///
+  /// `null` resets to the default. JSON of the setting's type is read as JSON, any other text as a
+  /// string. Lists may be typed without JSON.
   package func value(of text: String) -> JSON {
     guard let json = try? JSON.parse(Array(text.utf8)) else {
       switch self {
@@ -66,12 +68,12 @@ package enum SettingRule: Sendable {
     return isFit || json == .null ? json : .string(text)
   }
 
-  /// Reads the entries of a list as an operator types them, with commas or spaces between.
+  /// Reads the entries of a list as an operator types them, separated by commas or spaces.
   private static func list(typed text: String) -> JSON {
     .array(text.split { $0 == "," || $0 == " " }.map { .string(String($0)) })
   }
 
-  /// Code and detail of what is wrong with a value; nil when nothing is.
+  /// Returns the code and detail of the fault of a value; nil if it is valid.
   func fault(_ value: JSON) -> (String, String)? {
     switch self {
     case .flag: value.bool == nil ? ("type", "This setting is true or false.") : nil

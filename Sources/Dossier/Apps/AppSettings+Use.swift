@@ -1,8 +1,8 @@
 package import JSON
 
-/// Questions about an app's settings.
+/// Derived values of an app's settings.
 extension AppSettings {
-  /// The words of a mail in the language of its reader.
+  /// Returns the subject and text of a mail in the recipient's language.
   func words(of kind: MailKind, in language: String?) -> AppMail {
     let usual = mails[kind]
     func words(_ part: String) -> String? {
@@ -14,8 +14,10 @@ extension AppSettings {
     )
   }
 
-  /// Every setting with its value in force, and the names of those that are not left to their
-  /// defaults, in the order of all.
+  /// Every setting with its effective value, and the names of the settings that are not at their
+  /// defaults.
+  ///
+  /// Both are in display order.
   package var listed: (values: JSONObject, chosen: [String]) {
     var reader = SettingsReader(chosen, isListing: true)
     _ = AppSettings(&reader)

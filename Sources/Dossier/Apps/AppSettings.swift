@@ -1,9 +1,8 @@
 import JSON
 
-/// The settings of an app: what was chosen, over the defaults.
+/// The settings of an app: stored values over the defaults.
 ///
-/// The initializer declares each of them once: its name, its type, what it may be, its default, and
-/// what people are told of it.
+/// The initializer declares each setting once: name, type, rule, default and description.
 package final class AppSettings: Sendable {
   let openWays: Set<WayIn>
   package let signUp: SignUp
@@ -13,11 +12,11 @@ package final class AppSettings: Sendable {
   package let passwordMinLength: Int
   package let accessTokenLifetime: Duration
   let accessTokenClaims: Set<AccountClaim>
-  /// How long a session lasts after its last refresh, and one that is opened.
+  /// How long a session lasts after its creation or last refresh.
   package let sessionLifetime: Duration
-  /// How long a session lasts, however often it is refreshed; nil for ever.
+  /// How long a session lasts, however often it is refreshed; nil for no limit.
   package let longestSession: Duration?
-  /// How old the proof of a session may be where a fresh one is asked for.
+  /// The greatest age of a session's authentication where the API requires a recent one.
   package let proofLifetime: Duration
   package let allowsSwitching: Bool
   let allowedOrigins: [String]
@@ -25,7 +24,7 @@ package final class AppSettings: Sendable {
   package let failuresPerIdentifier: Int
   package let failuresPerIdentifierHourly: Int
   package let failuresPerAddress: Int
-  /// In which failures are forgotten.
+  /// The time in which failures are forgotten.
   package let failureWindow: Duration
   /// In an hour.
   package let anonymousPerAddress: Int
@@ -38,25 +37,25 @@ package final class AppSettings: Sendable {
   /// In characters.
   package let propertyStringLength: Int
   package let isAppMetadataReadable: Bool
-  /// `service/database/collection`, or nothing.
+  /// `service/database/collection`, or empty.
   package let appServicesCollection: String
   package let appServicesUserField: String
   let recordsOwnChanges: Bool
   package let mailFrom: String
   package let mailFromName: String
-  /// Where links of mails lead to; empty for nowhere.
+  /// The page that the links of mails lead to; empty for none.
   let mailPage: String
   let translations: MailTranslations
   let mails: [MailKind: AppMail]
 
-  /// Names of what is stored and cannot be, in whose place the safest counts.
+  /// Names of invalid stored settings, which are replaced by their safest values.
   ///
-  /// Somebody else wrote it, or a program of another time.
+  /// Other software wrote them, or another version of this program.
   package let misfits: [String]
 
   let chosen: JSONObject?
 
-  /// Reads what passed `faults` before it was stored.
+  /// Reads settings that passed `faults` before they were stored.
   package convenience init(stored: [UInt8]) {
     var reader = SettingsReader((try? JSON.parse(stored))?.object)
     self.init(&reader)
@@ -90,7 +89,7 @@ package final class AppSettings: Sendable {
       "",
       "the name that authenticator apps show beside a code; empty for the name of the app"
     )
-    // NIST SP 800-63B section 5.1.1.2 asks for at least 8.
+    // NIST SP 800-63B section 5.1.1.2 requires at least 8.
     passwordMinLength = read.number(
       "password_min_length",
       8...128,
@@ -158,7 +157,7 @@ package final class AppSettings: Sendable {
       10,
       "failed logins with one address of mail from one network, before they are slowed down"
     )
-    // What ASVS 4.0 allows at most (2.2.1).
+    // The limit of ASVS 4.0 (2.2.1).
     failuresPerIdentifierHourly = read.number(
       "failures_per_identifier_hourly",
       1...1_000_000,
@@ -178,7 +177,7 @@ package final class AppSettings: Sendable {
       15,
       "minutes in which the failures of one network are forgotten, evenly"
     )
-    // An office, or the users of a phone company that share an address, in the hour of a launch.
+    // Enough for an office or the shared address of a mobile network during a launch.
     anonymousPerAddress = read.number(
       "anonymous_per_address",
       1...1_000_000,

@@ -8,27 +8,28 @@ package import Postgres
   private let fallback: String
   private var byName: [ExactString: App] = [:]
   private var byHost: [ExactString: App] = [:]
-  /// The one of those who ask for none.
+  /// The app of requests that select none.
   private var usual: App?
   private var loadedAt: UInt64?
   private var begunAt: UInt64 = 0
-  /// When the last reading that is through was begun: what was made before is in it.
+  /// The start of the last completed load, which contains all earlier changes.
   private var readAt: UInt64 = 0
   private let load = SharedTask<Void, Failure>()
-  /// How long a change of an app may go unnoticed, in nanoseconds.
+  /// The cache lifetime of the apps, in nanoseconds.
   private let age: UInt64
-  /// How much time there is at least between two looks for an app that is not known, in
-  /// nanoseconds: whoever asks for any name keeps the database no busier.
+  /// The shortest time between two loads for unknown apps, in nanoseconds.
+  ///
+  /// It limits the database load of requests with made-up names.
   private static let patience: UInt64 = 100_000_000
   private let complain: (String) -> Void
-  /// Stored settings that cannot be, of each app, as they were complained of.
+  /// The invalid stored settings of each app that were already reported.
   private var misfits: [AppID: [String]] = [:]
 
   /// - Parameters:
-  ///   - database: is read when it is first needed.
-  ///   - fallback: the name of the app of those who ask for none.
-  ///   - age: how long a change of an app may go unnoticed; none reads the apps for each who asks.
-  ///   - complain: is told of an app's settings that are stored and cannot be, once.
+  ///   - database: is read on first use.
+  ///   - fallback: the name of the app of requests that select none.
+  ///   - age: the cache lifetime of the apps; with zero, every request reads them.
+  ///   - complain: receives a report of an app's invalid stored settings, once.
   package init(
     database: Database,
     fallback: String,
@@ -41,10 +42,9 @@ package import Postgres
     self.age = age.nanoseconds
   }
 
-  /// The app that is asked for, as `app` would find it, when there is nothing to wait for.
+  /// Returns the app that `app` would find, if the cache can answer.
   ///
-  /// - Returns: nil when `app` has to be asked: none was read yet, or not for long, or none is known
-  ///   of that name.
+  /// - Returns: nil if `app` must be called: the apps are not loaded, too old, or lack that name.
   package func known(named name: String?, host: @autoclosure () -> String?) -> App? {
     guard let loadedAt else { return nil }
     let passed = EventLoop.now() - loadedAt
@@ -57,18 +57,18 @@ package import Postgres
     return usual
   }
 
-  /// The app that is asked for by name, else by host, else the deployment's own.
+  /// Returns the app selected by name, else by host, else the default app.
   ///
   /// - Throws: `.unknownApp`, `.unavailable`.
   package func app(named name: String?, host: String?) async throws(Failure) -> App {
     let askedAt = EventLoop.now()
     try await freshen(askedAt)
     if let name = name.map(ExactString.init) {
-      // Perhaps it has just been made: what began to be read before it was asked for may lack it.
+      // The app may be new: a load that began before this request may lack it.
       while byName[name] == nil, readAt < askedAt {
         let (now, next) = (EventLoop.now(), begunAt + Self.patience)
         if now < next { await EventLoop.sleep(for: .nanoseconds(Int64(next - now))) }
-        // Another who waited may have looked meanwhile.
+        // Another waiting request may have reloaded meanwhile.
         if readAt < askedAt { try await reload().value.get() }
       }
       guard let app = byName[name] else { throw .unknownApp }
@@ -79,7 +79,7 @@ package import Postgres
     return app
   }
 
-  /// The app of that id.
+  /// Returns the app with an id.
   ///
   /// - Throws: `.unknownApp`, `.unavailable`.
   package func app(_ id: AppID) async throws(Failure) -> App {
@@ -88,29 +88,29 @@ package import Postgres
     return app
   }
 
-  /// The app of that id, if the apps have been read.
+  /// Returns the app with an id, if it is loaded.
   package func known(_ id: AppID) -> App? { byName.values.first { $0.id == id } }
 
-  /// Whether some app lets pages of that origin call.
+  /// Returns whether some app allows pages of that origin.
   package func allows(origin: String) async -> Bool {
     try? await freshen(EventLoop.now())
     return byName.values.contains { $0.settings.allows(origin: origin) }
   }
 
-  /// Reads all apps when what is known is too old for who asked at that time.
+  /// Reloads the apps if the cache is too old for a request of that time.
   private func freshen(_ askedAt: UInt64) async throws(Failure) {
     guard let loadedAt else { return try await reload().value.get() }
     if age == 0 {
-      // What failed to be read anew serves on as it is known.
+      // If the reload fails, continue with the cached apps.
       while readAt < askedAt, case .success = await reload().value {}
     } else if askedAt > loadedAt + age {
-      // What is known serves on while it is read anew, unless nobody has asked for long.
+      // Serve the cached apps during the reload, unless they are older than twice the lifetime.
       let load = reload()
       if askedAt > loadedAt + 2 * age { _ = await load.value }
     }
   }
 
-  /// Reads all apps; those who ask meanwhile wait for the same reading.
+  /// Reloads all apps; concurrent requests share one load.
   private func reload() -> SharedTask<Void, Failure>.Outcome {
     if !load.isUnderWay { begunAt = EventLoop.now() }
     return load.begin { [self] () async throws(Failure) in
@@ -149,14 +149,14 @@ package import Postgres
   }
 }
 
-/// One app: its users are its own.
+/// One app with its own users.
 package final class App: RowDecodable, Sendable {
   package let id: AppID
   package let name: String
   package let settings: AppSettings
   package let hosts: [String]
   package let version: Int
-  /// Put in by `Apps`: what is read of an app elsewhere is without them.
+  /// Set by `Apps`; empty in an app read elsewhere.
   package let schemas: DocumentSchemas
 
   package init(from row: Row) throws(DatabaseError) {
@@ -168,7 +168,7 @@ package final class App: RowDecodable, Sendable {
     schemas = DocumentSchemas()
   }
 
-  /// Stands for the deployment, in requests outside of apps.
+  /// The deployment, in requests outside of apps.
   package static let deployment = App()
 
   private init() {
@@ -186,12 +186,12 @@ package final class App: RowDecodable, Sendable {
     self.schemas = schemas
   }
 
-  /// The same with schemas.
+  /// Returns a copy with these schemas.
   func with(_ schemas: DocumentSchemas) -> App { App(self, schemas) }
 }
 
 package enum AppsQueries {
-  /// There are few: a worker keeps all of them.
+  /// Returns all apps; they are few, and each worker caches them.
   static let all = Statement<App>(
     "apps.all",
     """
@@ -204,6 +204,6 @@ package enum AppsQueries {
 }
 
 extension AppID {
-  /// Stands for the deployment in events, and for requests outside of apps.
+  /// The deployment, in events and in requests outside of apps.
   package static let deployment = AppID(trusted: String(repeating: "0", count: 24))
 }

@@ -1,18 +1,18 @@
 import JSON
 
-/// Reads the settings of an app one by one, and notes what each of them is.
+/// Reads the settings of an app one by one, and collects their declarations.
 ///
-/// A stored value of another type is noted, and the safest counts in its place, in all that is told of
-/// it too. One beyond the bounds is taken: an earlier version of the program may have had wider ones.
+/// A stored value of the wrong type is recorded as invalid and replaced by the safest value, in
+/// listings too. A value out of range is accepted: an earlier version may have allowed it.
 struct SettingsReader {
-  /// Nil where what is stored cannot be read: then no setting is what somebody chose.
+  /// The stored settings; nil if they cannot be read, which makes every setting invalid.
   let chosen: JSONObject?
-  /// Whether somebody asks for more than the values.
+  /// Whether to collect more than the values.
   private let isListing: Bool
   private(set) var settings: [AppSetting] = []
   private(set) var json = JSONObject()
   private(set) var chosenNames: [String] = []
-  /// What is stored and cannot be.
+  /// The names of invalid stored settings.
   private(set) var misfits: [String] = []
 
   init(_ chosen: JSONObject?, isListing: Bool = false) {
@@ -20,7 +20,7 @@ struct SettingsReader {
     self.isListing = isListing
   }
 
-  /// True or false; `safe` is which of the two lets in less.
+  /// Reads a Boolean; `safe` is its more restrictive value.
   mutating func flag(_ name: String, _ usual: Bool, safe: Bool, _ meaning: String) -> Bool {
     take(name, .flag, usual, safe: safe, meaning, JSON.bool, \.bool)
   }
@@ -42,7 +42,7 @@ struct SettingsReader {
     )
   }
 
-  /// What the settings of time count.
+  /// The units of durations.
   enum TimeUnit: Int {
     case seconds = 1
     case minutes = 60
@@ -59,7 +59,7 @@ struct SettingsReader {
     .seconds(number(name, range, usual, meaning) * unit.rawValue)
   }
 
-  /// A number that statements look up where the apps are stored, and nobody else.
+  /// Declares a number that only SQL statements read.
   mutating func ofDatabase(
     _ name: String,
     _ range: ClosedRange<Int>,
@@ -69,7 +69,7 @@ struct SettingsReader {
     _ = number(name, range, usual, meaning)
   }
 
-  /// One of several words; `safe` is which of them lets in least.
+  /// Reads one of several words; `safe` is the most restrictive one.
   mutating func choice<Choice: CaseIterable & RawRepresentable<String>>(
     _ name: String,
     _ usual: Choice,
@@ -87,7 +87,7 @@ struct SettingsReader {
     )
   }
 
-  /// Some of several words; none is the safest.
+  /// Reads a list of words; the empty list is the safest.
   mutating func choices<Choice: CaseIterable & RawRepresentable<String> & Hashable>(
     _ name: String,
     _ meaning: String
@@ -133,7 +133,7 @@ struct SettingsReader {
     )
   }
 
-  /// The two settings of a mail.
+  /// Reads the two settings of a mail.
   mutating func mail(_ kind: MailKind) -> AppMail {
     let places = kind.places.sorted().map { "{{\($0)}}" }.joined(separator: " ")
     return AppMail(

@@ -3,18 +3,18 @@ import JSON
 package import Postgres
 
 package enum Audit {
-  /// How many entries a page has at most.
+  /// The greatest number of events on a page.
   package static let pageSize = 100
 
-  /// Returns the events of a user, the newest first; for administrators also those of a deleted user.
+  /// Returns the events of a user, newest first; operators and API clients also see deleted users.
   ///
   /// - Parameters:
   ///   - user: the user.
-  ///   - cursor: the `next` of the page before; nil for the first page.
+  ///   - cursor: the `next` of the previous page; nil for the first page.
   ///   - count: the size of the page, from 1 to `pageSize`.
   ///   - context: the context of the request.
   /// - Returns: the page.
-  /// - Throws: `.notFound` if there never was such a user, `.unauthenticated`, `.unavailable`.
+  /// - Throws: `.notFound` if the user never existed, `.unauthenticated`, `.unavailable`.
   @EventLoop package static func page(
     of user: UserID,
     before cursor: EventID?,
@@ -32,16 +32,16 @@ package enum Audit {
 }
 
 extension Audit {
-  /// Refuses programs without the scope; a user may read its own.
+  /// Refuses API clients without the scope; users may read their own events.
   @EventLoop static func requireReadable(_ context: RequestContext) throws(Failure) {
     if context.principal.user == nil { try context.require(Scopes.readUserLogs) }
   }
 }
 
 package enum AuditQueries {
-  /// One row at least when the session is live.
+  /// Returns at least one row if the session is live.
   ///
-  /// Served by the primary key: ids sort by time.
+  /// Served by the primary key, since ids sort by time.
   static let page = Statement<Found<AuditEntry>, UserID, Principal, EventID?, Int>(
     "audit.page",
     """

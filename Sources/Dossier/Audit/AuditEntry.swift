@@ -1,20 +1,20 @@
 package import JSON
 package import Postgres
 
-/// An entry of the audit trail as it is read.
+/// An audit event, as it is read.
 package struct AuditEntry: Listed {
   package let id: EventID
   package let at: Timestamp
   package let action: String
   package let actor: String
-  /// Nil where it is about an app, or the deployment itself.
+  /// Nil if the event concerns an app or the deployment.
   package let user: UserID?
   package let session: SessionID?
   package let device: DeviceID?
   package let address: String?
   package let agent: String?
   package let detail: JSON
-  /// The name of the app; nil for the deployment, and for an app that is not there any more.
+  /// The name of the app; nil for the deployment, and for a deleted app.
   package let app: String?
 
   package var cursor: EventID { id }

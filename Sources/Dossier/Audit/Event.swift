@@ -2,18 +2,18 @@ import EventLoop
 import JSON
 package import Postgres
 
-/// An audited action.
+/// An audit event.
 ///
-/// It says what was done to which user. The context of the request says who did it, and from where.
+/// It describes the action and the user. The context of the request gives the actor and the origin.
 struct Event {
   private let action: String
   private let user: UserID?
   private let detail: JSON
 
   /// - Parameters:
-  ///   - action: login, login_failure, session_end, link, unlink, password_change … as the docs list
-  ///     them.
-  ///   - user: the user it is about; nil for an event of the app.
+  ///   - action: login, login_failure, session_end, link, unlink, password_change … as the docs
+  ///     list them.
+  ///   - user: the user it concerns; nil for an event of the app.
   ///   - detail: more facts; no secrets, no email addresses.
   init(_ action: String, of user: UserID? = nil, detail: JSON = [:]) {
     self.action = action
@@ -26,7 +26,7 @@ struct Event {
   /// - Parameters:
   ///   - transaction: the transaction.
   ///   - app: the app of the event; nil for the app of the request.
-  ///   - principal: who has done it; nil for the principal of the request.
+  ///   - principal: the actor; nil for the principal of the request.
   ///   - context: the context of the request.
   /// - Throws: `.unavailable`.
   @EventLoop func record(
@@ -51,7 +51,7 @@ struct Event {
     )
   }
 
-  /// Records an event that no other write belongs to.
+  /// Records an event in a transaction of its own.
   @EventLoop func record(by principal: Principal? = nil, _ context: RequestContext)
     async throws(Failure)
   {
@@ -61,12 +61,11 @@ struct Event {
   }
 }
 
-/// The event of a change of a user's data: the statement that makes the change gives this to
-/// `record_change`.
+/// The event of a change of user data, which the changing statement passes to `record_change`.
 struct DataChange: Bindable {
   private let json: JSON
 
-  /// Nil for a user's own change in an app that keeps no events of these.
+  /// Returns nil for a user's own change in an app that does not record these.
   @EventLoop init?(of what: String, _ context: RequestContext) {
     let principal = context.principal
     if principal.session != nil, !context.app.settings.recordsOwnChanges { return nil }
@@ -84,7 +83,6 @@ struct DataChange: Bindable {
 }
 
 package enum EventQueries {
-  /// Adds one event.
   static let record = Statement<
     NoRow, String, EventID, AppID, String, String, SessionID?, DeviceID?, String?, String?,
     TextBytes
@@ -95,7 +93,7 @@ package enum EventQueries {
     """
   )
 
-  /// For a change that takes more than one statement, in their transaction.
+  /// Records a change that takes several statements, in their transaction.
   static let recordChange = Statement<NoRow, UserID, AppID, DataChange?>(
     "events.record_change",
     "select record_change($1, $2, $3::jsonb)"
@@ -105,11 +103,11 @@ package enum EventQueries {
 }
 
 extension RequestContext {
-  /// Runs a statement, and records the event of what it has found in the same transaction.
+  /// Runs a statement, and records an event of its result in the same transaction.
   ///
   /// - Parameters:
-  ///   - action: as for `Event`.
-  ///   - statement: returns what it has changed; nil if there is nothing to change.
+  ///   - action: the action of the event.
+  ///   - statement: returns what it changed; nil if there is nothing to change.
   ///   - fact: returns the app of the event, and more facts.
   /// - Throws: `.notFound` if `statement` returns nil.
   func act<Found>(
