@@ -3,126 +3,126 @@ import Notation
 package import Operators
 package import Postgres
 
-/// Every way in which a call can be refused.
+/// The errors of the domain: every reason to refuse a request.
 ///
-/// Each wire has one `switch` over it, so that a new case does not build until every language that
-/// clients speak has words for it.
+/// Each wire has one exhaustive `switch` over it. A new case does not compile until every protocol
+/// can report it.
 package enum Failure: Error {
-  /// No token, or one that is malformed, expired, of another issuer, or of a session that ended.
+  /// No token, or one that is malformed, expired, of another issuer, or of an ended session.
   case unauthenticated(TokenFault)
-  /// The session is live, and its last login or other proof is older than that.
+  /// The session is live, but its last authentication is older than that.
   case reauthenticationRequired(maxAge: Duration)
-  /// No key of a client, or one that was deleted, disabled, or is of another app.
+  /// No client key, or one that was deleted, disabled, or belongs to another app.
   case unknownClient
-  /// The token, or the client, lacks the scope that the route asks for.
+  /// The principal lacks the scope that the route requires.
   case forbidden(scope: String)
   /// Members of the input that break a rule, each with its place.
   case invalid([Fault])
-  /// No such document, user or thing.
+  /// The document, user or other resource does not exist.
   case notFound
-  /// There is no app of that name.
+  /// No app has that name.
   case unknownApp
-  /// There is an app of that name already.
+  /// An app with that name already exists.
   case appExists
-  /// The host name is another app's.
+  /// The host name belongs to another app.
   case hostTaken
-  /// The app has an issuer of that name already.
+  /// The app already has an issuer with that name.
   case issuerExists
   /// Another user has the email address, or could restore it.
   case emailTaken
-  /// There is a user by something of the description: what, each with its place.
+  /// A user with a member of the description already exists; each fault names a member.
   case userExists([Fault])
   /// The identity belongs to another user of the app.
   case identityTaken
-  /// The user has an identity of that kind already, or an API key of that name.
+  /// The user already has an identity of that kind, or an API key with that name.
   case identityExists
-  /// An address was taken away from the user, and may be given back until then.
+  /// The previous email address of the user can still be restored, until then.
   case wayBackOpen(until: Timestamp)
-  /// There would be no way left to log in.
+  /// The user would have no remaining login method.
   case lastIdentity
-  /// The user has as many API keys as it may.
+  /// The user has reached its limit of API keys.
   case tooManyAPIKeys(limit: Int)
-  /// The app does not let users come this way.
+  /// The app does not allow this login method.
   case wayInClosed(String)
-  /// No such user, or another password; which of both is not told.
+  /// The user does not exist or the password is wrong; the response does not reveal which.
   case wrongCredentials
-  /// The refresh token is malformed, used up, expired, or of a session that ended.
+  /// The refresh token is malformed, used up, expired, or of an ended session.
   case invalidRefreshToken
-  /// The email address must be verified before its user can sign in.
+  /// The email address must be verified before its user can log in.
   case emailUnverified
-  /// Only the management API makes users of the app.
+  /// Only the management API creates users of the app.
   case signUpClosed
-  /// A second factor completes the sign-in: the flow, and the methods that complete it.
+  /// The login requires a second factor: the flow, and its methods.
   case additionalFactorRequired(flow: String, methods: [String])
   /// The app does not use second factors.
   case factorsOff
   /// The user has as many second factors as allowed.
   case tooManyFactors(limit: Int)
-  /// The user has no address of mail that it could change.
+  /// The user has no email address to change.
   case noEmail
-  /// The code is wrong, used up, expired, or was asked for by somebody else.
+  /// The code is wrong, used up, expired, or was requested by another client.
   case invalidCode
-  /// What a mail brought is malformed, used up, expired or replaced by a newer one.
+  /// The token of a mail is malformed, used up, expired or replaced by a newer one.
   case invalidMailToken
-  /// The token of a mail is valid, and comes neither with a session of the user nor with the password.
+  /// The token of a mail is valid, but comes with neither a session of the user nor the password.
   case signInToVerify
-  /// Mail is asked for, and the operator has not said how it is sent.
+  /// The request needs a mail, but mail delivery is not configured.
   case mailNotConfigured
-  /// The token of another issuer breaks a rule, for the client's developer.
+  /// An external token breaks a rule; the text is for the client's developer.
   case invalidExternalToken(String)
-  /// The keys of an issuer cannot be fetched; which, and why, is for the operator.
+  /// The keys of an issuer cannot be fetched; its name and the reason are for the operator.
   case issuerUnavailable(String, String, retryAfter: Duration)
-  /// No proof of a device, or a wrong one.
+  /// The device credential is missing or wrong.
   case deviceUnknown
-  /// The device knows as many users as it may.
+  /// The device has reached its limit of known users.
   case deviceFull(limit: Int)
   /// The user is known on the device, and not logged in there.
   case notLoggedIn
-  /// Users of the app log in again instead of being switched to.
+  /// Users of the app must log in again instead of switching.
   case switchingForbidden
   /// A browser sent its cookie for a page whose origin the app does not allow.
   case originForbidden
-  /// The secret was guessed at, or mail asked for, too often.
+  /// The secret was guessed, or mail requested, too often.
   case tooManyAttempts(retryAfter: Duration)
-  /// As much of the user, the program or the network waits already as it may.
+  /// The user, API client or network has reached its limit of concurrent requests.
   case tooManyAtOnce(retryAfter: Duration)
-  /// The stored version is not the one that the caller named.
+  /// The stored version does not satisfy the client's condition.
   case versionMoved(current: Int)
-  /// The property has another version than those that the caller named, or is not there.
+  /// The property is absent, or its version is not one that the client named.
   case propertyMoved(key: String, Property?, expected: [Int])
-  /// There would be more properties than a user may have.
+  /// The user would exceed the limit of properties.
   case tooManyProperties(limit: Int)
-  /// A `test` of a JSON Patch did not hold.
+  /// A `test` operation of a JSON Patch failed.
   case patchTestFailed(pointer: String)
-  /// The operation of a JSON Patch cannot be applied to the stored document.
+  /// An operation of a JSON Patch cannot be applied to the stored document.
   case patchNotApplicable(pointer: String, reason: String)
-  /// An update by operators cannot be read or carried out.
+  /// An update by operators is malformed or cannot be applied.
   case update(OperatorError, in: UpdatePart)
-  /// An upload is not taken as a picture.
+  /// The upload cannot be used as a picture.
   case picture(PictureFailure)
-  /// The text is no filter: where, and by which rule.
+  /// The filter is malformed: the place, and the rule.
   case invalidFilter(FilterError)
-  /// No term of the filter, or none of a branch of it, is on a path that is indexed; these are.
+  /// No term of the filter, or none of one branch, uses an indexed path; these paths are indexed.
   case notIndexed([String])
-  /// The server ended a search that took too long.
+  /// The server stopped a search that took too long.
   case searchTooSlow
-  /// The app has an index on that path already, or one that is being removed.
+  /// The app already has an index on that path, or one that is being removed.
   case indexExists
-  /// The app has as many indexes as it may.
+  /// The app has reached its limit of indexes.
   case tooManyIndexes(limit: Int)
-  /// The document would not be what the app's schema for its class says.
+  /// The document would not match the app's schema for its class.
   case schemaMismatch([Fault])
-  /// A stored document would grow over its limit, in bytes.
+  /// A stored document would exceed its limit, in bytes.
   case documentTooLarge(limit: Int)
-  /// More is asked than can be done soon; with what the database said, where it was that.
+  /// The server has too much work to serve the request soon; with the database error, if any.
   case overloaded(retryAfter: Duration, DatabaseError? = nil)
-  /// PostgreSQL cannot do what it should: it is away, read-only, full, or too slow.
+  /// PostgreSQL is unreachable, read-only, full, or too slow.
   case unavailable(retryAfter: Duration, DatabaseError? = nil)
-  /// What nobody foresaw; for the operator's log, never for an answer.
+  /// An internal error, for the operator's log; never sent to a client.
   case unforeseen(String)
 }
 
-/// What of a change by operators an error is about.
+/// The part of an update that an error concerns.
 package enum UpdatePart: Sendable {
   /// The document that is written or read.
   case document
@@ -130,7 +130,7 @@ package enum UpdatePart: Sendable {
   case filter
 }
 
-/// What was wrong with a bearer token.
+/// The fault of a bearer token.
 package enum TokenFault: Sendable {
   case missing
   case malformed
@@ -138,18 +138,17 @@ package enum TokenFault: Sendable {
   case sessionEnded
 }
 
-/// One member of the input that breaks a rule.
+/// A member of the input that breaks a rule.
 package struct Fault: Sendable, Equatable {
-  /// The field that it is in, as the domain names it, and the place in what the field holds, in the
-  /// form of a pointer of RFC 6901; empty for the whole.
+  /// The place of the value, as a JSON Pointer (RFC 6901) that starts with the field's name in the
+  /// domain; empty for the whole.
   package let place: String
-  /// Stable, for programs.
+  /// A stable code for programs.
   package let code: String
   /// The rule, for people.
   package let detail: String
 
-  /// The most that are told at once: more than anybody corrects, and no answer is much longer than
-  /// what it answers.
+  /// The most faults in one response: enough to correct, and it bounds the length of responses.
   package static let limit = 20
 
   package init(_ place: String, _ code: String, _ detail: String) {
@@ -162,19 +161,19 @@ package struct Fault: Sendable, Equatable {
     ["pointer": .string(place), "code": .string(code), "detail": .string(detail)]
   }
 
-  /// The member `errors` of an answer, and of a line of results.
+  /// Returns the member `errors` of a response, and of a line of results.
   package static func json(of faults: [Fault]) -> JSON {
     .array(faults.prefix(limit).map(\.json))
   }
 }
 
 extension Failure {
-  /// The failure of an error of the database.
+  /// Maps a database error.
   ///
   /// The verb that runs a statement says what a taken key or a broken check means: see `Sent.rows`.
   init(_ error: DatabaseError) {
     switch error.state {
-    // The user was deleted between the reading of the session and the write.
+    // The user was deleted after the session was read.
     case .foreignKeyViolation: self = .unauthenticated(.sessionEnded)
     case .shareTaken: self = .tooManyAtOnce(retryAfter: .seconds(1))
     case .laneFull: self = .overloaded(retryAfter: .seconds(1), error)
@@ -188,7 +187,7 @@ extension Failure {
   /// One sentence for a client, if the operator of PostgreSQL must act; else nil.
   package var explanation: String? { cause?.serverFault?.explanation }
 
-  /// What the database said, where that is all there is to say; for the operator.
+  /// The database error behind this failure, if any; for the operator.
   package var cause: DatabaseError? {
     switch self {
     case .overloaded(_, let cause), .unavailable(_, let cause): cause

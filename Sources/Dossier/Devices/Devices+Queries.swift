@@ -1,6 +1,6 @@
 package import Postgres
 
-/// A user of a device, with the live session there, if any.
+/// A user of a device, with its live session there, if any.
 struct DevicePlaceRow: RowDecodable {
   let user: UserID?
   let live: LiveSession?
@@ -28,7 +28,7 @@ package struct DeviceUser: RowDecodable {
   package let name: String?
   package let nickname: String?
   package let email: String?
-  /// As in the profile.
+  /// The same value as in the profile.
   package let picture: String?
 
   package init(from row: Row) throws(DatabaseError) {
@@ -45,9 +45,9 @@ package struct DeviceUser: RowDecodable {
 
 /// A device whose credential a client has sent.
 struct DeviceRecord: RowDecodable {
-  /// Whether no sign-in has replaced the secret.
+  /// Whether the client's secret is the current one.
   let isCurrent: Bool
-  /// Whether it is that one, or the one before, for a moment.
+  /// Whether the secret is the current one, or the previous one within its grace period.
   let isRight: Bool
   /// By user: how well the user has authenticated on the device.
   private let users: [Substring: Assurance]
@@ -68,7 +68,7 @@ struct DeviceRecord: RowDecodable {
     return known.rawValue >= assurance.rawValue
   }
 
-  /// Whether one more user fits beside those of the device.
+  /// Returns whether the device has room for this user.
   func hasRoom(for user: UserID) -> Bool {
     users.keys.filter { $0 != user.text }.count < Devices.limit
   }
@@ -83,7 +83,7 @@ enum Assurance: UInt8 {
 }
 
 package enum DevicesQueries {
-  /// The device, and the users that it knows.
+  /// Returns the device and the users known on it.
   static let record = Statement<DeviceRecord, DeviceID, AppID, BinaryBytes>(
     "devices.record",
     """
@@ -95,9 +95,9 @@ package enum DevicesQueries {
     """
   )
 
-  /// One row at least when the proof is right.
+  /// Returns at least one row if the device credential is valid.
   ///
-  /// - Parameter 4: whether somebody else becomes active when the active user leaves.
+  /// - Parameter 4: whether another user becomes active when the active user logs out.
   static let list = Statement<Found<DeviceUser>, DeviceID, AppID, BinaryBytes, Bool>(
     "devices.list",
     """
@@ -110,10 +110,11 @@ package enum DevicesQueries {
     """
   )
 
-  /// One row when the proof is right, with nulls for a user the device does not know, or who has no
-  /// live session there with tokens of that style and client.
+  /// Returns one row if the device credential is valid.
   ///
-  /// - Parameter 9: whether the session must have had a second factor, or need none.
+  /// Its columns are null if the device does not know the user. They are also null if the user has
+  /// no live session there for that protocol and client.
+  /// - Parameter 9: whether the session must have passed a second factor, or need none.
   static let activate = Statement<
     DevicePlaceRow, DeviceID, AppID, BinaryBytes, UserID, String?, String?, String, String?, Bool
   >(
@@ -149,14 +150,15 @@ package enum DevicesQueries {
     """
   )
 
-  /// One row when the proof is right, with nulls when nobody is active, or the user is not logged in.
+  /// Returns one row if the device credential is valid.
   ///
-  /// Where users do not switch, only who is active goes on without logging in.
-  /// It is a use of the session, as the exchange of a refresh token is: without, the limit of
-  /// sessions would end it, and housekeeping remove an anonymous user, as if nobody came any more.
-  /// - Parameter 6: the user; null for who is active.
-  /// - Parameter 7: how long a session may last; null for ever.
-  /// - Parameter 10: whether the session must have had a second factor, or need none.
+  /// Its columns are null if no user is active, or the user is not logged in. If the app forbids
+  /// switching, only the active user can refresh. A refresh counts as a use of the session.
+  /// Otherwise the session limit would end it, and housekeeping would delete an anonymous user as
+  /// unused.
+  /// - Parameter 6: the user; null for the active user.
+  /// - Parameter 7: the longest lifetime of a session; null for no limit.
+  /// - Parameter 10: whether the session must have passed a second factor, or need none.
   static let refresh = Statement<
     DevicePlaceRow, DeviceID, AppID, BinaryBytes, Duration, Bool, String?, Duration?, String,
     String?, Bool
@@ -185,12 +187,12 @@ package enum DevicesQueries {
     """
   )
 
-  /// One row when the proof is right: whether the device knew the user.
+  /// Returns one row if the device credential is valid: whether the device knew the user.
   ///
   /// - Parameters:
   ///   - 8: whether the device stays without an active user.
-  ///   - 9: whether the app lets a device switch users. If not, no other user becomes active in place
-  ///     of the user who was chosen last, even when the device forgets that user.
+  ///   - 9: whether the app lets a device switch users. If not, no other user becomes active in
+  ///     place of the user who was chosen last. That also holds if the device forgets that user.
   static let leave = Statement<
     Bool, DeviceID, AppID, BinaryBytes, UserID, Bool, String?, String?, Bool, Bool
   >(
@@ -229,7 +231,7 @@ package enum DevicesQueries {
     """
   )
 
-  /// Signs all users of a device out; one row when the proof is right.
+  /// Logs all users of a device out; returns one row if the device credential is valid.
   static let leaveAll = Statement<String, DeviceID, AppID, BinaryBytes, String?, String?>(
     "devices.leave_all",
     """
@@ -249,7 +251,7 @@ package enum DevicesQueries {
     """
   )
 
-  /// Leaves a device without an active user until one is chosen, if the user is active there.
+  /// Leaves a device without an active user until one is chosen, if this user is active there.
   static let deactivate = Statement<NoRow, DeviceID, UserID>(
     "devices.deactivate",
     """

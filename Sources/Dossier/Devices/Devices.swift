@@ -6,14 +6,15 @@ import Postgres
 package struct DeviceProof: Sendable {
   package let id: DeviceID
   let secret: Credential
-  /// Whether a browser sent it, which cannot help sending what it has.
+  /// Whether it came in a cookie, which a browser sends unasked.
   let isCookie: Bool
-  /// Whether the client has shown an id and nothing else; the secret is the server's alone.
+  /// Whether the client has sent only an id; the secret then never leaves the server.
   let isBare: Bool
 
-  /// A device by its id alone.
+  /// A device known by its id alone.
   ///
-  /// Its secret is always the same, and no client gets it. Devices with a credential have other ones.
+  /// Its secret is derived from the id, and no client gets it. Devices with a credential have other
+  /// secrets.
   init(bare id: DeviceID) {
     self.id = id
     secret = Credential(.device, of: id, salt: [UInt8](repeating: 0, count: 16))
@@ -21,7 +22,7 @@ package struct DeviceProof: Sendable {
     isBare = true
   }
 
-  /// Reads what a client sent; nil when it was never given out with this master key.
+  /// Reads a credential; returns nil if this master key never issued it.
   @EventLoop package init?(_ text: String, isCookie: Bool = false, _ context: RequestContext) {
     guard let secret = Credential(.device, text, context.keys.master) else { return nil }
     self.secret = secret
@@ -31,15 +32,16 @@ package struct DeviceProof: Sendable {
   }
 }
 
-/// The device of a client whose protocol has device ids and no device secrets.
+/// The device of a client whose protocol has device ids but no device secrets.
 package struct BareDevice: Sendable {
   private let named: DeviceID?
 
-  /// - Parameter named: the id that a login gave to the client before; nil when it has none.
+  /// - Parameter named: the device id from an earlier login; nil if the client has none.
   package init(named: DeviceID?) { self.named = named }
 
-  /// The device of that id if it is one without proof that has room for the user, else a new one:
-  /// ids that clients make up become no devices.
+  /// Returns the named device if it has no credential and room for the user, else a new device.
+  ///
+  /// Ids that clients make up therefore create no devices.
   @EventLoop func admitted(_ user: UserID, _ context: RequestContext) async throws(Failure)
     -> DeviceProof
   {
@@ -53,23 +55,23 @@ package struct BareDevice: Sendable {
   }
 }
 
-/// The choice of the next active user of a device, when its active user leaves.
+/// The choice of the next active user of a device, after its active user logs out.
 package enum NextActive: String, CaseIterable, Sendable {
-  /// Of those who are signed in, the one who signed in, or was chosen, last.
+  /// The logged-in user who logged in, or was chosen, last.
   case mostRecent = "most_recent"
   case none
 }
 
 /// Devices, and the users known on each.
 ///
-/// A user of a device is active, inactive (logged in all the same) or logged out. Nothing stores
-/// that: who has a live session on the device is logged in, and the one of them that was
+/// A user of a device is active, inactive (logged in all the same) or logged out. These states are
+/// derived: a user with a live session on the device is logged in. The logged-in user who was
 /// chosen last is active.
 package enum Devices {
-  /// How many users one device may know.
+  /// The greatest number of users known on one device.
   package static let limit = 20
 
-  /// The users of the device, the active one first, then by when they were chosen.
+  /// Returns the users of the device, the active user first, then the most recently chosen.
   ///
   /// - Throws: `.deviceUnknown`, `.unavailable`.
   @EventLoop package static func list(
@@ -87,10 +89,10 @@ package enum Devices {
     return (proof.id, users)
   }
 
-  /// Makes a user that is logged in on the device the active one.
+  /// Makes a user who is logged in on the device its active user.
   ///
-  /// - Throws: `.switchingForbidden`, `.deviceUnknown`, `.notFound` for a user the device does not
-  ///   know, `.notLoggedIn`, `.unavailable`.
+  /// - Throws: `.switchingForbidden`, `.deviceUnknown`, `.notFound` if the device does not know the
+  ///   user, `.notLoggedIn`, `.unavailable`.
   @EventLoop package static func activate(
     _ user: UserID,
     as style: SessionStyle = .native,
@@ -116,15 +118,15 @@ package enum Devices {
     return try await Sessions.grant(live, of: user, as: style, context)
   }
 
-  /// New tokens for a browser that holds its device in a cookie.
+  /// Returns new tokens for a browser that has its device credential in a cookie.
   ///
   /// - Parameters:
-  ///   - user: whose; nil for the active user's. Naming the user keeps a page with whom it began,
-  ///     whoever another page makes active.
-  ///   - style: of the wire; a session of another is none here.
-  ///   - context: of the request.
+  ///   - user: the user of the tokens; nil for the active user. A page that names its user keeps
+  ///     that user when another page switches.
+  ///   - style: the protocol of the wire; sessions of other protocols do not count.
+  ///   - context: the context of the request.
   /// - Returns: the tokens.
-  /// - Throws: `.deviceUnknown`, `.unauthenticated` when the user is not logged in or nobody is
+  /// - Throws: `.deviceUnknown`, `.unauthenticated` if the user is not logged in or no user is
   ///   active, `.unavailable`.
   @EventLoop package static func refresh(
     of user: UserID?,
@@ -150,7 +152,7 @@ package enum Devices {
     return try await Sessions.grant(live, of: user, as: style, context)
   }
 
-  /// Signs a user out of the device; nothing changes when it was signed out already.
+  /// Logs a user out of the device; changes nothing if the user is already logged out.
   ///
   /// - Throws: `.deviceUnknown`, `.notFound`, `.unavailable`.
   @EventLoop package static func logout(
@@ -161,7 +163,7 @@ package enum Devices {
     try await leave(user, isForgotten: false, next, context)
   }
 
-  /// Makes the device forget a user, whose session there ends; the user itself stays.
+  /// Makes the device forget a user and ends the user's session there; the user itself stays.
   ///
   /// - Throws: `.deviceUnknown`, `.notFound`, `.unavailable`.
   @EventLoop package static func remove(
@@ -195,7 +197,7 @@ package enum Devices {
     guard isKnown else { throw .notFound }
   }
 
-  /// Leaves the device of a session without an active user, before the caller leaves.
+  /// Leaves the device of a session without an active user, before its user logs out.
   @EventLoop static func deactivate(
     _ user: UserID,
     in transaction: Transaction,
@@ -205,7 +207,7 @@ package enum Devices {
     _ = try await transaction.run(DevicesQueries.deactivate, device, user)
   }
 
-  /// Signs all users of the device out.
+  /// Logs all users of the device out.
   ///
   /// - Throws: `.deviceUnknown`, `.unavailable`.
   @EventLoop package static func logoutAll(_ context: RequestContext) async throws(Failure) {
@@ -221,11 +223,12 @@ package enum Devices {
     guard !rows.isEmpty else { throw .deviceUnknown }
   }
 
-  /// Checks before a sign-in that the device is what it says and has room for the user.
+  /// Checks before a login that the device credential is valid and the device has room for the
+  /// user.
   ///
-  /// `SessionCreation` checks it again with the device locked. This check runs before anything is
-  /// made, counted or mailed.
-  /// - Returns: the device to sign in on; nil for a new one, also where a cookie is of no more use.
+  /// `SessionCreation` checks it again with the device locked. This check runs before the login
+  /// creates, counts or mails anything.
+  /// - Returns: the device to log in on; nil for a new one, also if the cookie is no longer valid.
   /// - Throws: `.deviceUnknown`, `.deviceFull`, `.unavailable`.
   @EventLoop static func admit(
     _ user: UserID,
@@ -234,14 +237,14 @@ package enum Devices {
     guard let proof = context.device else {
       return try await context.bareDevice?.admitted(user, context)
     }
-    // No record: this server issued the secret, and a restored backup lost it. The sign-in writes it.
+    // No record: this server issued the secret, and a restored backup lost it. The login writes it.
     guard let record = try await record(context) else { return proof }
     guard record.isRight else {
       guard proof.isCookie else { throw .deviceUnknown }
       return nil
     }
-    // Another sign-in has just replaced the secret, perhaps of an attacker who copied this one. The
-    // attacker then holds the device, and could switch to a user who signed in there.
+    // Another login has just replaced the secret, perhaps by an attacker who copied this one. The
+    // attacker then holds the device, and could switch to a user who logged in there.
     guard record.isCurrent else { return nil }
     guard record.hasRoom(for: user) else { throw .deviceFull(limit: limit) }
     return proof
@@ -258,7 +261,7 @@ package enum Devices {
     try await record(context)?.knows(user, assurance) ?? false
   }
 
-  /// Adds the read of the device to a batch, and returns its place; nil without a device.
+  /// Adds the read of the device to a batch, and returns its index; nil without a device.
   @EventLoop static func addRead(to batch: inout ReadBatch, _ context: RequestContext) -> Int? {
     guard let proof = context.device else { return nil }
     return batch.add(
@@ -269,7 +272,7 @@ package enum Devices {
     )
   }
 
-  /// Returns the record of the client's device, which is read once for a request.
+  /// Returns the record of the client's device, which is read once per request.
   @EventLoop private static func record(
     _ context: RequestContext
   ) async throws(Failure) -> DeviceRecord? {

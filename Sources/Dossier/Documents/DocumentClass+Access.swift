@@ -1,6 +1,6 @@
 import EventLoop
 
-/// Who may read and write which documents, whatever route or export leads there.
+/// The read and write permissions of documents, for every route and export.
 extension DocumentClass {
   private var readScope: String {
     self == .appMetadata ? Scopes.readAppMetadata : Scopes.readUsers
@@ -10,10 +10,9 @@ extension DocumentClass {
     self == .appMetadata ? Scopes.updateAppMetadata : Scopes.updateUsers
   }
 
-  /// Refuses users the app metadata that their app does not let them read, and programs what they
-  /// have no scope for.
+  /// Refuses users hidden app metadata, and API clients documents that their scopes do not cover.
   ///
-  /// The versions of a document are read by the same right.
+  /// The same permission covers the versions of a document.
   @EventLoop func requireReadable(_ context: RequestContext) throws(Failure) {
     guard isReadable(context) else { throw .forbidden(scope: readScope) }
   }
@@ -24,7 +23,7 @@ extension DocumentClass {
       : context.principal.scopes.contains(readScope)
   }
 
-  /// Refuses users the app metadata, and programs what they have no scope for.
+  /// Refuses users all app metadata, and API clients documents that their scopes do not cover.
   @EventLoop func requireWritable(_ context: RequestContext) throws(Failure) {
     let isWritable =
       context.principal.user != nil

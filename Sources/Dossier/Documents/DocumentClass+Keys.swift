@@ -1,17 +1,17 @@
 import JSON
 
 extension DocumentClass {
-  /// Characters of a key.
+  /// The greatest length of a key, in characters.
   package static let keyLimit = 255
-  /// What is wrong with the keys of a document, or of what is merged into one.
+  /// Returns the faults of the keys of a document, or of a merge patch for one.
   ///
   /// Keys of metadata have 1 to `keyLimit` characters without `.` and `$`, at every depth: paths
-  /// name them, here and in the languages of other services' clients. Those of custom data may be
+  /// contain them, here and in the languages of other services' clients. Keys of custom data may be
   /// any.
   /// - Parameters:
   ///   - json: an object.
-  ///   - isPatch: whether null removes a member, which any key may have.
-  /// - Returns: at most `Fault.limit`.
+  ///   - isPatch: whether null removes a member, whose key is then not checked.
+  /// - Returns: at most `Fault.limit` faults.
   func keyFaults(in json: JSON, isPatch: Bool = false) -> [Fault] {
     guard self != .customData else { return [] }
     var faults: [Fault] = []
@@ -20,8 +20,7 @@ extension DocumentClass {
     return faults
   }
 
-  /// A pointer is put together where it is told and nowhere else: a long name would be copied for
-  /// each value within it.
+  /// Builds a pointer only for a fault, since each nested value would copy a long name.
   private static func look(
     at json: JSON,
     _ place: inout [String],
@@ -30,7 +29,7 @@ extension DocumentClass {
   ) {
     switch json {
     case .array(let elements):
-      // A patch puts arrays in whole.
+      // A patch replaces whole arrays.
       for (index, element) in elements.enumerated() {
         place.append(String(index))
         look(at: element, &place, false, &faults)

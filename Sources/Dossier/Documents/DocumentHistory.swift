@@ -1,21 +1,22 @@
 import EventLoop
 package import Postgres
 
-/// The versions of documents that are kept, in apps whose `document_history` asks for them.
+/// The stored versions of documents, in apps with the setting `document_history`.
 ///
-/// What writes a document keeps its new version in the same statement; see `keep_version` in
+/// The statement that writes a document also stores its new version; see `keep_version` in
 /// `migrations/`.
 package enum DocumentHistory {
-  /// The versions of a document, the newest first, without their bodies.
+  /// Returns the versions of a document without their bodies, newest first.
   ///
   /// - Parameters:
-  ///   - document: which; there may be versions of one that was deleted.
-  ///   - cursor: the `next` of the page before; nil for the first page.
-  ///   - count: how many a page has.
+  ///   - document: the document; a deleted one may still have versions.
+  ///   - cursor: the `next` of the previous page; nil for the first page.
+  ///   - count: the size of the page.
   ///   - user: the user.
-  ///   - context: of the call.
+  ///   - context: the context of the request.
   /// - Returns: the versions.
-  /// - Throws: `.forbidden`, `.notFound` for no such user, `.unauthenticated`, `.unavailable`.
+  /// - Throws: `.forbidden`, `.notFound` if the user does not exist, `.unauthenticated`,
+  ///   `.unavailable`.
   @EventLoop package static func page(
     of document: DocumentClass,
     before cursor: Int?,
@@ -36,9 +37,9 @@ package enum DocumentHistory {
     return Page(found, of: count)
   }
 
-  /// A document as it was in one version.
+  /// Returns one version of a document.
   ///
-  /// - Throws: `.forbidden`, `.notFound` when that version is not kept or is a deletion,
+  /// - Throws: `.forbidden`, `.notFound` if the version is not stored or is a deletion,
   ///   `.unauthenticated`, `.unavailable`.
   @EventLoop package static func read(
     _ version: Int,
@@ -60,12 +61,12 @@ package enum DocumentHistory {
   }
 }
 
-/// A version of a document that is kept, without its body.
+/// A stored version of a document, without its body.
 package struct DocumentVersion: Listed {
   package let version: Int
   package let changedAt: Timestamp
   package let actor: String
-  /// Whether it is a deletion.
+  /// Whether this version is a deletion.
   package let isDeleted: Bool
 
   package var cursor: Int { version }
@@ -79,7 +80,7 @@ package struct DocumentVersion: Listed {
 }
 
 package enum DocumentHistoryQueries {
-  /// One row at least when the session is live.
+  /// Returns at least one row if the session is live.
   ///
   /// Served by the primary key.
   static let page = Statement<
@@ -98,7 +99,7 @@ package enum DocumentHistoryQueries {
     """
   )
 
-  /// One row when the session is live, with nulls when there is no such body.
+  /// Returns one row if the session is live; its columns are null if that version has no body.
   ///
   /// Served by the primary key.
   static let read = Statement<Found<StoredDocument>, UserID, Principal, DocumentClass, Int>(

@@ -1,22 +1,21 @@
 import JSON
 import JSONSchema
 
-/// What a document must be to be written, in one app.
+/// The rule that documents of one class in one app must satisfy.
 ///
-/// It is looked at before the statement that writes is sent: no connection of the database waits for
-/// a thread that calculates.
+/// The check runs before the statement is sent, so no database connection waits for a calculation.
 struct DocumentRule: Sendable {
   let document: DocumentClass
-  /// Nil where the app has none for the class.
+  /// The app's schema for the class, if any.
   let schema: JSONSchema?
 
-  /// - Throws: `.unforeseen` for a stored schema that cannot be used.
+  /// - Throws: `.unforeseen` if the stored schema is unusable.
   init(of document: DocumentClass, in app: App) throws(Failure) {
     self.document = document
     schema = try app.schemas.schema(for: document)
   }
 
-  /// The text of a document that keeps to it.
+  /// Returns the text of a document that satisfies the rule.
   ///
   /// - Throws: `.invalid` for keys, `.schemaMismatch`.
   func text(of json: JSON) throws(Failure) -> [UInt8] {
@@ -26,7 +25,7 @@ struct DocumentRule: Sendable {
     return json.serialized()
   }
 
-  /// The text of a merge patch whose keys keep to it.
+  /// Returns the text of a merge patch with valid keys.
   ///
   /// - Throws: `.invalid`.
   func text(ofPatch patch: JSON) throws(Failure) -> [UInt8] {

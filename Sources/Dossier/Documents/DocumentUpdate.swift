@@ -9,24 +9,24 @@ package struct DocumentUpdate: Sendable {
   private let filter: Query
   private let isUpsert: Bool
 
-  /// What became of it, as MongoDB counts.
+  /// The result of an update, counted as MongoDB does.
   package struct UpdateResult: Sendable {
-    /// 1 when there was a document that the filter matches.
+    /// 1 if a document existed and matched the filter.
     package let matched: Int
-    /// 1 when that is another document now.
+    /// 1 if the update changed that document.
     package let modified: Int
-    /// Whether there was none, and now is one.
+    /// Whether the update created the document.
     package let isUpserted: Bool
-    /// 0 when there is none.
+    /// The version after the update; 0 if there is no document.
     package let version: Int
   }
 
   /// - Parameters:
-  ///   - update: operators, or a document to put in the place of the one that is stored.
+  ///   - update: operators, or a replacement document.
   ///   - arrayFilters: for `$[name]` in paths.
-  ///   - filter: what the stored document must match; `{}` matches any.
-  ///   - isUpsert: whether a document is made when there is none.
-  /// - Throws: `.update` with the place of what cannot be read.
+  ///   - filter: the filter that the stored document must match; `{}` matches any.
+  ///   - isUpsert: whether to create the document if it does not exist.
+  /// - Throws: `.update` with the place of the fault.
   package init(
     _ update: JSON,
     arrayFilters: JSONArray = [],
@@ -35,7 +35,7 @@ package struct DocumentUpdate: Sendable {
   ) throws(Failure) {
     let patterns = PatternAllowance()
     do throws(OperatorError) {
-      // jsonb has an order of fields of its own, by which stored objects must compare.
+      // The order of fields in jsonb, by which stored objects must compare.
       self.update = try Update(update, arrayFilters: arrayFilters, order: .stored, patterns)
     } catch {
       throw .update(error, in: .update)
@@ -48,11 +48,11 @@ package struct DocumentUpdate: Sendable {
     self.isUpsert = isUpsert
   }
 
-  /// Carries it out, on the version that was read, and again when that has moved.
+  /// Applies the update to the stored version, and repeats it after a concurrent write.
   ///
-  /// - Throws: `.update` when it cannot be carried out on the stored document, `.schemaMismatch`,
-  ///   `.documentTooLarge`, `.versionMoved`, `.unauthenticated`, `.notFound` for no such user,
-  ///   `.overloaded`, `.unavailable`.
+  /// - Throws: `.update` if it does not apply to the stored document, `.schemaMismatch`,
+  ///   `.documentTooLarge`, `.versionMoved`, `.unauthenticated`, `.notFound` if the user does not
+  ///   exist, `.overloaded`, `.unavailable`.
   @EventLoop package func apply(
     to document: DocumentClass,
     if condition: VersionCondition,
@@ -90,7 +90,7 @@ package struct DocumentUpdate: Sendable {
     )
   }
 
-  /// The new document, or nil when nothing is to be written.
+  /// Returns the new document; nil if there is nothing to write.
   private func result(
     on stored: JSON?,
     limit: Int

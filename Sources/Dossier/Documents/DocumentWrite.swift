@@ -1,7 +1,7 @@
 import EventLoop
 import Postgres
 
-/// The text that is written in the place of a document, or merged into it.
+/// A write that replaces a document, or merges a patch into it.
 struct DocumentWrite {
   private let document: DocumentClass
   private let body: [UInt8]
@@ -9,10 +9,10 @@ struct DocumentWrite {
   private let condition: VersionCondition
 
   /// - Parameters:
-  ///   - document: which.
-  ///   - body: JSON text that keeps to the document's rule, or a merge patch.
+  ///   - document: the document.
+  ///   - body: JSON text that satisfies the document's rule, or a merge patch.
   ///   - isMerge: whether it is a merge patch.
-  ///   - condition: what must hold of the version stored.
+  ///   - condition: the condition on the stored version.
   init(of document: DocumentClass, _ body: [UInt8], isMerge: Bool, if condition: VersionCondition) {
     self.document = document
     self.body = body
@@ -20,7 +20,7 @@ struct DocumentWrite {
     self.condition = condition
   }
 
-  /// Writes it.
+  /// Writes the document.
   ///
   /// - Throws: as `Documents.write`.
   @EventLoop func run(

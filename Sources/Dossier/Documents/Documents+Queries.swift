@@ -7,7 +7,7 @@ extension StoredDocument: RowDecodable {
   }
 }
 
-/// A document that is read beside others' reads: its body, or that it is too large for that.
+/// The result of a pipelined read: absent, the document, or large, which needs another read.
 enum ReadDocumentRow: RowDecodable {
   case absent
   case here(StoredDocument)
@@ -24,7 +24,7 @@ enum ReadDocumentRow: RowDecodable {
   }
 }
 
-/// What became of a write; no document when its condition did not hold.
+/// The result of a write; without a document if the condition failed.
 struct WrittenDocumentRow: RowDecodable {
   let document: StoredDocument?
 
@@ -33,7 +33,7 @@ struct WrittenDocumentRow: RowDecodable {
   }
 }
 
-/// Versions, as an array of the database.
+/// Versions as an array of PostgreSQL.
 struct VersionList: Bindable, Sendable {
   let versions: [Int]
 
@@ -68,7 +68,7 @@ package enum DocumentsQueries {
     """
   )
 
-  /// One row when the session is live; 0 when there is no document.
+  /// Returns one row if the session is live: the version, or 0 if there is no document.
   static let version = Statement<Int, UserID, Principal, DocumentClass>(
     "documents.version",
     """
@@ -80,12 +80,19 @@ package enum DocumentsQueries {
 
   /// Replaces a document, or merges into it.
   ///
-  /// `$1` and `$2` say for whom, `$3` which document. `$4` is the body and `$5` whether it is merged;
-  /// `$6` the versions that may be stored, null for any, and `$7` whether there may be none. `$8` is
-  /// who does it, for the version that is kept, and `$9` the fact, null for none.
-  ///
-  /// One row when the session is live, with nulls when the condition did not hold. The row's lock
-  /// makes writers follow one another, and the condition is tested on what the one before left.
+  /// Returns one row if the session is live; its columns are null if the version condition failed.
+  /// The row lock serializes writers, and the condition is tested on the result of the previous
+  /// writer.
+  /// - Parameters:
+  ///   - 1: the user.
+  ///   - 2: the principal.
+  ///   - 3: the document.
+  ///   - 4: the body.
+  ///   - 5: whether to merge the body.
+  ///   - 6: the versions that may be stored; null for any.
+  ///   - 7: whether the document may be absent.
+  ///   - 8: the actor, for the stored version.
+  ///   - 9: the audit event; null for none.
   static let write = Statement<
     WrittenDocumentRow, UserID, Principal, DocumentClass, TextBytes, Bool, VersionList?, Bool,
     String, DataChange?
@@ -124,7 +131,7 @@ package enum DocumentsQueries {
     """
   )
 
-  /// One row when the session is live: whether the document was there, in a version asked for.
+  /// Returns one row if the session is live: whether the document existed in an allowed version.
   static let delete = Statement<
     Bool, UserID, Principal, DocumentClass, VersionList?, String, DataChange?
   >(

@@ -1,9 +1,9 @@
 import EventLoop
 package import JSON
 
-/// Documents that are read, changed here and written again.
+/// Changes of documents that run here: read, change, write.
 extension Documents {
-  /// Writes what `change` makes of the stored document, which must keep to the rule.
+  /// Writes the result of `change` on the stored document, if the result satisfies the rule.
   @EventLoop static func rewrite(
     by rule: DocumentRule,
     if condition: VersionCondition,
@@ -31,7 +31,7 @@ extension Documents {
     }
   }
 
-  /// A document as a patch makes it.
+  /// Returns the document with a patch applied.
   ///
   /// - Throws: `.patchTestFailed`, `.patchNotApplicable`.
   package static func patched(
@@ -56,6 +56,6 @@ extension Documents {
 }
 
 extension JSONLimits {
-  /// For what PostgreSQL wrote: whatever was stored under earlier limits stays readable.
+  /// The limits for text from PostgreSQL: documents stored under earlier limits stay readable.
   static let stored = JSONLimits(depth: 512, numberLength: .max)
 }

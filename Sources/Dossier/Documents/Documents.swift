@@ -4,17 +4,17 @@ import Postgres
 
 /// The JSON documents of a user.
 ///
-/// Every user has each of them from the start: before the first write, and after a deletion, it is
-/// `{}` in version 0.
+/// Every user has each of them from the start. Before the first write, and after a deletion, a
+/// document is `{}` in version 0.
 package enum DocumentClass: String, CaseIterable, Sendable, Bindable {
   case metadata
   case appMetadata = "app_metadata"
   case customData = "custom_data"
 
-  /// In bytes, as the database writes it; the constraint `documents_size` says the same.
+  /// The size limit in bytes of PostgreSQL's text; the constraint `documents_size` enforces it.
   package var limit: Int { self == .customData ? 1_048_576 : 65_536 }
 
-  /// As paths and people call it.
+  /// The name in paths and in messages.
   package var pathName: String {
     switch self {
     case .metadata: "metadata"
@@ -31,13 +31,13 @@ package enum DocumentClass: String, CaseIterable, Sendable, Bindable {
   package func appendText(to bytes: inout [UInt8]) -> Bool { rawValue.appendText(to: &bytes) }
 }
 
-/// A document as it is stored.
+/// A stored document.
 package struct StoredDocument: Sendable {
-  /// JSON text, as the database wrote it.
+  /// JSON text, as PostgreSQL wrote it.
   package let body: [UInt8]
   package let version: Int
 
-  /// A document of which nothing is stored.
+  /// A document that is not stored.
   static let empty = StoredDocument(body: Array("{}".utf8), version: 0)
 
   package init(body: [UInt8], version: Int) {
@@ -46,13 +46,13 @@ package struct StoredDocument: Sendable {
   }
 }
 
-/// What must hold of the stored version before a write.
+/// A condition on the stored version, checked before a write.
 package struct VersionCondition: Sendable, Equatable {
-  /// One of these; any, or none at all, when nil.
+  /// The allowed versions; nil for any version, or an absent document.
   package var oneOf: [Int]?
-  /// There must be a document.
+  /// Whether the document must exist.
   package var mustExist = false
-  /// There must not be one.
+  /// Whether the document must be absent.
   package var mustNotExist = false
 
   package init(oneOf: [Int]? = nil, mustExist: Bool = false, mustNotExist: Bool = false) {
@@ -61,38 +61,38 @@ package struct VersionCondition: Sendable, Equatable {
     self.mustNotExist = mustNotExist
   }
 
-  /// Of a change that is made to what is there and to nothing else: the versions that it may have; any
-  /// when nil.
+  /// The allowed versions for a change of an existing resource; nil for any.
   var allowed: [Int]? { mustNotExist ? [] : oneOf }
 
-  /// Whether that version, which is there, may be changed.
+  /// Returns whether the condition allows this existing version.
   func allows(_ version: Int) -> Bool { allowed?.contains(version) ?? true }
 
-  /// Whether what is stored in that version, or is not there, may be changed or made.
+  /// Returns whether the condition allows this version; nil stands for an absent resource.
   func allows(ifAny version: Int?) -> Bool {
     guard let version else { return !mustExist && (oneOf?.contains(0) ?? true) }
     return allows(version)
   }
 
-  /// Whether a document of which nothing is stored may be written.
+  /// Whether the condition allows the first write of a document.
   ///
-  /// It has version 0 and counts as there, and also as absent for `mustNotExist`.
+  /// An unwritten document has version 0. It counts as existing, and for `mustNotExist` as absent.
   var allowsFirst: Bool { oneOf?.contains(0) ?? true }
 }
 
-/// How a write makes the new document of the old; sizes are about how long the text is.
+/// A change of a document; sizes are approximate lengths of the text.
 package enum DocumentChange: Sendable {
   case replace(JSON, size: Int)
-  /// RFC 7396, done by the database.
+  /// A merge patch of RFC 7396, applied by the database.
   case merge(JSON, size: Int)
-  /// RFC 6902, done here on the version that was read, and tried again when that has moved.
+  /// A patch of RFC 6902, applied here to the version read, and repeated after a concurrent write.
   case patch(JSONPatch)
 }
 
 package enum Documents {
-  /// Reads a document: `{}` in version 0 where nothing is stored.
+  /// Reads a document; returns `{}` in version 0 if it is not stored.
   ///
-  /// - Throws: `.forbidden`, `.notFound` for no such user, `.unauthenticated`, `.unavailable`.
+  /// - Throws: `.forbidden`, `.notFound` if the user does not exist, `.unauthenticated`,
+  ///   `.unavailable`.
   @EventLoop package static func read(
     _ document: DocumentClass,
     of user: UserID,
@@ -101,7 +101,7 @@ package enum Documents {
     try await stored(document, of: user, context) ?? .empty
   }
 
-  /// Reads what is stored of a document; nil for nothing.
+  /// Reads a stored document; returns nil if it is not stored.
   ///
   /// - Throws: as `read`.
   @EventLoop package static func stored(
@@ -113,9 +113,9 @@ package enum Documents {
     return try await load(document, of: user, context)
   }
 
-  /// Loads a document without checking the caller's rights; nil if it does not exist.
+  /// Loads a document without checking permissions; returns nil if it does not exist.
   ///
-  /// A large document is read on the lane for large answers, of which each user has a share.
+  /// A large document is read on the lane for large results, where each user has a share.
   @EventLoop private static func load(
     _ document: DocumentClass,
     of user: UserID,
@@ -135,14 +135,15 @@ package enum Documents {
     return row.item
   }
 
-  /// Writes a document: atomically, whatever others write meanwhile.
+  /// Writes a document atomically, also under concurrent writes.
   ///
   /// - Parameters:
-  ///   - document: which.
-  ///   - change: what to do.
-  ///   - condition: what must hold of the version stored.
+  ///   - document: the document.
+  ///   - change: the change.
+  ///   - condition: the condition on the stored version.
   ///   - user: the user.
-  ///   - context: of the call; where its app has a schema for the class, the new document must fit.
+  ///   - context: the context of the request; the new document must satisfy its app's schema, if
+  ///     any.
   /// - Returns: the new document.
   /// - Throws: `.forbidden`, `.versionMoved`, `.invalid` for keys, `.schemaMismatch`,
   ///   `.documentTooLarge`, `.patchTestFailed`, `.patchNotApplicable`, `.unauthenticated`.
@@ -166,7 +167,7 @@ package enum Documents {
       let (text, objects) = try await context.calculate(on: size) { () throws(Failure) in
         (try rule.text(ofPatch: patch), patch.extent.objects)
       }
-      // What the database makes of it would be held against a schema too late.
+      // With a schema, merge here: the database would validate too late.
       if rule.schema == nil, objects <= mergedObjects {
         return try await DocumentWrite(of: document, text, isMerge: true, if: condition)
           .run(of: user, context)
@@ -182,11 +183,14 @@ package enum Documents {
     }
   }
 
-  /// Objects of a patch that the database merges, which takes some microseconds for each; where
-  /// there are more, they are merged here.
+  /// The most objects in a patch that the database merges, at some microseconds each.
+  ///
+  /// Larger patches are merged here.
   private static let mergedObjects = 1_000
 
-  /// The version that stood in the way of a write, whose view may be older: this looks again.
+  /// Returns the current version after a conflict.
+  ///
+  /// It reads again, because the failed write may have seen an older version.
   @EventLoop static func version(
     of document: DocumentClass,
     of user: UserID,
@@ -201,9 +205,9 @@ package enum Documents {
     return current.first ?? 0
   }
 
-  /// Makes the new document of the stored one, here, and tries again when that has moved.
+  /// Computes the new document here, and repeats that after a concurrent write.
   ///
-  /// `change` is given nil when there is no document, and returns nil to write nothing.
+  /// `change` receives nil if there is no document, and returns nil to write nothing.
   @EventLoop static func revise(
     _ document: DocumentClass,
     if condition: VersionCondition,
@@ -216,18 +220,19 @@ package enum Documents {
     }
   }
 
-  /// What has become of a change that is made on the version that was read.
+  /// The result of a change based on the version read.
   package enum Revision<Outcome> {
     case done(Outcome)
-    /// Another has written a version since this one was read.
+    /// A concurrent write has replaced that version.
     case overtaken
   }
 
-  /// Reads a document, changes it and writes it by `body`, again when another was faster.
+  /// Runs `body`, which reads, changes and writes a document, and repeats it after a concurrent
+  /// write.
   ///
-  /// Those whom another has overtaken go on one after another, so that many who meet all come to an
-  /// end; others than these are in other workers, or come anew.
-  /// - Throws: what `body` throws, `.overloaded`.
+  /// Repetitions for one document run one after another, so that many concurrent writers all
+  /// finish. They compete only with other workers and with new requests.
+  /// - Throws: errors of `body`, `.overloaded`.
   @EventLoop package static func repeating<Outcome>(
     _ document: DocumentClass,
     of user: UserID,
@@ -269,10 +274,10 @@ package enum Documents {
     }
   }
 
-  /// Deletes a document, which is `{}` in version 0 from then on.
+  /// Deletes a document, which is then `{}` in version 0.
   ///
-  /// - Throws: `.forbidden`, `.versionMoved`, `.notFound` for no such user, `.unauthenticated`,
-  ///   `.unavailable`.
+  /// - Throws: `.forbidden`, `.versionMoved`, `.notFound` if the user does not exist,
+  ///   `.unauthenticated`, `.unavailable`.
   @EventLoop package static func delete(
     _ document: DocumentClass,
     if condition: VersionCondition,
@@ -290,7 +295,7 @@ package enum Documents {
       DataChange(of: document.pathName, context)
     )
     guard let isDeleted = rows.first else { throw context.gone }
-    // Where nothing is stored, nothing is to be done.
+    // Without a condition, deleting an absent document succeeds.
     guard !isDeleted, condition.allowed != nil else { return }
     let current = try await version(of: document, of: user, context)
     guard current == 0, condition.allowsFirst else { throw .versionMoved(current: current) }

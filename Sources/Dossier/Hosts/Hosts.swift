@@ -5,7 +5,7 @@ package import Postgres
 /// A host that serves from the database.
 package struct HostRecord: RowDecodable {
   package let name: String
-  /// Of the program.
+  /// The version of the program.
   package let version: String
   package let fingerprint: SettingsFingerprint
 
@@ -16,11 +16,11 @@ package struct HostRecord: RowDecodable {
   }
 }
 
-/// The hosts that serve from one database, whose settings should be the same.
+/// The hosts that serve from one database; they should have the same settings.
 package enum Hosts {
-  /// Stores that a host serves now, by which version of the program and by which settings.
+  /// Stores that a host is serving, with its program version and its settings.
   ///
-  /// - Throws: what the database says.
+  /// - Throws: the error of the database.
   @EventLoop package static func record(
     _ name: String,
     version: String,

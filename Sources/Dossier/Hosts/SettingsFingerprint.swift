@@ -1,7 +1,7 @@
 import JSON
 import Notation
 
-/// The settings that all hosts share, as far as one host may tell another: each as a keyed hash.
+/// A keyed hash of each setting that all hosts share; hosts compare these instead of the values.
 package struct SettingsFingerprint: Sendable, Equatable {
   /// The name of the master key that made the hashes.
   let masterKey: String
@@ -9,7 +9,7 @@ package struct SettingsFingerprint: Sendable, Equatable {
 
   /// - Parameters:
   ///   - settings: the values by their names.
-  ///   - master: also one of the settings; the order of its keys counts.
+  ///   - master: the master key, itself a shared setting; the order of its keys matters.
   package init(_ settings: [String: String], _ master: MasterKey) {
     var settings = settings
     settings["master_key"] = master.checks.map { String(hexadecimal: $0) }.joined(separator: " ")
@@ -33,10 +33,10 @@ package struct SettingsFingerprint: Sendable, Equatable {
     return .object(object)
   }
 
-  /// Returns the names of the settings that differ, sorted.
+  /// Returns the sorted names of the settings that differ.
   ///
-  /// Hashes by different keys always differ: then only the master key is named. A setting that one of
-  /// two versions of the program does not know is not compared.
+  /// Hashes by different master keys always differ, so only the master key is named then. A setting
+  /// that only one program version has is not compared.
   package func differences(from other: SettingsFingerprint) -> [String] {
     guard masterKey.hasSameBytes(as: other.masterKey) else { return ["master_key"] }
     return hashes.compactMap { name, hash in

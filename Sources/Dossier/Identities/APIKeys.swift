@@ -1,25 +1,25 @@
 import EventLoop
 package import Postgres
 
-/// API keys: ways in for a user's scripts, made by the user.
+/// API keys: credentials that users create for their scripts.
 ///
-/// Each is an identity too, by the same id.
+/// Each key is also an identity, with the same id.
 package enum APIKeys {
-  /// A key that was made: the only time that it is shown.
+  /// A new key, which is shown only once.
   package struct Made: Sendable {
     package let id: APIKeyID
     package let key: String
   }
 
-  /// Makes a key, with a name of 1 to 100 characters for the user to tell its keys apart.
+  /// Creates an API key.
   ///
   /// - Parameters:
-  ///   - name: of the key.
-  ///   - isSingle: whether no other key of the user may have the name.
+  ///   - name: a label of 1 to 100 characters.
+  ///   - isSingle: whether the name must be unique among the user's keys.
   ///   - user: the user.
-  ///   - context: of the request.
+  ///   - context: the context of the request.
   /// - Returns: the key.
-  /// - Throws: `.invalid`, `.identityExists` when another has the name, `.wayInClosed`,
+  /// - Throws: `.invalid`, `.identityExists` if the name is taken, `.wayInClosed`,
   ///   `.tooManyAPIKeys`, `.unauthenticated`, `.unavailable`.
   @EventLoop package static func make(
     _ name: String,
@@ -34,7 +34,7 @@ package enum APIKeys {
     let limit = context.app.settings.apiKeysPerUser
     let master = context.keys.master
     try await context.transaction { transaction async throws(Failure) in
-      // Keys made at once are counted, and named, one after the other.
+      // Serializes key creation of one user, for the limit and the unique name.
       try await Identities.lock(user, in: transaction, context)
       if isSingle {
         let others = try await transaction.run(APIKeyQueries.named, user, name)
@@ -55,7 +55,7 @@ package enum APIKeys {
     return Made(id: id, key: key.text(master))
   }
 
-  /// The caller's keys without their secrets.
+  /// Returns the user's keys without their secrets.
   ///
   /// - Throws: `.unauthenticated`, `.unavailable`.
   @EventLoop package static func list(
@@ -67,7 +67,7 @@ package enum APIKeys {
     return found
   }
 
-  /// The key that has opened the caller's session; nil when it was opened otherwise.
+  /// Returns the key that created the session of the request; nil if no key did.
   ///
   /// - Throws: `.unavailable`.
   @EventLoop package static func opener(
@@ -79,7 +79,7 @@ package enum APIKeys {
     return found.first.map(APIKeyID.init(trusted:))
   }
 
-  /// Disables a key, which ends the sessions that it has opened, or enables it again.
+  /// Disables a key and ends the sessions that it created, or enables the key again.
   ///
   /// - Throws: `.notFound`, `.unauthenticated`, `.unavailable`.
   @EventLoop package static func setDisabled(
@@ -89,7 +89,7 @@ package enum APIKeys {
     _ context: RequestContext
   ) async throws(Failure) {
     try await context.transaction { transaction async throws(Failure) in
-      // A sign-in by the key that is under way comes before, or finds it disabled.
+      // A concurrent login with the key finishes first, or finds the key disabled.
       try await Identities.lock(user, in: transaction, context)
       let found = try await transaction.run(
         APIKeyQueries.setDisabled,
@@ -113,9 +113,10 @@ package enum APIKeys {
     }
   }
 
-  /// Signs in by an API key.
+  /// Logs in with an API key.
   ///
-  /// - Throws: `.wrongCredentials`, `.wayInClosed`, `.deviceUnknown`, `.deviceFull`, `.unavailable`.
+  /// - Throws: `.wrongCredentials`, `.wayInClosed`, `.deviceUnknown`, `.deviceFull`,
+  ///   `.unavailable`.
   @EventLoop package static func signIn(
     _ text: String,
     as style: SessionStyle = .native,
@@ -129,8 +130,9 @@ package enum APIKeys {
     )
   }
 
-  /// Which key that is, and whose, who is not blocked; one that is refused goes into the trail.
+  /// Authenticates an API key; a refused key is recorded in the audit log.
   ///
+  /// It also refuses the keys of blocked users.
   /// - Throws: `.wrongCredentials`, `.wayInClosed`, `.unavailable`.
   @EventLoop package static func shown(
     _ text: String,
@@ -139,20 +141,20 @@ package enum APIKeys {
     do throws(Failure) {
       return try await use(text, context)
     } catch .wrongCredentials {
-      // Made up, or of a user: deleted, disabled, or the user is blocked.
+      // The key is forged, deleted or disabled, or its user is blocked.
       let shown = Credential(.apiKey, text, context.keys.master)
       try await RefusedLogin.record("api-key", of: shown?.owner(), context)
       throw .wrongCredentials
     }
   }
 
-  /// As `shown`, and leaves the trail to the caller.
+  /// Authenticates as `shown` does, and leaves the audit event to the calling code.
   @EventLoop static func use(
     _ text: String,
     _ context: RequestContext
   ) async throws(Failure) -> (id: APIKeyID, owner: UserID) {
     try context.requireOpen(.apiKey)
-    // No guard: whoever guesses does not get past the mark.
+    // No rate limit: the MAC in the key rejects guesses without a database query.
     guard let key = Credential(.apiKey, text, context.keys.master) else {
       throw .wrongCredentials
     }
@@ -187,7 +189,7 @@ package struct APIKeyInfo: RowDecodable {
   }
 }
 
-/// What became of a key that is disabled, or enabled again.
+/// The result of disabling or enabling a key.
 struct DisabledKey: RowDecodable {
   let isThere: Bool
   let isChanged: Bool
@@ -199,7 +201,7 @@ struct DisabledKey: RowDecodable {
 }
 
 package enum APIKeyQueries {
-  /// No row when the user has as many as it may.
+  /// Returns no row if the user has reached its limit of keys.
   static let make = Statement<String, UserID, AppID, APIKeyID, String, BinaryBytes, Int>(
     "api_keys.make",
     """
@@ -218,7 +220,7 @@ package enum APIKeyQueries {
     """
   )
 
-  /// Those of a name, compared by bytes.
+  /// Returns the keys with a name, compared by bytes.
   static let named = Statement<String, UserID, String>(
     "api_keys.named",
     """
@@ -267,7 +269,7 @@ package enum APIKeyQueries {
     """
   )
 
-  /// Removes all keys of a user.
+  /// Deletes all keys of a user.
   static let removeAll = Statement<NoRow, UserID>(
     "api_keys.remove_all",
     """

@@ -1,9 +1,9 @@
 import EventLoop
 package import Postgres
 
-/// How users began, for clients that show it or go by it.
+/// The origin of users, for clients that show or use it.
 package enum Beginnings {
-  /// Notes that the caller came without credentials, if it still has none to log in with.
+  /// Records that the user began as a guest, if it still has no credentials.
   ///
   /// - Throws: `.unauthenticated`, `.unavailable`.
   @EventLoop package static func note(anonymous user: UserID, _ context: RequestContext)
@@ -13,7 +13,7 @@ package enum Beginnings {
     _ = try await context.write(BeginningQueries.note, user, context.principal)
   }
 
-  /// Whether the caller has linked credentials after it came without.
+  /// Returns whether the user began as a guest and has linked credentials since.
   ///
   /// - Throws: `.unauthenticated`, `.unavailable`.
   @EventLoop package static func wasAnonymous(
@@ -35,7 +35,7 @@ package enum BeginningQueries {
     """
   )
 
-  /// One row when the session is live.
+  /// Returns one row if the session is live.
   static let wasAnonymous = Statement<Bool, UserID, Principal>(
     "beginnings.was_anonymous",
     """
@@ -45,7 +45,7 @@ package enum BeginningQueries {
     """
   )
 
-  /// Makes a user anonymous again; one row for whom it began as.
+  /// Makes a user anonymous again; returns one row if the user began as a guest.
   static let comeBack = Statement<String, UserID>(
     "beginnings.come_back",
     """
@@ -70,8 +70,8 @@ package enum BeginningQueries {
     "insert into beginnings (user_id, kind) values ($1, 'registered')"
   )
 
-  /// Removes a user who was registered and has never logged in, and of whom nothing else is stored;
-  /// one row then.
+  /// Deletes a registered user who has never logged in and has no other data; returns one row if it
+  /// did.
   static let takeOver = Statement<String, UserID, AppID>(
     "beginnings.take_over",
     """
@@ -86,7 +86,7 @@ package enum BeginningQueries {
     """
   )
 
-  /// What a user has proved besides is not the database's to remove with it.
+  /// Deletes the remaining identity index rows of a user, which no foreign key removes.
   static let forget = Statement<NoRow, UserID>(
     "beginnings.forget",
     "delete from identity_subjects where user_id = $1"

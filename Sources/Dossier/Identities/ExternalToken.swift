@@ -1,6 +1,6 @@
 import JSON
 
-/// A token of another issuer as it was read: nothing in it is verified.
+/// A token of an external issuer, parsed but not verified.
 struct ExternalToken {
   let token: SignedToken
   /// Nil if the token has no `iss`.
@@ -8,15 +8,15 @@ struct ExternalToken {
   let subject: String
   /// The audiences of the token: one, or a list that may be empty; nil if it has no `aud`.
   let audiences: [String]?
-  /// Seconds since 1970, perhaps with a fraction.
+  /// Seconds since 1970, possibly with a fraction.
   let expires: Double
-  /// Likewise; nil for always.
+  /// Seconds since 1970, possibly with a fraction; nil if the token has no `nbf`.
   let begins: Double?
 
-  /// All claims, as JSON that has passed our gate.
+  /// All claims, as JSON within our limits.
   var members: JSONObject { token.claims }
 
-  /// Reads a token.
+  /// Parses a token.
   ///
   /// - Throws: `.invalidExternalToken` with the rule that it breaks.
   /// - Source: RFC 7519 sections 2 and 4.1.
@@ -56,9 +56,10 @@ struct ExternalToken {
     ["iat", "auth_time"].first { (members[$0]?.number?.double ?? 0) > Double(latest) }
   }
 
-  /// When the issuer last saw the user log in; without `auth_time`, when it issued the token.
+  /// Returns when the issuer last authenticated the user; without `auth_time`, when it issued the
+  /// token.
   ///
-  /// Long ago when the token says neither, and never later than `now`.
+  /// The result is 0 if the token has neither, and never later than `now`.
   /// - Source: OpenID Connect Core section 2, RFC 7519 section 4.1.6.
   func authenticatedAt(_ now: Int) -> Int {
     guard let seconds = (members["auth_time"] ?? members["iat"])?.number?.double, seconds > 0 else {

@@ -4,19 +4,19 @@ import JSON
 package import Outbound
 package import Postgres
 
-/// Tokens of other issuers as a way in: who an app's issuers say that somebody is.
+/// Verifies the tokens of an app's external issuers, which identify its users.
 @EventLoop package final class ExternalTokens {
   private let database: Database
   private let source: HTTPSource
   private let master: MasterKey
-  /// By the app's id and the operator's name for the issuer.
+  /// Fetched key sets, by the app's id and the operator's name for the issuer.
   private var fetched: [String: FetchedKeys] = [:]
-  /// Key sets that operators have written down, likewise, with what was read.
+  /// Key sets that operators have stored, by the same name, with their source text.
   private var written: [String: (text: [UInt8], keys: IssuerKeys)] = [:]
 
-  /// How far the issuer's clock and ours may be apart, in seconds.
+  /// The tolerated clock difference between the issuer and us, in seconds.
   private static let leeway = 60
-  /// An unknown key makes us fetch again, not more often than this, in nanoseconds.
+  /// The shortest time between two fetches for unknown keys, in nanoseconds.
   private static let interval: UInt64 = 30_000_000_000
 
   package init(database: Database, source: HTTPSource, keys: Keyring) {
@@ -25,12 +25,13 @@ package import Postgres
     master = keys.master
   }
 
-  /// What a token that was verified says.
+  /// The content of a verified token.
   struct Identity: Sendable {
-    /// `jwt:` and the `iss`: whatever name the operator has for the issuer, its users are the same.
+    /// `jwt:` and the `iss`, so that users stay the same if the operator renames the issuer.
     let provider: String
     let subject: String
-    /// When the issuer last saw the user log in, as far as the token tells, in seconds since 1970.
+    /// When the issuer last authenticated the user, as far as the token says, in seconds since
+    /// 1970.
     let authenticatedAt: Int
     /// Members of the profile.
     let profile: JSONObject
@@ -38,7 +39,7 @@ package import Postgres
 
   /// Verifies a token: issuer, audience, signature and times.
   ///
-  /// - Throws: `.invalidExternalToken` with the rule that it breaks, `.issuerUnavailable` when its
+  /// - Throws: `.invalidExternalToken` with the rule that it breaks, `.issuerUnavailable` if its
   ///   keys cannot be fetched, `.unavailable`.
   func identity(
     of token: String,
@@ -81,8 +82,8 @@ package import Postgres
 
   /// Returns the issuer whose keys must have signed a token.
   ///
-  /// A token without `iss` is of the one issuer of the app that allows that. The keys of any other
-  /// issuer are not tried: its holder could sign for the users of this one.
+  /// A token without `iss` belongs to the one issuer of the app that allows that. The keys of other
+  /// issuers are not tried: any of them could sign for the users of this one.
   private func issuer(
     of token: ExternalToken,
     _ context: RequestContext
@@ -117,13 +118,13 @@ package import Postgres
     let source = source(name, url)
     var set = try await source.keys(of: issuer.name)
     if set.keys.verify(token) { return true }
-    // Perhaps signed by a key that is newer than what we have.
+    // The signing key may be newer than our key set.
     guard EventLoop.now() - set.fetchedAt > Self.interval else { return false }
     set = try await source.keys(of: issuer.name, atLeast: EventLoop.now() - Self.interval)
     return set.keys.verify(token)
   }
 
-  /// Keys that are not fetched.
+  /// Returns the keys of an issuer that stores them here: a key set or a shared secret.
   private func stated(by issuer: Issuer, _ name: String) throws(Failure) -> IssuerKeys {
     guard let secret = issuer.secret else {
       let text = issuer.jwks ?? []

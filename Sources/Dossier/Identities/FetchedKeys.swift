@@ -2,16 +2,16 @@ import EventLoop
 import JSON
 import Outbound
 
-/// The keys that an issuer shows at a URL, as they were last fetched.
+/// The keys that an issuer publishes at a URL, as they were last fetched.
 ///
-/// One fetch at a time, whoever waits for it: whoever can make tokens up cannot fill the threads. A
-/// fetch that failed is remembered, and for a pause that grows nobody tries again.
+/// Concurrent requests share one fetch, so forged tokens cannot occupy all threads. After a failed
+/// fetch, no new fetch starts during a pause that grows with each failure.
 @EventLoop final class FetchedKeys {
   let url: String
   private let source: HTTPSource
   private var last: Set?
   private let fetch = SharedTask<Set, FetchError>()
-  /// Of fetches, one after the other.
+  /// The number of successive failed fetches.
   private var failures = 0
   private var failure: FetchError?
   private var pauseEnds: UInt64 = 0
@@ -22,12 +22,12 @@ import Outbound
     let expires: UInt64
   }
 
-  /// How long keys serve when their server does not say, and at least and at most.
+  /// How long keys are cached: the default if their server does not say, then the bounds.
   private static let usualLifetime = Duration.seconds(600)
   private static let lifetimes = Duration.seconds(60)...Duration.seconds(86_400)
-  /// How long they serve on, when they cannot be fetched anew.
+  /// How long expired keys remain in use if a fetch fails.
   private static let graceOfOld: UInt64 = 86_400_000_000_000
-  /// After the first failure, and at most; each pause is twice as long as the one before.
+  /// The pause after the first failure, and the longest; each pause doubles the previous one.
   private static let pauses: ClosedRange<UInt64> = 2_000_000_000...60_000_000_000
 
   init(at url: String, _ source: HTTPSource) {
@@ -35,10 +35,10 @@ import Outbound
     self.source = source
   }
 
-  /// The keys, which must have been fetched at `atLeast` of the monotonic clock.
+  /// Returns the keys, fetched at or after `atLeast` of the monotonic clock.
   ///
-  /// - Throws: `.issuerUnavailable`, at once during a pause; `.overloaded` when too many issuers are
-  ///   asked.
+  /// - Throws: `.issuerUnavailable`, at once during a pause; `.overloaded` if too many fetches are
+  ///   in progress.
   func keys(of issuer: String, atLeast: UInt64 = 0) async throws(Failure) -> Set {
     let now = EventLoop.now()
     if let last, last.expires > now, last.fetchedAt >= atLeast { return last }
@@ -77,7 +77,7 @@ import Outbound
       failures = 0
       return set
     } catch {
-      // When the pool was full, the issuer was not asked.
+      // If the pool was full, the issuer was not contacted.
       if error != .overloaded { pause() }
       throw error
     }

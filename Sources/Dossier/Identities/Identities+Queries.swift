@@ -29,10 +29,10 @@ struct IdentityHolder: RowDecodable {
   }
 }
 
-/// An identity that is about to be unlinked.
+/// An identity to be unlinked.
 struct IdentityToUnlink: RowDecodable {
   let provider: String
-  /// How many other credentials the user has.
+  /// The number of other credentials of the user.
   let others: Int
 
   init(from row: Row) throws(DatabaseError) {
@@ -62,10 +62,10 @@ package enum IdentitiesQueries {
     """
   )
 
-  /// Links an address and a password; returns no row if the session has ended, or if the user signs in
-  /// by an address already.
+  /// Links an address and a password.
   ///
-  /// Undoes the transaction if another user has the address. Replaces an address that an issuer has
+  /// Returns no row if the session has ended, or if the user already logs in by an address. Undoes
+  /// the transaction if another user has the address. It replaces an address that an issuer has
   /// asserted; the same address stays verified if it was.
   /// - Parameter 5: the key of the address.
   static let linkPassword = Statement<
@@ -122,7 +122,7 @@ package enum IdentitiesQueries {
     """
   )
 
-  /// Locks a user, as every transaction that changes or uses credentials does first.
+  /// Locks a user: the first statement of every transaction that changes or uses credentials.
   static let lock = Statement<String, UserID>(
     "identities.lock",
     "select user_id from users where user_id = $1 for no key update"
@@ -141,16 +141,16 @@ package enum IdentitiesQueries {
     """
   )
 
-  /// Revokes what a guest had before the first link.
+  /// Revokes the credentials that a guest had before its first link.
   ///
   /// - Parameters:
-  ///   - 6: a session that is spared; null for none.
-  ///   - 7: its device.
+  ///   - 6: the session to keep; null for none.
+  ///   - 7: the device of that session.
   static let revokeGuest = Statement<
     NoRow, UserID, AppID, String, String?, String?, SessionID?, DeviceID?
   >("identities.revoke_guest", "select revoke_guest_credentials($1, $2, $3, $4::inet, $5, $6, $7)")
 
-  /// Returns how many other credentials the user has; no row if it has no such identity.
+  /// Returns the number of other credentials of the user; no row if it has no such identity.
   static let others = Statement<IdentityToUnlink, UserID, IdentityID>(
     "identities.others",
     """
@@ -160,7 +160,7 @@ package enum IdentitiesQueries {
     """
   )
 
-  /// Removes an identity with its credential.
+  /// Deletes an identity with its credential.
   static let unlink = Statement<NoRow, UserID, IdentityID>(
     "identities.unlink",
     """

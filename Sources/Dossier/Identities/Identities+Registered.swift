@@ -2,14 +2,15 @@ import EventLoop
 import Postgres
 
 extension Identities {
-  /// Links the address and the password of a registration to the caller.
+  /// Links the address and password of a registration to the user of the session.
   ///
-  /// Deletes the user that the registration made, who has never signed in. The address and password
-  /// become the caller's, verified if they were. Nothing changes if they are the caller's already. The
-  /// session of the caller stays.
-  /// - Throws: `.wrongCredentials` when no user has them, `.identityTaken` when their user has signed
-  ///   in, `.identityExists` when the caller has an address, `.emailUnverified`, `.wayBackOpen`,
-  ///   `.tooManyAttempts`, `.wayInClosed`, `.unauthenticated`, `.overloaded`, `.unavailable`.
+  /// It deletes the user that the registration created, who has never logged in. The address and
+  /// password move to the user of the session, and stay verified or unverified. Nothing changes if
+  /// they already belong to that user. The session stays.
+  /// - Throws: `.wrongCredentials` if no user has them, `.identityTaken` if their user has logged
+  ///   in, `.identityExists` if the user of the session has an address, `.emailUnverified`,
+  ///   `.wayBackOpen`, `.tooManyAttempts`, `.wayInClosed`, `.unauthenticated`, `.overloaded`,
+  ///   `.unavailable`.
   package static func linkRegistered(
     _ credentials: Credentials,
     to user: UserID,
@@ -22,13 +23,13 @@ extension Identities {
     let (account, address) = (right.account, right.address)
     if account.user == user { return }
     try account.requireUsable(context)
-    // The token that was mailed before belongs to the user that goes.
+    // The earlier mailed token belongs to the registered user, who is deleted here.
     let mail =
       account.isVerified
       ? nil : try await Users.verification(of: user, account.email, address, context)
     do throws(Failure) {
       try await context.transaction { transaction async throws(Failure) in
-        // In the order of ids, so that two links at once do not deadlock.
+        // In the order of ids, so that two concurrent links do not deadlock.
         for user in [user, account.user].sorted(by: { $0.text < $1.text }) {
           _ = try await transaction.run(IdentitiesQueries.lock, user)
         }
@@ -38,7 +39,7 @@ extension Identities {
         if let end = try await wayBack(to: user, in: transaction) {
           throw .wayBackOpen(until: end)
         }
-        // While the password was compared, a reset may have set another one.
+        // A reset may have changed the password during the comparison.
         let now = try await transaction.run(AccountQueries.find, context.app.id, address.key).first
         guard let now, now.user == account.user else { throw .identityTaken }
         guard now.hash == account.hash, !now.isBlocked else { throw .wrongCredentials }
@@ -71,7 +72,7 @@ extension Identities {
         try await WayInChange.linked("password").record(of: user, in: transaction, context)
       }
     } catch .identityTaken {
-      // Another link of the same at the same moment may have made it the caller's.
+      // A concurrent link may already have moved the identity to this user.
       let now = try await Accounts.findLatest(address, context)
       guard now?.user == user else { throw .identityTaken }
     }
