@@ -4,7 +4,7 @@ import Postgres
 
 /// Lists, links and unlinks the identities of users.
 @EventLoop package enum Identities {
-  /// Returns the caller's identities, the oldest first.
+  /// Returns the user's identities, oldest first.
   ///
   /// - Throws: `.unauthenticated`, `.unavailable`.
   package static func list(
@@ -21,11 +21,11 @@ import Postgres
   /// - Parameters:
   ///   - credentials: the address and the password.
   ///   - user: the user.
-  ///   - style: the style of the new session; nil where the client cannot take one, whose session
-  ///     stays.
+  ///   - style: the protocol of the new session; nil if the client cannot accept one, which keeps
+  ///     its session.
   ///   - context: the context of the request.
   /// - Returns: the tokens of the new session.
-  /// - Throws: `.invalid`, `.emailTaken`, `.identityExists` when the caller has an address,
+  /// - Throws: `.invalid`, `.emailTaken`, `.identityExists` if the user has an address,
   ///   `.wayBackOpen`, `.tooManyAttempts`, `.wayInClosed`, `.unauthenticated`, `.overloaded`,
   ///   `.unavailable`.
   @discardableResult
@@ -43,7 +43,7 @@ import Postgres
     let account = try await Accounts.find(address, context)
     if let account {
       guard account.user == user else { throw .emailTaken }
-      // Without a credential, an issuer or an import has named the address.
+      // Without a credential, the address comes from an issuer or an import.
       guard !account.isCredential else { throw .identityExists }
     }
     let hash = try await context.passwords.hash(credentials.password, for: context.owner)
@@ -79,11 +79,11 @@ import Postgres
     guard !linked.isEmpty else { throw .identityExists }
   }
 
-  /// Links credentials to the caller: what every link has in common.
+  /// Links credentials to the user of the session: the part that all links share.
   ///
-  /// The first link of a guest revokes what the guest had. Where the client takes new tokens, the
-  /// session of the caller ends too: an attacker may have copied its tokens before.
-  /// `write` writes the credential, and returns whether it is new.
+  /// The first link of a guest revokes the guest's credentials. If the client accepts new tokens,
+  /// the session of the request ends too: an attacker may have copied its tokens before. `write`
+  /// writes the credential, and returns whether it is new.
   private static func link(
     _ provider: String,
     to user: UserID,
@@ -114,13 +114,13 @@ import Postgres
     return try await Sessions.grant(live, of: user, as: style, context)
   }
 
-  /// Returns until when a removed address of the caller can be restored; nil if none can, or if the
-  /// caller has another address.
+  /// Returns until when a removed address of the user can be restored.
   ///
-  /// Until then, no credential can be linked. A restore hands over the user with all stored data.
-  /// Otherwise an attacker could link the address of another person, wait until that person stores
-  /// data, and restore. The restore link cannot be revoked instead: a thief would revoke the owner's.
-  /// A change of address needs no wait, because the code verifies the new address.
+  /// The result is nil if none can, or if the user has another address. Until then, no credential
+  /// can be linked. A restore hands over the user with all stored data. Otherwise an attacker could
+  /// link the address of another person, wait until that person stores data, and restore. The
+  /// restore link cannot be revoked instead: a thief would revoke the owner's. A change of address
+  /// needs no wait, because the code verifies the new address.
   static func wayBack(
     to user: UserID,
     in transaction: Transaction
@@ -128,17 +128,17 @@ import Postgres
     try await transaction.run(IdentitiesQueries.wayBack, user).first
   }
 
-  /// Links the identity of an issuer's token to the user, unless it is the caller's already.
+  /// Links the identity of an issuer's token to the user, unless the user already has it.
   ///
   /// - Parameters:
   ///   - token: the token.
-  ///   - isAccepted: whether the route takes identities of a provider.
+  ///   - isAccepted: whether the route accepts identities of a provider.
   ///   - user: the user.
   ///   - style: as for `linkPassword`.
   ///   - context: the context of the request.
   /// - Returns: the tokens of the new session.
-  /// - Throws: `.identityTaken` when it is another user's, `.wayBackOpen`, `.invalidExternalToken`,
-  ///   `.wayInClosed`, `.unauthenticated`, `.unavailable`.
+  /// - Throws: `.identityTaken` if another user has the identity, `.wayBackOpen`,
+  ///   `.invalidExternalToken`, `.wayInClosed`, `.unauthenticated`, `.unavailable`.
   @discardableResult
   package static func linkToken(
     _ token: String,
@@ -163,7 +163,7 @@ import Postgres
         external.provider,
         external.subject
       )
-      // Of two links at once the second finds what the first has written.
+      // A concurrent link of the same identity has finished by now, so its row is found.
       let credential = VerifiedCredential(
         of: user,
         .token(provider: external.provider, subject: external.subject),
@@ -183,10 +183,10 @@ import Postgres
     }
   }
 
-  /// Revokes what a guest had before the first link: API keys, and all sessions and places on devices
-  /// except the caller's own.
+  /// Revokes what a guest had before the first link: API keys, other sessions, and other devices.
   ///
-  /// Another person may have used the guest before, in the same browser, and made an API key.
+  /// The session of the request and its device stay. Another person may have used the guest before,
+  /// in the same browser, and created an API key.
   static func revokeGuestCredentials(
     of user: UserID,
     in transaction: Transaction,
@@ -204,10 +204,10 @@ import Postgres
     )
   }
 
-  /// Unlinks an identity of the caller.
+  /// Unlinks an identity of the user.
   ///
-  /// A user who began as a guest is one again without its last API key.
-  /// - Throws: `.notFound`, `.lastIdentity` when there is no other to log in with,
+  /// A user who began as a guest becomes one again without its last API key.
+  /// - Throws: `.notFound`, `.lastIdentity` if the user has no other login method,
   ///   `.unauthenticated`, `.unavailable`.
   package static func unlink(
     _ identity: IdentityID,
@@ -215,12 +215,12 @@ import Postgres
     _ context: RequestContext
   ) async throws(Failure) {
     try await context.transaction { transaction async throws(Failure) in
-      // Two at once must not each leave the other's.
+      // Two concurrent requests must not remove the last two identities.
       try await lock(user, in: transaction, context)
       let found = try await transaction.run(IdentitiesQueries.others, user, identity)
       guard let found = found.first else { throw .notFound }
       if found.others == 0 {
-        // Who made a key in place of credentials has what it had before: its session.
+        // A guest whose only credential was an API key still has its session.
         guard found.provider == "api-key",
           try await !transaction.run(BeginningQueries.comeBack, user).isEmpty
         else { throw .lastIdentity }
@@ -241,8 +241,9 @@ import Postgres
 
   /// Locks a user, so that no other transaction changes its credentials.
   ///
-  /// - Throws: `.unauthenticated` if the session of the request is not live once the lock is held. The
-  ///   transaction that held the lock before may have ended it, as a reset of the password does.
+  /// - Throws: `.unauthenticated` if the session of the request is not live once the lock is held.
+  ///   The transaction that held the lock before may have ended it, as a reset of the password
+  ///   does.
   static func lock(
     _ user: UserID,
     in transaction: Transaction,

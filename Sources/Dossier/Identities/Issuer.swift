@@ -1,16 +1,16 @@
 import JSON
 package import Postgres
 
-/// One whose tokens an app takes.
+/// An issuer whose tokens an app accepts.
 struct Issuer: RowDecodable {
   let name: String
-  /// The `iss` of its tokens, and of those without one: identities are named by it.
+  /// The `iss` of its tokens, which also names their identities; tokens may omit it if allowed.
   let issuer: String
   private let audience: String
   private let allowsMissingAudience: Bool
   let jwksURL: String?
   let jwks: [UInt8]?
-  /// Sealed.
+  /// The shared secret, encrypted with a master key.
   let secret: [UInt8]?
   private let mapping: JSONObject
 
@@ -30,7 +30,7 @@ struct Issuer: RowDecodable {
     audiences?.contains { $0.hasSameBytes(as: audience) } ?? allowsMissingAudience
   }
 
-  /// Which claim each member of the profile is taken from, unless the operator says otherwise.
+  /// The default claim of each profile member.
   ///
   /// - Source: OpenID Connect Core section 5.1.
   static let usualMapping = [
@@ -39,7 +39,7 @@ struct Issuer: RowDecodable {
     "email": "email",
   ]
 
-  /// Members of the profile from claims; what would break a rule of the profile is left out.
+  /// Returns the profile members in the claims, without values that break a rule of the profile.
   func profile(from claims: JSONObject, _ settings: AppSettings) -> JSONObject {
     var profile = JSONObject()
     for (member, usual) in Self.usualMapping {
@@ -55,8 +55,9 @@ struct Issuer: RowDecodable {
 }
 
 package enum IssuerQueries {
-  /// The issuers with an `iss`, several if they have several audiences; without one, the one issuer
-  /// that allows that.
+  /// Returns the issuers with an `iss`: several if they have several audiences.
+  ///
+  /// Without an `iss`, it returns the one issuer that allows that.
   static let named = Statement<Issuer, AppID, String?>(
     "issuers.named",
     """

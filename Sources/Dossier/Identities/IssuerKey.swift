@@ -3,12 +3,12 @@ internal import CryptoExtras
 import JSON
 import Notation
 
-/// A public key of an issuer's.
+/// A public key of an issuer.
 ///
 /// - Source: RFC 7517 section 4; RFC 7518 sections 3 and 6; RFC 8037.
 struct IssuerKey {
   private let id: String?
-  /// The one that it is for; nil for all of its kind.
+  /// The only algorithm allowed for this key; nil allows all algorithms of its kind.
   private let algorithm: String?
   private let kind: Kind
 
@@ -30,7 +30,8 @@ struct IssuerKey {
     }
   }
 
-  /// Reads a member of a JWK Set; nil when it verifies no tokens, or is RSA's of under 2048 bits.
+  /// Reads a member of a JWK Set; returns nil if it cannot verify tokens, or is RSA of under 2048
+  /// bits.
   init?(_ jwk: JSON) {
     guard jwk["use"] == nil || jwk["use"] == "sig", let kind = try? Self.kind(of: jwk) else {
       return nil
@@ -47,7 +48,7 @@ struct IssuerKey {
     func bytes(_ member: String) -> [UInt8] {
       jwk[member]?.string.flatMap { [UInt8](base64URL: $0) } ?? []
     }
-    // A point without compression.
+    // An uncompressed point.
     var point: [UInt8] { [4] + bytes("x") + bytes("y") }
     switch (jwk["kty"]?.string, jwk["crv"]?.string) {
     case ("RSA", _): return .rsa(try _RSA.Signing.PublicKey(n: bytes("n"), e: bytes("e")))
@@ -60,7 +61,7 @@ struct IssuerKey {
     }
   }
 
-  /// Whether it is of the name and the algorithm that a token's head says.
+  /// Returns whether the key id and the algorithm in a token's header fit this key.
   func mayHaveSigned(_ token: SignedToken) -> Bool {
     guard let name = token.algorithm,
       algorithm.map({ $0 == name }) ?? kind.algorithms.contains(name)
@@ -69,7 +70,7 @@ struct IssuerKey {
     return id.hasSameBytes(as: wanted)
   }
 
-  /// Whether it signed a token, by the algorithm that its head says.
+  /// Verifies the signature of a token, by the algorithm in its header.
   func hasSigned(_ token: SignedToken) -> Bool {
     let (signed, signature) = (token.signed, token.signature)
     switch kind {

@@ -1,31 +1,31 @@
 internal import Crypto
 import JSON
 
-/// What the tokens of an issuer are verified with.
+/// The keys that verify the tokens of an issuer.
 enum IssuerKeys {
   case set([IssuerKey])
-  /// Shared with the issuer.
+  /// A secret shared with the issuer.
   case secret([UInt8])
 
-  /// How many of a set are looked at, more than issuers show, and how many a token is tried with: that
-  /// takes at most about a millisecond.
+  /// The most keys read from a set, and the most tried for one token.
+  ///
+  /// Issuers publish fewer keys. Trying 8 takes at most about a millisecond.
   private static let (keyLimit, tryLimit) = (100, 8)
 
-  /// The keys of a set that can verify; others in it, also symmetric ones, are passed over.
+  /// Keeps the keys of a set that can verify, and skips the others, such as symmetric ones.
   init(set: JSON?) {
     let keys = set?["keys"]?.array ?? []
     self = .set(keys.prefix(Self.keyLimit).compactMap(IssuerKey.init))
   }
 
-  /// Whether there is one that can verify tokens.
+  /// Whether a key can verify tokens.
   var isUsable: Bool {
     if case .set(let keys) = self { !keys.isEmpty } else { true }
   }
 
-  /// Whether a token is signed with one of them, by the algorithm that its head says.
+  /// Verifies that one of the keys signed a token, by the algorithm in its header.
   ///
-  /// A token that names its key is verified with that one, and with keys that have no name; one that
-  /// names none, with any.
+  /// If the token names its key, only that key and unnamed keys are tried, otherwise all keys.
   func verify(_ token: SignedToken) -> Bool {
     switch self {
     case .set(let keys):
@@ -35,7 +35,7 @@ enum IssuerKeys {
   }
 
   private static func isSigned(_ token: SignedToken, by secret: [UInt8]) -> Bool {
-    // A secret shorter than the hash is too short for it: RFC 7518 section 3.2.
+    // A secret must be at least as long as the hash: RFC 7518 section 3.2.
     func holds<Hash: HashFunction>(_: Hash.Type) -> Bool {
       secret.count >= Hash.Digest.byteCount
         && HMAC<Hash>.isValidAuthenticationCode(

@@ -1,13 +1,12 @@
 import JSON
 
-/// The head of an issuer's token: what it says that the token is.
+/// Checks of the header of an issuer's token.
 enum TokenHead {
-  /// Which rule the head breaks; nil when it breaks none.
+  /// Returns the rule that the header breaks; nil if it is valid.
   ///
-  /// Nothing that must be understood (`crit`) is: a token that asks for more than a signature over
-  /// its payload, as `b64` does, is another one to who knows the word. `typ` may be absent or `JWT`.
-  /// An access token (`at+jwt`) says what a program may do and not who is there: any program that
-  /// was given one could log in as the user.
+  /// No critical extension (`crit`, `b64`) is supported: it could change what the signature covers.
+  /// `typ` may be absent or `JWT`. An access token (`at+jwt`) states what a program may do, not who
+  /// is logging in. Any program with such a token could otherwise log in as the user.
   /// - Source: RFC 7515 section 4.1.11, RFC 7797 section 3, RFC 8725 section 3.11.
   static func fault(in head: JSONObject) -> String? {
     if let name = ["crit", "b64"].first(where: { head[$0] != nil }) {

@@ -2,18 +2,18 @@ import EventLoop
 import JSON
 import Postgres
 
-/// Signs users in by the tokens of issuers.
+/// Logs users in with the tokens of issuers.
 package enum TokenLogin {
-  /// Signs in by the token of an issuer; makes a user for an unknown subject.
+  /// Logs in with the token of an issuer, and creates a user for an unknown subject.
   ///
   /// - Parameters:
-  ///   - token: as the issuer made it.
-  ///   - isAccepted: whether the route takes identities of a provider, `jwt:` and the issuer.
-  ///   - style: the style of the session.
+  ///   - token: the token as the issuer made it.
+  ///   - isAccepted: whether the route accepts identities of a provider, `jwt:` and the issuer.
+  ///   - style: the protocol of the session.
   ///   - context: the context of the request.
   /// - Returns: the tokens.
-  /// - Throws: `.invalidExternalToken`, `.issuerUnavailable`, `.wrongCredentials` for a blocked user,
-  ///   `.signUpClosed`, `.additionalFactorRequired`, `.wayInClosed`, `.deviceUnknown`,
+  /// - Throws: `.invalidExternalToken`, `.issuerUnavailable`, `.wrongCredentials` if the user is
+  ///   blocked, `.signUpClosed`, `.additionalFactorRequired`, `.wayInClosed`, `.deviceUnknown`,
   ///   `.deviceFull`, `.unavailable`.
   @EventLoop package static func signIn(
     _ token: String,
@@ -29,7 +29,7 @@ package enum TokenLogin {
     do throws(Failure) {
       return try await create(external, as: style, context)
     } catch .identityTaken {
-      // The token came twice at once, and the other request was first.
+      // A concurrent login with the same token has created the user.
       guard let known = try await known(external, context) else {
         throw .unavailable(retryAfter: .seconds(1))
       }
@@ -72,10 +72,10 @@ package enum TokenLogin {
   /// Verifies a token and returns its identity; records a refused token in the audit log.
   ///
   /// - Parameters:
-  ///   - token: as it was shown.
+  ///   - token: the token as the client sent it.
   ///   - isAccepted: as for a login.
-  ///   - user: who shows it to link it; nil for a login.
-  ///   - context: of the request.
+  ///   - user: the user who links the identity; nil for a login.
+  ///   - context: the context of the request.
   /// - Returns: the identity.
   /// - Throws: `.invalidExternalToken`, `.issuerUnavailable`, `.unavailable`.
   @EventLoop static func identity(
@@ -94,7 +94,7 @@ package enum TokenLogin {
     }
   }
 
-  /// The kinds of identity that tokens of the app's issuers show.
+  /// Returns the identity providers of the app's issuers.
   ///
   /// - Throws: `.unavailable`.
   @EventLoop package static func issuers(of context: RequestContext) async throws(Failure)
@@ -103,12 +103,12 @@ package enum TokenLogin {
     try await context.read(IssuerQueries.kinds, context.app.id)
   }
 
-  /// Returns the credential of the user who has the identity; nil without one.
+  /// Returns the credential of the user who has the identity; nil if no user has it.
   @EventLoop private static func known(
     _ external: ExternalTokens.Identity,
     _ context: RequestContext
   ) async throws(Failure) -> VerifiedCredential? {
-    // Another sign-in may have just made the user.
+    // A concurrent login may just have created the user.
     let found = try await context.readLatest(
       IdentitiesQueries.holder,
       context.app.id,

@@ -2,28 +2,28 @@ import EventLoop
 import JSON
 import Postgres
 
-/// What the database has that a row of an import would meet.
+/// The existing users, addresses and identities that conflict with or match an import row.
 struct ImportFinding: RowDecodable {
-  /// Where the row is in the batch.
+  /// The index of the row in the batch.
   let index: Int
-  /// The app of the user with the row's id; none that there is where the id is an app's.
+  /// The app of the user with the row's id; an impossible app id if the id belongs to an app.
   let app: String?
-  /// What its address is compared by.
+  /// The comparison key of its address.
   let emailKey: String?
   /// The user of the row's address.
   let holder: UserID?
-  /// How far the address tells that the row is of its user; nil for an address of no user.
+  /// The state of the row's address; nil if no user has it.
   let address: AddressState?
-  /// Whose its identities are.
+  /// The users of its identities.
   let owners: [UserID?]
 
   enum AddressState: String {
     case verified
-    /// It is not verified, and a program has made its user.
+    /// Unverified; an API client created its user.
     case made
-    /// It is not verified, and an attacker may have registered it.
+    /// Unverified; an attacker may have registered it.
     case registered
-    /// It is a former address, which a mail can restore.
+    /// A former address, which a mail can restore.
     case reserved
   }
 
@@ -36,11 +36,11 @@ struct ImportFinding: RowDecodable {
     owners = (row.text(ifAny: 5) ?? "").split(separator: " ").map { UserID($0) }
   }
 
-  /// The user whom the address of the row names; nil if it names none.
+  /// Returns the user that the row's address identifies; nil if it identifies none.
   ///
   /// An attacker may register an address before the import, to read what the import stores. So an
-  /// unverified address that its user registered names that user in two cases only: the import changes
-  /// no user, or the row verifies the address, which revokes all credentials.
+  /// unverified address that its user registered identifies that user in two cases only: the import
+  /// changes no user, or the row verifies the address, which revokes all credentials.
   func user(of row: ImportedUser, _ existing: ExistingUser) -> UserID? {
     switch address {
     case .verified, .made: holder
@@ -51,16 +51,16 @@ struct ImportFinding: RowDecodable {
 }
 
 extension ImportFinding {
-  /// Returns what the database has that rows would meet; users who are changed stay as they were found
-  /// until the transaction ends.
+  /// Finds the existing users, addresses and identities for rows.
   ///
+  /// Users that the import changes stay locked until the transaction ends.
   /// - Parameters:
-  ///   - rows: nil for lines that have none.
-  ///   - isForUpdate: whether users who are there are changed.
-  ///   - app: whose users they become.
-  ///   - transaction: that writes the rows.
-  /// - Returns: one for each that is not nil, with its place.
-  /// - Throws: what the database says.
+  ///   - rows: the rows; nil for invalid lines.
+  ///   - isForUpdate: whether the import changes existing users.
+  ///   - app: the app of the users.
+  ///   - transaction: the transaction that writes the rows.
+  /// - Returns: one finding for each row that is not nil, with its index.
+  /// - Throws: the error of the database.
   @EventLoop static func all(
     of rows: [ImportedUser?],
     isForUpdate: Bool,
@@ -73,7 +73,7 @@ extension ImportFinding {
       let findings = try await transaction.run(ImportQueries.examine, app, questions)
       let users = Set(findings.flatMap { $0.users(of: rows[$0.index]) }).subtracting(locked)
       guard isForUpdate, !users.isEmpty else { return findings }
-      // Another transaction may have changed them while this one waited.
+      // Find again: another transaction may have changed the users before the lock.
       _ = try await transaction.run(
         ImportQueries.lockUsers,
         app,
@@ -89,32 +89,32 @@ extension ImportFinding {
   }
 }
 
-/// What is done with a line whose user is there already.
+/// The handling of a line whose user already exists.
 package enum ExistingUser: Sendable {
   case fail
   case skip
   case update
-  /// Updates it once; a line whose user is not there, or whose user an earlier line of the import has
-  /// changed, fails.
+  /// Updates the user once. A line fails if its user does not exist, or if an earlier line of the
+  /// import has changed the user.
   case require
 
   var isChanged: Bool { self == .update || self == .require }
 }
 
-/// What is to be done with one row.
+/// The action for one row.
 enum ImportDecision {
   case create(UserID)
-  /// Also whether the row's address is the user's, and verified, before.
+  /// Also whether the user already had the row's address, verified.
   case update(UserID, wasVerified: Bool)
   case skip(UserID)
   case fail(UserID?, [Fault])
 
-  /// A second row of a user of whom an import takes one.
+  /// Fails a second row for a user that this import has already written.
   static func duplicate(_ user: UserID?) -> ImportDecision {
     .fail(user, [Fault("/id", "duplicate", "An earlier line of this user has been written.")])
   }
 
-  /// Decides by what the row says and what the database has.
+  /// Decides by the row and by the existing data.
   init(_ row: ImportedUser, _ found: ImportFinding, of app: AppID, _ existing: ExistingUser) {
     if let id = row.id, let other = found.app, other != app.text {
       self = .fail(id, [Fault("/id", "id_taken", "A user of another app, or an app, has this id.")])
@@ -154,11 +154,11 @@ enum ImportDecision {
   }
 }
 
-/// What no two rows of one transaction may both touch, so that each finds what those before it left.
+/// Keys touched by a batch: rows that share a key go into different transactions.
 struct BatchConflictKeys {
   private var taken: Set<ExactString> = []
 
-  /// Whether the row shares nothing with those before; then what it touches is taken.
+  /// Returns whether the row shares no key with earlier rows, and then adds its keys.
   mutating func take(_ row: ImportedUser, _ found: ImportFinding) -> Bool {
     var own = Set(row.identities.map { "\($0.provider) \($0.subject)" })
     if let id = row.id { own.insert(id.text) }

@@ -1,6 +1,6 @@
 package import Postgres
 
-/// The progress of imports, and what their rows meet.
+/// The progress of imports, and the existing data that their rows match.
 package enum ImportQueries {
   static let find = Statement<ImportProgress, AppID, String>(
     "imports.find",
@@ -23,7 +23,7 @@ package enum ImportQueries {
     """
   )
 
-  /// How many lines are done; no row when another run has begun the import anew.
+  /// Returns the number of finished lines; no row if another run has restarted the import.
   static let lock = Statement<Int, AppID, ImportID>(
     "imports.lock",
     "select lines from imports where app_id = $1 and import_id = $2 for update"
@@ -47,7 +47,7 @@ package enum ImportQueries {
     """
   )
 
-  /// Whether it had not been finished.
+  /// Returns whether the import was unfinished.
   static let finish = Statement<Bool, AppID, ImportID>(
     "imports.finish",
     """
@@ -57,10 +57,11 @@ package enum ImportQueries {
     """
   )
 
-  /// One row for each that was asked for.
+  /// Returns one row for each row of the input.
   ///
-  /// The audit trail says whether a program made a user. An id that is, or was, an app's is as another
-  /// app's user's: the trails of both are kept by it. Served by the primary keys.
+  /// The audit log tells whether an API client created a user. Ids of current and former apps are
+  /// rejected like ids of another app's users, since audit rows share one key space. Served by the
+  /// primary keys.
   static let examine = Statement<ImportFinding, AppID, TextBytes>(
     "imports.examine",
     """
@@ -93,7 +94,7 @@ package enum ImportQueries {
     """
   )
 
-  /// Locks users, as `IdentitiesQueries.lock` does one.
+  /// Locks several users, as `IdentitiesQueries.lock` locks one.
   static let lockUsers = Statement<NoRow, AppID, TextBytes>(
     "imports.lock_users",
     """
@@ -102,7 +103,7 @@ package enum ImportQueries {
     """
   )
 
-  /// Which rows are of users that the import has changed already, by the facts that it left.
+  /// Returns the rows of users that the import has already changed, by their audit events.
   static let done = Statement<Int, AppID, TextBytes, ImportID>(
     "imports.done",
     """
@@ -113,7 +114,7 @@ package enum ImportQueries {
     """
   )
 
-  /// A fact for each user that was imported.
+  /// Records an audit event for each imported user.
   static let record = Statement<NoRow, AppID, TextBytes, String, String?, String?>(
     "imports.record",
     """

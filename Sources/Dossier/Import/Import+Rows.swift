@@ -1,11 +1,11 @@
 import Postgres
 
-/// What writes the rows of a batch: each statement takes a list of all that concerns its table.
+/// The statements that write a batch: each takes a list of all rows for its table.
 extension ImportQueries {
-  /// Makes users.
+  /// Creates users.
   ///
-  /// The trail of one who was deleted, and whose id is used again, goes over to its app's, so that the
-  /// new one does not read it: served by the primary key.
+  /// If the id of a deleted user is reused, the audit events of the deleted user move to the app.
+  /// The new user therefore cannot read them. Served by the primary key.
   static let create = Statement<NoRow, AppID, TextBytes>(
     "imports.create",
     """
@@ -34,7 +34,7 @@ extension ImportQueries {
     """
   )
 
-  /// Ends the sessions of those that get blocked.
+  /// Ends the sessions of users that the import blocks.
   static let endBlocked = Statement<NoRow, AppID, TextBytes, String, String?, String?>(
     "imports.end_blocked",
     """
@@ -45,7 +45,7 @@ extension ImportQueries {
     """
   )
 
-  /// Sets what is told.
+  /// Updates the given members of users.
   static let update = Statement<NoRow, AppID, TextBytes>(
     "imports.update",
     """
@@ -67,10 +67,9 @@ extension ImportQueries {
     """
   )
 
-  /// Removes the addresses of users who get others, with the mails and flows that belong to them.
+  /// Removes the addresses of users who get new ones, with the mails and flows that belong to them.
   ///
-  /// A mail that restores an address stays good. Otherwise a nightly import would take it from the
-  /// owner.
+  /// A restore mail stays valid. Otherwise a nightly import would take it from the owner.
   static let release = Statement<NoRow, AppID, TextBytes>(
     "imports.release",
     """
@@ -92,7 +91,7 @@ extension ImportQueries {
 
   /// Changes the subjects of identities to the new addresses.
   ///
-  /// An identity for mailed codes becomes one for a password if the user has got a password.
+  /// An identity for mailed codes becomes one for a password if the user has a password now.
   static let readdress = Statement<NoRow, AppID, TextBytes>(
     "imports.readdress",
     """
@@ -105,9 +104,9 @@ extension ImportQueries {
     """
   )
 
-  /// Sets passwords; `*` stands for a hash that is not told, and replaces none.
+  /// Sets passwords; `*` stands for an unknown hash, and replaces no existing one.
   ///
-  /// A user who signs in by mailed codes needs none.
+  /// A user who logs in by mailed codes needs none.
   static let passwords = Statement<NoRow, AppID, TextBytes>(
     "imports.passwords",
     """
@@ -135,7 +134,8 @@ extension ImportQueries {
     """
   )
 
-  /// Takes over the users whose unverified addresses the rows verify: an attacker may have made them.
+  /// Takes over the users whose unverified addresses the rows verify: an attacker may have created
+  /// them.
   ///
   /// It revokes all credentials, before other statements add those of the rows.
   static let takeOver = Statement<NoRow, AppID, TextBytes, String, String?, String?>(
@@ -165,7 +165,7 @@ extension ImportQueries {
     """
   )
 
-  /// Revokes what guests had before the rows give them credentials: the guest may be another person.
+  /// Revokes the credentials of guests before the rows add theirs: another person may be the guest.
   static let revokeGuests = Statement<NoRow, AppID, TextBytes, String, String?, String?>(
     "imports.revoke_guests",
     """
@@ -175,10 +175,10 @@ extension ImportQueries {
     """
   )
 
-  /// Gives users their addresses; undoes the transaction if another user has one of them.
+  /// Assigns addresses to users; undoes the transaction if another user has one of them.
   ///
-  /// A former address can come back to its user, or go to others if it is no longer reserved. The order
-  /// of the keys prevents deadlocks between imports.
+  /// A former address can return to its user, or go to others if it is no longer reserved. The
+  /// order of the keys prevents deadlocks between imports.
   static let emails = Statement<NoRow, AppID, TextBytes>(
     "imports.emails",
     """
@@ -200,7 +200,7 @@ extension ImportQueries {
     """
   )
 
-  /// Those that are the user's already stay as they are.
+  /// Adds identities, and skips those that the user already has.
   static let identities = Statement<NoRow, AppID, TextBytes>(
     "imports.identities",
     """
@@ -219,7 +219,7 @@ extension ImportQueries {
     """
   )
 
-  /// Who was anonymous and has a way in now is anonymous no more.
+  /// Makes anonymous users with a login method non-anonymous.
   static let settle = Statement<NoRow, AppID, TextBytes>(
     "imports.settle",
     """
@@ -253,7 +253,7 @@ extension ImportQueries {
     """
   )
 
-  /// Removes properties that are not told of users whose properties are.
+  /// Deletes properties that a row with properties does not contain.
   static let clearProperties = Statement<NoRow, AppID, TextBytes>(
     "imports.clear_properties",
     """

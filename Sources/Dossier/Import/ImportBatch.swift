@@ -3,24 +3,24 @@ import JSON
 import PasswordHashes
 import Postgres
 
-/// What the rows of one transaction become, as lists for the statements that write them.
+/// The writes for the rows of one transaction, as lists for the statements.
 struct ImportBatch {
   private let app: AppID
-  /// Nil for a user that is made alone.
+  /// Nil for a user who is created singly.
   private let `import`: ImportID?
   private var created: [JSON] = []
   private var updated: [JSON] = []
-  /// Those of them whose addresses their rows verify.
+  /// The updated users whose addresses their rows verify.
   private var verified: [JSON] = []
-  /// Addresses, and whether a password comes with them.
+  /// Addresses, and whether each comes with a password.
   private var addresses: [JSON] = []
   private var passwords: [JSON] = []
   private var identities: [JSON] = []
-  /// Users who are there and get credentials.
+  /// Existing users who get credentials.
   private var credentialed: [JSON] = []
   private var documents: [JSON] = []
   private var properties: [JSON] = []
-  /// Users whose properties are those told, and no others.
+  /// Users whose properties the rows replace as a whole.
   private var propertyOwners: [JSON] = []
   private var facts: [JSON] = []
 
@@ -29,7 +29,7 @@ struct ImportBatch {
     `import` = id
   }
 
-  /// What must be known of the rows, as `ImportQueries.examine` takes it.
+  /// Returns the input of `ImportQueries.examine` for rows.
   static func questions(_ rows: [ImportedUser?]) -> JSON {
     .array(
       rows.enumerated().compactMap { index, row -> JSON? in
@@ -50,7 +50,7 @@ struct ImportBatch {
     ["provider": .string(identity.provider), "subject": .string(identity.subject)]
   }
 
-  /// Takes a row up, and tells what becomes of it.
+  /// Adds a row to the batch, and returns its outcome.
   mutating func add(
     _ row: ImportedUser,
     addressKey: String?,
@@ -133,10 +133,11 @@ struct ImportBatch {
     ])
   }
 
-  /// Examines and writes rows by `body`, again when another transaction has made one of the users, or
-  /// has taken an address or identity, between the two: the next examination finds what it has written.
+  /// Runs `body`, which examines and writes rows, and repeats it after a conflict.
   ///
-  /// - Throws: what `body` throws; `.identityTaken` only after several attempts.
+  /// Another transaction may create one of the users, or take an address or identity, between the
+  /// two steps. The next examination then finds its changes.
+  /// - Throws: errors of `body`; `.identityTaken` only after several attempts.
   @EventLoop static func repeating<Outcome>(
     _ body: @EventLoop () async throws(Failure) -> Outcome
   ) async throws(Failure) -> Outcome {
@@ -150,10 +151,10 @@ struct ImportBatch {
     return try await body()
   }
 
-  /// Writes all of it: a statement for each table, whatever the number of rows.
+  /// Writes the batch with one statement per table, for any number of rows.
   ///
-  /// - Throws: `.identityTaken` if another transaction has made one of the users, or has taken an
-  ///   address or identity, since the rows were examined.
+  /// - Throws: `.identityTaken` if another transaction has created one of the users, or has taken
+  ///   an address or identity, since the rows were examined.
   @EventLoop func write(
     in transaction: Transaction,
     _ context: RequestContext
@@ -165,7 +166,7 @@ struct ImportBatch {
       try await writing.run(ImportQueries.takeOver, verified)
       try await writing.run(ImportQueries.revokeGuests, credentialed)
       try await writing.run(ImportQueries.endBlocked, blocked)
-      // What is there gives way before what comes: in one statement they would meet.
+      // Release old rows first; in one statement the unique constraint would be violated.
       try await writing.run(ImportQueries.release, addresses)
       try await writing.run(ImportQueries.update, updated)
     }
@@ -185,7 +186,7 @@ struct ImportBatch {
   }
 }
 
-/// Runs the statements that write a batch, each of which takes a list; none without rows.
+/// Runs the statements of a batch, and skips those without rows.
 @EventLoop private struct ImportWriting {
   let app: AppID
   let transaction: Transaction
@@ -196,7 +197,7 @@ struct ImportBatch {
     try await finish(transaction.send(statement, app, list))
   }
 
-  /// Says also who does it.
+  /// Also passes the actor.
   func run(
     _ statement: Statement<NoRow, AppID, TextBytes, String>,
     _ rows: [JSON]
@@ -205,7 +206,7 @@ struct ImportBatch {
     try await finish(transaction.send(statement, app, list, context.principal.name))
   }
 
-  /// Says also who does it, and from where.
+  /// Also passes the actor and the origin.
   func run(
     _ statement: Statement<NoRow, AppID, TextBytes, String, String?, String?>,
     _ rows: [JSON]

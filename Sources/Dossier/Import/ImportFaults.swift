@@ -1,5 +1,5 @@
 extension Failure {
-  /// Whether another row may well be written.
+  /// Whether the failure concerns one row, so that other rows can still be written.
   var isOfOneRow: Bool {
     switch self {
     case .unavailable, .overloaded, .versionMoved: false

@@ -2,7 +2,7 @@ internal import Crypto
 package import JSON
 package import Postgres
 
-/// How far an input was read, to the end of a line.
+/// A position in an input, at the end of a line.
 package struct InputPosition: Sendable {
   package private(set) var lines = 0
   package private(set) var bytes = 0
@@ -10,7 +10,7 @@ package struct InputPosition: Sendable {
 
   package init() {}
 
-  /// Goes on behind a line, its end included.
+  /// Advances past a line, including its line end.
   package mutating func pass(_ line: some Collection<UInt8>, isEnd: Bool = true) {
     if let done: Void = line.withContiguousStorageIfAvailable({
       hash.update(bufferPointer: UnsafeRawBufferPointer($0))
@@ -23,19 +23,19 @@ package struct InputPosition: Sendable {
     if isEnd { lines += 1 }
   }
 
-  /// Of all that was read.
+  /// The hash of everything read so far.
   var digest: BinaryBytes { BinaryBytes(Array(hash.finalize())) }
 }
 
-/// How far an import has come, as the database has it.
+/// The stored progress of an import.
 package struct ImportProgress: RowDecodable, Sendable {
   package let id: ImportID
-  /// Lines and bytes of the input that are done.
+  /// The finished lines and bytes of the input.
   package let lines: Int
   package let bytes: Int
   let digest: BinaryBytes
   package internal(set) var tally: ImportTally
-  /// Where the last batch's results begin among all of them, in bytes.
+  /// The offset of the last batch's results among all results, in bytes.
   package let resultsBefore: Int
   /// The last batch's results, until the import is finished.
   package let results: [UInt8]
@@ -54,14 +54,14 @@ package struct ImportProgress: RowDecodable, Sendable {
     results = try row.bytes(9)
   }
 
-  /// Whether what was read of an input is what was read before.
+  /// Returns whether the input read so far is the same as in the earlier run.
   package func isBehind(_ position: InputPosition) -> Bool {
     position.lines == lines && position.bytes == bytes
       && (bytes == 0 || position.digest == digest)
   }
 }
 
-/// What became of the lines of an import.
+/// The counts of results of an import.
 package struct ImportTally: Sendable, Equatable {
   package internal(set) var created = 0
   package internal(set) var updated = 0
@@ -90,7 +90,7 @@ package struct ImportTally: Sendable, Equatable {
   }
 }
 
-/// What became of one line.
+/// The result of one line.
 package struct ImportResult: Sendable {
   package enum Outcome: Sendable {
     case created

@@ -2,16 +2,17 @@ import JSON
 import Notation
 import PasswordHashes
 
-/// A user as a line of an import has it: what is absent is left as it is.
+/// A user in a line of an import; absent members stay unchanged.
 ///
-/// Members: `id`, `email`, `email_verified`, `password_hash`, those of the profile that its user may
-/// change, `blocked`, `created_at`, `identities`, `metadata`, `app_metadata`, `custom_data`,
+/// Members: `id`, `email`, `email_verified`, `password_hash`, those of the profile that its user
+/// may change, `blocked`, `created_at`, `identities`, `metadata`, `app_metadata`, `custom_data`,
 /// `properties`.
 package struct ImportedUser: Sendable {
   enum Password: Sendable, Equatable {
-    /// The user keeps or gets one if it has an address to prove by mail and no other way in.
+    /// The line has no password; a user with an address and no other login method gets an unknown
+    /// one.
     case untold
-    /// It has one that is not told: until it chooses another by mail, nobody logs in by it.
+    /// A password without a hash in the line; no login succeeds until the user resets it by mail.
     case unknown
     case hash(String)
   }
@@ -36,7 +37,7 @@ package struct ImportedUser: Sendable {
   private(set) var identities: [Identity] = []
   private(set) var documents: [(class: DocumentClass, body: JSON)] = []
 
-  /// That which fills the most of its limit: it is meant when the database finds one too large.
+  /// The document closest to its limit, which is reported if the database finds one too large.
   var fullestDocument: DocumentClass? {
     documents.max {
       $0.body.serialized().count * $1.class.limit < $1.body.serialized().count * $0.class.limit
@@ -46,10 +47,10 @@ package struct ImportedUser: Sendable {
   private(set) var properties: JSONObject?
   private let mixesScripts: Bool
 
-  /// Whether a password is a way in, now or after a mail.
+  /// Whether the user has a password, known or to be set by mail.
   var hasPassword: Bool { password != .untold || email != nil && identities.isEmpty }
 
-  /// A number that is written out may be longer: it was stored when there was no limit, and exported.
+  /// Limits for lines: exports may contain longer plain numbers, stored before there was a limit.
   private static let limits = JSONLimits(
     depth: JSONLimits.holding.depth,
     numberLength: JSONLimits.holding.numberLength,
@@ -60,10 +61,10 @@ package struct ImportedUser: Sendable {
   ///
   /// - Parameters:
   ///   - text: JSON.
-  ///   - stringLimit: characters of a property's string.
-  ///   - mixesScripts: whether the app takes addresses that mix scripts.
-  ///   - schemas: what documents must fit.
-  /// - Throws: `.invalid`, with every fault; `.unforeseen` for a schema that cannot be used.
+  ///   - stringLimit: the greatest length of a property's string, in characters.
+  ///   - mixesScripts: whether the app accepts addresses with mixed scripts.
+  ///   - schemas: the schemas of the documents.
+  /// - Throws: `.invalid`, with every fault; `.unforeseen` if a schema is unusable.
   package init(
     _ text: [UInt8],
     stringLimit: Int,
@@ -79,7 +80,7 @@ package struct ImportedUser: Sendable {
     try self.init(json, stringLimit: stringLimit, mixesScripts: mixesScripts, schemas: schemas)
   }
 
-  /// Reads what has passed the JSON gate.
+  /// Reads a user from parsed JSON.
   ///
   /// - Throws: as for a line.
   init(
@@ -148,7 +149,8 @@ package struct ImportedUser: Sendable {
     }
   }
 
-  /// A time of RFC 3339, in either case, from 1970 on and less than 15 hours from UTC.
+  /// Returns whether a text is an RFC 3339 time, in either case, from 1970 on and less than 15
+  /// hours from UTC.
   private static func isTime(_ text: String) -> Bool {
     guard let time = CalendarTime(text.uppercased()), let zone = time.zone else { return false }
     return time.day.year >= 1970 && abs(zone) < 15 * 60
@@ -199,7 +201,7 @@ package struct ImportedUser: Sendable {
     }
     let faults = document.keyFaults(in: value).map { Fault(place + $0.place, $0.code, $0.detail) }
     guard faults.isEmpty else { return faults }
-    // The database, which spells numbers out, has the last word.
+    // The database decides about smaller ones, as it expands numbers.
     guard value.serialized().count > document.limit else { return [] }
     return [Fault(place, "document_size", "It has at most \(document.limit) bytes.")]
   }
@@ -220,7 +222,7 @@ package struct ImportedUser: Sendable {
     return faults.map { Fault(place + $0.place, $0.code, $0.detail) }
   }
 
-  /// A user has a handful; bounds what one line can ask of the database.
+  /// A user has a handful; this bounds the work of one line in the database.
   private static let identityLimit = 100
 
   private mutating func takeIdentities(_ value: JSON, _ place: String) -> [Fault] {
@@ -249,7 +251,7 @@ package struct ImportedUser: Sendable {
 }
 
 extension ImportedUser.Identity {
-  /// What Dossier itself writes there has other members to come by.
+  /// Dossier manages these providers; rows have other members for them.
   private static let reserved: Set<String> = ["anonymous", "api-key", "email", "password"]
 
   fileprivate func fault(at pointer: String) -> Fault? {

@@ -1,18 +1,17 @@
 package import EventLoop
 package import JSON
 
-/// A user to be made.
+/// A user to be created.
 package struct NewUser: Sendable {
   let row: ImportedUser
-  /// As it was typed; nil for none, or where a hash of it is told.
+  /// The plain password; nil without one, or with a hash instead.
   let password: String?
 
-  /// Reads a description: as a line of an import has it, with a `password` as it is typed in the place
-  /// of a hash if one likes.
+  /// Reads a description: a line of an import, which may have a plain `password` instead of a hash.
   ///
   /// - Parameters:
   ///   - description: an object.
-  ///   - context: the context of the request, with the app whose rules count.
+  ///   - context: the context of the request; the rules of its app apply.
   /// - Throws: `.invalid` with every fault, `.overloaded`.
   @EventLoop package init(_ description: JSON, _ context: RequestContext) async throws(Failure) {
     let app = context.app
@@ -37,8 +36,7 @@ package struct NewUser: Sendable {
     guard faults.isEmpty else { throw .invalid(faults) }
   }
 
-  /// Takes the member `password` out, which a row of an import has not, and tells why it cannot be the
-  /// password of what is left.
+  /// Removes the member `password`, which import rows lack, and returns it with its faults.
   private static func takePassword(
     from description: inout JSON,
     _ app: App

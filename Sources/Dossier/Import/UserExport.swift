@@ -2,11 +2,11 @@ package import EventLoop
 import JSON
 package import Postgres
 
-/// All users of an app, as lines that an import takes.
+/// All users of an app, as lines for an import.
 ///
-/// A page is a statement of its own that goes on behind the last id, and not a part of one long
-/// transaction: a reader may be slow without holding back the clean-up of rows, and memory is that
-/// of a page. A user is whole in its line; one that comes while it runs may be there or not.
+/// Each page is a separate statement that continues after the last id, not part of a long
+/// transaction. A slow reader therefore does not delay vacuum, and memory holds one page. Each line
+/// has a whole user. A user created during the export may be missing.
 @EventLoop package struct UserExport {
   private let app: AppID
   private let withHashes: Bool
@@ -21,12 +21,12 @@ package import Postgres
     self.context = context
   }
 
-  /// Records that users are exported.
+  /// Starts an export, and records it in the audit log.
   ///
   /// - Parameters:
-  ///   - app: whose users.
-  ///   - withHashes: whether lines have the hashes of passwords; without them `password_hash` is
-  ///     null where there is one.
+  ///   - app: the app of the users.
+  ///   - withHashes: whether lines contain password hashes; otherwise `password_hash` is null for
+  ///     users with a password.
   ///   - context: the context of the request.
   /// - Returns: the export, before its first page.
   /// - Throws: `.unavailable`.
@@ -45,7 +45,7 @@ package import Postgres
     return UserExport(app, withHashes, context)
   }
 
-  /// The next lines, the oldest user first; nil when there are no more.
+  /// Returns the next lines, oldest user first; nil at the end.
   ///
   /// - Throws: `.overloaded`, `.unavailable`.
   package mutating func next() async throws(Failure) -> (text: [UInt8], count: Int)? {
@@ -72,8 +72,8 @@ struct ExportedUser: RowDecodable {
 }
 
 package enum UserExportQueries {
-  /// Put together as text: documents as they are stored, properties as they were spelled, and no
-  /// nulls but those in documents.
+  /// Builds the lines as text: documents as stored, properties as spelled, nulls only inside
+  /// documents.
   ///
   /// Served by `users_by_app`.
   static let page = Statement<ExportedUser, AppID, UserID?, Int, Bool>(

@@ -4,10 +4,10 @@ import Postgres
 
 /// A line of the input of an import.
 package struct ImportLine: Sendable {
-  /// From 1.
+  /// The line number, from 1.
   package let number: Int
   package let content: Result<ImportedUser, Failure>
-  /// How far the input is read behind it.
+  /// The input position after this line.
   package let end: InputPosition
 
   package init(number: Int, content: Result<ImportedUser, Failure>, end: InputPosition) {
@@ -17,17 +17,17 @@ package struct ImportLine: Sendable {
   }
 }
 
-/// Users from another system or another deployment, many at a time.
+/// An import of users from another system or deployment, in batches.
 ///
-/// Each batch is one transaction, together with how far the input is read and what became of its
-/// rows: killed at any moment, an import has done a batch and knows it, or has not. Hence the
-/// progress is in the database and not in a file, which a kill could part from what it tells of.
+/// One transaction writes a batch, its results and the input position. An import that is killed has
+/// therefore done and recorded a batch, or neither. The progress is in the database for that
+/// reason: a file could differ from the data after a kill.
 @EventLoop package final class UserImport {
   package private(set) var progress: ImportProgress
   private let app: AppID
   private let existing: ExistingUser
   private let context: RequestContext
-  /// Rows to try at once, while one is looked for that the database refuses.
+  /// The batch size while bisecting for the row that the database rejects.
   private var step = 1 << 20
 
   private init(
@@ -42,15 +42,15 @@ package struct ImportLine: Sendable {
     self.context = context
   }
 
-  /// Begins an import, or takes up the one of that source.
+  /// Starts an import, or resumes the import of that source.
   ///
   /// - Parameters:
-  ///   - source: what the input is called; one import of it counts in an app, the newest.
-  ///   - app: whose users they become.
-  ///   - existing: what is done with lines whose user is there.
-  ///   - isResumed: goes on where the import of that source is, if there is one.
+  ///   - source: the name of the input; an app keeps only the newest import of it.
+  ///   - app: the app of the users.
+  ///   - existing: the handling of lines whose user already exists.
+  ///   - isResumed: whether to resume the import of that source, if there is one.
   ///   - context: the context of the request.
-  /// - Returns: the import; what `progress` tells of the input is to be passed over.
+  /// - Returns: the import; skip the part of the input that `progress` covers.
   /// - Throws: `.unavailable`.
   package static func open(
     _ source: String,
@@ -76,12 +76,12 @@ package struct ImportLine: Sendable {
     return UserImport(found, app, existing, context)
   }
 
-  /// Writes the first of some lines, as many as can be written in one transaction, and takes them
-  /// away; call it until none is left.
+  /// Writes as many of the first lines as fit in one transaction, and removes them from `lines`.
   ///
-  /// - Returns: what became of them, also in `progress` as lines of JSON.
-  /// - Throws: `.versionMoved` if another run goes on with this import; `.overloaded`,
-  ///   `.unavailable`: then it is unknown whether the lines were written, until the import is resumed.
+  /// Call it until `lines` is empty.
+  /// - Returns: the results of the lines, also in `progress` as lines of JSON.
+  /// - Throws: `.versionMoved` if another run continues this import; `.overloaded`, `.unavailable`:
+  ///   the lines may or may not be written, which resuming the import finds out.
   package func write(
     _ lines: inout ArraySlice<ImportLine>
   ) async throws(Failure) -> [ImportResult] {
@@ -92,11 +92,11 @@ package struct ImportLine: Sendable {
           try await write(batch)
         }
         lines = lines.dropFirst(results.count)
-        // The row has been found, or is not among these.
+        // The rejected row is found, or is in a later batch.
         if step < 1 << 20 { step *= 2 }
         return results
       } catch {
-        // The database alone knows a rule: find the row.
+        // Only the database knows the broken rule: bisect for the row.
         guard error.isOfOneRow else { throw error }
         if batch.count > 1 {
           step = batch.count / 2
@@ -127,7 +127,7 @@ package struct ImportLine: Sendable {
     _ lines: [ImportLine],
     in transaction: Transaction
   ) async throws(Failure) -> (results: [ImportResult], progress: ImportProgress) {
-    // Before anything is written: two runs of one import follow one another, and the later stops.
+    // Before any write: serializes two runs of one import, and the later run stops.
     let place = try await transaction.run(ImportQueries.lock, app, progress.id)
     guard place.first == progress.lines else { throw .versionMoved(current: place.first ?? 0) }
     var batch = ImportBatch(app: app, import: progress.id)
@@ -192,7 +192,7 @@ package struct ImportLine: Sendable {
     ["lines": .number(JSONNumber(end.lines)), "bytes": .number(JSONNumber(end.bytes))]
   }
 
-  /// Ends the import: all is read, and the results are kept elsewhere.
+  /// Finishes the import, after the results are stored elsewhere.
   ///
   /// - Throws: `.unavailable`.
   package func finish() async throws(Failure) {

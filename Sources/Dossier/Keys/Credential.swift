@@ -2,12 +2,12 @@ import PasswordHashes
 import Notation
 import Postgres
 
-/// What the server gives out to be shown again: refresh tokens, device secrets, API keys, keys of
-/// clients, links in mails.
+/// A secret that the server issues: refresh tokens, device secrets, API keys, client keys, mail
+/// links.
 ///
-/// It names what it belongs to, so that one read finds it, and a mark keeps made-up ones away from
-/// the database. All have one form: a prefix that tells its kind (and lets scanners find leaked
-/// ones), then 60 bytes in base64url, which are two ids, a number, 16 random bytes and the mark.
+/// It contains the id of its owner, so one read finds it. Its MAC rejects forged credentials
+/// without a database query. All have one form: a prefix for the kind, which lets scanners find
+/// leaks, then 60 bytes in base64url. These are two ids, a number, 16 random bytes and the MAC.
 struct Credential {
   enum Kind: String {
     case refreshToken = "drt_"
@@ -21,18 +21,18 @@ struct Credential {
   }
 
   let kind: Kind
-  /// All that the mark covers, and what a stored hash is of.
+  /// The bytes under the MAC and the stored hash.
   let payload: [UInt8]
-  /// Which of the master keys it bears the mark of; new ones bear that of the first.
+  /// The index of the master key of its MAC; new credentials use the first.
   private var marker = 0
 
   private static let payloadLength = 12 + 12 + 4 + 16
   private static let markLength = 16
 
   /// - Parameters:
-  ///   - kind: what it is for; one kind is never taken for another.
-  ///   - owner: what it belongs to.
-  ///   - part: which thing of the owner's.
+  ///   - kind: the kind, which the MAC covers.
+  ///   - owner: the user, device or client that it belongs to.
+  ///   - part: a part of the owner, such as a key.
   ///   - number: at most 32 bits.
   ///   - salt: 16 random bytes.
   init<Part>(
@@ -47,7 +47,7 @@ struct Credential {
     payload = owner.bytes + (part?.bytes ?? [UInt8](repeating: 0, count: 12)) + digits + salt
   }
 
-  /// Reads what a client sent; nil when it was never issued as that kind with this master key.
+  /// Reads a credential; returns nil if it was never issued as that kind with this master key.
   init?(_ kind: Kind, _ text: some StringProtocol, _ key: MasterKey) {
     guard text.hasPrefix(kind.rawValue),
       let bytes = [UInt8](base64URL: text.dropFirst(kind.rawValue.count)),
@@ -70,15 +70,15 @@ struct Credential {
 
   func text(_ key: MasterKey) -> String { kind.rawValue + (payload + mark(key)).base64URL }
 
-  /// What the database keeps, where it need not make the credential again.
+  /// Returns the hash that the database stores, if it need not recreate the credential.
   func hash(_ key: MasterKey) -> BinaryBytes { BinaryBytes(key.hash(of: tagged, by: marker)) }
 
-  /// As `hash`, of it together with something short that its holder has to know besides.
+  /// Returns the hash of the credential together with a short code that the client must also know.
   func hash(with text: String, _ key: MasterKey) -> BinaryBytes {
     BinaryBytes(key.hash(of: tagged + Array(text.utf8), by: marker))
   }
 
-  /// Returns 16 random bytes; each `UInt64.random` is one call of the system.
+  /// Returns 16 random bytes; each `UInt64.random` is one system call.
   static func salt() -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(16)

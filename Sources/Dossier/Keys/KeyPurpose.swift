@@ -1,14 +1,15 @@
 import Postgres
 
-/// What the keys of an app sign: for each purpose they are of the kind that its clients can read.
+/// The purposes of an app's signing keys; each has the algorithm that its clients support.
 package enum KeyPurpose: String, CaseIterable, Sendable, Bindable {
-  /// Access tokens of the native clients and of those of App Services.
+  /// Access tokens of native clients and of App Services clients.
   case native = "access"
-  /// Access tokens and ID tokens of OpenID Connect. Clients of that fail on a key set with any key of
-  /// another kind, so these have a set of their own.
+  /// Access tokens and ID tokens of OpenID Connect.
+  ///
+  /// Their key set is separate, since its clients fail on a set with keys of other kinds.
   case openID = "openid"
 
-  /// As the head of a token names it.
+  /// The algorithm name in the header of a token.
   ///
   /// - Source: RFC 7518 section 3.1.
   var algorithm: String {

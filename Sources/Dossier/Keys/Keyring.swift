@@ -3,29 +3,30 @@ package import Postgres
 
 /// The keys that sign and verify the tokens of an app.
 ///
-/// The first worker that finds none for a purpose makes one; all that start together agree on it,
-/// because the database takes one current key only.
+/// The first worker without a key for a purpose creates one. Workers that start together agree on
+/// it, because the database accepts only one current key.
 @EventLoop package final class Keyring {
   package let master: MasterKey
   private let database: Database
   private var apps: [AppID: AppKeys] = [:]
-  /// A token with an unknown key makes us look for new keys, not more often than this, in
-  /// nanoseconds; less than the time that a key is there before it signs.
+  /// The shortest time between loads for unknown keys, in nanoseconds.
+  ///
+  /// It is less than the time between the creation and the first use of a key.
   private static let loadInterval: UInt64 = 5_000_000_000
-  /// How long a rotation may go unnoticed, in nanoseconds.
+  /// The age at which a load starts in the background, in nanoseconds.
   private static let age: UInt64 = 20_000_000_000
-  /// After so many nanoseconds without a look, a token waits for one: what signed before a long
-  /// idle time may have retired or been removed.
+  /// The age at which a token waits for a load, in nanoseconds: keys may have been retired or
+  /// removed meanwhile.
   private static let staleAge: UInt64 = 40_000_000_000
 
   private let clock: @EventLoop () -> UInt64
-  /// Makes keys of RSA, which takes too long for the loop; few processes ever need it.
+  /// Creates RSA keys, which takes too long for the loop; few processes need it.
   private lazy var maker = BlockingPool(name: "keys", threads: 1, waiting: 64)
 
   /// - Parameters:
-  ///   - master: what seals the keys.
-  ///   - database: where they are.
-  ///   - clock: nanoseconds that only grow.
+  ///   - master: the master key that encrypts the keys.
+  ///   - database: the database that stores the keys.
+  ///   - clock: a monotonic clock, in nanoseconds.
   package init(
     master: MasterKey,
     database: Database,
@@ -36,7 +37,7 @@ package import Postgres
     self.clock = clock
   }
 
-  /// The key that signs now.
+  /// Returns the current signing key.
   ///
   /// - Throws: `.overloaded`, `.unavailable`.
   func signer(for app: AppID, _ purpose: KeyPurpose) async throws(Failure) -> SigningKey {
@@ -49,7 +50,7 @@ package import Postgres
     if keys.signers[purpose] == nil {
       let creation = keys.creation(for: purpose).begin { [self] () async throws(Failure) in
         try await create(for: purpose, of: app)
-        // Twice, as a load that was under way may not have seen it.
+        // Twice, since a load in progress may have missed the new key.
         for _ in 0..<2 where keys.signers[purpose] == nil { try await load(keys) }
       }
       try await creation.value.get()
@@ -60,7 +61,7 @@ package import Postgres
     return signer
   }
 
-  /// The key of a token that claims to be of `app`; nil when the app has no such key.
+  /// Returns the key of a token of `app`; nil if the app has no such key.
   func verifier(keyID: String, app: AppID) async throws(Failure) -> SigningKey? {
     let keys = keys(of: app)
     if keys.verifiers[keyID] != nil {
@@ -79,7 +80,7 @@ package import Postgres
     return keys
   }
 
-  /// Whether what is known of an app's keys may serve; when it grows old, a look begins meanwhile.
+  /// Returns whether the cached keys may be used; starts a reload if they are old.
   func isFresh(_ keys: AppKeys) -> Bool {
     let age = clock() - (keys.lastLoad ?? 0)
     if age > Self.age { _ = begin(keys) }
@@ -88,11 +89,12 @@ package import Postgres
 
   private func load(_ keys: AppKeys) async throws(Failure) { try await begin(keys).value.get() }
 
-  /// Loads the keys of an app; callers that come meanwhile wait for the same load.
+  /// Loads the keys of an app; concurrent requests share one load.
   private func begin(_ keys: AppKeys) -> SharedTask<Void, Failure>.Outcome {
     keys.load.begin { [self] () async throws(Failure) in
       try await fetch(keys)
-      // After a failure the next caller tries again: an unknown key is not yet an invalid token.
+      // Not set after a failure, so that the next request retries: an unknown key is not yet an
+      // invalid token.
       keys.lastLoad = clock()
     }
   }
@@ -104,7 +106,7 @@ package import Postgres
     } catch {
       throw Failure(error)
     }
-    // What is in no row any more has retired, or was removed.
+    // Keys without a row have expired or were removed.
     var found: [String: SigningKey] = [:]
     var signers: [KeyPurpose: SigningKey] = [:]
     for row in rows {
@@ -143,7 +145,7 @@ package import Postgres
     }
   }
 
-  /// Makes a key, which is not stored yet.
+  /// Creates a key without storing it.
   ///
   /// - Throws: `.overloaded`.
   func newKey(for purpose: KeyPurpose, of app: AppID) async throws(Failure) -> NewSigningKey {
@@ -160,7 +162,7 @@ package import Postgres
   }
 }
 
-/// The keys of one app, as a worker knows them.
+/// The cached keys of one app.
 @EventLoop final class AppKeys {
   let app: AppID
   fileprivate private(set) var signers: [KeyPurpose: SigningKey] = [:]
@@ -168,12 +170,13 @@ package import Postgres
   fileprivate var lastLoad: UInt64?
   fileprivate let load = SharedTask<Void, Failure>()
   private var creations: [KeyPurpose: SharedTask<Void, Failure>] = [:]
-  /// Grows whenever a key has gone: tokens that were verified before are verified anew.
+  /// The number of loads that removed keys; each makes cached verifications invalid.
   private(set) var removals = 0
 
   init(_ app: AppID) { self.app = app }
 
-  /// Of those who want a key that is not there, one makes it, and all have the same outcome.
+  /// Returns the shared task that creates a missing key, so that concurrent requests create only
+  /// one.
   fileprivate func creation(for purpose: KeyPurpose) -> SharedTask<Void, Failure> {
     let creation = creations[purpose] ?? SharedTask()
     creations[purpose] = creation
@@ -188,7 +191,7 @@ package import Postgres
 
 private struct SigningKeyRow: RowDecodable {
   let keyID: String
-  /// Nil for one that only a later version of this server has.
+  /// Nil for a purpose that only a later version of this program knows.
   let purpose: KeyPurpose?
   let sealed: [UInt8]
   let signs: Bool
@@ -204,10 +207,10 @@ private struct SigningKeyRow: RowDecodable {
 package enum KeyringQueries {
   /// Served by the primary key.
   ///
-  /// Of each purpose the newest key signs that has been there for 30 seconds: by then any worker that
-  /// is shown a token of it either knows the key or may look for it, as it does not within 5 seconds
-  /// of its last look. Of keys that are all newer the first one signs. None does where the current
-  /// key was removed: those before it will soon verify no more.
+  /// For each purpose, it marks the newest key that is at least 30 seconds old as the signing key.
+  /// By then every worker either knows that key or may load it, since the shortest time between
+  /// loads is 5 seconds. If all keys are younger, the oldest of them signs. If the current key was
+  /// removed, no key signs: retired keys will soon stop verifying.
   fileprivate static let load = Statement<SigningKeyRow, AppID>(
     "keyring.load",
     """
@@ -222,7 +225,7 @@ package enum KeyringQueries {
     """
   )
 
-  /// Stores a key; no row when another was first.
+  /// Stores a key; returns no row if another worker was first.
   @EventLoop static func create(_ key: NewSigningKey, of app: AppID) -> StatementCall {
     StatementCall(
       create,

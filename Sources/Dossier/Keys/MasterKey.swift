@@ -2,16 +2,17 @@ internal import CSodium
 internal import Crypto
 import FoundationEssentials
 
-/// The operator's secrets, of which every other one is derived or by which it is sealed.
+/// The operator's secrets, which derive or encrypt all other secrets.
 ///
-/// Whoever has the database without them can neither read the signing keys nor make a token. The
-/// first seals and derives what is new; the others open what they sealed, and know the credentials
-/// that were issued by them.
+/// With the database alone, an attacker can neither read the signing keys nor make a token. The
+/// first secret encrypts and derives new values. The others decrypt older values and verify older
+/// credentials.
 package struct MasterKey: Sendable {
   private let secrets: [Derived]
 
-  /// What is derived of one secret; codes are begun with their keys, which takes longer than most of
-  /// what they are of.
+  /// The keys derived from one secret.
+  ///
+  /// HMACs are stored with their keys already hashed, which takes longer than hashing most inputs.
   private struct Derived {
     let credentialHash: HMAC<SHA256>
     let credentialMark: HMAC<SHA256>
@@ -38,38 +39,38 @@ package struct MasterKey: Sendable {
     }
   }
 
-  /// - Parameter secrets: at least one, each of at least 32 bytes, random.
+  /// - Parameter secrets: at least one, each of at least 32 random bytes.
   package init(_ secrets: [[UInt8]]) {
     precondition(!secrets.isEmpty, "no master key")
     self.secrets = secrets.map(Derived.init)
   }
 
-  /// A single one.
+  /// Creates a master key with one secret.
   package init(_ secret: [UInt8]) { self.init([secret]) }
 
-  /// What tells each from others and nothing of it; the database keeps it.
+  /// Values in the database that identify the secrets and reveal nothing of them.
   var checks: [[UInt8]] { secrets.map(\.check) }
 
-  /// What the database keeps of a credential that bears the mark of a secret, by its number.
+  /// Returns the stored hash of a credential, by the secret with that index.
   func hash(of credential: [UInt8], by number: Int) -> [UInt8] {
     Self.mac(credential, secrets[number].credentialHash)
   }
 
-  /// Tells a credential that was once issued by a secret from one made up, without the database.
+  /// Returns a MAC that lets us reject forged credentials without a database query.
   func mark(of credential: [UInt8], by number: Int) -> [UInt8] {
     Self.mac(credential, secrets[number].credentialMark)
   }
 
-  /// Finds the secret whose mark of a credential `isMark` takes for it.
+  /// Returns the index of the secret whose MAC of a credential satisfies `isMark`.
   func number(marking credential: [UInt8], _ isMark: ([UInt8]) -> Bool) -> Int? {
     secrets.indices.first { isMark(mark(of: credential, by: $0)) }
   }
 
-  /// The name under which attempts are counted: their table is not to be a list of who tried to log
-  /// in.
+  /// Returns a keyed hash of a subject of rate limits, so that their table does not list login
+  /// names.
   func attemptSubject(_ text: String) -> [UInt8] { Self.mac(Array(text.utf8), secrets[0].failures) }
 
-  /// Returns a hash by which two hosts compare the value of a setting that neither shows.
+  /// Returns a hash by which two hosts compare the value of a setting without revealing it.
   func settingHash(of value: String, named name: String) -> [UInt8] {
     Self.mac(Array("\(name)\0\(value)".utf8), secrets[0].settings)
   }
@@ -80,13 +81,15 @@ package struct MasterKey: Sendable {
     return code.finalize().withUnsafeBytes { Array($0) }
   }
 
-  /// Encrypts what rests in the database, bound to the name it rests under.
+  /// Encrypts a secret for the database, bound to the name of its row.
   func sealed(_ secret: [UInt8], as name: String) throws -> [UInt8] {
     let box = try AES.GCM.seal(secret, using: secrets[0].seal, authenticating: Data(name.utf8))
     return Array(box.combined ?? Data())
   }
 
-  /// - Throws: when it was sealed with another master key, or under another name.
+  /// Decrypts a secret.
+  ///
+  /// - Throws: an error if it was sealed with another master key, or under another name.
   func opened(_ sealed: [UInt8], as name: String) throws -> [UInt8] {
     let box = try AES.GCM.SealedBox(combined: sealed)
     let name = Data(name.utf8)

@@ -3,16 +3,16 @@ package import JSON
 package import Postgres
 
 extension MasterKeys {
-  /// Seals everything anew with the first of the master keys; the others are needed from then on
-  /// for credentials alone that were issued by them.
+  /// Re-encrypts all sealed secrets with the first master key.
   ///
+  /// Afterwards the other master keys are needed only for credentials that were issued with them.
   /// - Parameters:
-  ///   - discardsLost: what no key opens is removed instead of refused: the master key that sealed it
-  ///     is lost.
+  ///   - discardsLost: whether to remove secrets that no key decrypts, since their master key is
+  ///     lost.
   ///   - context: the context of the request.
-  /// - Returns: `resealed`, how many; `discarded`, their names; `api_keys`, `clients` and
-  ///   `recovery_codes`, how many are older than the key and need those before it.
-  /// - Throws: `.unforeseen` for a secret that cannot be opened, `.unavailable`.
+  /// - Returns: `resealed`, the number of secrets; `discarded`, their names; `api_keys`, `clients`
+  ///   and `recovery_codes`, the numbers that are older than the key and need earlier ones.
+  /// - Throws: `.unforeseen` if a secret cannot be decrypted, `.unavailable`.
   @EventLoop package static func reseal(
     discardingLost discardsLost: Bool,
     _ context: RequestContext
@@ -56,7 +56,7 @@ extension MasterKeys {
   }
 }
 
-/// Something that is sealed, of one kind.
+/// A sealed secret with its kind.
 private struct KindedSecret: RowDecodable {
   let kind: Kind
   let name: String
@@ -112,7 +112,7 @@ private struct OlderCredentials: RowDecodable {
 }
 
 package enum ResealingQueries {
-  /// By the names that they are bound to.
+  /// Returns all sealed secrets with the names that they are bound to.
   fileprivate static let secrets = Statement<KindedSecret>(
     "resealing.secrets",
     """
@@ -178,7 +178,7 @@ package enum ResealingQueries {
     "delete from master_keys where check_value <> $1"
   )
 
-  /// What was issued before the master key that is left sealed first.
+  /// Counts the credentials that are older than the remaining master key.
   fileprivate static let older = Statement<OlderCredentials>(
     "resealing.older",
     """

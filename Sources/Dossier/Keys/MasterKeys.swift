@@ -2,15 +2,15 @@ import EventLoop
 import Notation
 package import Postgres
 
-/// What the database knows of the master keys: by which its secrets are sealed.
+/// The check values of the master keys that sealed secrets in the database.
 package enum MasterKeys {
-  /// Looks whether everything that is sealed in the database can be opened, and what is sealed from
-  /// now on by all others who have looked.
+  /// Checks that this process can decrypt every secret in the database.
   ///
-  /// The first program that works on a database leaves the check value of its master key there. One
-  /// that brings a new key in front of those that are known adds its own.
-  /// - Returns: nil, or why nothing must be written with this master key.
-  /// - Throws: what the database says.
+  /// It also checks that other running programs can decrypt what this one seals. The first program
+  /// on a database stores the check value of its master key there. A program with a new key in
+  /// front of the known ones adds that key's value.
+  /// - Returns: why this master key must not be used; nil if it may.
+  /// - Throws: the error of the database.
   @EventLoop package static func fault(
     of master: MasterKey,
     in database: Database
@@ -31,7 +31,7 @@ package enum MasterKeys {
     return nil
   }
 
-  /// Why keys that were sealed before the database knew by what were not sealed by this master key.
+  /// Returns a fault if this master key did not seal keys from before check values were stored.
   @EventLoop private static func sealedBefore(
     _ master: MasterKey,
     _ database: Database
@@ -43,7 +43,7 @@ package enum MasterKeys {
     return nil
   }
 
-  /// By what people tell keys apart: the first digits of a check value.
+  /// Returns the name of a master key in messages: the first digits of its check value.
   static func name(_ check: [UInt8]) -> String { String(hexadecimal: check.prefix(4)) }
 }
 
@@ -82,7 +82,7 @@ package enum MasterKeysQueries {
     "insert into master_keys (check_value) values ($1) on conflict do nothing"
   )
 
-  /// A few are enough: all were sealed by one.
+  /// Returns a few keys, which is enough: one master key sealed them all.
   static let sealedKeys = Statement<SealedSecret>(
     "master_keys.sealed_keys",
     "select app_id || ' ' || key_id, private_key from signing_keys order by created_at desc limit 8"
