@@ -4,12 +4,12 @@ package import JSON
 import Notation
 package import Postgres
 
-/// What verifies the signature of a token, for whoever does so without asking this server.
+/// A public key, for programs that verify tokens without calling this server.
 package struct PublicKey: RowDecodable {
-  /// The `kid` in the head of each token that it verifies.
+  /// The `kid` in the header of the tokens that it verifies.
   package let id: String
   private let algorithm: String
-  /// As `NewSigningKey` made it.
+  /// The encoding of `NewSigningKey`.
   private let bytes: [UInt8]
 
   init(id: String, algorithm: String, bytes: [UInt8]) {
@@ -22,7 +22,7 @@ package struct PublicKey: RowDecodable {
     self.init(id: try row.text(0), algorithm: try row.text(1), bytes: try row.binary(2))
   }
 
-  /// As a member of a JWK Set.
+  /// The key as a member of a JWK Set.
   ///
   /// - Source: RFC 7517 section 4; RFC 7518 section 6.
   package var jwk: JSON {
@@ -36,7 +36,7 @@ package struct PublicKey: RowDecodable {
       jwk["n"] = .string((rsa.map { Array($0.modulus) } ?? []).base64URL)
       jwk["e"] = .string((rsa.map { Array($0.publicExponent) } ?? []).base64URL)
     } else {
-      // A point of the curve: 4, then its coordinates of 32 bytes each.
+      // An uncompressed point: 4, then its coordinates of 32 bytes each.
       jwk["kty"] = "EC"
       jwk["crv"] = "P-256"
       jwk["x"] = .string(Array(bytes.dropFirst().prefix(32)).base64URL)
@@ -45,11 +45,10 @@ package struct PublicKey: RowDecodable {
     return .object(jwk)
   }
 
-  /// For how long the keys of an app may be kept: a new key signs nothing before it has been there for
-  /// as long.
+  /// The cache lifetime of an app's keys; a new key does not sign before it is that old.
   package static let age = Duration.seconds(30)
 
-  /// The keys that verify the tokens of an app, the newest first.
+  /// Returns the keys that verify the tokens of an app, newest first.
   ///
   /// - Throws: `.unknownApp`, `.unavailable`.
   @EventLoop package static func all(
@@ -65,7 +64,7 @@ package struct PublicKey: RowDecodable {
 }
 
 package enum PublicKeyQueries {
-  /// One row at least when there is such an app.
+  /// Returns at least one row if the app exists.
   static let all = Statement<Found<PublicKey>, String, KeyPurpose>(
     "public_keys.all",
     """

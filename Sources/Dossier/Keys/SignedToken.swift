@@ -1,17 +1,17 @@
 import JSON
 import Notation
 
-/// A JWT as it came: its head and its claims have passed our gate, and nothing in it is verified.
+/// A parsed JWT: its header and claims are valid JSON, and nothing is verified.
 struct SignedToken {
   let head: JSONObject
   let claims: JSONObject
-  /// What the signature is of.
+  /// The signed bytes.
   let signed: [UInt8]
   let signature: [UInt8]
 
-  /// Reads a token; nil for what is none.
+  /// Parses a token; returns nil if it is malformed.
   ///
-  /// One token has one text: padding, and bits behind the last byte, are refused.
+  /// A token has only one valid text: padding and trailing bits are rejected.
   /// - Source: RFC 7515 sections 4 and 7.1.
   init?(_ text: String) {
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
@@ -26,7 +26,7 @@ struct SignedToken {
     [UInt8](base64URL: part).flatMap { (try? JSON.parse($0))?.object }
   }
 
-  /// What its head says that it is signed by; nil when that is no string.
+  /// The algorithm in the header; nil if it is not a string.
   var algorithm: String? { head["alg"]?.string }
   var keyID: String? { head["kid"]?.string }
 }

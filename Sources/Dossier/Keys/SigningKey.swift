@@ -5,13 +5,13 @@ import JSON
 import Notation
 import Postgres
 
-/// A key that signs an app's tokens, and verifies what it signed.
+/// A key that signs an app's tokens, and verifies them.
 struct SigningKey: Sendable {
   let id: String
   let purpose: KeyPurpose
-  /// The first part of its tokens, with the dot behind it.
+  /// The encoded header of its tokens, with the dot.
   private let head: [UInt8]
-  /// That of access tokens which must not be taken for ID tokens, nor these for them.
+  /// The encoded header of access tokens, which distinguishes them from ID tokens.
   private let accessHead: [UInt8]
   private let pair: Pair
 
@@ -22,9 +22,9 @@ struct SigningKey: Sendable {
 
   /// - Parameters:
   ///   - id: the `kid` of its tokens.
-  ///   - purpose: tells of which kind it is.
-  ///   - secret: as `NewSigningKey` made it.
-  /// - Throws: when it is no secret of that kind.
+  ///   - purpose: the purpose, which determines the algorithm.
+  ///   - secret: the private key as `NewSigningKey` encodes it.
+  /// - Throws: an error if the secret is not a key of that algorithm.
   init(id: String, for purpose: KeyPurpose, secret: [UInt8]) throws {
     self.id = id
     self.purpose = purpose
@@ -48,7 +48,7 @@ struct SigningKey: Sendable {
   /// - Source: RFC 9068 section 2.1.
   static let accessType = "at+jwt"
 
-  /// Makes a token; its head says that it is an access token where `isTyped`.
+  /// Signs claims as a token; with `isTyped`, its header marks it as an access token.
   ///
   /// - Source: RFC 7515 section 7.1; RFC 7518 sections 3.3 and 3.4.
   func token(_ claims: JSONObject, isTyped: Bool) throws -> String {
@@ -66,7 +66,7 @@ struct SigningKey: Sendable {
     return String(decoding: token, as: UTF8.self)
   }
 
-  /// Whether it signed a token.
+  /// Returns whether this key signed a token.
   func hasSigned(_ token: SignedToken) -> Bool {
     guard token.algorithm == purpose.algorithm else { return false }
     switch pair {
@@ -83,14 +83,14 @@ struct SigningKey: Sendable {
   }
 }
 
-/// A key that is about to be an app's.
+/// A new key of an app, not yet stored.
 struct NewSigningKey: Sendable {
   let id = ID<SigningKey>().text
   let purpose: KeyPurpose
   let publicKey: BinaryBytes
   let sealed: BinaryBytes
 
-  /// Makes a key, which takes up to a tenth of a second for OpenID Connect.
+  /// Creates a key; one for OpenID Connect takes at most a tenth of a second.
   init(for purpose: KeyPurpose, of app: AppID, _ master: MasterKey) throws(Failure) {
     self.purpose = purpose
     do {

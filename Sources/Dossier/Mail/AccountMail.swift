@@ -9,14 +9,14 @@ import Postgres
   enum Request: String {
     case verification = "verify"
     case reset
-    /// Takes as long as the others.
+    /// Queues a request without effect, in the same time as the others.
     case nothing
   }
 
-  /// Queues a request for the mail of an address.
+  /// Queues a request for mail to an address.
   ///
-  /// The user of the address is looked up when the mail is delivered. So neither the response nor its
-  /// time tells whether there is one.
+  /// The user of the address is looked up when the mail is delivered. Neither the response nor its
+  /// time therefore reveals whether a user has the address.
   /// - Throws: `.mailNotConfigured`, `.tooManyAttempts`, `.wayInClosed`, `.unavailable`.
   static func request(
     _ request: Request,
@@ -27,7 +27,7 @@ import Postgres
     guard context.mailer.isConfigured else { throw .mailNotConfigured }
     let address = try await EmailAddress(email, context)
     let account = try await Accounts.find(address, context)
-    // An address of no user is counted too, so that the response reports the same limits.
+    // An address without a user is counted too, so that the response reports the same limits.
     try await RequestGuard.mail(to: address.key, for: account, context)
     try await context.transaction { transaction async throws(Failure) in
       try await self.request(request, address, in: transaction, context)
@@ -58,7 +58,7 @@ import Postgres
     )
   }
 
-  /// Replaces a request by the mail that it asks for; by nothing for an address of no user.
+  /// Replaces a request by its mail; removes it if no user has the address.
   static func resolve(_ due: DueRow, _ context: RequestContext) async throws(Failure) {
     guard let opened = try? context.keys.master.opened(due.sealed, as: QueuedMail.name(due.id)),
       let json = try? JSON.parse(opened), let key = json["key"]?.string,
@@ -104,7 +104,7 @@ import Postgres
     try await context.queue(message, .code, for: AuthenticationFlow.lifetime, in: transaction)
   }
 
-  /// Informs the user of an address that a client has tried to register it.
+  /// Informs the owner of an address that a client has tried to register it.
   static func sendTaken(
     to account: Account,
     in transaction: Transaction,

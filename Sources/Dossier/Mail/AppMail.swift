@@ -1,20 +1,20 @@
 import Outbound
 
-/// The words of an app's mail of one kind.
+/// The texts of an app's mail of one kind.
 struct AppMail: Sendable {
   let subject: String
   let text: String
 
-  /// The mail to an address.
+  /// Returns the mail to an address.
   ///
   /// - Parameters:
-  ///   - kind: what it is about.
-  ///   - email: also fills `{{email}}`, in words.
-  ///   - language: of its reader, a tag by BCP 47; nil when it is not known.
+  ///   - kind: the kind of the mail.
+  ///   - email: also fills `{{email}}`, spelled out.
+  ///   - language: the language of the recipient, a tag of BCP 47; nil if unknown.
   ///   - app: also fills `{{app}}`.
-  ///   - values: of the other placeholders that the words may have.
+  ///   - values: the values of the other placeholders.
   /// - Returns: the message.
-  /// - Throws: `MailTemplateError`, `MailMessageError`: nobody can be sent this.
+  /// - Throws: `MailTemplateError`, `MailMessageError` if the text or the address cannot be used.
   static func message(
     _ kind: MailKind,
     to email: String,
@@ -29,11 +29,11 @@ struct AppMail: Sendable {
     return try template.message(from: sender, to: MailAddress(email), values: values)
   }
 
-  /// Returns an address as people say it, such as `ada at example dot com`.
+  /// Returns an address spelled out, such as `ada at example dot com`.
   ///
-  /// Mail programs make links of text that looks like an address or the name of a host. The user
-  /// who asks for mail chooses the address. So an attacker could put a link into our text by
-  /// `you+evil.example.net@example.com`.
+  /// Mail programs turn text that looks like an address or a host name into links. The user who
+  /// requests the mail chooses the address. An attacker could therefore put a link into our text
+  /// with `you+evil.example.net@example.com`.
   static func inWords(_ email: String) -> String {
     email.unicodeScalars.map { scalar in
       switch scalar {

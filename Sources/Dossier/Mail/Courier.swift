@@ -2,11 +2,11 @@ package import EventLoop
 package import Outbound
 import Postgres
 
-/// Sends the mail of the queue, in each worker.
+/// Delivers the queued mail, in each worker.
 ///
-/// A mail is with one worker at a time, and goes to the relay once at least: a worker that dies between
-/// the relay's word and its own note of it leaves the mail to another, who sends the same message again,
-/// by the same `Message-ID`.
+/// One worker at a time handles a mail, which reaches the relay at least once. If a worker dies
+/// before it records the relay's reply, another worker sends the mail again with the same
+/// `Message-ID`.
 @EventLoop package final class Courier {
   private let relay: MailRelay
   private let dependencies: Dependencies
@@ -17,22 +17,22 @@ import Postgres
   private var sleeper: Task<Void, Never>?
   private var isAwake = false
 
-  /// What becomes of mails, for the metrics.
+  /// Delivery events for the metrics.
   package enum Event: Sendable {
     case sent
     case lost
     case waiting(OutboxState)
   }
 
-  /// Mails under way at once; all of them take less than a mail is given to one worker for.
+  /// The most concurrent deliveries; all of them finish before their claims expire.
   private static let most = 6
-  /// Before each further attempt; the last one counts for all that follow.
+  /// The pauses before further attempts; the last one repeats.
   private static let pauses = [2, 20, 60, 300, 900, 1_800, 3_600].map(Duration.seconds)
 
   /// - Parameters:
   ///   - dependencies: the dependencies of the worker.
-  ///   - relay: takes the mail.
-  ///   - tell: hears what becomes of mails.
+  ///   - relay: the mail relay.
+  ///   - tell: receives delivery events.
   package init(
     _ dependencies: Dependencies,
     _ relay: MailRelay,
@@ -59,9 +59,9 @@ import Postgres
     }
   }
 
-  // MARK: Turns
+  // MARK: Queue
 
-  /// Takes mails whose turn it is; returns whether there may be more that could be taken now.
+  /// Claims due mails; returns whether there may be more to claim now.
   private func takeSome() async -> Bool {
     let room = Self.most - underWay
     guard room > 0, database.isReady else { return false }
@@ -78,7 +78,7 @@ import Postgres
     return due.count == room && underWay < Self.most
   }
 
-  /// Until something is queued here, or it is time to see what others have left.
+  /// Waits until this process queues a mail, or for 3 to 6 seconds.
   private func rest() async {
     guard !isAwake else {
       isAwake = false
@@ -97,7 +97,7 @@ import Postgres
     sleeper?.cancel()
   }
 
-  /// Removes what is too late, and tells how much waits.
+  /// Removes expired mails, and reports the state of the queue.
   private func look() async {
     for lost in (try? await database.write(OutboxQueries.expire)) ?? [] {
       mailer.lose("\(lost): its time is up")
@@ -109,14 +109,14 @@ import Postgres
 
   /// The result of handling a row.
   private enum Outcome {
-    /// The statement writes it.
+    /// The row is handled; this statement records it.
     case done(Statement<NoRow, MailID>)
-    /// Nothing is left of the row.
+    /// The row was deleted.
     case replaced
     case failed(reason: String, isPassing: Bool)
   }
 
-  /// Returns what handles rows of a kind.
+  /// Returns the handler for rows of a kind.
   private func handler(of kind: String) -> (DueRow) async -> Outcome {
     kind == Outbox.requestKind ? resolve : send
   }
@@ -125,7 +125,7 @@ import Postgres
     let outcome = due.isVoid ? .done(OutboxQueries.remove) : await handler(of: due.kind)(due)
     switch outcome {
     case .replaced: break
-    // If it cannot be written, the row is handled again.
+    // If this write fails, the row is handled again.
     case .done(let statement): _ = try? await database.write(statement, due.id)
     case .failed(let reason, let isPassing):
       await putOff(due, isPassing ? Self.pause(after: due.attempts) : nil, reason)
@@ -146,7 +146,7 @@ import Postgres
     return .done(OutboxQueries.sent)
   }
 
-  /// Replaces a request by the mail that it asks for.
+  /// Replaces a request by its mail.
   private func resolve(_ due: DueRow) async -> Outcome {
     let system = Principal(.system, in: due.app, scopes: .everything)
     let context = RequestContext(dependencies, principal: system)
@@ -161,7 +161,9 @@ import Postgres
     }
   }
 
-  /// Some seconds more or less, lest all that waited for one relay come back together.
+  /// Returns the pause before the next attempt.
+  ///
+  /// It varies by some seconds, so that the mails for one relay are not retried together.
   private static func pause(after attempts: Int) -> Duration {
     let pause = pauses[min(max(attempts, 1), pauses.count) - 1]
     return pause + pause / 4 * Double.random(in: 0...1)
@@ -178,7 +180,7 @@ import Postgres
 }
 
 extension MailError {
-  /// Whether another attempt may succeed without anybody's doing, or when the operator has acted.
+  /// Whether a later attempt may succeed, by itself or after the operator's action.
   fileprivate var isPassing: Bool {
     switch self {
     case .tryAgain, .overloaded, .misconfigured: true

@@ -1,23 +1,24 @@
-/// What a mail is about.
+/// The kind of a mail.
 ///
-/// An app has words for each: the settings of that name with `_subject` and `_text`.
+/// An app has a text for each: the settings of that name with `_subject` and `_text`.
 package enum MailKind: String, CaseIterable, Sendable {
   /// Verifies an address.
   case verify
-  /// Lets its reader choose a new password.
+  /// Lets the recipient choose a new password.
   case reset
-  /// Informs the user of an address that a client has tried to register it.
+  /// Informs the owner of an address that a client has tried to register it.
   case taken
   /// Informs a user that a credential of the account has changed.
   case change
-  /// Goes to the address that a user had until now, to restore it.
+  /// Goes to the user's previous address, to restore it.
   case restore
-  /// Carries a code that completes a sign-in, a registration or a change of address.
+  /// Contains a code that completes a login, a registration or a change of address.
   case code
 
   /// The placeholders that a text may have.
   ///
-  /// No default text contains the address: its reader knows it, and an attacker may have chosen it.
+  /// No default text contains the address: the recipient knows it, and an attacker may have chosen
+  /// it.
   var places: Set<String> {
     let own: Set<String> =
       switch self {
@@ -67,7 +68,7 @@ package enum MailKind: String, CaseIterable, Sendable {
     }
   }
 
-  /// For operators.
+  /// The description for operators.
   var meaning: String {
     switch self {
     case .verify: "the mail that verifies an address"

@@ -1,8 +1,9 @@
 import JSON
 
-/// The words of an app's mails in other languages: `{"de": {"reset_subject": "…", "reset_text": "…"}}`.
+/// The texts of an app's mails in other languages: `{"de": {"reset_subject": "…", "reset_text":
+/// "…"}}`.
 struct MailTranslations: Sendable {
-  /// By language in lower case, and there by setting.
+  /// The texts by language in lower case, and by setting.
   private let languages: [String: [String: String]]
 
   private static let most = 100
@@ -18,7 +19,7 @@ struct MailTranslations: Sendable {
     self.languages = languages
   }
 
-  /// Words in a language, or in one that it is a kind of: for `de-AT` also those in `de`.
+  /// Returns a text in a language, or in its parent: for `de-AT` also in `de`.
   func words(_ name: String, in language: String?) -> String? {
     guard !languages.isEmpty, var tag = language?.lowercased() else { return nil }
     while true {
@@ -28,7 +29,7 @@ struct MailTranslations: Sendable {
     }
   }
 
-  /// What is wrong with a value; nil when nothing is.
+  /// Returns the fault of a value; nil if it is valid.
   static func fault(in value: JSON) -> String? {
     guard let languages = value.object, languages.count <= most else {
       return "This setting is an object of up to \(most) languages, such as "

@@ -2,12 +2,12 @@ import EventLoop
 import Outbound
 package import Postgres
 
-/// A token that is mailed to a user, and that the reader of the mail presents.
+/// A token that is mailed to a user, and presented by the mail's recipient.
 struct MailedToken {
   enum Purpose: String, Sendable {
     /// Verifies the address.
     case verify
-    /// Lets its reader choose a new password.
+    /// Lets the recipient choose a new password.
     case reset
     /// Restores a former address of the user.
     case restore
@@ -45,10 +45,10 @@ struct MailedToken {
   private let token: Credential
 
   /// - Parameters:
-  ///   - purpose: what it may be presented for.
+  ///   - purpose: the purpose of the token.
   ///   - email: the address as stored for the user, never as the client typed it.
   ///   - user: the user.
-  ///   - language: the language of the user; nil when it is not known.
+  ///   - language: the language of the user; nil if unknown.
   ///   - context: the context of the request.
   init(
     _ purpose: Purpose,
@@ -70,8 +70,8 @@ struct MailedToken {
 
   /// Queues its mail and stores the token, which is valid at once.
   ///
-  /// Older tokens stay valid until the relay has taken the mail (`OutboxQueries.sent`). So a request
-  /// for mail that cannot be sent invalidates no token.
+  /// Older tokens stay valid until the relay has accepted the mail (`OutboxQueries.sent`). A
+  /// request for a mail that cannot be sent therefore invalidates no token.
   @EventLoop func queue(in transaction: Transaction) async throws(Failure) {
     if let message { try await context.queue(message, with: self, in: transaction) }
   }
@@ -91,11 +91,11 @@ struct MailedToken {
   }
 }
 
-/// What a token was mailed for, and to whom.
+/// The recipient of a mailed token.
 struct MailedSubject: RowDecodable {
-  /// As it is stored of the user.
+  /// The address as stored for the user.
   let email: String
-  /// Of the address.
+  /// The comparison key of the address.
   let key: String
   /// The hash of the user's password; nil without one.
   let hash: String?
@@ -108,7 +108,7 @@ struct MailedSubject: RowDecodable {
 }
 
 package enum MailTokenQueries {
-  /// Queues the mail of a token together with it; the mail expires with the token.
+  /// Stores a token and queues its mail; the mail expires with the token.
   static let write = Statement<
     NoRow, UserID, String, BinaryBytes, String, Duration, MailID, AppID, BinaryBytes
   >(
@@ -138,9 +138,9 @@ package enum MailTokenQueries {
 
   /// Uses up a token and the others of its purpose; returns one row if it was valid.
   ///
-  /// Of the tokens that restore addresses, only younger ones are deleted. Otherwise a thief, who has a
-  /// younger token, could use it to delete that of the owner.
-  /// The row says when the token expires, in microseconds since 1970.
+  /// Of the tokens that restore addresses, only younger ones are deleted. Otherwise a thief, who
+  /// has a younger token, could use it to delete that of the owner. The row contains the expiry of
+  /// the token, in microseconds since 1970.
   static let take = Statement<Int, UserID, String, BinaryBytes, AppID>(
     "mail_tokens.take",
     """

@@ -2,27 +2,27 @@ package import EventLoop
 import Outbound
 import Postgres
 
-/// Takes what the domain has to say by mail into the queue of the database.
+/// Puts the domain's mails into the queue in the database.
 ///
-/// Whatever belongs to a change is queued in the transaction of that change: neither is there without
-/// the other. A `Courier` sends it, here or in another worker.
+/// A mail about a change is queued in the transaction of that change, so both happen or neither. A
+/// `Courier` sends it, in this worker or in another.
 @EventLoop package final class Mailer {
   package let isConfigured: Bool
   let report: @EventLoop (String) -> Void
-  /// Hears that something is in the queue.
+  /// Called after a mail has been queued.
   var onQueued: (@EventLoop () -> Void)?
-  /// Hears that nobody will get a mail.
+  /// Called when a mail is lost.
   var onLost: (@EventLoop () -> Void)?
 
   /// - Parameters:
-  ///   - isConfigured: whether the operator has said how mail is sent.
-  ///   - report: hears, for the operator, of mail that nobody will get.
+  ///   - isConfigured: whether the operator has configured mail delivery.
+  ///   - report: receives reports of lost mail for the operator.
   package init(isConfigured: Bool, report: @escaping @EventLoop (String) -> Void) {
     self.isConfigured = isConfigured
     self.report = report
   }
 
-  /// Tells the operator of a mail that nobody will get.
+  /// Reports a lost mail to the operator.
   func lose(_ reason: String) {
     report("mail is lost: \(reason)")
     onLost?()
@@ -30,7 +30,7 @@ import Postgres
 }
 
 extension RequestContext {
-  /// Queues a mail in a transaction; it is of use for so long.
+  /// Queues a mail in a transaction; it expires after that time.
   func queue(
     _ message: MailMessage,
     _ kind: MailKind,
@@ -41,7 +41,7 @@ extension RequestContext {
     try await transaction.run(call)
   }
 
-  /// Queues a mail together with the token that it carries, in one statement.
+  /// Queues a mail together with its token, in one statement.
   func queue(
     _ message: MailMessage,
     with token: MailedToken,
@@ -77,14 +77,14 @@ extension RequestContext {
     }
   }
 
-  /// Called after each write: what it has queued can be sent from now on.
+  /// Wakes the delivery after a write that queued mail.
   func tellQueued() {
     guard hasQueuedMail else { return }
     hasQueuedMail = false
     mailer.onQueued?()
   }
 
-  /// A mail as it is about to be queued; nil when none is sent.
+  /// Returns a mail ready for the queue; nil if mail is not configured or cannot be sealed.
   private func sealed(_ message: MailMessage) -> (QueuedMail, BinaryBytes)? {
     guard mailer.isConfigured else { return nil }
     let mail = QueuedMail(message)

@@ -9,10 +9,9 @@ package enum OutboxQueries {
     """
   )
 
-  /// Gives up to so many mails to one worker, for as long as all of them may take; a worker that dies
-  /// over them leaves them to others then.
+  /// Claims due mails for one worker, for longer than all of them may take.
   ///
-  /// Served by `mails_by_turn`.
+  /// If the worker dies, its claims expire and other workers continue. Served by `mails_by_turn`.
   static let claim = Statement<DueRow, Int>(
     "outbox.claim",
     """
@@ -27,11 +26,10 @@ package enum OutboxQueries {
     """
   )
 
-  /// Removes a mail that the relay has taken, and with it the tokens that were written before the one
-  /// that it carries.
+  /// Deletes a mail that the relay has accepted, and the tokens that are older than its token.
   ///
-  /// Not sooner: while a mail waits, or never arrives, its reader has only the code before. What gives
-  /// an address back stays: who changes it twice takes nothing from whom it was the first time.
+  /// Not earlier: until the mail arrives, its recipient has only the older token. Restore tokens
+  /// stay, so that a second change of address does not invalidate the first owner's.
   static let sent = Statement<NoRow, MailID>(
     "outbox.sent",
     """
@@ -45,7 +43,7 @@ package enum OutboxQueries {
     """
   )
 
-  /// Puts a mail off for so long; null gives it up.
+  /// Postpones a mail; null gives it up.
   static let putOff = Statement<NoRow, MailID, Duration?, String>(
     "outbox.put_off",
     """
@@ -54,7 +52,7 @@ package enum OutboxQueries {
     """
   )
 
-  /// Removes a request that is about to be replaced by a mail; its id if it was there.
+  /// Deletes a request before its mail replaces it; returns its id if it existed.
   static let takeRequest = Statement<String, MailID>(
     "outbox.take_request",
     "delete from mails where mail_id = $1 and kind = 'request' returning mail_id"
@@ -65,7 +63,7 @@ package enum OutboxQueries {
     "delete from mails where mail_id = $1"
   )
 
-  /// Removes what is too late; one row for each that nobody got, to be told.
+  /// Deletes expired rows, and returns one row for each undelivered mail, for the report.
   ///
   /// Served by `mails_by_end`.
   static let expire = Statement<String>(
@@ -89,7 +87,7 @@ package enum OutboxQueries {
     """
   )
 
-  /// Served by the primary key, whose ids are in the order in which they were made.
+  /// Served by the primary key, whose ids are in the order of creation.
   static let page = Statement<ListedMail, MailID?, Int>(
     "outbox.page",
     """

@@ -3,23 +3,23 @@ import JSON
 import Outbound
 package import Postgres
 
-/// The queue of mail in the database, as operators see it.
+/// The administration of the mail queue in the database.
 package enum Outbox {
-  /// The kind of a row that asks for the mail of an address; each other kind is a mail.
+  /// The kind of rows that request a mail for an address; rows of other kinds are mails.
   static let requestKind = "request"
 
-  /// How long a mail is tried; one with a token no longer than that is good.
+  /// How long delivery is attempted; for a mail with a token, until the token expires.
   static let patience = Duration.seconds(86_400)
 
   package static let pageSize = 100
 
-  /// A page of the mails in the queue, the oldest first.
+  /// Returns a page of the queued mails, oldest first.
   ///
   /// - Parameters:
-  ///   - cursor: the one after which the list goes on.
-  ///   - count: how many at most.
+  ///   - cursor: the `next` of the previous page; nil for the first page.
+  ///   - count: the size of the page.
   ///   - context: the context of the request.
-  /// - Returns: also those that were given up.
+  /// - Returns: the mails, including those that were given up.
   /// - Throws: `.unavailable`.
   @EventLoop package static func page(
     after cursor: MailID?,
@@ -31,12 +31,12 @@ package enum Outbox {
     return Page(mails, of: count)
   }
 
-  /// Has mails tried again at once, also such as were given up.
+  /// Retries mails at once, including those that were given up.
   ///
   /// - Parameters:
-  ///   - mail: nil for all.
+  ///   - mail: the mail; nil for all.
   ///   - context: the context of the request.
-  /// - Returns: how many.
+  /// - Returns: the number of mails.
   /// - Throws: `.notFound`, `.unavailable`.
   @EventLoop package static func retry(
     _ mail: MailID?,
@@ -45,12 +45,12 @@ package enum Outbox {
     try await act("mail_retry", OutboxQueries.retry, mail, context)
   }
 
-  /// Takes mails out of the queue; nobody will get them.
+  /// Deletes mails from the queue without delivery.
   ///
   /// - Parameters:
-  ///   - mail: nil for all.
+  ///   - mail: the mail; nil for all.
   ///   - context: the context of the request.
-  /// - Returns: how many.
+  /// - Returns: the number of mails.
   /// - Throws: `.notFound`, `.unavailable`.
   @EventLoop package static func drop(
     _ mail: MailID?,
@@ -79,15 +79,15 @@ package enum Outbox {
   }
 }
 
-/// A mail as an operator's list has it.
+/// A queued mail as operators see it.
 package struct ListedMail: Listed {
   package let id: MailID
   package let app: String
   package let kind: String
-  /// Nil when what is stored cannot be opened.
+  /// Nil if the mail cannot be decrypted.
   package private(set) var recipient: String?
   package let attempts: Int
-  /// Nil for one that was given up.
+  /// Nil for a mail that was given up.
   package let nextAttemptAt: Timestamp?
   package let lastError: String?
   package let createdAt: Timestamp
@@ -113,14 +113,14 @@ package struct ListedMail: Listed {
   }
 }
 
-/// A row of the outbox whose turn it is.
+/// A due row of the queue.
 struct DueRow: RowDecodable {
   let id: MailID
   let sealed: [UInt8]
   let attempts: Int
   let app: AppID
   let kind: String
-  /// Whether it carries a token that is of no use any more.
+  /// Whether its token is no longer valid.
   let isVoid: Bool
 
   init(from row: Row) throws(DatabaseError) {
@@ -133,10 +133,10 @@ struct DueRow: RowDecodable {
   }
 }
 
-/// How much waits.
+/// The length and age of the queue.
 package struct OutboxState: RowDecodable {
   package let count: Int
-  /// Of the oldest; none when nothing waits.
+  /// The age of the oldest mail; zero if the queue is empty.
   package let age: Duration
 
   package init(from row: Row) throws(DatabaseError) {

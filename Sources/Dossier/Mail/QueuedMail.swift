@@ -3,25 +3,25 @@ import JSON
 import Outbound
 import Postgres
 
-/// A mail on its way into the queue of the database, or out of it.
+/// A mail before or after its storage in the queue.
 package struct QueuedMail: Sendable {
   package let id: MailID
   let message: MailMessage
 
-  /// One that is new.
+  /// Creates a new mail.
   init(_ message: MailMessage) {
     id = MailID()
     self.message = message
   }
 
-  /// One that was sealed; nil when it cannot be opened.
+  /// Reads a stored mail; returns nil if it cannot be decrypted.
   init?(_ id: MailID, sealed: [UInt8], _ master: MasterKey) {
     guard let opened = try? master.opened(sealed, as: Self.name(id)),
       let json = try? JSON.parse(opened), let from = json["from"]?.string,
       let to = json["to"]?.string, let subject = json["subject"]?.string,
       let text = json["text"]?.string, let local = json["id"]?.string,
       let date = json["date"]?.number?.int,
-      // The same message again, so that who has got it already can tell.
+      // The same message id and date, so that the recipient can recognize a duplicate.
       let message = try? MailMessage(
         from: MailAddress(from, name: json["from_name"]?.string),
         to: MailAddress(to),

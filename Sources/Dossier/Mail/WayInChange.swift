@@ -174,7 +174,7 @@ struct WayInChange {
   }
 }
 
-/// A mail about a change that is about to be queued; none if the user has no verified address.
+/// A mail about a change, not yet queued; empty if the user has no verified address.
 struct WayInNotice {
   fileprivate let reader: VerifiedEmail?
   fileprivate let change: String

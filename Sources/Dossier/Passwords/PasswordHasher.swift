@@ -17,7 +17,7 @@ package import PasswordHashes
 
   /// - Parameters:
   ///   - pool: as many threads as cores may be spent on hashing.
-  ///   - cost: of new hashes; one made at another cost is made anew when its user logs in.
+  ///   - cost: the cost of new hashes; a hash with another cost is replaced at the next login.
   package init(pool: FairPool, cost: HashingCost = .least) {
     precondition(sodium_init() >= 0, "libsodium cannot be initialised")
     self.pool = pool
@@ -26,7 +26,7 @@ package import PasswordHashes
 
   /// Returns the hash of a new password, in the PHC string format.
   ///
-  /// - Throws: `.overloaded` when the queue is full, `.tooManyAtOnce` when its owner's share is.
+  /// - Throws: `.overloaded` if the queue is full, `.tooManyAtOnce` if its owner's share is.
   func hash(_ password: String, for owner: (any JobOwner)?) async throws(Failure) -> String {
     hashes += 1
     let hash = try await run(for: owner) { [cost] in cost.hash(password) }
@@ -34,9 +34,9 @@ package import PasswordHashes
     return hash
   }
 
-  /// Returns whether `password` is the one that was hashed; false at once for a user without one.
+  /// Verifies a password against a hash; returns false at once without a hash.
   ///
-  /// Use it for a known user: the time tells whether there is a hash.
+  /// Use it for a known user only: the time reveals whether there is a hash.
   /// - Throws: as `hash`.
   func verify(
     _ password: String,
@@ -48,15 +48,15 @@ package import PasswordHashes
     return try await run(for: owner) { stored.isRight(password) }
   }
 
-  /// Checks a password at a sign-in, in a time that does not tell whether there is a hash.
+  /// Checks a password at a login, in a time that does not reveal whether there is a hash.
   ///
-  /// A hash that was made by another program or at another cost is verified, and a new one is made. A
-  /// wrong password is answered when as much time has passed as the slowest such hash takes that was
-  /// met here.
+  /// A hash from another program or with another cost is verified, and a new one is made. The
+  /// response to a wrong password is delayed by the time of the slowest kind of such hashes seen
+  /// here.
   /// - Parameters:
-  ///   - password: as somebody typed it.
-  ///   - hash: the stored hash; nil for an address of no user.
-  ///   - owner: for whom; nil for the server itself.
+  ///   - password: the password as the user typed it.
+  ///   - hash: the stored hash; nil if no user has the address.
+  ///   - owner: the owner of the work; nil for the server itself.
   /// - Returns: whether the password is right, and the hash that replaces the stored one.
   /// - Throws: as `hash`.
   func check(
@@ -100,15 +100,15 @@ package import PasswordHashes
 /// The result of a check of a password.
 struct PasswordCheck: Sendable {
   let isRight: Bool
-  /// The hash that takes the place of the stored one, if that was made otherwise.
+  /// The hash that replaces a stored hash of another kind or cost.
   let renewed: String?
 }
 
-/// How long hashes that are not ours take to verify, by their cost.
+/// Verification times of hashes of other kinds and costs.
 @EventLoop private struct VerificationTimes {
-  /// The least of each class, in nanoseconds: more was waiting.
+  /// The shortest time of each class, in nanoseconds; longer times include waiting.
   private var least: [String: UInt64] = [:]
-  /// More classes than programs that a database was filled from.
+  /// More classes than the programs from which a database was filled.
   private nonisolated static let limit = 64
 
   nonisolated init() {}
@@ -121,7 +121,7 @@ struct PasswordCheck: Sendable {
     }
   }
 
-  /// Waits until as much time has passed as the slowest class takes.
+  /// Waits until the time of the slowest class has passed.
   func holdBack(_ spent: UInt64) async {
     let slowest = least.values.max() ?? 0
     if spent < slowest { await EventLoop.sleep(for: .nanoseconds(Int64(slowest - spent))) }

@@ -1,8 +1,8 @@
 package import PictureContract
 
-/// A picture as it is kept: upright, in sRGB, without metadata, within 1024 x 1024 pixels.
+/// A stored picture: upright, in sRGB, without metadata, within 1024 x 1024 pixels.
 package struct Picture: Equatable, Sendable {
-  /// JPEG, or PNG where something shows through; what `Content-Type` says is its raw value.
+  /// JPEG, or PNG for transparency; its raw value is the `Content-Type`.
   package let type: PictureType
   /// In pixels, 1 to 1024.
   package let width: Int
@@ -10,10 +10,10 @@ package struct Picture: Equatable, Sendable {
   /// The encoded picture, at most `PictureLimits.output` bytes.
   package let bytes: [UInt8]
 
-  /// Reads what `dossier-pictures` has written: a header line, and as many bytes as it says.
+  /// Parses the output of `dossier-pictures`: a header line, and as many bytes as it says.
   ///
-  /// The program may have been taken over by the file that it decoded, so nothing is believed that
-  /// can be checked without decoding.
+  /// A hostile file may have taken over that program, so everything that needs no decoding is
+  /// checked.
   init?(_ output: [UInt8]) {
     guard let lineEnd = output.prefix(64).firstIndex(of: UInt8(ascii: "\n")),
       let header = PictureHeader(line: output[..<lineEnd]),

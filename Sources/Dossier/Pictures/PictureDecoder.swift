@@ -2,11 +2,11 @@ package import EventLoop
 import Glibc
 import PictureContract
 
-/// Turns uploaded files into pictures that can be shown to others, by `dossier-pictures`.
+/// Decodes uploaded files into safe pictures, with the program `dossier-pictures`.
 ///
-/// Each file is decoded by a process of its own that can only read it and write the answer. A thread
-/// waits for each process, so that the loop does not; the pool's threads bound how many run, and its
-/// room how many wait, and of whom. Each takes at most `PictureLimits.memory`.
+/// A separate process decodes each file, and can only read the file and write the result. A pool
+/// thread waits for each process, so that the loop does not. The pool limits how many processes
+/// run, and how many uploads of each owner wait. Each process takes at most `PictureLimits.memory`.
 @EventLoop package final class PictureDecoder {
   private let program: Subprocess
   private let pool: FairPool
@@ -14,9 +14,9 @@ import PictureContract
 
   /// - Parameters:
   ///   - program: the path of `dossier-pictures`.
-  ///   - pool: of its own; a thread for each process that may run at once. A core each is enough:
-  ///     decoding waits for nothing.
-  ///   - deadline: how long a process may take, after which it is killed. More than
+  ///   - pool: a separate pool with one thread per concurrent process. One process per core is
+  ///     enough, since decoding is not blocked by I/O.
+  ///   - deadline: the time after which a process is killed. It is longer than
   ///     `PictureLimits.processorTime`, which stops it earlier on an idle machine.
   package init(program: String, pool: FairPool, deadline: Duration = .seconds(20)) {
     self.program = Subprocess(path: program)
@@ -24,13 +24,15 @@ import PictureContract
     self.deadline = deadline
   }
 
-  /// Decodes, turns upright, strips of metadata and fits into 1024 x 1024 pixels, never enlarging.
+  /// Decodes a file, turns it upright, strips metadata and shrinks it to fit 1024 x 1024 pixels.
   ///
   /// - Parameters:
-  ///   - file: as uploaded; its kind is told by its bytes and not by what a client says.
-  ///   - owner: for whom; nil for the server itself.
-  /// - Returns: of an animation the first frame.
-  /// - Throws: `.picture`, after which nothing is kept of the file; `.tooManyAtOnce`, `.overloaded`.
+  ///   - file: the uploaded file; its first bytes determine its format, not the client's
+  ///     `Content-Type`.
+  ///   - owner: the owner of the work; nil for the server itself.
+  /// - Returns: the picture, or the first frame of an animation.
+  /// - Throws: `.picture`, after which nothing of the file is stored; `.tooManyAtOnce`,
+  ///   `.overloaded`.
   package func decode(
     _ file: [UInt8],
     for owner: (any JobOwner)?
@@ -64,12 +66,12 @@ import PictureContract
     }
   }
 
-  /// In which some pictures are done.
+  /// Enough time to decode some pictures.
   private static let wait = Duration.seconds(5)
 }
 
 extension PictureFailure {
-  /// Reads how a run has ended without a picture.
+  /// Maps the end of a run without a picture.
   fileprivate init(_ outcome: Subprocess.Completion) {
     switch outcome.ending {
     case .exited(let status):
@@ -88,7 +90,7 @@ extension PictureFailure {
     }
   }
 
-  /// What the file is to blame for; nil for other statuses.
+  /// Maps a status caused by the file; returns nil for other statuses.
   private init?(_ status: PictureStatus) {
     switch status {
     case .tooLarge: self = .tooLarge(limit: PictureLimits.input)

@@ -1,4 +1,4 @@
-/// Every way in which an uploaded picture is not taken.
+/// The reasons to reject an uploaded picture.
 package enum PictureFailure: Error, Equatable {
   /// More bytes than `limit`; for 413.
   case tooLarge(limit: Int)
@@ -10,11 +10,11 @@ package enum PictureFailure: Error, Equatable {
   case damaged
   /// By its header, the picture has more pixels than `limit`.
   case tooManyPixels(limit: Int)
-  /// Decoding took more than its processor time, or was not done at the deadline.
+  /// Decoding exceeded its processor time or the deadline.
   case tooSlow
-  /// Decoding took more memory than it may.
+  /// Decoding exceeded its memory limit.
   case tooMuchMemory
-  /// The file has made the decoder crash or do what it may not; worth a line in the log.
+  /// The file made the decoder crash or attempt something forbidden; logged.
   case hostile(signal: Int32)
   /// The program is missing or failed by itself; for 500, and for the operator's log.
   case unforeseen(String)

@@ -3,26 +3,26 @@ import FoundationEssentials
 import Glibc
 import Postgres
 
-/// Where pictures are kept: in the database, or in a folder that the web server shows.
+/// The storage of pictures: the database, or a folder that the web server serves.
 @EventLoop package final class PictureShelf {
   private let folder: String?
   private let pool: BlockingPool
 
   /// - Parameters:
-  ///   - folder: the path of one that all workers and the web server share; nil for the database.
-  ///   - pool: for the files.
+  ///   - folder: a folder shared by all workers and the web server; nil for the database.
+  ///   - pool: the threads that access files.
   package init(folder: String?, pool: BlockingPool) {
     self.folder = folder
     self.pool = pool
   }
 
-  /// Puts the bytes where they belong, and returns what is for the database to keep.
+  /// Stores the bytes in the folder, or returns them for the database.
   ///
-  /// - Throws: `.overloaded`, `.unforeseen` when the file cannot be written.
+  /// - Throws: `.overloaded`, `.unforeseen` if the file cannot be written.
   func keep(_ bytes: [UInt8], as name: String) async throws(Failure) -> BinaryBytes? {
     guard let path = path(of: name) else { return BinaryBytes(bytes) }
     let isWritten = try await run {
-      // Seen whole or not at all: the web server may look at any moment.
+      // Atomic, since the web server may read it at any moment.
       (try? Data(bytes).write(to: URL(filePath: path), options: .atomic)) != nil
         && chmod(path, 0o644) == 0
     }
@@ -30,9 +30,9 @@ import Postgres
     return nil
   }
 
-  /// Forgets a picture that nothing leads to any more.
+  /// Deletes the file of a picture that is no longer referenced.
   ///
-  /// One that stays by a fault harms nobody.
+  /// A file left behind by a failure is harmless.
   func forget(_ name: String?) async {
     guard let name, let path = path(of: name) else { return }
     _ = try? await run { unlink(path) == 0 }

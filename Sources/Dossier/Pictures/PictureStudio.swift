@@ -1,6 +1,6 @@
 package import EventLoop
 
-/// What a worker needs for pictures.
+/// The decoder and the storage of pictures.
 @EventLoop package struct PictureStudio: Sendable {
   let decoder: PictureDecoder
   let shelf: PictureShelf

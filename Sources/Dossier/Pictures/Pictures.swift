@@ -6,18 +6,18 @@ package import Postgres
 
 /// The picture of a user.
 package enum Pictures {
-  /// A picture on its way to whoever has its URL.
+  /// A picture as it is sent to clients that have its URL.
   package struct Shown: Sendable {
     package let type: String
     package let bytes: [UInt8]
   }
 
-  /// The most that an upload may have, in bytes.
+  /// The greatest size of an upload, in bytes.
   package static let limit = PictureLimits.input
 
-  /// Takes a file as the caller's new picture, in the place of the one before.
+  /// Decodes a file, and stores it as the user's picture in place of the previous one.
   ///
-  /// - Returns: the profile as it is then.
+  /// - Returns: the new profile.
   /// - Throws: `.picture`, after which the old picture stays; `.unauthenticated`, `.tooManyAtOnce`,
   ///   `.overloaded`, `.unavailable`.
   @EventLoop package static func set(
@@ -25,7 +25,7 @@ package enum Pictures {
     of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) -> Profile {
-    // Before the work: a token of an ended session is good for none.
+    // Checked before the work: the session may have ended.
     try await context.requireSession(of: user)
     let picture = try await context.pictures.decoder.decode(file, for: context.owner)
     let secret = Credential.salt().base64URL
@@ -44,9 +44,9 @@ package enum Pictures {
     return try await Profiles.read(of: user, context)
   }
 
-  /// Takes the caller's picture away.
+  /// Deletes the user's picture.
   ///
-  /// - Throws: `.notFound` when there is none, `.unauthenticated`, `.unavailable`.
+  /// - Throws: `.notFound` if the user has no picture, `.unauthenticated`, `.unavailable`.
   @EventLoop package static func remove(
     of user: UserID,
     _ context: RequestContext
@@ -55,7 +55,7 @@ package enum Pictures {
     await context.pictures.shelf.forget(replaced)
   }
 
-  /// Returns the name of the picture before.
+  /// Replaces the picture, and returns the name of the previous one.
   @EventLoop private static func write(
     _ name: String?,
     _ body: BinaryBytes?,
@@ -74,16 +74,16 @@ package enum Pictures {
     return row.name
   }
 
-  /// The picture of that name, as the profile has it, for anybody.
+  /// Returns the picture with the name in a profile, to any client.
   ///
-  /// - Throws: `.notFound`, also for one in the operator's folder, which the web server shows;
+  /// - Throws: `.notFound`, also if pictures are in a folder that the web server serves;
   ///   `.overloaded`, `.unavailable`.
   @EventLoop package static func show(
     _ name: String,
     _ context: RequestContext
   ) async throws(Failure) -> Shown {
     guard let user = UserID(name.prefix(24)), name.utf8.count <= 64 else { throw .notFound }
-    // Pictures must not hold up profiles, nor wait for an export.
+    // On the lane for large results, so that pictures neither delay profiles nor wait for exports.
     let rows = try await context.fetch(PictureQueries.show, user, name)
     guard let body = rows.first else { throw .notFound }
     let type: PictureType = name.hasSuffix(".png") ? .png : .jpeg
@@ -91,7 +91,7 @@ package enum Pictures {
   }
 }
 
-/// The picture that was replaced, if there was one.
+/// The name of the replaced picture, if any.
 struct ReplacedPicture: RowDecodable {
   let name: String?
   init(from row: Row) throws(DatabaseError) { name = row.text(ifAny: 0) }
@@ -103,7 +103,7 @@ struct PictureBody: RowDecodable {
 }
 
 package enum PictureQueries {
-  /// One row when the session is live.
+  /// Returns one row if the session is live.
   static let replace = Statement<
     ReplacedPicture, UserID, Principal, String?, BinaryBytes?, DataChange?
   >(

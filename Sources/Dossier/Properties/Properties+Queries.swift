@@ -1,7 +1,7 @@
 import JSON
 package import Postgres
 
-/// A property, where there is one.
+/// A property; nil in a row without one.
 struct PropertyRow: RowDecodable {
   let property: Property?
 
@@ -15,7 +15,7 @@ struct PropertyRow: RowDecodable {
 }
 
 package enum PropertyQueries {
-  /// One row at least when the session is live.
+  /// Returns at least one row if the session is live.
   ///
   /// Served by the primary key.
   static let read = Statement<PropertyRow, UserID, Principal>(
@@ -26,7 +26,7 @@ package enum PropertyQueries {
     """
   )
 
-  /// Locks the caller's properties; no row when its session is not live.
+  /// Locks the user's properties; returns no row if the session has ended.
   static let lock = Statement<Int, UserID, Principal>(
     "properties.lock",
     """
@@ -41,7 +41,7 @@ package enum PropertyQueries {
     "select key, value, version from properties where user_id = $1"
   )
 
-  /// Removes keys and writes others, with the versions that they have from now on.
+  /// Deletes keys and writes others, with their new versions.
   static let write = Statement<NoRow, UserID, TextBytes, TextBytes, Int>(
     "properties.write",
     """

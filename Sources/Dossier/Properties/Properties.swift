@@ -5,7 +5,7 @@ import Postgres
 
 /// Properties: a few small values of a user, by key.
 package enum Properties {
-  /// The caller's properties, by key.
+  /// Returns the user's properties, sorted by key.
   ///
   /// - Throws: `.unauthenticated`, `.unavailable`.
   @EventLoop package static func read(
@@ -17,8 +17,9 @@ package enum Properties {
     return rows.compactMap(\.property)
   }
 
-  /// A number that is another whenever a property is: the same keys in the same versions have the
-  /// same values, as no version of a key comes back.
+  /// Returns a number that changes whenever a property changes.
+  ///
+  /// The same keys in the same versions have the same values, since no version of a key is reused.
   package static func state(of properties: [Property]) -> Int {
     var hash = SHA256()
     for property in properties {
@@ -26,14 +27,14 @@ package enum Properties {
         data: Array("\(property.key.utf8.count):\(property.key)\(property.version);".utf8)
       )
     }
-    // As many bits as a number of JavaScript has.
+    // 48 bits, which a JavaScript number can hold.
     return hash.finalize().prefix(6).reduce(0) { $0 << 8 | Int($1) }
   }
 
-  /// Changes the caller's properties, all or nothing.
+  /// Changes the user's properties, all or nothing.
   ///
-  /// Writers of one user follow one another, so that its limits hold whoever writes.
-  /// - Returns: all properties as they are then, by key.
+  /// Writers of one user run one after another, so that its limits always hold.
+  /// - Returns: all properties after the change, sorted by key.
   /// - Throws: `.invalid`, `.propertyMoved`, `.notFound`, `.tooManyProperties`, `.unauthenticated`,
   ///   `.unavailable`.
   @EventLoop package static func apply(
@@ -84,7 +85,7 @@ package enum Properties {
 }
 
 extension PropertyChange {
-  /// How many members a client sent.
+  /// The number of members that a client sent.
   fileprivate var count: Int {
     switch self {
     case .replace(let object), .merge(let object): object.count
@@ -95,7 +96,7 @@ extension PropertyChange {
 }
 
 extension PropertySet {
-  /// What was written, as the statement reads it: values are text, which keeps their spelling.
+  /// The written properties as input of the statement; values are text, which keeps their spelling.
   fileprivate var rows: JSON {
     .array(
       written.compactMap { properties[$0] }.map { property in

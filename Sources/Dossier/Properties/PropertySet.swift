@@ -3,9 +3,9 @@ package import JSON
 /// One property of a user.
 package struct Property: Sendable, Equatable {
   package let key: String
-  /// A string, a boolean or a number, spelled as the client spelled it.
+  /// A string, a boolean or a number, in the client's spelling.
   package let value: JSON
-  /// Grows by one with each change, also over a removal of the key.
+  /// The version, which increases by one with each change, also across a deletion of the key.
   package let version: Int
 
   package init(key: String, value: JSON, version: Int) {
@@ -15,24 +15,24 @@ package struct Property: Sendable, Equatable {
   }
 }
 
-/// What a caller wants of the properties.
+/// A change of properties.
 package enum PropertyChange: Sendable {
-  /// All of them, and no others.
+  /// Replaces all properties.
   case replace(JSONObject)
-  /// These too; null removes one.
+  /// Sets these properties; null deletes one.
   case merge(JSONObject)
   case set(String, to: JSON, PropertyCondition)
   case remove(String, PropertyCondition)
   case removeAll
 }
 
-/// What is to happen when a property has another version than the caller has seen.
+/// A condition on a property's version, and the action if it fails.
 package struct PropertyCondition: Sendable {
   package enum Keep: String, Sendable { case new, old }
 
-  /// What must hold of the version stored; among versions, 0 is that of none.
+  /// The condition on the stored version; version 0 stands for an absent property.
   package var version: VersionCondition
-  /// Nil refuses the change.
+  /// The value to keep if the condition fails; nil refuses the change.
   package var keep: Keep?
 
   package init(version: VersionCondition, keep: Keep?) {
@@ -41,10 +41,10 @@ package struct PropertyCondition: Sendable {
   }
 }
 
-/// The properties of one user, while they are changed.
+/// The properties of one user, during a change.
 package struct PropertySet {
   private(set) var properties: [ExactString: Property]
-  /// No new key starts at or below this: what was removed may have had it.
+  /// The greatest version of a deleted key; new keys start above it.
   private(set) var floor: Int
   private(set) var removed: Set<ExactString> = []
   private(set) var written: Set<ExactString> = []
@@ -52,9 +52,9 @@ package struct PropertySet {
   /// - Source: the limits of design section 1.
   package static let limit = 100
   package static let keyLimit = 128
-  /// Members that one change can have use for: to remove all that there may be, and to set as many.
+  /// The most members in one change: enough to delete all properties and set as many.
   static let changeLimit = 2 * limit
-  /// The most that an app can allow; the database says the same.
+  /// The upper bound of the app's setting; the database has the same limit.
   package static let largestString = 1_024
 
   init(_ properties: [Property], floor: Int) {
@@ -62,7 +62,8 @@ package struct PropertySet {
     self.floor = floor
   }
 
-  /// - Throws: `.propertyMoved`, `.notFound` for a removal of what is not there, `.tooManyProperties`.
+  /// - Throws: `.propertyMoved`, `.notFound` if the property to delete is absent,
+  ///   `.tooManyProperties`.
   mutating func apply(_ change: PropertyChange) throws(Failure) {
     switch change {
     case .replace(let object):
@@ -85,7 +86,7 @@ package struct PropertySet {
     guard properties.count <= Self.limit else { throw .tooManyProperties(limit: Self.limit) }
   }
 
-  /// Whether to go on; false keeps what is stored.
+  /// Returns whether to make the change; false keeps the stored value.
   private func holds(_ condition: PropertyCondition, for key: ExactString) throws(Failure) -> Bool {
     let stored = properties[key]
     guard !condition.version.allows(ifAny: stored?.version) else { return true }
@@ -115,8 +116,7 @@ package struct PropertySet {
     written.remove(key)
   }
 
-  /// What breaks a rule in a flat object of properties, which is looked at no further than it can be
-  /// of use.
+  /// Returns the faults in a flat object of properties, and stops at the limits.
   static func faults(in object: JSONObject, stringLimit: Int, allowsNull: Bool = false) -> [Fault] {
     var faults: [Fault] = []
     for (key, value) in object.prefix(changeLimit) where faults.count < Fault.limit {

@@ -1,13 +1,13 @@
 package import Postgres
 
-/// What the server says of itself and of the role that asks.
+/// The state of the server, and the privileges of our role.
 struct ServerState: RowDecodable {
-  /// Whether it ends statements that take too long, as every connection of ours asks for.
+  /// Whether it enforces the statement timeout that every connection of ours requests.
   let hasTimeout: Bool
   let isReadOnly: Bool
   let hasLedger: Bool
   let role: String
-  /// One that the role may not read and change; nil when there is none.
+  /// A table that the role may not read and change, if any.
   let forbiddenTable: String?
 
   init(from row: Row) throws(DatabaseError) {
@@ -19,12 +19,12 @@ struct ServerState: RowDecodable {
   }
 }
 
-/// What an operator may have to know of a server that serves.
+/// Facts about a working server, for operators.
 package struct ServerFacts: RowDecodable {
   /// Milliseconds since 1970.
   package let time: Int
   package let maxConnections: Int
-  /// Mails that wait for long, or were given up.
+  /// Mails that are long overdue or were given up.
   package let lateMails: Int
 
   package init(from row: Row) throws(DatabaseError) {
@@ -35,7 +35,7 @@ package struct ServerFacts: RowDecodable {
 }
 
 package enum ReadinessQueries {
-  /// Also of a database without tables.
+  /// Works also in a database without tables.
   static let server = Statement<ServerState>(
     "readiness.server",
     """
@@ -51,7 +51,7 @@ package enum ReadinessQueries {
     """
   )
 
-  /// The newest migration before which none is missing or under way.
+  /// Returns the newest migration that is complete, as are all before it.
   static let version = Statement<Int>(
     "readiness.version",
     """
@@ -64,7 +64,7 @@ package enum ReadinessQueries {
     "select name from apps where name = $1"
   )
 
-  /// What a server has to say of its clock and of its limits.
+  /// Returns the clock and the limits of the server.
   static let facts = Statement<ServerFacts>(
     "readiness.facts",
     """
@@ -74,8 +74,10 @@ package enum ReadinessQueries {
     """
   )
 
-  /// Writes what other writes need: a new page on the disk, since the value is of several kilobytes,
-  /// and the language PL/pgSQL, which PostgreSQL loads from a file.
+  /// Attempts a write with the resources that other writes need.
+  ///
+  /// These are a new page on disk, since the value has several kilobytes, and the language
+  /// PL/pgSQL, which PostgreSQL loads from a file.
   static let write = Statement<NoRow, String, String>(
     "readiness.write",
     """

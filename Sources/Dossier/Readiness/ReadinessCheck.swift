@@ -2,19 +2,19 @@ package import EventLoop
 import Notation
 package import Postgres
 
-/// Whether a request could be served now, and if not, why.
+/// Checks whether a request could be served now, and if not, why.
 ///
-/// What it looks at, a request needs: the schema that this program was written for, the right to
-/// change its data, the master key, the app of those who name none.
+/// A request needs the current schema, the privileges to change data, the master key and the
+/// default app.
 @EventLoop package struct ReadinessCheck {
   private let database: Database
   private let master: MasterKey
   private let app: String?
 
-  /// The newest migration that the statements of this program count on.
+  /// The newest migration that the statements of this program require.
   package nonisolated static let schemaVersion = 230
 
-  /// Something that must hold.
+  /// A condition for serving requests.
   package enum Condition: String, Sendable {
     case database
     case pooler
@@ -33,32 +33,32 @@ package import Postgres
   }
 
   /// - Parameters:
-  ///   - database: that requests are served from.
+  ///   - database: the database that serves requests.
   ///   - master: the master key.
-  ///   - app: of those who name none; nil looks for none.
+  ///   - app: the name of the default app; nil skips its check.
   package init(_ database: Database, _ master: MasterKey, app: String?) {
     self.database = database
     self.master = master
     self.app = app
   }
 
-  /// The first thing that does not hold; nil when all does.
+  /// Returns the first condition that fails; nil if all hold.
   package func fault() async -> Fault? {
     guard database.isReady else { return Fault(check: .database, reason: database.state.reason) }
     do throws(DatabaseError) {
       return try await found()
     } catch {
-      // Undefined things and missing rights are told by name before.
+      // Missing tables and privileges are reported by name before.
       return Fault(check: .database, reason: error.description)
     }
   }
 
-  /// What else the server says of itself; nil when it does not answer.
+  /// Returns more facts about the server; nil if it does not respond.
   package func facts() async -> ServerFacts? {
     try? await database.read(ReadinessQueries.facts).first
   }
 
-  /// Attempts a write, and returns why it fails.
+  /// Attempts a write, and returns the reason if it fails.
   package func writeFault() async -> Fault? {
     // Random digits cannot be compressed, so that the value needs a page of its own.
     let digits = String(hexadecimal: (0..<4_096).map { _ in UInt8.random(in: .min ... .max) })
@@ -121,7 +121,7 @@ package import Postgres
 }
 
 extension DatabaseState {
-  /// Why there is no connection, in words.
+  /// The reason why there is no connection, in words.
   package var reason: String {
     switch self {
     case .connecting: "no connection yet"

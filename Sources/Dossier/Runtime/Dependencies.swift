@@ -1,7 +1,7 @@
 package import EventLoop
 package import Postgres
 
-/// The database, the keys, the pools and the services that the verbs of the domain use.
+/// The database, the keys, the pools and the services that the functions of the domain use.
 ///
 /// A process has one.
 @EventLoop package final class Dependencies {
@@ -15,7 +15,7 @@ package import Postgres
   package let pictures: PictureStudio
   /// Threads for `calculate`.
   let calculator: FairPool
-  /// The order of simultaneous changes of one document.
+  /// Serializes concurrent writers of one document.
   let revisions = Turns()
 
   package init(

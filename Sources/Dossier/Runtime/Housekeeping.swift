@@ -1,13 +1,13 @@
 import EventLoop
 package import Postgres
 
-/// Removes what nobody can use any more, a batch at a time.
+/// Deletes expired data, a batch at a time.
 package enum Housekeeping {
-  /// Removes all there is to remove now.
+  /// Deletes all data that has expired.
   ///
-  /// Any number may run at once; none is in another's way for long.
-  /// - Returns: how many rows went, by the statement's name.
-  /// - Throws: `.unavailable`, with what was removed before.
+  /// Several runs may overlap; none blocks another for long.
+  /// - Returns: the numbers of deleted rows, by the statement's name.
+  /// - Throws: `.unavailable`; the rows deleted before stay deleted.
   @EventLoop package static func run(_ database: Database) async throws(Failure) -> [String: Int] {
     var removed: [String: Int] = [:]
     do throws(DatabaseError) {
@@ -30,10 +30,10 @@ package enum Housekeeping {
 package enum HousekeepingQueries {
   static let batch = 1_000
 
-  /// Facts that their app does not keep any longer.
+  /// Deletes audit events older than their app's setting.
   ///
-  /// Served by `audit_by_app`. The deployment's own trail, under the app of zeros, is kept for the
-  /// usual time.
+  /// Served by `audit_by_app`. The deployment's own events, under the app id of zeros, stay for the
+  /// default time.
   private static let audit = Statement<Int>(
     "housekeeping.audit",
     """
@@ -55,7 +55,8 @@ package enum HousekeepingQueries {
     """
   )
 
-  /// Events of changes that users made to their own data, which their app keeps for a shorter time.
+  /// Deletes events of users' changes to their own data, which their app may keep for a shorter
+  /// time.
   ///
   /// Served by `audit_own_changes`.
   private static let ownChanges = Statement<Int>(
@@ -80,8 +81,9 @@ package enum HousekeepingQueries {
     """
   )
 
-  /// Sessions that ended a month ago: until then a stolen refresh token of theirs is told from one
-  /// that never was.
+  /// Deletes sessions that ended 30 days ago.
+  ///
+  /// Until then, a stolen refresh token of such a session can be told from an unknown one.
   private static let sessions = Statement<Int>(
     "housekeeping.sessions",
     """
@@ -95,7 +97,7 @@ package enum HousekeepingQueries {
     """
   )
 
-  /// Attempts that are worked off.
+  /// Deletes rate limits that have recovered.
   private static let attempts = Statement<Int>(
     "housekeeping.attempts",
     """
@@ -132,7 +134,7 @@ package enum HousekeepingQueries {
     """
   )
 
-  /// Former addresses that are no longer reserved for their users.
+  /// Deletes former addresses that are no longer reserved for their users.
   private static let reservations = Statement<Int>(
     "housekeeping.reservations",
     """
@@ -162,7 +164,7 @@ package enum HousekeepingQueries {
     """
   )
 
-  /// Imports that nobody has gone on with for a month.
+  /// Deletes imports that have not continued for 30 days.
   private static let imports = Statement<Int>(
     "housekeeping.imports",
     """
@@ -178,7 +180,7 @@ package enum HousekeepingQueries {
     """
   )
 
-  /// Hosts that have served nothing for a week.
+  /// Deletes hosts that have served nothing for a week.
   private static let hosts = Statement<Int>(
     "housekeeping.hosts",
     """
@@ -189,12 +191,12 @@ package enum HousekeepingQueries {
     """
   )
 
-  /// Versions of documents past those that their app keeps now; writes do the same for what they
-  /// write.
+  /// Deletes document versions beyond the number that their app keeps; writes do the same for their
+  /// document.
   ///
   /// Served by `document_versions_by_kept`. The newest version of a document with too many was
-  /// written when the app kept more, so each document of which such a version is found is cut as a
-  /// whole; what stays is marked, and counted too. The lock keeps its writers out.
+  /// written when the app kept more. Each such document is therefore trimmed as a whole. The
+  /// remaining versions are marked, and counted too. The lock excludes its writers.
   private static let documentVersions = Statement<Int>(
     "housekeeping.document_versions",
     """

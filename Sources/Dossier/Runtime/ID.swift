@@ -1,21 +1,21 @@
 import Notation
 import Postgres
 
-/// The id of a thing of one kind: 24 hexadecimal characters in lower case, of which the first 8 are
-/// the time in seconds.
+/// The id of a resource: 24 hexadecimal characters in lower case; the first 8 are the time in
+/// seconds.
 ///
-/// `Of` only keeps the ids of one kind from being taken for those of another.
+/// The type parameter `Of` prevents confusing ids of different kinds.
 /// - Source: the ObjectId of BSON, which clients of App Services expect.
 package struct ID<Of>: Hashable, Sendable, Bindable, LosslessStringConvertible {
   package let text: String
 
-  /// Takes text that is known to be an id, from the database or a verified token.
+  /// Wraps text that is known to be an id, from the database or a verified token.
   package init(trusted text: String) { self.text = text }
 
-  /// Makes a new one.
+  /// Creates a new id.
   package init() { text = ObjectIDSource.next() }
 
-  /// Reads what a client sent; nil unless it is 24 hexadecimal digits.
+  /// Parses a client's text; returns nil unless it is 24 hexadecimal digits.
   package init?(_ text: some StringProtocol) {
     guard text.utf8.count == 24, text.utf8.allSatisfy(\.isHexadecimalDigit) else { return nil }
     self.text = text.lowercased()
@@ -27,7 +27,7 @@ package struct ID<Of>: Hashable, Sendable, Bindable, LosslessStringConvertible {
 
   package func appendText(to bytes: inout [UInt8]) -> Bool { text.appendText(to: &bytes) }
 
-  /// The 12 bytes that the digits stand for.
+  /// The 12 bytes of the digits.
   var bytes: [UInt8] { [UInt8](hexadecimal: text.utf8) ?? [] }
 }
 

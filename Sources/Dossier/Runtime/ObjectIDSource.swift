@@ -2,11 +2,11 @@ import Glibc
 import Notation
 import Synchronization
 
-/// Makes ids that sort by time.
+/// Generates ids that sort by time.
 ///
-/// The first 52 bits are the time in units of 2^-20 seconds, so that the first 4 bytes are the seconds,
-/// as in BSON. They grow with each id of a process; the other 44 bits are random, and those of the
-/// process. `new_object_id()` of the database makes ids of the same form.
+/// The first 52 bits are the time in units of 2^-20 seconds, so that the first 4 bytes are the
+/// seconds, as in BSON. They increase with each id of a process. The other 44 bits are random, and
+/// constant in a process. `new_object_id()` in the database makes ids of the same form.
 enum ObjectIDSource {
   private static let process = UInt64.random(in: 0..<1 << 44)
   private static let latest = Atomic<UInt64>(0)
@@ -30,7 +30,7 @@ enum ObjectIDSource {
     }
   }
 
-  /// Returns the digits of 52 bits of time and those of the process.
+  /// Returns the digits of 52 bits of time and the process's 44 bits.
   private static func text(_ ticks: UInt64) -> String {
     let high = ticks << 12 | process >> 32
     var bytes: [UInt8] = []
