@@ -1,31 +1,31 @@
 package import Postgres
 
-/// What comes in pages: each has a place from which a list goes on.
+/// An item of a paginated list, with its cursor.
 package protocol Listed: RowDecodable {
   associatedtype Cursor: LosslessStringConvertible & Sendable
   var cursor: Cursor { get }
 }
 
-/// A page of a list, and where the next one goes on.
+/// A page of a list, and the cursor of the next page.
 package struct Page<Item: Listed>: Sendable {
   package let items: [Item]
-  /// Nil when this is the last.
+  /// Nil for the last page.
   package let next: Item.Cursor?
 
   /// - Parameters:
-  ///   - items: what there was.
-  ///   - count: that was asked for at most.
+  ///   - items: the items found.
+  ///   - count: the requested size of the page.
   init(_ items: [Item], of count: Int) {
     self.items = items
     next = items.count == count ? items.last?.cursor : nil
   }
 }
 
-/// One of the rows of what was found, or that there was nothing where it was looked for.
+/// A row of a statement that checks access: an item, or nil if nothing was found.
 ///
-/// A statement that looks by a right has no row when that is gone, as with a session that is not live,
-/// and else one at least, of nulls when there is nothing: `left join … on true`. The first column of an
-/// item is never null.
+/// Such a statement returns no row if access is denied, for example if the session has ended.
+/// Otherwise it returns at least one row, of nulls if nothing was found: `left join … on true`. The
+/// first column of an item is never null.
 package struct Found<Item: RowDecodable>: RowDecodable {
   package let item: Item?
 
@@ -33,14 +33,14 @@ package struct Found<Item: RowDecodable>: RowDecodable {
     item = row.isNull(0) ? nil : try Item(from: row)
   }
 
-  /// Nil when the caller's right is gone.
+  /// Returns the items; nil if access is denied.
   fileprivate static func items(_ rows: [Found]) -> [Item]? {
     rows.isEmpty ? nil : rows.compactMap(\.item)
   }
 }
 
 extension RequestContext {
-  /// Writes, and tells what was written; nil when the caller's right is gone.
+  /// Writes, and returns what was written; nil if access is denied.
   func written<Item, each Value>(
     _ statement: Statement<Found<Item>, repeat each Value>,
     _ values: repeat each Value
@@ -48,7 +48,7 @@ extension RequestContext {
     Found.items(try await write(statement, repeat each values))
   }
 
-  /// Reads a list; nil when it is of something that is not there, or not the caller's.
+  /// Reads a list; returns nil if its owner does not exist or access is denied.
   func list<Item, each Value>(
     _ statement: Statement<Found<Item>, repeat each Value>,
     _ values: repeat each Value

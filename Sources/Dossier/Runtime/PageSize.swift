@@ -1,21 +1,20 @@
-/// How many rows the next page of a long look through a table has, so that memory stays the same
-/// whatever users keep.
+/// The page size of a long table scan, adapted to the size of its rows to bound memory.
 struct PageSize {
   private(set) var count: Int
   private let largest: Int
 
-  /// How much text a page should have.
+  /// The target size of a page, in bytes of text.
   private static let bytes = 2_097_152
 
   /// - Parameters:
-  ///   - count: of the first page.
-  ///   - largest: that a page has at most.
+  ///   - count: the size of the first page.
+  ///   - largest: the greatest size of a page.
   init(_ count: Int, upTo largest: Int) {
     self.count = count
     self.largest = largest
   }
 
-  /// Goes by what the rows of a page had; at most twice as many follow.
+  /// Adapts the size to the rows of the last page; at most doubles it.
   mutating func fit(_ bytes: Int, in rows: Int) {
     let average = max(1, bytes / rows)
     count = min(max(1, Self.bytes / average), count * 2, largest)

@@ -2,7 +2,8 @@ import Postgres
 
 /// The user, API client or operator that makes a request, with its scopes.
 ///
-/// A principal is what a token says. A statement that uses it checks that its session is live.
+/// A principal is the content of a credential. A statement that uses it checks that its session is
+/// live.
 package final class Principal: Sendable {
   package enum Role: Sendable {
     /// A request without a valid credential.
@@ -63,7 +64,7 @@ package final class Principal: Sendable {
   }
 }
 
-/// The second argument of the database's function `caller`, which decides what the principal reaches.
+/// The second argument of the SQL function `caller`, which decides what the principal may access.
 extension Principal: Bindable {
   package func appendText(to bytes: inout [UInt8]) -> Bool {
     switch role {
@@ -83,12 +84,12 @@ package struct Scopes: Sendable, Equatable {
   /// The scopes of a user's own session.
   package static let user = Scopes("\(readUser) \(updateMetadata) \(updateIdentities)")
 
-  /// Everything, in every app.
+  /// All scopes, in every app.
   package static let everything = Scopes()
 
   /// The scopes, separated by spaces.
   package let text: String
-  /// A search through this short list is faster than a hash.
+  /// A linear search of this short list is faster than hashing.
   private let names: [Substring]
   private let isEverything: Bool
 

@@ -1,20 +1,22 @@
 import EventLoop
 
-/// Work that grows with what a client sends or has stored.
+/// Calculations whose cost grows with the data of a client.
 extension RequestContext {
-  /// Up to so many bytes are read, checked and written in a millisecond or two, and a thread would
-  /// cost more than it saves.
+  /// The most bytes that are processed on the loop, within a millisecond or two.
+  ///
+  /// For less work a thread would cost more than it saves.
   private static let small = 16_384
 
-  /// Runs `work` at once when it is small, else on a thread, so that no other request waits for it.
+  /// Runs small work at once, and other work on a thread, so that no other request waits for it.
   ///
   /// - Parameters:
-  ///   - bytes: of the text that it is about; `.max` for a program of the client's (a patch, an
-  ///     update, a schema), whose cost no length tells.
-  ///   - work: touches nothing of the loop. Not begun when who asked has gone meanwhile.
-  /// - Returns: what `work` does.
-  /// - Throws: `.tooManyAtOnce` when too much of the same user, program or network waits for a
-  ///   thread, `.overloaded` when too much does or its turn does not come.
+  ///   - bytes: the length of the text to process; `.max` for a patch, an update or a schema of a
+  ///     client, whose cost does not depend on its length.
+  ///   - work: the work, which must not touch state of the loop. It does not start if the client
+  ///     has disconnected.
+  /// - Returns: the result of `work`.
+  /// - Throws: `.tooManyAtOnce` if the user, API client or network has too much waiting work,
+  ///   `.overloaded` if the queue is full or the work waits too long.
   package func calculate<Value: Sendable>(
     on bytes: Int,
     _ work: @escaping @Sendable () -> Value
@@ -29,7 +31,7 @@ extension RequestContext {
     }
   }
 
-  /// As above, for work that may refuse.
+  /// Runs work that may throw, like the function above.
   package func calculate<Value: Sendable>(
     on bytes: Int,
     _ work: @escaping @Sendable () throws(Failure) -> Value
@@ -42,7 +44,7 @@ extension RequestContext {
 }
 
 extension Failure {
-  /// Why something had no turn in a pool.
+  /// Maps the reason why work did not run in a pool.
   init(_ error: FairQueueError, retryAfter time: Duration) {
     switch error {
     case .shareTaken: self = .tooManyAtOnce(retryAfter: time)

@@ -20,7 +20,7 @@ extension RequestContext {
     }
   }
 
-  /// Runs reads of bounded cost that leave together, on the express lane.
+  /// Runs several reads of bounded cost in one round trip, on the express lane.
   ///
   /// - Returns: the rows of each call.
   func read<Row, each Value>(
@@ -36,7 +36,7 @@ extension RequestContext {
     }
   }
 
-  /// Runs a read of bounded cost that has one row at most.
+  /// Runs a read of bounded cost that returns at most one row.
   @inline(__always)
   func first<Row, each Value>(
     _ statement: Statement<Row, repeat each Value>,
@@ -58,7 +58,7 @@ extension RequestContext {
     return Failure(error)
   }
 
-  /// Adds the time since `start` to what the request was in the database.
+  /// Adds the time since `start` to the database time of the request.
   func note(databaseTimeSince start: UInt64) { databaseNanoseconds += EventLoop.now() - start }
 
   /// Runs a read on the lane of writes, which sees every transaction that has committed.
@@ -95,7 +95,7 @@ extension RequestContext {
     }
   }
 
-  /// As the other, for a call that was put together before.
+  /// Runs a prepared call that writes, like the function above.
   @discardableResult
   func write(
     _ call: StatementCall,
@@ -120,7 +120,7 @@ extension RequestContext {
     }
   }
 
-  /// Runs a read with a large answer, on the lane for these.
+  /// Runs a read with a large result, on the lane for these.
   func fetch<Row, each Value>(
     _ statement: Statement<Row, repeat each Value>,
     _ values: repeat each Value
@@ -131,9 +131,9 @@ extension RequestContext {
     }
   }
 
-  /// Runs a read that was put together for it, on the search lane.
+  /// Runs a composed read, on the search lane.
   ///
-  /// - Throws: `.searchTooSlow` when the server ended it.
+  /// - Throws: `.searchTooSlow` if the server stopped it.
   func search<Row>(_ statement: ComposedStatement<Row>) async throws(Failure) -> [Row] {
     var isTooSlow = false
     do throws(Failure) {
@@ -151,7 +151,7 @@ extension RequestContext {
     }
   }
 
-  /// The one place where the database's words become the domain's.
+  /// Measures the time of `body`, and maps its database errors.
   fileprivate func metered<Value>(
     _ violation: Failure? = nil,
     _ body: @EventLoop () async throws(DatabaseError) -> Value
@@ -167,13 +167,13 @@ extension RequestContext {
   }
 }
 
-/// Reads of bounded cost that leave together, and so take one round trip.
+/// Reads of bounded cost that share one round trip.
 @EventLoop struct ReadBatch {
   fileprivate var calls: [StatementCall] = []
 
   init() {}
 
-  /// Adds a read and returns its place.
+  /// Adds a read and returns its index.
   mutating func add<Row, each Value>(
     _ statement: Statement<Row, repeat each Value>,
     _ values: repeat each Value
@@ -182,7 +182,7 @@ extension RequestContext {
     return calls.count - 1
   }
 
-  /// Adds reads and returns their places.
+  /// Adds reads and returns their indexes.
   mutating func add(_ more: [StatementCall]) -> Range<Int> {
     calls += more
     return calls.count - more.count..<calls.count
@@ -207,7 +207,7 @@ extension RequestContext {
 }
 
 extension RequestContext {
-  /// Runs reads of bounded cost that leave together, on the express lane.
+  /// Runs the reads of a batch in one round trip, on the express lane.
   func read(_ batch: ReadBatch) async throws(Failure) -> BatchResults {
     let results = try await metered { () async throws(DatabaseError) in
       try await database.answers(to: batch.calls)

@@ -20,17 +20,17 @@ package import Postgres
   /// Nil until a device is set.
   var requestDevice: RequestDevice?
 
-  /// How long this request was in the database.
+  /// The time that this request has spent in the database.
   package var databaseNanoseconds: UInt64 = 0
-  /// The request itself, while it is answered; nil for work of the server.
+  /// The request itself; nil for work of the server.
   package var owner: (any RequestOwner)?
   /// The agent of a request without an owner.
   private let fixedAgent: String?
-  /// Whether something of this request has been written.
+  /// Whether this request has written to the database.
   package internal(set) var hasWritten = false
-  /// Whether a mail is queued by what is written now.
+  /// Whether the current write queues a mail.
   var hasQueuedMail = false
-  /// The time after which no more work of this request begins; nil before the first.
+  /// The time after which no more work of this request starts; nil before the first.
   var calculatesUntil: UInt64?
   private var noted: RateLimits?
 
@@ -87,28 +87,28 @@ package import Postgres
     }
   }
 
-  /// Checks that the principal may reach a user, for statements that do not check it themselves.
+  /// Checks that the principal may access a user, for statements that do not check it themselves.
   ///
   /// - Throws: `.unauthenticated`, `.notFound`, `.unavailable`.
   package func requireSession(of user: UserID) async throws(Failure) {
     guard try await isLive(user) else { throw gone }
   }
 
-  /// Returns whether the principal may reach a user.
+  /// Returns whether the principal may access a user.
   ///
   /// - Throws: `.unavailable`.
   func isLive(_ user: UserID) async throws(Failure) -> Bool {
     try await !read(PrincipalQueries.live, user, principal).isEmpty
   }
 
-  /// - Throws: `.forbidden` without the scope.
+  /// - Throws: `.forbidden` if the principal lacks the scope.
   func require(_ scope: String) throws(Failure) {
     guard principal.scopes.contains(scope) else { throw .forbidden(scope: scope) }
   }
 }
 
 package enum PrincipalQueries {
-  /// Returns one row if the principal may reach the user.
+  /// Returns one row if the principal may access the user.
   static let live = Statement<String, UserID, Principal>(
     "principal.live",
     "select user_id from caller($1, $2)"

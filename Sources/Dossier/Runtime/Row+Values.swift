@@ -7,7 +7,7 @@ extension Row {
 
   func id<Of>(ifAny column: Int) -> ID<Of>? { text(ifAny: column).map(ID.init(trusted:)) }
 
-  /// A column of type `json` or `jsonb`, as it was stored under whatever limits.
+  /// Reads a column of type `json` or `jsonb`, which earlier limits may have allowed.
   func json(_ column: Int) throws(DatabaseError) -> JSON {
     guard let json = try? JSON.parse(try bytes(column), limits: .stored) else {
       throw DatabaseError(.unexpectedColumn, "column \(column) is not JSON")

@@ -1,14 +1,14 @@
 import Notation
 package import Postgres
 
-/// A moment as the database keeps it.
+/// A time with the precision of the database.
 package struct Timestamp: Sendable, Equatable {
-  /// Since 1970.
+  /// Microseconds since 1970.
   package let microseconds: Int
 
   package init(microseconds: Int) { self.microseconds = microseconds }
 
-  /// As `2026-04-30T12:00:00.25+00:00`, without zeros at the end of a fraction.
+  /// The time as `2026-04-30T12:00:00.25+00:00`, without trailing zeros in the fraction.
   ///
   /// - Source: RFC 3339.
   package var text: String {
@@ -16,7 +16,7 @@ package struct Timestamp: Sendable, Equatable {
     return CalendarTime(seconds: seconds, nanoseconds: rest * 1_000).text + "+00:00"
   }
 
-  /// Reads `2026-04-30 12:00:00.25+00`.
+  /// Parses `2026-04-30 12:00:00.25+00`.
   init?(stored text: [UInt8]) {
     guard let time = CalendarTime(stored: text) else { return nil }
     microseconds = time.seconds * 1_000_000 + time.nanoseconds / 1_000
@@ -28,7 +28,7 @@ extension Timestamp: RowDecodable {
 }
 
 extension Row {
-  /// A column of type `timestamptz`, in the zone that all connections ask for, which is UTC.
+  /// Reads a column of type `timestamptz`; all connections set the time zone UTC.
   package func time(_ column: Int) throws(DatabaseError) -> Timestamp {
     guard let time = Timestamp(stored: try bytes(column)) else {
       throw DatabaseError(.unexpectedColumn, "column \(column) is not a time in UTC")

@@ -3,7 +3,7 @@ import Postgres
 
 /// A transaction of the domain.
 ///
-/// An error of its body rolls it back, and reaches the caller.
+/// An error of its body rolls it back, and is rethrown.
 @EventLoop final class Transaction {
   private let transaction: Postgres.Transaction
   /// The first error of a statement, which decides whether the body runs again.
@@ -13,8 +13,8 @@ import Postgres
 
   /// Sends a statement without waiting for those before it.
   ///
-  /// Statements that are sent in one turn of the loop take one round trip. If one fails, all that
-  /// follow fail.
+  /// Statements sent in one turn of the loop share one round trip. If one fails, all that follow
+  /// fail.
   func send<Row, each Value>(
     _ statement: Statement<Row, repeat each Value>,
     _ values: repeat each Value
@@ -22,9 +22,9 @@ import Postgres
     Sent(statement: transaction.send(statement, repeat each values), transaction: self)
   }
 
-  /// Sends the commit behind all that was sent, so that it takes no round trip of its own.
+  /// Sends the commit after all statements so far, so that it takes no round trip of its own.
   ///
-  /// The body only waits for what was sent after this.
+  /// After this, the body may only wait for statements that it has sent.
   func sendCommit() { transaction.sendCommit() }
 
   /// Runs a statement and returns its rows.
@@ -39,7 +39,7 @@ import Postgres
     }
   }
 
-  /// Runs a statement that was put together before.
+  /// Runs a prepared call.
   @discardableResult
   func run(_ call: StatementCall) async throws(Failure) -> ResultSet {
     do throws(DatabaseError) {
@@ -92,9 +92,9 @@ import Postgres
 typealias Completion = @EventLoop () async throws(Failure) -> Void
 
 extension RequestContext {
-  /// Runs statements of one user in a transaction; it may run again after a conflict.
+  /// Runs statements of one user in a transaction; `body` may run again after a conflict.
   ///
-  /// - Throws: what `body` throws, which undoes all that it did.
+  /// - Throws: errors of `body`, which roll the transaction back.
   func transaction<Value>(
     _ body: @EventLoop (Transaction) async throws(Failure) -> Value
   ) async throws(Failure) -> Value {
@@ -109,7 +109,8 @@ extension RequestContext {
         do throws(Failure) {
           return try await body(transaction)
         } catch {
-          // The database repeats the body after a conflict. Any other error ends it.
+          // After a conflict or a lost connection, the database repeats the body. Any other error
+          // is final.
           if let cause = transaction.error, cause.isConflict || cause.isConnectionLost {
             throw cause
           }

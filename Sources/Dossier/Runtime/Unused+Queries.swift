@@ -1,13 +1,13 @@
 package import Postgres
 
-/// A page of anonymous users: where it ends, and the ids of those who are unused.
+/// A page of anonymous users: its last user, and the ids of the unused users.
 struct UnusedUsers: RowDecodable {
   let app: String
   let user: String
-  /// Separated by spaces.
+  /// User ids, separated by spaces.
   let unused: String
 
-  /// Before the first page.
+  /// The position before the first page.
   init() {
     app = ""
     user = ""
@@ -21,7 +21,7 @@ struct UnusedUsers: RowDecodable {
   }
 }
 
-/// A page of devices: where it ends, and how many of it went.
+/// A page of devices: its last device, and the number of deleted devices.
 struct UnusedDevices: RowDecodable {
   let last: String
   let removed: Int
@@ -33,7 +33,7 @@ struct UnusedDevices: RowDecodable {
 }
 
 package enum UnusedQueries {
-  /// The page after that user of that app; no row after the last one.
+  /// Returns the page after that user of that app; no row after the last user.
   ///
   /// Served by `users_anonymous`.
   static let users = Statement<UnusedUsers, String, String>(
@@ -52,7 +52,7 @@ package enum UnusedQueries {
     """
   )
 
-  /// Whoever writes for a user asks for its row too, and waits.
+  /// Locks users: every write for a user also locks its row, and waits.
   static let lock = Statement<String, String>(
     "unused.lock",
     """
@@ -61,7 +61,7 @@ package enum UnusedQueries {
     """
   )
 
-  /// Removes those who are unused still; how many.
+  /// Deletes the users that are still unused, and returns their number.
   static let removeUsers = Statement<Int, String>(
     "unused.remove_users",
     """
@@ -81,10 +81,11 @@ package enum UnusedQueries {
     """
   )
 
-  /// Removes what is unused of the page after that device; no row after the last one.
+  /// Deletes the unused devices of the page after that device; returns no row after the last
+  /// device.
   ///
-  /// Whoever logs in just now has changed the device first. A client that comes back with the secret
-  /// of one that went is taken at its word: the mark in it is ours.
+  /// A concurrent login has already changed the device. The secret of a deleted device remains
+  /// valid, since its MAC proves that this server issued it.
   static let devices = Statement<UnusedDevices, String>(
     "unused.devices",
     """

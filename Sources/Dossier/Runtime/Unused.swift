@@ -1,12 +1,12 @@
 import EventLoop
 import Postgres
 
-/// What nobody would miss: anonymous users who have stored nothing and were not seen for long, and
-/// devices that nobody is on.
+/// Unused data: anonymous users without stored data and recent activity, and devices without users.
 ///
-/// No index tells these from those in use, so all are looked at, a page at a time: a statement takes far less than it may.
+/// No index finds them, so each run scans all of them in pages. A page takes far less than the
+/// statement timeout.
 enum Unused {
-  /// Returns how many users went.
+  /// Deletes unused users, and returns their number.
   @EventLoop static func removeUsers(_ database: Database) async throws(DatabaseError) -> Int {
     var removed = 0
     var place = UnusedUsers()
@@ -14,7 +14,7 @@ enum Unused {
       place = page
       guard !page.unused.isEmpty else { continue }
       removed += try await database.transaction { (transaction) async throws(DatabaseError) in
-        // Nobody writes for a user who is locked, and what was written before is looked at again.
+        // The lock excludes concurrent writes, and the deletion checks earlier ones.
         _ = try await transaction.run(UnusedQueries.lock, page.unused)
         return try await transaction.run(UnusedQueries.removeUsers, page.unused).first ?? 0
       }
@@ -22,7 +22,7 @@ enum Unused {
     return removed
   }
 
-  /// Returns how many devices went.
+  /// Deletes unused devices, and returns their number.
   @EventLoop static func removeDevices(_ database: Database) async throws(DatabaseError) -> Int {
     var removed = 0
     var place = ""

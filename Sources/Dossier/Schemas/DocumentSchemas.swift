@@ -3,7 +3,7 @@ import JSONSchema
 import Operators
 import Postgres
 
-/// The schemas that one app has for its documents, compiled.
+/// The compiled schemas of an app's documents.
 package struct DocumentSchemas: Sendable {
   private var entries: [DocumentClass: (id: SchemaID, compiled: Result<JSONSchema, SchemaError>)] =
     [:]
@@ -16,17 +16,17 @@ package struct DocumentSchemas: Sendable {
     entries[document] = (row.id, row.compiled)
   }
 
-  /// Without those of other classes than these.
+  /// Returns the schemas of some classes.
   func filter(_ isKept: (DocumentClass) -> Bool) -> DocumentSchemas {
     var schemas = self
     schemas.entries = entries.filter { isKept($0.key) }
     return schemas
   }
 
-  /// What documents of a class must fit; nil when the app has no schema for them.
+  /// Returns the schema for documents of a class; nil if the app has none.
   ///
-  /// - Throws: `.unforeseen` when the stored schema is none for this version of the program:
-  ///   nothing is written past it.
+  /// - Throws: `.unforeseen` if this version of the program cannot compile the stored schema;
+  ///   documents of the class cannot be written then.
   func schema(for document: DocumentClass) throws(Failure) -> JSONSchema? {
     guard let compiled = entries[document]?.compiled else { return nil }
     do throws(SchemaError) {
@@ -40,11 +40,11 @@ package struct DocumentSchemas: Sendable {
 extension JSONSchema {
   /// Compiles a schema for documents.
   ///
-  /// A value of Extended JSON, in a document as in `const` and `enum`, is validated as the plain JSON
-  /// that stands for it: `{"$numberLong": "5"}` as 5.
+  /// Values of Extended JSON, in documents and in `const` and `enum`, are validated as plain JSON:
+  /// `{"$numberLong": "5"}` as 5.
   init(ofDocuments json: JSON) throws(SchemaError) { try self.init(json, plain: BSON.plain) }
 
-  /// Returns what of a document does not fit, as responses report it.
+  /// Returns the mismatches of a document, as responses report them.
   func mismatches(in document: JSON) -> [Fault] {
     faults(in: BSON.plain(document)).map { fault in
       Fault(fault.pointer, fault.code, "\(fault.detail) (schema #\(fault.schemaPointer))")
@@ -58,10 +58,10 @@ extension SchemaError {
   }
 }
 
-/// A schema as it is stored.
+/// A stored schema.
 struct SchemaRow: RowDecodable {
   let id: SchemaID
-  /// As the operator wrote it.
+  /// The text as the operator wrote it.
   let text: [UInt8]
 
   init(from row: Row) throws(DatabaseError) {
@@ -70,7 +70,7 @@ struct SchemaRow: RowDecodable {
   }
 
   var compiled: Result<JSONSchema, SchemaError> {
-    // It was read before it was stored.
+    // The text was parsed before it was stored.
     let json = (try? JSON.parse(text)) ?? .null
     do throws(SchemaError) {
       return .success(try JSONSchema(ofDocuments: json))

@@ -3,9 +3,9 @@ import JSON
 import JSONSchema
 import Postgres
 
-/// A look at all documents of a class that an app has, for those that do not fit a schema.
+/// A scan of an app's documents of one class for mismatches with a schema.
 ///
-/// Users come in pages, each a statement of its own, as in `UserExport`.
+/// Each page of users is a separate statement, as in `UserExport`.
 @EventLoop package struct SchemaCheck {
   private let app: AppID
   private let document: DocumentClass
@@ -15,19 +15,19 @@ import Postgres
   private var size = PageSize(16, upTo: 1_024)
   private var isOver = false
 
-  /// What was found in a page.
+  /// The results of one page.
   package struct Page: Sendable {
-    /// Documents that were looked at.
+    /// The number of documents checked.
     package let documents: Int
     package let mismatches: [(user: UserID, faults: [Fault])]
   }
 
   /// - Parameters:
-  ///   - document: the class.
-  ///   - app: whose documents.
-  ///   - text: a schema to try; without it the app's own.
+  ///   - document: the class of the documents.
+  ///   - app: the app of the documents.
+  ///   - text: a schema to try; nil for the app's own.
   ///   - context: the context of the request.
-  /// - Throws: `.invalid` with the place in `text`, `.notFound` when the app has no schema for the
+  /// - Throws: `.invalid` with the place in `text`, `.notFound` if the app has no schema for the
   ///   class, `.unavailable`.
   package init(
     _ document: DocumentClass,
@@ -47,7 +47,7 @@ import Postgres
     }
   }
 
-  /// Looks at the next page; nil when there are no more.
+  /// Checks the next page; returns nil at the end.
   ///
   /// - Throws: `.overloaded`, `.unavailable`.
   package mutating func next() async throws(Failure) -> Page? {
@@ -70,7 +70,7 @@ import Postgres
   }
 }
 
-/// A user, and the document that is checked.
+/// A user, and the document to check.
 struct CheckedUser: RowDecodable {
   let user: UserID
   let body: [UInt8]?

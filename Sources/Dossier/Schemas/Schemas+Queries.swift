@@ -1,6 +1,6 @@
 package import Postgres
 
-/// Which schema an app has for a class of documents.
+/// The schema of an app for a class of documents.
 struct SchemaEntry: RowDecodable {
   let app: AppID
   /// Nil for a class that only a later version of the program knows.
@@ -31,7 +31,7 @@ package struct SchemaInfo: RowDecodable {
 }
 
 package enum SchemaQueries {
-  /// Of all apps: a worker reads the texts only of those that are new to it.
+  /// Returns the schemas of all apps; a worker then reads only the texts that it does not know.
   static let all = Statement<SchemaEntry>(
     "schemas.all",
     "select app_id, class, schema_id from document_schemas"
@@ -43,7 +43,7 @@ package enum SchemaQueries {
     "select schema_id, body::text from document_schemas where app_id = $1 and class = $2"
   )
 
-  /// Whether there was none.
+  /// Stores a schema; returns whether the app had none for the class.
   static let set = Statement<Bool, AppID, DocumentClass, SchemaID, TextBytes>(
     "schemas.set",
     """
@@ -68,7 +68,7 @@ package enum SchemaQueries {
     "delete from document_schemas where app_id = $1 and class = $2 returning class"
   )
 
-  /// The next users of an app, with their document where they have one.
+  /// Returns the next users of an app, with the document of each, if any.
   ///
   /// Served by `users_by_app`.
   static let page = Statement<CheckedUser, AppID, DocumentClass, UserID?, Int>(

@@ -3,23 +3,23 @@ import JSON
 import JSONSchema
 import Postgres
 
-/// JSON Schemas, draft 2020-12, that an app's documents must fit when they are written.
+/// JSON Schemas, draft 2020-12, which validate an app's documents when they are written.
 ///
-/// What was stored before a schema came stays as it is until it is next written; `SchemaCheck`
-/// finds it.
+/// Documents from before a schema stay unchanged until their next write; `SchemaCheck` finds
+/// mismatches.
 @EventLoop package enum Schemas {
-  /// Bytes of a schema, as it is written.
+  /// The greatest length of a schema's text, in bytes.
   package nonisolated static let sizeLimit = JSONSchema.sizeLimit
 
-  /// Gives an app a schema for a class of documents, in the place of the one it had.
+  /// Sets or replaces an app's schema for a class of documents.
   ///
-  /// Workers go by it within some 10 seconds.
+  /// Workers apply it within some 10 seconds.
   /// - Parameters:
-  ///   - text: of the schema; it is kept as it is.
+  ///   - text: the text of the schema, stored unchanged.
   ///   - document: the class.
   ///   - app: the name of the app.
   ///   - context: the context of the request.
-  /// - Returns: whether there was none before.
+  /// - Returns: whether the app had no schema for the class before.
   /// - Throws: `.invalid` with the place in the schema, `.unknownApp`, `.unavailable`.
   package static func set(
     _ text: [UInt8],
@@ -46,7 +46,7 @@ import Postgres
     }.orUnforeseen("a schema that was set")
   }
 
-  /// Compiles what somebody wrote.
+  /// Compiles an operator's schema.
   ///
   /// - Throws: `.invalid` with the place in it.
   nonisolated static func compiled(_ text: [UInt8]) throws(Failure) -> JSONSchema {
@@ -67,7 +67,7 @@ import Postgres
     }
   }
 
-  /// An app's schemas, without their texts.
+  /// Returns an app's schemas without their texts.
   ///
   /// - Throws: `.unknownApp`, `.unavailable`.
   package static func list(
@@ -78,7 +78,7 @@ import Postgres
     return try await context.read(SchemaQueries.list, id)
   }
 
-  /// The text of a schema.
+  /// Returns the text of a schema.
   ///
   /// - Throws: `.notFound`, `.unknownApp`, `.unavailable`.
   package static func text(
@@ -92,7 +92,7 @@ import Postgres
     return row.text
   }
 
-  /// Takes a schema away: documents may be anything again.
+  /// Removes a schema, so that documents of its class are no longer validated.
   ///
   /// - Throws: `.notFound`, `.unknownApp`, `.unavailable`.
   package static func remove(
@@ -110,7 +110,7 @@ import Postgres
 
   // MARK: Loading
 
-  /// The schemas of all apps; those that are among `known` are not compiled again.
+  /// Loads the schemas of all apps, and reuses compiled schemas in `known`.
   static func load(
     _ database: Database,
     _ known: [AppID: DocumentSchemas]
@@ -133,7 +133,7 @@ import Postgres
     return schemas
   }
 
-  /// The schemas of one app as they are now.
+  /// Reads the current schemas of one app.
   ///
   /// - Throws: `.unavailable`.
   package static func current(

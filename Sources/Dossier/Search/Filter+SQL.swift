@@ -1,5 +1,5 @@
 extension FilterValue {
-  /// As it is sent to the database.
+  /// The value as a parameter of a statement.
   var parameter: String {
     switch self {
     case .text(let text), .number(let text), .time(let text): text
@@ -9,7 +9,7 @@ extension FilterValue {
 }
 
 extension FilterTest {
-  /// Of the values of an `in`.
+  /// The SQL type of the array of values of an `in`.
   var arrayType: StaticString {
     switch kind {
     case .number: "numeric[]"
@@ -21,7 +21,7 @@ extension FilterTest {
 }
 
 extension FilterOperator {
-  /// For those that are one in SQL.
+  /// The operator in SQL; the composer handles the others itself.
   var sql: StaticString {
     switch self {
     case .equal, .unequal, .beginsWith: " = "
@@ -34,7 +34,7 @@ extension FilterOperator {
 }
 
 extension ProfileMember {
-  /// As its index has it, where there is one.
+  /// The column, in the form in which it is indexed.
   var column: StaticString {
     switch self {
     case .name: "name collate \"C\""

@@ -1,7 +1,6 @@
-/// Which users are searched for: terms put together with `and`, `or` and `not`.
+/// A search filter for users: terms combined with `and`, `or` and `not`.
 ///
-/// A term that cannot be answered, for the value is not there or of another kind, does not hold;
-/// its `not` does.
+/// A term is false if the value is missing or of another kind; its `not` is then true.
 package indirect enum Filter: Sendable, Equatable {
   case term(FilterTerm)
   case not(Filter)
@@ -29,21 +28,21 @@ package struct FilterTerm: Sendable, Equatable {
   }
 }
 
-/// What a term looks at.
+/// The value that a term tests.
 package enum FilterSubject: Sendable, Equatable {
   case profile(ProfileMember)
   case document(DocumentClass, path: [String])
 }
 
-/// What a term asks of its subject.
+/// The test of a term.
 package enum FilterTest: Sendable, Equatable {
   /// There is a value other than null.
   case exists
   case compares(FilterOperator, FilterValue)
-  /// Equals one of these, which are of one kind and not empty.
+  /// Equals one of these values, which are of one kind and not empty.
   case isOneOf([FilterValue])
 
-  /// What the values are that it holds for; nil for `exists`.
+  /// The kind of values for which the test can be true; nil for `exists`.
   var kind: FilterValue.Kind? {
     switch self {
     case .exists: nil
@@ -55,7 +54,7 @@ package enum FilterTest: Sendable, Equatable {
 
 package enum FilterOperator: String, Sendable, Equatable, CaseIterable {
   case equal = "="
-  /// Holds also where there is no value.
+  /// Also true if there is no value.
   case unequal = "!="
   case less = "<"
   case lessOrEqual = "<="
@@ -64,13 +63,13 @@ package enum FilterOperator: String, Sendable, Equatable, CaseIterable {
   case beginsWith = "^="
 }
 
-/// A value that a filter names.
+/// A value in a filter.
 package enum FilterValue: Sendable, Equatable {
   case text(String)
-  /// As it was spelled.
+  /// The number as spelled.
   case number(String)
   case boolean(Bool)
-  /// A moment, RFC 3339; a date alone is its first moment in UTC.
+  /// A time of RFC 3339; a date alone means its start in UTC.
   case time(String)
 
   package enum Kind: String, Sendable {
@@ -90,13 +89,13 @@ package enum FilterValue: Sendable, Equatable {
   }
 }
 
-/// A member of the profile that filters can name.
+/// A member of the profile that filters can test.
 package enum ProfileMember: String, Sendable, CaseIterable {
   case name
   case givenName = "given_name"
   case familyName = "family_name"
   case nickname
-  /// Compared as addresses are: in any case, with compatible characters taken for one.
+  /// Compared as addresses are: case-insensitively, with compatible characters equal.
   case email
   case phone
   case locale
@@ -115,9 +114,9 @@ package enum ProfileMember: String, Sendable, CaseIterable {
     }
   }
 
-  /// Whether an index of the schema serves it in every app.
+  /// Whether an index of the database schema covers the member, in every app.
   ///
-  /// Not what splits the users in a few large parts, nor `last_login_at`, which every login writes.
+  /// Excluded are members with few distinct values, and `last_login_at`, which every login writes.
   package var isIndexed: Bool {
     switch self {
     case .name, .givenName, .familyName, .nickname, .email, .phone, .createdAt: true

@@ -1,23 +1,23 @@
 import Postgres
 
-/// Makes SQL of a filter.
+/// Composes the SQL of a filter.
 ///
-/// What is appended are literals of this file; all that comes from the filter is a parameter.
-/// Columns without a table's name are those of `users`, as `u` or in a query of its own.
+/// Only literals of this file are appended; all values from the filter are parameters. Columns
+/// without a table name are those of `users`, as `u` or in a subquery.
 struct FilterComposer {
   private var statement = ComposedStatement<Profile>()
   private let app: AppID
   private let cursor: UserID?
   private let cover: FilterCover
 
-  /// Composes a page of the users that a filter fits, by id.
+  /// Composes a page of the users that match a filter, by id.
   ///
   /// - Parameters:
-  ///   - filter: with a term that an index serves.
-  ///   - app: whose users.
-  ///   - cursor: the last user of the page before.
-  ///   - count: how many at most.
-  ///   - indexes: those that can be used.
+  ///   - filter: a filter with a term that an index covers.
+  ///   - app: the app of the users.
+  ///   - cursor: the last user of the previous page.
+  ///   - count: the size of the page.
+  ///   - indexes: the available indexes.
   /// - Returns: the statement.
   /// - Throws: `.notIndexed`.
   static func page(
@@ -63,10 +63,10 @@ struct FilterComposer {
 
   // MARK: Filters
 
-  /// Appends what must hold, such that an index finds all users for which it may.
+  /// Appends the conditions of a filter so that an index finds all candidates.
   ///
-  /// A covered term by itself is such a condition, and the planner takes the rarest of them; what
-  /// the branches of an `or` find is put together when there is none.
+  /// A covered term is such a condition by itself, and the planner chooses the most selective one.
+  /// Without such a term, the candidates of the branches of an `or` are combined.
   private mutating func conditions(_ filter: Filter) throws(Failure) {
     let conjuncts: [Filter] = if case .and(let parts) = filter { parts } else { [filter] }
     for conjunct in conjuncts {
@@ -128,7 +128,7 @@ struct FilterComposer {
     }
   }
 
-  /// Appends a query of the ids of those whom an index finds for a term.
+  /// Appends a query of the user ids that an index finds for a term.
   private mutating func candidates(_ term: FilterTerm) {
     if case .profile(let member) = term.subject {
       append("select user_id from users where app_id = ")
@@ -141,7 +141,7 @@ struct FilterComposer {
       append("select v.user_id from search_values v where ")
       return condition(index, term.test)
     }
-    // One for each of the table's indexes that leads with the id of the index.
+    // One query for each index of the table that starts with the index id.
     append("select v.user_id from search_values v where v.text_value is not null and ")
     condition(index, .exists)
     append(" union all select v.user_id from search_values v where v.number_value is not null and ")
@@ -162,7 +162,7 @@ struct FilterComposer {
 
   /// Appends a condition on columns of `users`.
   private mutating func condition(_ member: ProfileMember, _ test: FilterTest) {
-    // For the planner, which does not see that an address with a key is there.
+    // The planner cannot infer that an address with a key is not null.
     if member == .email { append("email is not null and ") }
     if test == .exists {
       append(member.column)
@@ -176,7 +176,7 @@ struct FilterComposer {
     append("v.index_id = ")
     statement.bind(index.id, as: "text")
     if let cursor {
-      // Which the planner does not conclude, and then reads what the pages before had.
+      // The planner cannot infer this, and would read the rows of earlier pages.
       append(" and v.user_id > ")
       statement.bind(cursor, as: "text")
     }
@@ -218,7 +218,7 @@ struct FilterComposer {
 
   // MARK: Comparisons
 
-  /// Appends a comparison of what `subject` appends.
+  /// Appends a comparison with the expression that `subject` appends.
   private mutating func compare(
     _ test: FilterTest,
     byKey: Bool = false,

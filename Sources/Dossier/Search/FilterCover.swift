@@ -1,15 +1,15 @@
-/// Finds terms of a filter that indexes serve and that, together, miss none whom it fits.
+/// Finds terms of a filter that indexes cover and that, together, find every matching user.
 struct FilterCover {
   private let indexes: [SearchIndex]
 
   init(_ indexes: [SearchIndex]) { self.indexes = indexes }
 
-  /// What can be searched by, as filters spell it.
+  /// The indexed paths, as filters spell them.
   var paths: [String] {
     ProfileMember.allCases.filter(\.isIndexed).map(\.rawValue) + indexes.map(\.path)
   }
 
-  /// The index that answers a term; nil also when it holds values of another kind.
+  /// Returns the index for a term; nil also if it holds values of another kind.
   func index(for term: FilterTerm) -> SearchIndex? {
     guard case .document(let document, let names) = term.subject else { return nil }
     return indexes.first {
@@ -18,16 +18,18 @@ struct FilterCover {
     }
   }
 
-  /// Whether a condition made of it alone uses an index.
+  /// Returns whether a condition of this filter alone uses an index.
   ///
-  /// Not `exists` on a document: a value's table has no index for all of an index's rows.
+  /// `exists` on a document does not: `search_values` has no index over all rows of one search
+  /// index.
   func isPlain(_ filter: Filter) -> Bool {
     guard case .term(let term) = filter, isCovered(term) else { return false }
     if case .document = term.subject { return term.test != .exists }
     return true
   }
 
-  /// The cheapest terms of which one holds for each user that fits; nil when there are none.
+  /// Returns the cheapest terms of which each matching user satisfies at least one; nil without
+  /// any.
   func best(of conjuncts: [Filter]) -> [FilterTerm]? {
     conjuncts.compactMap(terms).min { cost($0) < cost($1) }
   }
@@ -49,7 +51,7 @@ struct FilterCover {
     return index(for: term) != nil
   }
 
-  /// A guess: the dearest of the terms decides.
+  /// Estimates the cost by the most expensive term.
   private func cost(_ terms: [FilterTerm]) -> Int {
     terms.map { term in
       switch term.test {

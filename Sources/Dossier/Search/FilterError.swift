@@ -1,4 +1,4 @@
-/// Where and why a text is no filter.
+/// The place and the reason of an error in a filter.
 package struct FilterError: Error, Sendable, Equatable {
   package enum Rule: String, Sendable {
     case length = "filter.length"
@@ -14,7 +14,7 @@ package struct FilterError: Error, Sendable, Equatable {
   }
 
   package let rule: Rule
-  /// In bytes of the text, from 0.
+  /// The offset in the text, in bytes from 0.
   package let position: Int
   /// The rule, in one sentence.
   package let detail: String

@@ -1,14 +1,14 @@
-/// What a filter may hold at most.
+/// The limits of a filter.
 package enum FilterLimits {
-  /// Bytes of the text: a URL with it, percent-encoded, passes through proxies.
+  /// Bytes of the text, so that a URL with it, percent-encoded, passes through proxies.
   package static let length = 2_000
-  /// Parentheses and `not` within each other.
+  /// Nested parentheses and `not`.
   package static let depth = 16
-  /// Terms: each may be a look-up for every user that another term found.
+  /// Terms: each may be a lookup for every user that another term finds.
   package static let terms = 32
   /// Values of one `in`.
   package static let values = 100
-  /// Characters of a string: one less than an index keeps of a stored one.
+  /// Characters of a string: one less than an index stores of a value.
   package static let characters = 255
   /// Names in a path.
   package static let names = 8

@@ -1,7 +1,7 @@
 import Notation
 
 extension Filter {
-  /// Reads a filter.
+  /// Parses a filter.
   ///
   ///     filter  = all *( "or" all )
   ///     all     = part *( "and" part )
@@ -12,8 +12,8 @@ extension Filter {
   ///     name    = 1*( letter / digit / "_" / "-" ) / JSON string
   ///     value   = JSON string / JSON number / "true" / "false"
   ///
-  /// Words are in lower case; `not` binds closest, `or` loosest; spaces are free between all of
-  /// these but the parts of a path.
+  /// Keywords are in lower case. `not` binds most tightly, `or` least. Spaces are allowed between
+  /// all tokens, except within a path.
   /// - Throws: `FilterError`, with the place.
   package static func parse(_ text: some StringProtocol) throws(FilterError) -> Filter {
     var parser = FilterParser(scanner: try FilterScanner(text))
@@ -48,7 +48,7 @@ private struct FilterParser {
     return parts.count == 1 ? parts[0] : .and(parts)
   }
 
-  /// Leaves the spaces behind it, too.
+  /// Parses a part, and skips the spaces after it.
   private mutating func part() throws(FilterError) -> Filter {
     scanner.skipSpace()
     defer { scanner.skipSpace() }
@@ -184,7 +184,8 @@ private struct FilterParser {
     return value
   }
 
-  /// A time as the database reads it, which knows the years from 1 and zones up to 15:59.
+  /// Returns a time in a form that PostgreSQL accepts; nil outside the years from 1 and zones up to
+  /// 15:59.
   private static func moment(_ text: String) -> String? {
     guard let time = CalendarTime(text), time.day.year > 0 else { return nil }
     guard let zone = time.zone else { return text + "T00:00:00Z" }
@@ -231,7 +232,7 @@ private struct FilterParser {
 }
 
 extension Filter {
-  /// Reads the path of a document's member, `metadata.theme`.
+  /// Parses the path of a document's member, such as `metadata.theme`.
   ///
   /// - Throws: `FilterError`, also for a member of the profile.
   package static func path(
@@ -253,7 +254,7 @@ extension Filter {
     return (document, names)
   }
 
-  /// A path as a filter spells it.
+  /// Returns a path as filters spell it.
   package static func spelled(_ document: DocumentClass, _ names: [String]) -> String {
     document.rawValue + names.map { "." + FilterScanner.spelled($0) }.joined()
   }

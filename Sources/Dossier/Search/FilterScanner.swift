@@ -1,7 +1,7 @@
 import JSON
 import Notation
 
-/// Reads the words of a filter; each function leaves the offset behind what it read.
+/// Reads the tokens of a filter; each function advances the offset past its token.
 struct FilterScanner {
   private let bytes: [UInt8]
   private(set) var offset = 0
@@ -42,7 +42,7 @@ struct FilterScanner {
     return true
   }
 
-  /// Takes a word that stands alone; nothing of a longer one.
+  /// Takes a whole word; leaves the offset if the word continues.
   mutating func take(word: String) -> Bool {
     let end = offset + word.utf8.count
     guard bytes[offset...].starts(with: word.utf8), end == bytes.count || !bytes[end].isOfName
@@ -52,7 +52,7 @@ struct FilterScanner {
   }
 
   mutating func takeOperator() -> FilterOperator? {
-    // The longer first: `<` begins `<=` too.
+    // Longer operators first: `<=` starts with `<`.
     let found = FilterOperator.allCases.sorted { $0.rawValue.count > $1.rawValue.count }.first {
       bytes[offset...].starts(with: $0.rawValue.utf8)
     }
@@ -60,7 +60,7 @@ struct FilterScanner {
     return found
   }
 
-  /// Takes letters, digits, `_` and `-`; nil when there are none.
+  /// Takes letters, digits, `_` and `-`; returns nil without any.
   mutating func takeName() -> String? {
     let name = bytes[offset...].prefix { $0.isOfName }
     guard !name.isEmpty else { return nil }
@@ -99,7 +99,7 @@ struct FilterScanner {
 }
 
 extension FilterScanner {
-  /// A name in a path, in quotes where it needs them.
+  /// Returns a name in a path, quoted if necessary.
   static func spelled(_ name: String) -> String {
     !name.isEmpty && name.utf8.allSatisfy(\.isOfName) ? name : JSON.string(name).text
   }

@@ -1,18 +1,18 @@
 import JSON
 package import Postgres
 
-/// A path of an app's documents that can be searched by.
+/// A declared search index on a path of an app's documents.
 package struct SearchIndex: RowDecodable {
   package let id: IndexID
   package let document: DocumentClass
   package let names: [String]
   package let kind: FilterValue.Kind
   package let state: State
-  /// Nil for one that no database knows.
+  /// Nil for an index that is not stored.
   package let createdAt: Timestamp?
 
   package enum State: String, Sendable {
-    /// Documents of before are being looked at.
+    /// Existing documents are being indexed.
     case building
     case ready
     case removing
@@ -29,21 +29,21 @@ package struct SearchIndex: RowDecodable {
     createdAt = try row.time(5)
   }
 
-  /// One that no database knows.
+  /// Creates an index that is not stored.
   init(path: String, kind: FilterValue.Kind) throws(FilterError) {
     id = IndexID()
     (document, names) = try Filter.path(path)
     (self.kind, state, createdAt) = (kind, .ready, nil)
   }
 
-  /// As a filter spells it.
+  /// The path as filters spell it.
   package var path: String { Filter.spelled(document, names) }
 }
 
-/// What users can be searched by.
+/// A path that searches can use.
 package enum SearchPath: Sendable {
   /// A member of the profile.
   case member(ProfileMember)
-  /// What was declared.
+  /// A path with a declared index.
   case declared(SearchIndex)
 }

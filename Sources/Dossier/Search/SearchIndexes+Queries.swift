@@ -1,8 +1,8 @@
 package import Postgres
 
-/// What a batch of work on an index came to.
+/// The result of one batch of work on an index.
 struct IndexBatch: RowDecodable {
-  /// Users that were looked at, or values that were removed.
+  /// The number of users indexed, or of values deleted.
   let count: Int
   let isLast: Bool
 
@@ -30,7 +30,7 @@ package enum SearchIndexQueries {
     """
   )
 
-  /// Fails by `search_indexes_path` when there is one on the path.
+  /// Violates `search_indexes_path` if the path already has an index.
   static let add = Statement<NoRow, AppID, IndexID, DocumentClass, TextArray, String>(
     "search_indexes.add",
     """
@@ -56,10 +56,10 @@ package enum SearchIndexQueries {
     """
   )
 
-  /// Whether all transactions have ended that may not know of the index's state; no row when there
-  /// is nothing left to do.
+  /// Returns whether all transactions that may not know the index's state have ended.
   ///
-  /// Those whose ids this snapshot knows as future ones begin after the state was committed.
+  /// Returns no row if the work is finished. Transactions that begin after this snapshot see the
+  /// committed state.
   static let settle = Statement<Bool, IndexID>(
     "search_indexes.settle",
     """
@@ -70,10 +70,10 @@ package enum SearchIndexQueries {
     """
   )
 
-  /// Looks at the documents of the next `$2` users; no row when another has finished.
+  /// Indexes the documents of the next `$2` users; returns no row if another process has finished.
   ///
-  /// The lock on the documents makes their writers wait, and those see the index: what they find
-  /// here they correct.
+  /// The lock on the documents delays their writers, which then see the index and correct its
+  /// values.
   static let build = Statement<IndexBatch, IndexID, Int>(
     "search_indexes.build",
     """
@@ -104,7 +104,8 @@ package enum SearchIndexQueries {
     """
   )
 
-  /// Removes `$2` values, and the index with the last; no row when another has finished.
+  /// Deletes `$2` values, and with the last value the index; returns no row if another process has
+  /// finished.
   static let clear = Statement<IndexBatch, IndexID, Int>(
     "search_indexes.clear",
     """

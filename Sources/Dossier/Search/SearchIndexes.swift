@@ -2,19 +2,19 @@ import EventLoop
 import JSON
 package import Postgres
 
-/// The paths of an app's documents that can be searched by, as operators declare them.
+/// The declared search indexes on paths of an app's documents.
 package enum SearchIndexes {
-  /// Of an app: each is looked up at every write of a document.
+  /// The most indexes of an app: every write of a document looks up each.
   package static let limit = 32
 
-  /// Declares an index; what was stored before is covered when `finish` has been at it.
+  /// Declares an index; `finish` then indexes the existing documents.
   ///
   /// - Parameters:
-  ///   - path: as filters spell it, `metadata.theme`.
-  ///   - kind: of the values: `text`, `number` or `boolean`.
+  ///   - path: the path as filters spell it, such as `metadata.theme`.
+  ///   - kind: the kind of its values: `text`, `number` or `boolean`.
   ///   - app: the name of the app.
   ///   - context: the context of the request.
-  /// - Returns: the index; one that is being built where it was declared before.
+  /// - Returns: the index; the existing one if it is still being built.
   /// - Throws: `.invalid`, `.indexExists`, `.tooManyIndexes`, `.unknownApp`, `.unavailable`.
   @EventLoop package static func add(
     _ path: String,
@@ -25,7 +25,7 @@ package enum SearchIndexes {
     let (document, names) = try check(path, kind)
     let id = try await Apps.record(of: app, context).id
     return try await context.transaction { transaction async throws(Failure) in
-      // Those who declare follow one another, so that there are never too many.
+      // Serializes declarations of one app, for the limit.
       _ = try await transaction.run(AppsAdministrationQueries.lock, app)
       let all = try await transaction.run(SearchIndexQueries.list, id)
       if let same = all.first(where: { $0.document == document && $0.names == names }) {
@@ -72,7 +72,7 @@ package enum SearchIndexes {
     throw .invalid(faults)
   }
 
-  /// What can be searched by: members of the profile, and what was declared.
+  /// Returns the searchable paths: indexed members of the profile, and declared indexes.
   ///
   /// - Throws: `.unknownApp`, `.unavailable`.
   @EventLoop package static func list(
@@ -84,7 +84,7 @@ package enum SearchIndexes {
       + declared.map(SearchPath.declared)
   }
 
-  /// What was declared.
+  /// Returns the declared indexes.
   ///
   /// - Throws: `.unknownApp`, `.unavailable`.
   @EventLoop package static func all(
@@ -95,7 +95,7 @@ package enum SearchIndexes {
     return try await context.read(SearchIndexQueries.list, id)
   }
 
-  /// The index on a path, as filters spell it.
+  /// Returns the index on a path, as filters spell it.
   ///
   /// - Throws: `.notFound`, `.unknownApp`, `.unavailable`.
   @EventLoop package static func index(
@@ -110,7 +110,7 @@ package enum SearchIndexes {
     return index
   }
 
-  /// Ends the use of an index; its values go when `finish` is at it.
+  /// Marks an index for removal; `finish` then deletes its values.
   ///
   /// - Throws: `.notFound`, `.unknownApp`, `.unavailable`.
   @EventLoop package static func remove(
@@ -128,19 +128,19 @@ package enum SearchIndexes {
     }
   }
 
-  // MARK: The work
+  // MARK: Building and removal
 
-  /// Users, or values, of one batch: some tens of milliseconds, for which writers of these documents
-  /// wait.
+  /// The users or values of one batch, which blocks writers of these documents for tens of
+  /// milliseconds.
   private static let batch = 500
 
-  /// Does what is left to do for an index: looks at all documents, or removes all values.
+  /// Finishes the work on an index: indexes all documents, or deletes all values.
   ///
-  /// Any number may be at it; what one leaves undone another goes on with.
+  /// Several processes may run it at once; each continues the unfinished work of others.
   /// - Parameters:
-  ///   - index: being built or removed.
-  ///   - database: where.
-  ///   - progress: told after each batch how many users, or values, are done.
+  ///   - index: an index that is being built or removed.
+  ///   - database: the database of the index.
+  ///   - progress: receives the number of finished users or values after each batch.
   /// - Throws: `.unavailable`.
   @EventLoop package static func finish(
     _ index: SearchIndex,
@@ -164,7 +164,7 @@ package enum SearchIndexes {
           progress(done)
           guard let result, !result.isLast else { return }
         } catch {
-          // Large documents take longer: fewer at a time then.
+          // Large documents take longer: use smaller batches.
           guard error.state == .queryCanceled, size > 1 else { throw error }
           size /= 4
         }
@@ -174,7 +174,7 @@ package enum SearchIndexes {
     }
   }
 
-  /// Does what others left undone, for all apps.
+  /// Finishes the work on the indexes of all apps.
   ///
   /// - Throws: `.unavailable`.
   @EventLoop package static func finishAll(in database: Database) async throws(Failure) {

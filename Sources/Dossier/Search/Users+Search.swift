@@ -2,11 +2,11 @@ import EventLoop
 import Postgres
 
 extension Users {
-  /// Users of an app that a filter fits, as their profiles, the oldest first.
+  /// Returns the profiles of the users of an app that match a filter, oldest first.
   ///
   /// - Parameters:
-  ///   - filter: what must hold of them.
-  ///   - cursor: the `next` of the page before; nil for the first page.
+  ///   - filter: the filter.
+  ///   - cursor: the `next` of the previous page; nil for the first page.
   ///   - count: from 1 to `pageSize`.
   ///   - context: the context of the request.
   /// - Returns: the profiles.
@@ -38,7 +38,7 @@ extension Users {
 }
 
 extension Filter {
-  /// Reads a filter, as the grammar at `parse` has it.
+  /// Parses a filter, by the grammar at `parse`.
   ///
   /// - Throws: `.invalidFilter` with the place.
   package init(_ text: String) throws(Failure) {
@@ -51,11 +51,11 @@ extension Filter {
 }
 
 extension Users {
-  /// The SQL of a search, for the test that prepares what searches are put together from.
+  /// Returns the SQL of a search, for the test that prepares composed searches.
   ///
   /// - Parameters:
   ///   - text: the filter.
-  ///   - indexes: the path and the kind of each that is ready.
+  ///   - indexes: the path and the kind of each ready index.
   /// - Returns: the statement for a second page.
   /// - Throws: `FilterError`, `.notIndexed`.
   package static func searchStatement(

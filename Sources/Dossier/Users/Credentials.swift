@@ -1,7 +1,7 @@
 import EventLoop
 import ReferenceData
 
-/// An email address and a password, as somebody typed them.
+/// An email address and a password, as the user typed them.
 package struct Credentials: Sendable {
   package let email: String
   package let password: String
@@ -16,7 +16,7 @@ package struct Credentials: Sendable {
     guard faults.isEmpty else { throw .invalid(faults) }
   }
 
-  /// What breaks a rule of those that a new user must keep.
+  /// Returns the broken rules for the credentials of a new user.
   package func faults(in app: App) -> [Fault] {
     var faults: [Fault] = []
     let isMixed = app.settings.allowsMixedScripts
@@ -29,21 +29,21 @@ package struct Credentials: Sendable {
     return faults
   }
 
-  /// In bytes: long enough for any passphrase; bounds what is hashed.
+  /// In bytes: long enough for any passphrase; bounds the cost of hashing.
   package static let longestPassword = 1_024
-  /// In bytes: shorter names are in too many words.
+  /// In bytes: shorter names occur in too many words.
   private static let shortestName = 4
 
-  /// What is wrong with a new password.
+  /// Returns the rule that a new password breaks.
   ///
-  /// It is too short or too long, one that everybody uses, or has the email address, the part of it
-  /// before the @, or a name of the app in it: those are tried first.
+  /// It may be too short, too long, or a common password. It must not contain the email address,
+  /// its local part, or a name of the app: attackers try those first.
   /// - Parameters:
-  ///   - password: as it was typed.
-  ///   - email: that it comes with; nil when there is none.
-  ///   - pointer: of the member that it is.
-  ///   - app: whose user it is for.
-  /// - Returns: the rule that it breaks; nil when it breaks none.
+  ///   - password: the password as the user typed it.
+  ///   - email: the address of the user; nil without one.
+  ///   - pointer: the pointer of the member.
+  ///   - app: the app of the user.
+  /// - Returns: the broken rule; nil if the password is valid.
   static func fault(
     in password: String,
     of email: String?,

@@ -42,7 +42,7 @@ extension EmailAddress {
     return nil
   }
 
-  /// Checks an address that mail is asked for, or that a user is to have.
+  /// Checks an address for a mail or for a user.
   ///
   /// - Throws: `.invalid`, with the member `email`.
   @EventLoop static func check(_ text: String, _ context: RequestContext) throws(Failure) {
@@ -50,9 +50,10 @@ extension EmailAddress {
     if let fault = fault(in: text, at: "/email", mixed: isMixed) { throw .invalid([fault]) }
   }
 
-  /// Whether a character can be seen, and leaves those around it where they are.
+  /// Returns whether a character is visible, and does not reorder those around it.
   ///
-  /// - Source: Unicode Standard Annex #44, properties General_Category and Default_Ignorable_Code_Point.
+  /// - Source: Unicode Standard Annex #44, properties General_Category and
+  ///   Default_Ignorable_Code_Point.
   private static func isShown(_ character: Unicode.Scalar) -> Bool {
     switch character.properties.generalCategory {
     case .control, .format, .privateUse, .surrogate: false
@@ -62,7 +63,7 @@ extension EmailAddress {
     }
   }
 
-  /// Whether it is a `Dot-string` with characters beyond ASCII in it, not longer than mail allows.
+  /// Returns whether the local part is a `Dot-string`, also beyond ASCII, within the limit of mail.
   ///
   /// - Source: RFC 5321 sections 4.1.2 and 4.5.3.1.1, RFC 6531 section 3.3.
   private static func isLocalPart(_ part: Substring.UnicodeScalarView) -> Bool {
@@ -70,24 +71,25 @@ extension EmailAddress {
     return MailAddress.isDotString(ascii) && String(part).utf8.count <= 64
   }
 
-  /// Names at the top of the domain name system, or beside it, below which no mail server of the
-  /// internet is.
+  /// Top-level names, in the DNS or reserved, without mail servers on the internet.
   ///
-  /// `test` and `example` are no more, but for what their name says, and are taken.
+  /// `test` and `example` have no mail servers either, but are accepted, as they serve tests and
+  /// documentation.
   /// - Source: RFC 6761 sections 6.3 and 6.4, RFC 6762, RFC 7686, RFC 9476, RFC 3172.
   private static let unreachable: Set<String> = [
     "localhost", "invalid", "local", "onion", "alt", "arpa",
   ]
 
-  /// Whether labels are a domain of the internet that may have a mail server: not an address literal,
-  /// not a number, not a name without a dot.
+  /// Returns whether labels form an internet domain that may have a mail server.
+  ///
+  /// Address literals, numbers and names without a dot do not.
   private static func isMailDomain(_ labels: [Substring.UnicodeScalarView]) -> Bool {
     guard labels.count > 1, labels.allSatisfy(isLabel), let last = labels.last else { return false }
     return !last.allSatisfy { $0.properties.numericType != nil }
       && !unreachable.contains(String(last).lowercased())
   }
 
-  /// Whether it is a label of letters, digits and inner hyphens, also beyond ASCII.
+  /// Returns whether a label has only letters, digits and inner hyphens, also beyond ASCII.
   ///
   /// - Source: RFC 1123 section 2.1, RFC 5890 section 2.3.2.
   private static func isLabel(_ label: Substring.UnicodeScalarView) -> Bool {
@@ -95,8 +97,10 @@ extension EmailAddress {
       && label.allSatisfy { $0 == "-" || isLetterOrDigit($0) }
   }
 
-  /// Whether a domain name may have the character: a letter, mark or digit that is no other form of
-  /// another, such as a full-width one, which would hide what the name is.
+  /// Returns whether a domain name may have this character: a letter, mark or digit.
+  ///
+  /// Compatibility forms, such as full-width letters, are rejected, since they would hide the real
+  /// name.
   private static func isLetterOrDigit(_ character: Unicode.Scalar) -> Bool {
     switch character.properties.generalCategory {
     case .uppercaseLetter, .lowercaseLetter, .otherLetter, .modifierLetter, .nonspacingMark,

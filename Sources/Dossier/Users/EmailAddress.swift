@@ -6,14 +6,15 @@ package import Postgres
 
 /// An email address as a client sent it.
 struct EmailAddress {
-  /// The form by which addresses are compared, counted and found: `email_key` of the database.
+  /// The comparison key of the address, computed as `email_key` in the database does.
   ///
-  /// Use no other fold. Otherwise two spellings could count apart that the database takes for one.
+  /// Use no other folding. Otherwise two spellings could count separately that the database treats
+  /// as equal.
   let key: String
 
   init(key: String) { self.key = key }
 
-  /// Folds an address; asks the database unless it is of ASCII, whose fold both do alike.
+  /// Folds an address, with a query unless it is ASCII, which both fold alike.
   ///
   /// - Throws: `.unavailable`.
   @EventLoop init(_ text: String, _ context: RequestContext) async throws(Failure) {
@@ -25,9 +26,9 @@ struct EmailAddress {
     key = try rows.first.orUnforeseen("the key of an address")
   }
 
-  /// Returns the key of an address of ASCII; nil for another.
+  /// Returns the key of an ASCII address; nil for other addresses.
   ///
-  /// `email_key` of the database trims spaces, normalizes and makes lower case.
+  /// `email_key` in the database trims spaces, normalizes and lowercases.
   private static func asciiKey(_ text: String) -> String? {
     let space = UInt8(ascii: " ")
     var bytes = Array(text.utf8)
@@ -40,12 +41,14 @@ struct EmailAddress {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Returns what is stored of an address as typed: the text, or the key if mail reaches only the key.
+  /// Returns the stored form of an address: the typed text, or the key if mail reaches only the
+  /// key.
   ///
-  /// Otherwise a user with the address in full-width letters would get no mail, and keep the address.
+  /// Otherwise a user with the address in full-width letters would get no mail, and keep the
+  /// address.
   func stored(_ typed: String) -> String { Self.stored(typed, key) }
 
-  /// Returns the same for an address whose key is known.
+  /// Returns the stored form of an address whose key is known.
   static func stored(_ typed: String, _ key: String) -> String {
     MailAddress.fault(in: typed) != nil && MailAddress.fault(in: key) == nil ? key : typed
   }

@@ -1,15 +1,15 @@
 import EventLoop
 package import Postgres
 
-/// Everything that Dossier holds about a user.
+/// All data of a user.
 package struct Export: RowDecodable {
   package let profile: Profile
-  /// The picture, and since when it is kept; nil without one.
+  /// The name of the picture, and when it was stored; nil without one.
   package let picture: (name: String, createdAt: Timestamp)?
-  /// Members of a JSON object with all the rest, without the braces.
+  /// Members of a JSON object with all other data, without the braces.
   ///
-  /// Megabytes, perhaps: the text goes through as the database wrote it. It is a file that a user
-  /// takes along, and no wire's form: what it holds, and how, is the same at every door.
+  /// The text may have megabytes, and passes through as the database wrote it. The export is a file
+  /// for the user, independent of protocols: its content and form are the same on every wire.
   package let members: [UInt8]
 
   package init(from row: Row) throws(DatabaseError) {
@@ -20,14 +20,15 @@ package struct Export: RowDecodable {
 }
 
 extension Export {
-  /// The caller's data; no secrets, not even hashed, and without the app metadata that its app does
-  /// not let users read.
+  /// Returns the user's data, without secrets, their hashes, and app metadata that users may not
+  /// read.
   ///
-  /// What has no bound of its own is told up to one, the newest first: 1,000 sessions, 10,000
-  /// entries of the trail, and 8 MiB of the bodies of earlier versions. `left_out` counts the rest,
-  /// which the routes for them have.
+  /// Lists without a limit of their own are truncated, newest first: 1,000 sessions, 10,000 audit
+  /// events, and 8 MiB of the bodies of earlier versions. `left_out` counts the rest, which their
+  /// own routes return.
   ///
-  /// An API client needs the scopes of all parts. An export by the operator is an event.
+  /// An API client needs the scopes of all parts. An export by the operator is recorded as an
+  /// event.
   /// - Throws: `.forbidden`, `.unauthenticated`, `.overloaded`, `.unavailable`.
   @EventLoop package static func all(
     of user: UserID,
@@ -56,12 +57,12 @@ extension Export {
 }
 
 package enum ExportQueries {
-  /// One row when the session is live.
+  /// Returns one row if the session is live.
   ///
-  /// A test compares the tables that hold a user's rows with those that are read here. Mails are
-  /// told to who has proved the address: to others, whether a code was mailed would tell whether the
-  /// address has an account. So is it with one that is mailed to a new address.
-  /// - Parameter 3: whether app metadata is among it.
+  /// A test checks that this reads every table with rows of users. Only a user with a verified
+  /// address sees its mails. For other users, a mailed code would reveal whether the address has an
+  /// account. The same holds for a code that is mailed to a new address.
+  /// - Parameter 3: whether to include app metadata.
   static let everything = Statement<Export, UserID, Principal, Bool>(
     "export.everything",
     """

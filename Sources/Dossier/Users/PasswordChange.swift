@@ -2,11 +2,12 @@ import EventLoop
 package import Postgres
 
 extension Users {
-  /// Changes the caller's password, who shows the current one, and ends its sessions and, but where
-  /// they are to be kept, its API keys.
+  /// Changes the user's password after verifying the current one, and ends its sessions and API
+  /// keys.
   ///
-  /// - Returns: the tokens of a new session in place of the caller's.
-  /// - Throws: `.invalid`, `.wrongCredentials` also for a user without a password,
+  /// With `keepingKeys`, the API keys stay.
+  /// - Returns: the tokens of a new session, which replaces the session of the request.
+  /// - Throws: `.invalid`, `.wrongCredentials` also if the user has no password,
   ///   `.tooManyAttempts`, `.unauthenticated`, `.overloaded`, `.unavailable`.
   @EventLoop package static func changePassword(
     from current: String,
@@ -56,10 +57,10 @@ extension Users {
 }
 
 extension Users {
-  /// Checks that a password is the caller's, when the attempt is counted.
+  /// Verifies the user's password, and counts the attempt.
   ///
-  /// - Returns: its hash as it is stored.
-  /// - Throws: `.wrongCredentials` also for a user without a password, `.unauthenticated`,
+  /// - Returns: the stored hash.
+  /// - Throws: `.wrongCredentials` also if the user has no password, `.unauthenticated`,
   ///   `.overloaded`, `.unavailable`.
   @EventLoop static func verify(
     _ password: String,
@@ -71,7 +72,7 @@ extension Users {
     return own.hash ?? ""
   }
 
-  /// Counts who shows in a session, by a password or otherwise, that it is the user.
+  /// Returns the rate limit for reauthentication in a session, by password or otherwise.
   @EventLoop static func passwordGuard(of user: UserID, _ context: RequestContext) -> FailureGuard {
     FailureGuard(.password, on: user.text, context)
   }
@@ -96,10 +97,10 @@ extension Users {
   }
 }
 
-/// The password of a caller whose session is live; no hash when there is none.
+/// The password of a user with a live session; without a hash if the user has no password.
 struct OwnPassword: RowDecodable {
   let hash: String?
-  /// The key of the address that it goes with.
+  /// The comparison key of the user's address.
   let address: String?
 
   init(from row: Row) throws(DatabaseError) {
@@ -118,7 +119,7 @@ package enum PasswordQueries {
     """
   )
 
-  /// Sets the password of a user with an address; also uses up what was mailed to choose a new one.
+  /// Sets the password of a user with an address, and deletes its reset tokens.
   static let set = Statement<NoRow, UserID, String>(
     "passwords.set",
     """
@@ -132,7 +133,7 @@ package enum PasswordQueries {
     """
   )
 
-  /// Removes the password of a user, who signs in by codes from then on.
+  /// Deletes the password of a user, who logs in by mailed codes from then on.
   static let remove = Statement<NoRow, UserID>(
     "passwords.remove",
     """
@@ -145,10 +146,10 @@ package enum PasswordQueries {
     """
   )
 
-  /// Sets a new one where it is still that with the hash of parameter 2; one row then.
+  /// Replaces the password if its hash is still parameter 2; returns one row if it did.
   ///
-  /// What was mailed to choose a new one stays good: it is the owner's answer to a thief who keeps
-  /// changing the password.
+  /// Reset tokens stay valid: they are the owner's remedy against a thief who keeps changing the
+  /// password.
   static let replace = Statement<String, UserID, String, String>(
     "passwords.replace",
     """

@@ -1,6 +1,6 @@
 package import Postgres
 
-/// What an app shows of a user.
+/// The profile of a user.
 package struct Profile: Listed {
   package let id: UserID
   package let createdAt: Timestamp
@@ -17,7 +17,7 @@ package struct Profile: Listed {
   package let phone: String?
   package let locale: String?
   package let zone: String?
-  /// The name by which `Pictures.show` has the picture.
+  /// The name of the picture, for `Pictures.show`.
   package let picture: String?
 
   package var cursor: UserID { id }

@@ -4,15 +4,15 @@ import Notation
 package import Postgres
 import ReferenceData
 
-/// Profiles: read, and changed by their users.
+/// Reads and changes profiles.
 @EventLoop package enum Profiles {
-  /// The members that a user may change, with how many characters each may have.
+  /// The members that a user may change, with the greatest length of each in characters.
   package nonisolated static let editable: [String: Int] = [
     "name": 300, "given_name": 150, "family_name": 150, "nickname": 150, "phone": 32,
     "locale": 35, "zone": 64,
   ]
 
-  /// Reads the caller's profile.
+  /// Reads the user's profile.
   ///
   /// - Throws: `.unauthenticated`, `.unavailable`.
   package static func read(
@@ -22,14 +22,14 @@ import ReferenceData
     try await read(by: ProfileQueries.read, of: user, context)
   }
 
-  /// Reads the caller's profile by the statement of a wire, which makes its own form of it: the
-  /// profile is what is read most.
+  /// Reads the user's profile by the statement of a wire, in the form of its protocol.
   ///
+  /// Profiles are the most frequent reads.
   /// - Parameters:
-  ///   - statement: has a row when `caller($1, $2)` has one.
+  ///   - statement: a statement with a row if `caller($1, $2)` returns one.
   ///   - user: the user.
   ///   - context: the context of the request.
-  /// - Returns: what the statement makes of it.
+  /// - Returns: the decoded row.
   /// - Throws: `.unauthenticated`, `.unavailable`.
   package static func read<Form>(
     by statement: Statement<Form, UserID, Principal>,
@@ -42,11 +42,10 @@ import ReferenceData
     return form
   }
 
-  /// Changes members of the caller's profile: null removes one.
+  /// Changes members of the user's profile; null removes one.
   ///
-  /// - Throws: `.invalid` with each member that is unknown, not the user's to change, of a wrong
-  ///   type, too long, or no locale, zone or phone number; `.versionMoved`, `.unauthenticated`,
-  ///   `.unavailable`.
+  /// - Throws: `.invalid` with each member that is unknown, read-only, of a wrong type, too long,
+  ///   or no locale, zone or phone number; `.versionMoved`, `.unauthenticated`, `.unavailable`.
   package static func change(
     _ members: JSONObject,
     if condition: VersionCondition,
@@ -70,10 +69,10 @@ import ReferenceData
     return changed
   }
 
-  /// Changes what `revision` makes of the profile as it is, on the version that was read, and again
-  /// when that has moved.
+  /// Computes changes with `revision` from the current profile, and repeats that after a concurrent
+  /// write.
   ///
-  /// - Throws: as `change`, and what `revision` throws.
+  /// - Throws: as `change`, and errors of `revision`.
   package static func revise(
     if condition: VersionCondition,
     of user: UserID,
@@ -120,7 +119,9 @@ import ReferenceData
     return rule(name, text).map { Fault(pointer, name, $0) }
   }
 
-  /// What is wrong with a member that has a rule of its own, for people; its code is its name.
+  /// Returns the broken rule of a member's format; nil if it is valid.
+  ///
+  /// The name of the member is also the code of the fault.
   private nonisolated static func rule(_ name: String, _ text: String) -> String? {
     switch (name, ReferenceLists.ofProcess) {
     case ("phone", _): isE164(text) ? nil : "A phone number is + and 7 to 15 digits (E.164)."
@@ -139,7 +140,7 @@ import ReferenceData
 }
 
 package enum ProfileQueries {
-  /// One row when the session is live.
+  /// Returns one row if the session is live.
   ///
   /// Served by the primary keys of sessions and users.
   static let read = Statement<Profile, UserID, Principal>(
@@ -152,7 +153,7 @@ package enum ProfileQueries {
     """
   )
 
-  /// One row when the session is live, of nulls when the version was none of those asked for.
+  /// Returns one row if the session is live; its columns are null if the version condition failed.
   static let change = Statement<
     Found<Profile>, UserID, Principal, TextBytes, VersionList?, DataChange?
   >(

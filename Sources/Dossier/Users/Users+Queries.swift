@@ -2,10 +2,10 @@ import EventLoop
 package import Postgres
 
 package enum UsersQueries {
-  /// Makes a user with one identity; a duplicate is an identity of another user.
+  /// Creates a user with one identity; a duplicate is an identity of another user.
   ///
-  /// An anonymous user's subject is its own id, which no other user can have. An address that another
-  /// user has is left out.
+  /// The subject of an anonymous user is its own id, which is unique. An address of another user is
+  /// omitted.
   /// - Parameter 7: members of the profile.
   /// - Parameter 8: the key of its address; null without one.
   static let create = Statement<
@@ -35,7 +35,7 @@ package enum UsersQueries {
     """
   )
 
-  /// Replaces the hash of the same password, unless another was set meanwhile.
+  /// Replaces the hash of the same password, unless the password has changed meanwhile.
   static let renewHash = Statement<NoRow, UserID, String, String>(
     "users.renew_hash",
     "update passwords set hash = $3 where user_id = $1 and hash = $2"

@@ -2,12 +2,12 @@ import EventLoop
 import JSON
 import Postgres
 
-/// Users: how they come in, and how they go.
+/// Users, and their creation.
 package enum Users {
-  /// Makes a guest, a user without credentials, and signs it in.
+  /// Creates a guest, a user without credentials, and logs it in.
   ///
-  /// - Throws: `.wayInClosed`, `.signUpClosed`, `.deviceUnknown`, `.deviceFull`, `.tooManyAttempts`,
-  ///   `.overloaded`, `.unavailable`.
+  /// - Throws: `.wayInClosed`, `.signUpClosed`, `.deviceUnknown`, `.deviceFull`,
+  ///   `.tooManyAttempts`, `.overloaded`, `.unavailable`.
   @EventLoop package static func signInAnonymously(
     as style: SessionStyle = .native,
     _ context: RequestContext
@@ -39,15 +39,15 @@ package enum Users {
         }
       }
     } catch .tooManyAttempts {
-      // Others who came at the same moment have taken the last; this says so, and to whom.
+      // Concurrent requests have used up the limit; this reports which limit.
       try await allowances.requireLeft()
       throw .tooManyAttempts(retryAfter: .seconds(1))
     }
   }
 
-  /// Sends the statement that makes a user with one identity: what a provider knows by a subject.
+  /// Sends the statement that creates a user with one identity: a provider and a subject.
   ///
-  /// An address of the profile that another user has is left out.
+  /// An address in the profile that another user has is omitted.
   @EventLoop static func send(
     _ user: UserID,
     _ provider: String,
@@ -73,7 +73,7 @@ package enum Users {
 }
 
 extension RequestContext {
-  /// - Throws: `.wayInClosed` when the app does not let users come that way.
+  /// - Throws: `.wayInClosed` if the app does not allow this login method.
   func requireOpen(_ way: WayIn) throws(Failure) {
     guard app.settings.isOpen(way) else { throw .wayInClosed(way.rawValue) }
   }
