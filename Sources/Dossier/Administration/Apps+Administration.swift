@@ -115,7 +115,7 @@ extension Apps {
 }
 
 extension AppChange {
-  /// The longest value that an audit event repeats; of longer ones, such as mail texts, it has the
+  /// The longest value in an audit event; for longer ones, such as mail texts, it has only the
   /// name.
   private static let auditedLength = 200
 

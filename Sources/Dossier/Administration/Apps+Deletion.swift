@@ -6,8 +6,8 @@ extension Apps {
   /// Deletes an app with its users and all its data, including its audit events.
   ///
   /// It deletes the users first, a hundred at a time, and can be repeated after an interruption.
-  /// Workers serve the app a moment longer. With `age`, users that they create meanwhile are
-  /// deleted too.
+  /// Workers serve the app a moment longer. It therefore waits for `age`, and then deletes the
+  /// users that they have created since.
   /// - Parameters:
   ///   - app: the app.
   ///   - age: how long a worker may serve an app that has changed.

@@ -103,8 +103,8 @@ extension Users {
 
   /// Marks the address of a user as verified, at the operator's request.
   ///
-  /// It revokes nothing. An attacker may have created the user, so the next mail verification takes
-  /// the account over, as after a verification by mail only.
+  /// It revokes nothing. An attacker may have created the user. The next mail verification
+  /// therefore takes the account over, as after a verification by mail only.
   /// - Throws: `.notFound` also if the user has no address, `.unavailable`.
   @EventLoop package static func verifyEmail(
     of user: UserID,

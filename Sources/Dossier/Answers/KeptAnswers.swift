@@ -91,8 +91,7 @@ package enum KeptAnswers {
     guard let found = found.first else { return .full }
     guard found.request == hash.bytes else { return .otherRequest }
     guard let sealed = found.answer else { return .underWay }
-    // Sealed with a master key we no longer have: treat the request as in progress, do not repeat
-    // it.
+    // Sealed with a master key we no longer have: treat the request as in progress.
     guard let answer = try? context.keys.master.opened(sealed, as: key.name) else {
       return .underWay
     }

@@ -6,7 +6,7 @@ import Postgres
 struct ImportFinding: RowDecodable {
   /// The index of the row in the batch.
   let index: Int
-  /// The app of the user with the row's id; an impossible app id if the id belongs to an app.
+  /// The app of the user with the row's id; the app id of zeros if an app has or had that id.
   let app: String?
   /// The comparison key of its address.
   let emailKey: String?
@@ -94,8 +94,8 @@ package enum ExistingUser: Sendable {
   case fail
   case skip
   case update
-  /// Updates the user once. A line fails if its user does not exist, or if an earlier line of the
-  /// import has changed the user.
+  /// Updates the user once. A line fails if its user does not exist, or if an earlier line has
+  /// changed the user.
   case require
 
   var isChanged: Bool { self == .update || self == .require }

@@ -60,7 +60,7 @@ package enum ImportQueries {
   /// Returns one row for each row of the input.
   ///
   /// The audit log tells whether an API client created a user. Ids of current and former apps are
-  /// rejected like ids of another app's users, since audit rows share one key space. Served by the
+  /// rejected like ids of other apps' users: audit events share one key space. Served by the
   /// primary keys.
   static let examine = Statement<ImportFinding, AppID, TextBytes>(
     "imports.examine",

@@ -9,10 +9,12 @@ import PasswordHashes
 /// `properties`.
 package struct ImportedUser: Sendable {
   enum Password: Sendable, Equatable {
-    /// The line has no password; a user with an address and no other login method gets an unknown
-    /// one.
+    /// The line has no password.
+    ///
+    /// The user keeps its password. A user with an address and no other login method gets an
+    /// unknown one.
     case untold
-    /// A password without a hash in the line; no login succeeds until the user resets it by mail.
+    /// A password whose hash is unknown; it permits no login until the user resets it by mail.
     case unknown
     case hash(String)
   }
@@ -149,8 +151,9 @@ package struct ImportedUser: Sendable {
     }
   }
 
-  /// Returns whether a text is an RFC 3339 time, in either case, from 1970 on and less than 15
-  /// hours from UTC.
+  /// Returns whether a text is an RFC 3339 time, from 1970 on and less than 15 hours from UTC.
+  ///
+  /// Its letters may be in either case.
   private static func isTime(_ text: String) -> Bool {
     guard let time = CalendarTime(text.uppercased()), let zone = time.zone else { return false }
     return time.day.year >= 1970 && abs(zone) < 15 * 60

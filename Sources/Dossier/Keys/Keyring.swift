@@ -208,9 +208,9 @@ package enum KeyringQueries {
   /// Served by the primary key.
   ///
   /// For each purpose, it marks the newest key that is at least 30 seconds old as the signing key.
-  /// By then every worker either knows that key or may load it, since the shortest time between
-  /// loads is 5 seconds. If all keys are younger, the oldest of them signs. If the current key was
-  /// removed, no key signs: retired keys will soon stop verifying.
+  /// By then every worker knows that key or may load it: the shortest time between loads is 5
+  /// seconds. If all keys are younger, the oldest of them signs. If the current key was removed, no
+  /// key signs: retired keys will soon stop verifying.
   fileprivate static let load = Statement<SigningKeyRow, AppID>(
     "keyring.load",
     """

@@ -1,7 +1,8 @@
 import JSON
 
-/// The texts of an app's mails in other languages: `{"de": {"reset_subject": "…", "reset_text":
-/// "…"}}`.
+/// The texts of an app's mails in other languages.
+///
+/// For example `{"de": {"reset_subject": "…", "reset_text": "…"}}`.
 struct MailTranslations: Sendable {
   /// The texts by language in lower case, and by setting.
   private let languages: [String: [String: String]]

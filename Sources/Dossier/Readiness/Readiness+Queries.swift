@@ -35,7 +35,7 @@ package struct ServerFacts: RowDecodable {
 }
 
 package enum ReadinessQueries {
-  /// Works also in a database without tables.
+  /// Returns the state of the server, also for a database without tables.
   static let server = Statement<ServerState>(
     "readiness.server",
     """
@@ -76,8 +76,8 @@ package enum ReadinessQueries {
 
   /// Attempts a write with the resources that other writes need.
   ///
-  /// These are a new page on disk, since the value has several kilobytes, and the language
-  /// PL/pgSQL, which PostgreSQL loads from a file.
+  /// These are a new page on disk, for a value of several kilobytes, and PL/pgSQL, which PostgreSQL
+  /// loads from a file.
   static let write = Statement<NoRow, String, String>(
     "readiness.write",
     """

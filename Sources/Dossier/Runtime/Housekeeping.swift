@@ -83,7 +83,8 @@ package enum HousekeepingQueries {
 
   /// Deletes sessions that ended 30 days ago.
   ///
-  /// Until then, a stolen refresh token of such a session can be told from an unknown one.
+  /// Until then, the server can distinguish a stolen refresh token of such a session from an
+  /// unknown one.
   private static let sessions = Statement<Int>(
     "housekeeping.sessions",
     """

@@ -4,9 +4,9 @@ import Synchronization
 
 /// Generates ids that sort by time.
 ///
-/// The first 52 bits are the time in units of 2^-20 seconds, so that the first 4 bytes are the
-/// seconds, as in BSON. They increase with each id of a process. The other 44 bits are random, and
-/// constant in a process. `new_object_id()` in the database makes ids of the same form.
+/// The first 52 bits are the time in units of 2^-20 seconds; the first 4 bytes are the seconds, as
+/// in BSON. They increase with each id of a process. The other 44 bits are random, and constant in
+/// a process. `new_object_id()` in the database makes ids of the same form.
 enum ObjectIDSource {
   private static let process = UInt64.random(in: 0..<1 << 44)
   private static let latest = Atomic<UInt64>(0)

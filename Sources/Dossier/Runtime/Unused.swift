@@ -1,7 +1,7 @@
 import EventLoop
 import Postgres
 
-/// Unused data: anonymous users without stored data and recent activity, and devices without users.
+/// Unused data: anonymous users without stored data or recent activity, and devices without users.
 ///
 /// No index finds them, so each run scans all of them in pages. A page takes far less than the
 /// statement timeout.

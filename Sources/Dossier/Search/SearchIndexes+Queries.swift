@@ -72,7 +72,7 @@ package enum SearchIndexQueries {
 
   /// Indexes the documents of the next `$2` users; returns no row if another process has finished.
   ///
-  /// The lock on the documents delays their writers, which then see the index and correct its
+  /// The lock on the documents delays their writers, which then see the index and update its
   /// values.
   static let build = Statement<IndexBatch, IndexID, Int>(
     "search_indexes.build",

@@ -20,8 +20,7 @@ package struct Export: RowDecodable {
 }
 
 extension Export {
-  /// Returns the user's data, without secrets, their hashes, and app metadata that users may not
-  /// read.
+  /// Returns the user's data, without secrets or their hashes, and without unreadable app metadata.
   ///
   /// Lists without a limit of their own are truncated, newest first: 1,000 sessions, 10,000 audit
   /// events, and 8 MiB of the bodies of earlier versions. `left_out` counts the rest, which their
