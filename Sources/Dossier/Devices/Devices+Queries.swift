@@ -49,7 +49,7 @@ struct DeviceRecord: RowDecodable {
   let isCurrent: Bool
   /// Whether the secret is the current one, or the previous one within its grace period.
   let isRight: Bool
-  /// By user: how well the user has authenticated on the device.
+  /// The strength of each user's authentication on the device.
   private let users: [Substring: Assurance]
 
   init(from row: Row) throws(DatabaseError) {
@@ -62,7 +62,7 @@ struct DeviceRecord: RowDecodable {
     ) { first, _ in first }
   }
 
-  /// Returns whether the user has authenticated so well on the device before.
+  /// Returns whether the user has authenticated on the device with at least that strength.
   func knows(_ user: UserID?, _ assurance: Assurance) -> Bool {
     guard isRight, let user, let known = users[user.text[...]] else { return false }
     return known.rawValue >= assurance.rawValue
@@ -74,9 +74,9 @@ struct DeviceRecord: RowDecodable {
   }
 }
 
-/// How well a user has authenticated on a device, as the database prints it.
+/// The strength of a user's authentication on a device, as the database prints it.
 enum Assurance: UInt8 {
-  /// By an API key, whose thief can sign in on any number of devices.
+  /// By an API key, whose thief can log in on any number of devices.
   case apiKey = 0x30
   case credential = 0x31
   case secondFactor = 0x32

@@ -250,9 +250,9 @@ package enum Devices {
     return proof
   }
 
-  /// Returns whether a user has signed in on the device before, by more than an API key.
+  /// Returns whether a user has logged in on the device before, with more than an API key.
   ///
-  /// It takes as long without a user.
+  /// It takes the same time without a user.
   @EventLoop static func knows(
     _ user: UserID?,
     by assurance: Assurance = .credential,

@@ -20,7 +20,7 @@ extension RequestContext {
     set { ownRequestDevice.record = newValue }
   }
 
-  /// The device of a client that proves none.
+  /// The device of a client without device credentials.
   package var bareDevice: BareDevice? {
     get { requestDevice?.bare }
     set { ownRequestDevice.bare = newValue }
