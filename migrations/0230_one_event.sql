@@ -49,6 +49,8 @@ begin atomic
       and not exists (
         select from sessions s
         where s.user_id = of_user and s.session_id = spared and s.device_id = p.device_id)
+      -- Sessions are locked before places, as when a device forgets a user.
+      and (select count(*) from ended) >= 0
     returning p.user_id, p.device_id
   ), removed as (
     select record_event(

@@ -280,7 +280,8 @@ CREATE FUNCTION public.end_sessions(of_user text, reason text, by_actor text, fr
           DELETE FROM public.device_users p
            WHERE (((p.user_id)::text = end_sessions.of_user) AND (end_sessions.one IS NULL) AND (end_sessions.by_key IS NULL) AND (end_sessions.reason <> 'blocked'::text) AND (NOT (EXISTS ( SELECT
                     FROM public.sessions s
-                   WHERE (((s.user_id)::text = end_sessions.of_user) AND ((s.session_id)::text = end_sessions.spared) AND ((s.device_id)::text = (p.device_id)::text))))))
+                   WHERE (((s.user_id)::text = end_sessions.of_user) AND ((s.session_id)::text = end_sessions.spared) AND ((s.device_id)::text = (p.device_id)::text))))) AND (( SELECT count(*) AS count
+                    FROM ended) >= 0))
            RETURNING p.user_id,
              p.device_id
          ), removed AS (

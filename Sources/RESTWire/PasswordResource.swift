@@ -45,7 +45,7 @@ import Wiring
         .optional(.flag("keep_api_keys"))
       ),
       gives: [.ok(.grant)],
-      refuses: [.wrongCredentials, .tooManyAttempts],
+      refuses: [.wrongCredentials, .tooManyAttempts, .reauthenticationRequired],
       summary:
         "Change the password, end all sessions and, unless kept, API keys, and go on in a new one"
     ) { (call, current, new, keepsKeys) async throws(Failure) in

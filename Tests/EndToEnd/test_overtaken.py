@@ -17,19 +17,18 @@ class Overtaken(Waiting):
                              f"and user_id = '{grant['user_id']}'")
 
     def assert_login_overtaken(self, email, grant, login):
-        """Starts a login whose session is not yet written when a reset is."""
+        """Starts a login that has read the credential before a reset, and waits for it."""
         token = self.reset_token(email)
         device = {"Dossier-Device": grant["device_secret"]}
-        held = Held(self.site,
-                    f"select from devices where device_id = '{grant['device_id']}' for update")
-        try:
-            answer = self.started(lambda: login(device))
+        with Held(self.site,
+                  f"select from users where user_id = '{grant['user_id']}' for update"):
+            reset = self.started(lambda: self.reset(token, NEW))
             self.wait_for(1)
-            self.expect(self.reset(token, NEW), 200)
-        finally:
-            held.release()
-        if answer().status == 503:
+            answer = self.started(lambda: login(device))
+            self.wait_for(2)
+        if reset().status == 503 or answer().status == 503:
             return False
+        self.expect(reset(), 200)
         self.expect(answer(), 401, "wrong_credentials")
         # One session is live, that of the reset.
         self.assertEqual(self.live(grant), "1")
@@ -123,6 +122,47 @@ class Overtaken(Waiting):
             self.assertIn(shown().status, (400, 401), shown().body)
             self.expect(self.login(email, THEIRS), 401, "wrong_credentials")
             self.assertEqual(self.live(grant), "1")
+            return True
+
+        self.attempt(try_once)
+
+    def is_locked(self, table, condition):
+        return self.site.sql("select count(*) from (select from "
+                             f"{table} where {condition} for update skip locked) t") == "0"
+
+    def test_a_renewal_locks_the_device_before_its_session(self):
+        # As a refresh of another tab does: else each would wait for the other.
+        def try_once(email):
+            grant = self.verified(email, OLD)
+            with Held(self.site, "select from devices "
+                      f"where device_id = '{grant['device_id']}' for update"):
+                answer = self.started(lambda: self.post(
+                    "/v1/reauthenticate", {"provider": "password", "password": OLD},
+                    token=grant["access_token"]))
+                self.wait_for(1)
+                self.assertFalse(self.is_locked("sessions", f"user_id = '{grant['user_id']}'"))
+            if answer().status == 503:
+                return False
+            self.expect(answer(), 200)
+            return True
+
+        self.attempt(try_once)
+
+    def test_the_end_of_sessions_locks_them_before_the_places_on_devices(self):
+        # As a device that forgets its user does.
+        def try_once(email):
+            grant = self.verified(email, OLD)
+            other = self.expect(self.login(email, OLD), 200).json
+            with Held(self.site, "select from sessions "
+                      f"where device_id = '{other['device_id']}' for update"):
+                answer = self.started(lambda: self.site.request(
+                    "DELETE", "/v1/me/sessions", token=grant["access_token"]))
+                self.wait_for(1)
+                self.assertFalse(self.is_locked(
+                    "device_users", f"device_id = '{other['device_id']}'"))
+            if answer().status == 503:
+                return False
+            self.expect(answer(), 204)
             return True
 
         self.attempt(try_once)

@@ -268,6 +268,26 @@ class Codes(FactorCase):
         self.assertEqual(self.site.sql(
             f"select tries from authentication_flows where user_id = '{other['user_id']}'"), "9")
 
+    def test_a_refused_code_uses_no_try_of_its_flow(self):
+        self.user()
+        self.site.set_app(failures_per_identifier=2)
+        self.addCleanup(self.site.set_app, failures_per_identifier=10)
+        flow = self.flow()
+        for status in [401, 401] + [429] * 12:
+            self.expect(self.wrong(flow), status)
+        self.site.sql("delete from attempts")
+        self.expect(self.prove(flow, self.recovery_codes[0]), 200)
+
+    def test_a_session_of_an_api_key_changes_no_password(self):
+        self.user()
+        key = self.expect(self.post("/v1/me/api-keys", {"name": "script"},
+                                    token=self.grant["access_token"]), 201).json["key"]
+        thief = self.expect(self.post("/v1/login/api-key", {"key": key}), 200).json
+        change = {"current_password": "correct horse", "new_password": "a thiefs own words"}
+        self.expect(self.post("/v1/password/change", change, token=thief["access_token"]), 401,
+                    "reauthentication_required")
+        self.expect(self.post("/v1/password/change", change, token=self.grant["access_token"]), 200)
+
     def test_a_flow_has_so_many_tries_and_ten_minutes(self):
         self.user()
         self.site.set_app(failures_per_identifier=100)

@@ -94,7 +94,11 @@ extension Emails {
       in: transaction,
       context
     )
-    try await WayInChange.emailVerified.record(ofReader: token.user, in: transaction, context)
+    if context.principal.user == token.user {
+      try await WayInChange.emailVerified.record(of: token.user, in: transaction, context)
+    } else {
+      try await WayInChange.emailVerified.record(ofReader: token.user, in: transaction, context)
+    }
     try await Attempts.sendForget(of: token.address.key, context, in: transaction)()
   }
 }

@@ -26,7 +26,8 @@ struct Event {
   /// - Parameters:
   ///   - transaction: the transaction.
   ///   - app: the app of the event; nil for the app of the request.
-  ///   - principal: the actor; nil for the principal of the request.
+  ///   - principal: the actor; nil for the principal of the request. An event of another user names
+  ///     no user and no session.
   ///   - context: the context of the request.
   /// - Throws: `.unavailable`.
   @EventLoop func record(
@@ -35,7 +36,9 @@ struct Event {
     by principal: Principal? = nil,
     _ context: RequestContext
   ) async throws(Failure) {
-    let (app, principal) = (app ?? context.app.id, principal ?? context.principal)
+    let app = app ?? context.app.id
+    let isOfOther = context.principal.user != nil && user != nil && user != context.principal.user
+    let principal = principal ?? (isOfOther ? .anyone : context.principal)
     _ = try await transaction.run(
       EventQueries.record,
       user?.text ?? app.text,

@@ -102,6 +102,10 @@ package import Postgres
         }
       }
       return (try await session.grant(), recoveryCodes)
+    } catch .tooManyAttempts(let time) {
+      // The code was not looked at.
+      _ = try await context.write(SecondFactorFlowQueries.giveBack, context.app.id, flow)
+      throw .tooManyAttempts(retryAfter: time)
     } catch .invalidCode {
       try await Event("login_failure", of: user, detail: ["provider": "second-factor"]).record(
         context
@@ -198,8 +202,7 @@ private struct FirstStep {
 package enum SecondFactorFlowQueries {
   /// Adds a flow, and deletes the oldest flows of second factors beyond the limit.
   ///
-  /// The user is locked. A sign-in that completes a flow locks the flow before the user, so flows
-  /// that are locked stay.
+  /// The user is locked. Flows that another request has locked stay.
   /// - Parameter 7: when the issuer of a token saw the user, in seconds since 1970; null for now.
   /// - Parameter 10: the limit.
   static let begin = Statement<
@@ -229,6 +232,12 @@ package enum SecondFactorFlowQueries {
     """
   )
 
+  /// Gives the try of a flow back.
+  static let giveBack = Statement<NoRow, AppID, FlowID>(
+    "second_factor_flows.give_back",
+    "update authentication_flows set tries = tries + 1 where app_id = $1 and flow_id = $2"
+  )
+
   /// Finishes a flow; undoes the transaction if another request has finished it.
   static let finish = Statement<NoRow, AppID, FlowID>(
     "second_factor_flows.finish",
@@ -240,5 +249,5 @@ package enum SecondFactorFlowQueries {
     """
   )
 
-  package static let all: [any PreparedStatement] = [begin, enrollingUser, finish]
+  package static let all: [any PreparedStatement] = [begin, enrollingUser, giveBack, finish]
 }

@@ -251,6 +251,11 @@ package enum DevicesQueries {
     """
   )
 
+  static let lock = Statement<String, DeviceID>(
+    "devices.lock",
+    "select device_id from devices where device_id = $1 for no key update"
+  )
+
   /// Leaves a device without an active user until one is chosen, if this user is active there.
   static let deactivate = Statement<NoRow, DeviceID, UserID>(
     "devices.deactivate",
@@ -262,6 +267,6 @@ package enum DevicesQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    record, list, activate, refresh, leave, leaveAll, deactivate,
+    record, list, activate, refresh, leave, leaveAll, lock, deactivate,
   ]
 }

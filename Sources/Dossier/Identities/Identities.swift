@@ -239,8 +239,9 @@ import Postgres
     }
   }
 
-  /// Locks a user, so that no other transaction changes its credentials.
+  /// Locks a user, so that no other transaction changes its credentials, and the device of the session.
   ///
+  /// Every transaction locks the user, then the device, then sessions.
   /// - Throws: `.unauthenticated` if the session of the request is not live once the lock is held.
   ///   The transaction that held the lock before may have ended it, as a reset of the password
   ///   does.
@@ -249,7 +250,8 @@ import Postgres
     in transaction: Transaction,
     _ context: RequestContext
   ) async throws(Failure) {
-    _ = try await transaction.run(IdentitiesQueries.lock, user)
+    _ = transaction.send(IdentitiesQueries.lock, user)
+    if let device = context.principal.device { _ = transaction.send(DevicesQueries.lock, device) }
     let live = try await transaction.run(PrincipalQueries.live, user, context.principal)
     guard !live.isEmpty else { throw context.gone }
   }

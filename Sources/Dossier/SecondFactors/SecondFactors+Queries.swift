@@ -90,6 +90,21 @@ package enum SecondFactorQueries {
     """
   )
 
+  /// Returns whether the session has passed a second factor, or the user has none.
+  ///
+  /// - Parameter 3: whether the app uses second factors.
+  static let isMet = Statement<Bool, UserID, Principal, Bool>(
+    "second_factors.is_met",
+    """
+    select not $3::boolean or not exists (
+        select from second_factors f where f.user_id = c.user_id and f.confirmed_at is not null)
+      or exists (
+        select from sessions s
+        where s.user_id = c.user_id and s.session_id = $2 and has_second_factor(s.amr))
+    from caller($1, $2) c
+    """
+  )
+
   /// - Parameter 3: the time step of the code.
   static let confirm = Statement<NoRow, UserID, FactorID, Int>(
     "second_factors.confirm",
@@ -171,7 +186,7 @@ package enum SecondFactorQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    removeUnconfirmed, add, factors, isEnrolled, mayChange, confirm, use, list, remove, removeAll,
+    removeUnconfirmed, add, factors, isEnrolled, mayChange, isMet, confirm, use, list, remove, removeAll,
     removeRecoveryCodes, removeStrandedCodes, addRecoveryCodes, useRecoveryCode,
   ]
 }

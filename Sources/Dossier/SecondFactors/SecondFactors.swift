@@ -136,6 +136,26 @@ import Postgres
     }
   }
 
+  /// Checks that the session of the request has passed a second factor, if the user has one.
+  ///
+  /// The transaction has locked the user. Throws `.reauthenticationRequired`, `.unauthenticated`,
+  /// `.unavailable`.
+  static func requirePassed(
+    by user: UserID,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    let settings = context.app.settings
+    let found = try await transaction.run(
+      SecondFactorQueries.isMet,
+      user,
+      context.principal,
+      settings.mfa != .off
+    )
+    guard let isMet = found.first else { throw context.gone }
+    guard isMet else { throw .reauthenticationRequired(maxAge: settings.proofLifetime) }
+  }
+
   /// Locks the user, and checks that the caller's session may change factors.
   ///
   /// The session of a user with a factor must have had one itself. Otherwise a person with an API

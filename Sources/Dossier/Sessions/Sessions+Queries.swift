@@ -33,7 +33,7 @@ struct SupersededSession: RowDecodable {
 }
 
 package enum SessionsQueries {
-  /// Writes the device with its new secret, and locks it and then the user.
+  /// Writes the device with its new secret, and so locks it.
   ///
   /// Undoes the transaction if the device has another secret than the one that was sent. Concurrent
   /// sign-ins on one device, or of one user, run one after the other from here.

@@ -224,18 +224,20 @@ import Postgres
     by user: UserID,
     _ context: RequestContext
   ) async throws(Failure) {
-    try await context.requireSession(of: user)
-    let ended = try await context.write(
-      SessionsQueries.end,
-      user,
-      session,
-      session == nil ? context.principal.session : nil,
-      "ended",
-      context.principal.name,
-      context.address.text,
-      context.agent,
-      nil
-    )
-    if session != nil, ended.isEmpty { throw .notFound }
+    try await context.transaction { transaction async throws(Failure) in
+      try await Identities.lock(user, in: transaction, context)
+      let ended = try await transaction.run(
+        SessionsQueries.end,
+        user,
+        session,
+        session == nil ? context.principal.session : nil,
+        "ended",
+        context.principal.name,
+        context.address.text,
+        context.agent,
+        nil
+      )
+      if session != nil, ended.isEmpty { throw .notFound }
+    }
   }
 }

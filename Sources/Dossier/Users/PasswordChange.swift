@@ -8,6 +8,7 @@ extension Users {
   /// With `keepingKeys`, the API keys stay.
   /// - Returns: the tokens of a new session, which replaces the session of the request.
   /// - Throws: `.invalid`, `.wrongCredentials` also if the user has no password,
+  ///   `.reauthenticationRequired` in a session without the second factor of the user,
   ///   `.tooManyAttempts`, `.unauthenticated`, `.overloaded`, `.unavailable`.
   @EventLoop package static func changePassword(
     from current: String,
@@ -30,6 +31,7 @@ extension Users {
       try await context.transaction { transaction async throws(Failure) in
         // A reset may have ended the session or changed the password while we were hashing.
         try await Identities.lock(user, in: transaction, context)
+        try await SecondFactors.requirePassed(by: user, in: transaction, context)
         let changed = try await transaction.run(PasswordQueries.replace, user, own.hash ?? "", hash)
         guard !changed.isEmpty else { throw .wrongCredentials }
         if !keepingKeys { _ = try await transaction.run(APIKeyQueries.removeAll, user) }
