@@ -34,6 +34,16 @@ class ByMail(Case):
                            token=grant["access_token"])
         return self.renewed(answer, grant) if answer.status == 200 else answer
 
+    def test_a_guess_at_anothers_code_names_no_user_and_no_session(self):
+        mine = self.sign_in_by_code("guessing@example.com")
+        other = self.sign_in_by_code("guessed@example.com")
+        flow = self.asked("guessed@example.com")["flow"]
+        self.expect(self.prove(mine, flow=flow, code="0000 0000"), 401, "code_invalid")
+        event = self.me(other, "/audit").json[0]
+        self.assertEqual(
+            (event["action"], event["actor"], event["session_id"], event["device_id"]),
+            ("login_failure", "anyone", None, None))
+
     def test_the_code_of_a_users_own_address_is_a_proof_once(self):
         mine = self.sign_in_by_code("coded@example.com")
         identity, = self.expect(self.me(mine, "/identities"), 200).json
