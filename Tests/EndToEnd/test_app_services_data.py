@@ -75,7 +75,7 @@ class Collection(Services):
             try:
                 return self.call(name, **arguments)
             except ServiceError as error:
-                if error.status != 503:
+                if error.status not in (429, 503):
                     raise
 
     def insert(self, **members):
