@@ -96,6 +96,15 @@ let package = Package(
       ],
       swiftSettings: house + unchecked
     ),
+    .target(
+      name: "WebTokens",
+      dependencies: [
+        "JSON", "Notation",
+        .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "CryptoExtras", package: "swift-crypto"),
+      ],
+      swiftSettings: house + unchecked
+    ),
     .target(name: "HTTP", dependencies: ["Notation"], swiftSettings: house + unchecked),
     .target(name: "PictureContract", swiftSettings: house),
     .executableTarget(
@@ -107,7 +116,7 @@ let package = Package(
       name: "Dossier",
       dependencies: [
         "CSodium", "EventLoop", "JSON", "JSONSchema", "Notation", "Operators", "Outbound",
-        "PasswordHashes", "PictureContract", "Postgres", "ReferenceData",
+        "PasswordHashes", "PictureContract", "Postgres", "ReferenceData", "WebTokens",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "CryptoExtras", package: "swift-crypto"),
       ],
@@ -185,7 +194,7 @@ let package = Package(
       name: "DossierTests",
       dependencies: [
         "Dossier", "EventLoop", "JSON", "Notation", "PasswordHashes", "Postgres", "RESTWire",
-        "ReferenceData", "TestSupport",
+        "ReferenceData", "TestSupport", "WebTokens",
       ],
       swiftSettings: house
     ),
@@ -255,7 +264,7 @@ if let fuzzer {
       name: "dossier-fuzz",
       dependencies: [
         "CFastCGI", "Dossier", "FastCGI", "HTTP", "JSON", "JSONSchema", "Migrations", "Notation",
-        "Operators", "Patterns", .product(name: "Crypto", package: "swift-crypto"),
+        "Operators", "Patterns", "WebTokens", .product(name: "Crypto", package: "swift-crypto"),
       ],
       path: "Tests/Fuzz",
       exclude: ["run", "seeds"],

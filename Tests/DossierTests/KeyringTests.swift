@@ -3,6 +3,7 @@ import JSON
 import Postgres
 import TestSupport
 import Testing
+import WebTokens
 
 @testable import Dossier
 

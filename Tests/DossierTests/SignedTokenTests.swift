@@ -1,6 +1,7 @@
 import JSON
 import Notation
 import Testing
+import WebTokens
 
 @testable import Dossier
 

@@ -2,6 +2,7 @@ import Crypto
 import FoundationEssentials
 import JSON
 import Notation
+import WebTokens
 @testable import Dossier
 
 extension FuzzTarget {

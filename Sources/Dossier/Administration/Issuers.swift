@@ -1,6 +1,7 @@
 import EventLoop
 package import JSON
 package import Postgres
+import WebTokens
 
 /// A token issuer that an app is to accept.
 package struct IssuerDescription: Sendable {

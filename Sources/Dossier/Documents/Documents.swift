@@ -196,13 +196,7 @@ package enum Documents {
     of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) -> Int {
-    let current = try await context.read(
-      DocumentsQueries.version,
-      user,
-      context.principal,
-      document
-    )
-    return current.first ?? 0
+    try await context.first(DocumentsQueries.version, user, context.principal, document) ?? 0
   }
 
   /// Computes the new document here, and repeats that after a concurrent write.

@@ -1,4 +1,5 @@
 import JSON
+import WebTokens
 
 /// A token of an external issuer, parsed but not verified.
 struct ExternalToken {

@@ -3,6 +3,7 @@ import Glibc
 import JSON
 package import Outbound
 package import Postgres
+import WebTokens
 
 /// Verifies the tokens of an app's external issuers, which identify its users.
 @EventLoop package final class ExternalTokens {

@@ -1,6 +1,7 @@
 import EventLoop
 import JSON
 import Outbound
+import WebTokens
 
 /// The keys that an issuer publishes at a URL, as they were last fetched.
 ///

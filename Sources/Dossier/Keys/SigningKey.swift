@@ -4,6 +4,7 @@ import FoundationEssentials
 import JSON
 import Notation
 import Postgres
+import WebTokens
 
 /// A key that signs an app's tokens, and verifies them.
 struct SigningKey: Sendable {

@@ -186,7 +186,8 @@ package enum SecondFactorQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    removeUnconfirmed, add, factors, isEnrolled, mayChange, isMet, confirm, use, list, remove, removeAll,
+    removeUnconfirmed, add, factors, isEnrolled, mayChange, isMet, confirm, use, list, remove,
+    removeAll,
     removeRecoveryCodes, removeStrandedCodes, addRecoveryCodes, useRecoveryCode,
   ]
 }

@@ -1,4 +1,5 @@
 import JSON
+import WebTokens
 
 extension AccessTokens {
   /// Whether a text has the form of an access token, be it one or not: a JWT has two dots.

@@ -1,6 +1,7 @@
 package import EventLoop
 import Glibc
 package import JSON
+import WebTokens
 
 /// Access tokens of all wires, and ID tokens: JWTs that the keys of an app sign.
 @EventLoop package final class AccessTokens {

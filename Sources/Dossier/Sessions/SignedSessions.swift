@@ -4,6 +4,7 @@ import Glibc
 import JSON
 import Notation
 package import Postgres
+import WebTokens
 
 /// Sessions whose refresh token is a JWT that is not rotated: it is good for as long as the session
 /// and its own time are.

@@ -6,7 +6,7 @@ import Notation
 /// A public key of an issuer.
 ///
 /// - Source: RFC 7517 section 4; RFC 7518 sections 3 and 6; RFC 8037.
-struct IssuerKey {
+package struct IssuerKey {
   private let id: String?
   /// The only algorithm allowed for this key; nil allows all algorithms of its kind.
   private let algorithm: String?

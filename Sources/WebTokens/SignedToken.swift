@@ -1,19 +1,19 @@
-import JSON
+package import JSON
 import Notation
 
 /// A parsed JWT: its header and claims are valid JSON, and nothing is verified.
-struct SignedToken {
-  let head: JSONObject
-  let claims: JSONObject
+package struct SignedToken {
+  package let head: JSONObject
+  package let claims: JSONObject
   /// The signed bytes.
-  let signed: [UInt8]
-  let signature: [UInt8]
+  package let signed: [UInt8]
+  package let signature: [UInt8]
 
   /// Parses a token; returns nil if it is malformed.
   ///
   /// A token has only one valid text: padding and trailing bits are rejected.
   /// - Source: RFC 7515 sections 4 and 7.1.
-  init?(_ text: String) {
+  package init?(_ text: String) {
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 3, let head = Self.object(parts[0]), let claims = Self.object(parts[1]),
       let signature = [UInt8](base64URL: parts[2])
@@ -27,6 +27,6 @@ struct SignedToken {
   }
 
   /// The algorithm in the header; nil if it is not a string.
-  var algorithm: String? { head["alg"]?.string }
-  var keyID: String? { head["kid"]?.string }
+  package var algorithm: String? { head["alg"]?.string }
+  package var keyID: String? { head["kid"]?.string }
 }

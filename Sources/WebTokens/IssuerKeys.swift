@@ -1,8 +1,8 @@
 internal import Crypto
-import JSON
+package import JSON
 
 /// The keys that verify the tokens of an issuer.
-enum IssuerKeys {
+package enum IssuerKeys {
   case set([IssuerKey])
   /// A secret shared with the issuer.
   case secret([UInt8])
@@ -13,20 +13,20 @@ enum IssuerKeys {
   private static let (keyLimit, tryLimit) = (100, 8)
 
   /// Keeps the keys of a set that can verify, and skips the others, such as symmetric ones.
-  init(set: JSON?) {
+  package init(set: JSON?) {
     let keys = set?["keys"]?.array ?? []
     self = .set(keys.prefix(Self.keyLimit).compactMap(IssuerKey.init))
   }
 
   /// Whether a key can verify tokens.
-  var isUsable: Bool {
+  package var isUsable: Bool {
     if case .set(let keys) = self { !keys.isEmpty } else { true }
   }
 
   /// Verifies that one of the keys signed a token, by the algorithm in its header.
   ///
   /// If the token names its key, only that key and unnamed keys are tried, otherwise all keys.
-  func verify(_ token: SignedToken) -> Bool {
+  package func verify(_ token: SignedToken) -> Bool {
     switch self {
     case .set(let keys):
       keys.filter { $0.mayHaveSigned(token) }.prefix(Self.tryLimit).contains { $0.hasSigned(token) }
