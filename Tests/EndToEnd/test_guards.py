@@ -95,7 +95,7 @@ class Guards(Case):
         for _ in range(10):
             self.expect(guess(), 401, "wrong_credentials")
         self.expect(guess(), 429, "too_many_attempts")
-        # The device of the registration is not slowed down by that.
+        # These guesses do not limit the device of the registration.
         own = {"Dossier-Device": grant["device_secret"]}
         self.expect(self.login("keys@example.com", headers=own), 200)
 

@@ -244,7 +244,7 @@ class Codes(FactorCase):
         for _ in range(10):
             self.expect(guess(), 401, "code_invalid")
         self.assertEqual(limits(self.expect(guess(), 429)).keys(), {"second-factor"})
-        # The device on which the user has passed the factor is not locked out by that.
+        # These guesses do not limit the device on which the user has passed the factor.
         own = {"Dossier-Device": self.grant["device_secret"]}
         self.expect(self.wrong(self.flow(headers=own), headers=own), 401, "code_invalid")
         self.expect(self.prove(self.flow(headers=own), self.recovery_codes[0], headers=own), 200)

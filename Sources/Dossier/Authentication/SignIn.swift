@@ -54,12 +54,10 @@ import Postgres
   ) async throws(Failure) -> SessionCreation {
     let device = try await Devices.admit(credential.user, context)
     do throws(Failure) {
-      let session = SessionCreation(credential, secondFactor: methods, on: device, style, context)
-      return try await write(session, credential, methods, guarding, context, body)
+      return try await create(credential, methods, on: device, guarding, style, context, body)
     } catch .deviceUnknown where device != nil {
       // Another sign-in has replaced the secret of the device since it was read.
-      let session = SessionCreation(credential, secondFactor: methods, on: nil, style, context)
-      return try await write(session, credential, methods, guarding, context, body)
+      return try await create(credential, methods, on: nil, guarding, style, context, body)
     }
   }
 
@@ -67,14 +65,16 @@ import Postgres
     { () async throws(Failure) in }
   }
 
-  private static func write(
-    _ session: SessionCreation,
+  private static func create(
     _ credential: VerifiedCredential,
     _ methods: String,
+    on device: DeviceProof?,
     _ guarding: FailureGuard?,
+    _ style: SessionStyle,
     _ context: RequestContext,
     _ body: @EventLoop (Transaction) async throws(Failure) -> Completion
   ) async throws(Failure) -> SessionCreation {
+    let session = SessionCreation(credential, secondFactor: methods, on: device, style, context)
     let asks = context.app.settings.mfa != .off && credential.takesSecondFactor && methods.isEmpty
     let secondStep = try await context.transaction {
       transaction async throws(Failure) -> Failure? in

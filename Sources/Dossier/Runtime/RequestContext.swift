@@ -57,7 +57,8 @@ package import Postgres
 
   /// The `User-Agent`, at most 512 characters.
   package var agent: String? {
-    (owner?.agent ?? fixedAgent).map { String($0.prefix(512)) }
+    // Characters are counted only where the text may be too long.
+    (owner?.agent ?? fixedAgent).map { $0.utf8.count <= 512 ? $0 : String($0.prefix(512)) }
   }
 
   package var database: Database { dependencies.database }

@@ -76,20 +76,6 @@ package enum SecondFactorQueries {
     """
   )
 
-  /// Returns whether the caller's session may change factors; no row if it is not live.
-  ///
-  /// - Parameter 3: whether the app uses second factors.
-  static let mayChange = Statement<Bool, UserID, Principal, Bool>(
-    "second_factors.may_change",
-    """
-    select s.provider not in ('anonymous', 'api-key') and (
-      not $3::boolean or has_second_factor(s.amr) or not exists (
-        select from second_factors f where f.user_id = c.user_id and f.confirmed_at is not null))
-    from caller($1, $2) c
-    join sessions s on s.user_id = c.user_id and s.session_id = $2
-    """
-  )
-
   /// Returns whether the session has passed a second factor, or the user has none.
   ///
   /// - Parameter 3: whether the app uses second factors.
@@ -186,7 +172,7 @@ package enum SecondFactorQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    removeUnconfirmed, add, factors, isEnrolled, mayChange, isMet, confirm, use, list, remove,
+    removeUnconfirmed, add, factors, isEnrolled, isMet, confirm, use, list, remove,
     removeAll,
     removeRecoveryCodes, removeStrandedCodes, addRecoveryCodes, useRecoveryCode,
   ]

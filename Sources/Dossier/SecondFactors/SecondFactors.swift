@@ -167,14 +167,10 @@ import Postgres
     _ context: RequestContext
   ) async throws(Failure) {
     try await Identities.lock(user, in: transaction, context)
-    let found = try await transaction.run(
-      SecondFactorQueries.mayChange,
-      user,
-      context.principal,
-      context.app.settings.mfa != .off
-    )
-    guard let mayChange = found.first else { throw context.gone }
-    guard mayChange else {
+    try await requirePassed(by: user, in: transaction, context)
+    let found = try await transaction.run(SessionsQueries.provider, user, context.principal)
+    guard let provider = found.first else { throw context.gone }
+    guard !["anonymous", "api-key"].contains(provider) else {
       throw .reauthenticationRequired(maxAge: context.app.settings.proofLifetime)
     }
   }
