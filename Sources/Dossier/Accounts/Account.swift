@@ -68,39 +68,6 @@ enum Accounts {
     }
   }
 
-  /// Sends the statement that makes a user with an address.
-  ///
-  /// - Parameters:
-  ///   - user: the id of the new user.
-  ///   - email: the address as the user wrote it.
-  ///   - address: the same, with its key.
-  ///   - hash: the hash of the password; nil for a user who signs in by codes.
-  ///   - isVerified: whether a mailed code has verified the address.
-  ///   - transaction: the transaction that makes the user.
-  ///   - context: the context of the request.
-  /// - Returns: a function that waits, and throws `.emailTaken` if another user has the address.
-  @EventLoop static func sendCreation(
-    of user: UserID,
-    _ email: String,
-    _ address: EmailAddress,
-    hash: String?,
-    isVerified: Bool,
-    in transaction: Transaction,
-    _ context: RequestContext
-  ) -> Completion {
-    let sent = transaction.send(
-      AccountQueries.create,
-      user,
-      context.app.id,
-      IdentityID(),
-      address.stored(email),
-      address.key,
-      hash,
-      isVerified
-    )
-    return { () async throws(Failure) in try await sent.rows(undone: .emailTaken) }
-  }
-
   /// Marks the address of a user as verified, and gives the user an identity with it.
   @EventLoop static func markVerified(
     _ address: EmailAddress,

@@ -94,25 +94,12 @@ package enum EmailCodes {
     as style: SessionStyle,
     _ context: RequestContext
   ) async throws(Failure) -> Sessions.Grant {
-    guard context.app.settings.signUp != .closed else { throw .signUpClosed }
-    let user = UserID()
-    let kind: VerifiedCredential.Kind =
-      flow.hash.map { .password(hash: $0) } ?? .email(key: flow.address.key)
-    return try await SignIn.complete(
-      VerifiedCredential(of: user, kind, isOfNewUser: true),
-      as: style,
-      context
-    ) { transaction async throws(Failure) in
+    try context.requireOpenSignUp()
+    let account = NewAccount(flow.email, flow.address, hash: flow.hash, isVerified: true)
+    return try await SignIn.complete(account.credential, as: style, context) {
+      transaction async throws(Failure) in
       try await flow.use(in: transaction, context)
-      return Accounts.sendCreation(
-        of: user,
-        flow.email,
-        flow.address,
-        hash: flow.hash,
-        isVerified: true,
-        in: transaction,
-        context
-      )
+      return try await account.send(in: transaction, context)
     }
   }
 }

@@ -16,32 +16,24 @@ extension Users {
     _ context: RequestContext
   ) async throws(Failure) -> Sessions.Grant {
     try context.requireOpen(.password)
-    let right = try await compare(credentials, context)
-    do throws(Failure) {
-      return try await signIn(right, as: style, context)
-    } catch .wrongCredentials where right.renewed != nil {
-      // Another sign-in has stored a new hash of the same password meanwhile.
-      return try await signIn(try await compare(credentials, context), as: style, context)
-    }
-  }
-
-  @EventLoop private static func signIn(
-    _ comparison: RightPassword,
-    as style: SessionStyle,
-    _ context: RequestContext
-  ) async throws(Failure) -> Sessions.Grant {
-    let account = comparison.account
-    return try await SignIn.complete(
-      VerifiedCredential(of: account.user, .password(hash: comparison.renewed ?? comparison.hash)),
-      countedBy: comparison.guarding,
-      as: style,
-      context
-    ) { (transaction) async throws(Failure) in
-      try account.requireUsable(context)
-      let renewal = comparison.renewed.map {
-        transaction.send(UsersQueries.renewHash, account.user, comparison.hash, $0)
+    while true {
+      let right = try await compare(credentials, context)
+      do throws(Failure) {
+        return try await SignIn.complete(
+          VerifiedCredential(of: right.account.user, .password(hash: right.renewed ?? right.hash)),
+          countedBy: right.guarding,
+          as: style,
+          context
+        ) { (transaction) async throws(Failure) in
+          try right.account.requireUsable(context)
+          let renewal = right.renewed.map {
+            transaction.send(UsersQueries.renewHash, right.account.user, right.hash, $0)
+          }
+          return { () async throws(Failure) in try await renewal?.rows() }
+        }
+      } catch .wrongCredentials where right.renewed != nil {
+        // Another sign-in has stored a new hash of the same password meanwhile.
       }
-      return { () async throws(Failure) in try await renewal?.rows() }
     }
   }
 

@@ -25,28 +25,9 @@ extension Users {
     guard context.app.settings.signUp == .immediate else {
       return .codeMailed(flow: try await mailCode(credentials, address, context))
     }
-    let (user, hash) = try await prepare(credentials, address, context)
-    let mail = try await verification(of: user, credentials.email, address, context)
-    let grant = try await SignIn.complete(
-      VerifiedCredential(of: user, .password(hash: hash), isOfNewUser: true),
-      as: style,
-      context
-    ) { transaction async throws(Failure) in
-      let created = Accounts.sendCreation(
-        of: user,
-        credentials.email,
-        address,
-        hash: hash,
-        isVerified: false,
-        in: transaction,
-        context
-      )
-      // The token of the mail belongs to the user, who must be there.
-      if let mail {
-        try await created()
-        try await mail.queue(in: transaction)
-      }
-      return created
+    let account = try await newAccount(credentials, address, context)
+    let grant = try await SignIn.complete(account.credential, as: style, context) {
+      (transaction) async throws(Failure) in try await account.send(in: transaction, context)
     }
     return .signedIn(grant)
   }
@@ -60,21 +41,10 @@ extension Users {
     _ context: RequestContext
   ) async throws(Failure) {
     let address = try await admitRegistration(credentials, context)
-    let (user, hash) = try await prepare(credentials, address, context)
-    let mail = try await verification(of: user, credentials.email, address, context)
+    let account = try await newAccount(credentials, address, context)
     try await context.transaction { transaction async throws(Failure) in
-      let created = Accounts.sendCreation(
-        of: user,
-        credentials.email,
-        address,
-        hash: hash,
-        isVerified: false,
-        in: transaction,
-        context
-      )
-      try await created()
-      _ = try await transaction.run(BeginningQueries.register, user)
-      try await mail?.queue(in: transaction)
+      try await account.send(in: transaction, context)()
+      _ = try await transaction.run(BeginningQueries.register, account.user)
     }
   }
 
@@ -91,15 +61,17 @@ extension Users {
     return address
   }
 
-  /// Checks that the address is free, and hashes the password.
-  @EventLoop private static func prepare(
+  /// Checks that the address is free, and hashes the password of its new user.
+  @EventLoop private static func newAccount(
     _ credentials: Credentials,
     _ address: EmailAddress,
     _ context: RequestContext
-  ) async throws(Failure) -> (UserID, hash: String) {
+  ) async throws(Failure) -> NewAccount {
     guard try await Accounts.find(address, context) == nil else { throw .emailTaken }
     let hash = try await context.passwords.hash(credentials.password, for: context.owner)
-    return (UserID(), hash)
+    var account = NewAccount(credentials.email, address, hash: hash, isVerified: false)
+    account.mail = try await verification(of: account.user, account.email, address, context)
+    return account
   }
 
   /// Returns the mail that verifies the address of a new user; nil if none is sent.

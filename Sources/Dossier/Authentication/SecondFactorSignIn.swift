@@ -16,23 +16,26 @@ package import Postgres
   /// A right password begins any number of them, and each one ends the oldest.
   private nonisolated static let limit = 10
 
-  /// Begins a flow for a verified credential.
+  /// Begins a flow for a verified credential that is not enough for a session.
   ///
+  /// A user with a factor must enter a code. Without one, the user must enroll a factor if the app
+  /// requires it.
   /// - Parameters:
   ///   - credential: the credential.
-  ///   - enroll: whether the user must enroll a factor first.
   ///   - transaction: the transaction that has verified the credential.
   ///   - context: the request that brought the credential.
-  /// - Returns: the error that gives the client the flow.
+  /// - Returns: the error that gives the client the flow; nil if the credential is enough.
   /// - Throws: `.unavailable`.
   static func begin(
     _ credential: VerifiedCredential,
-    enroll: Bool,
     in transaction: Transaction,
     _ context: RequestContext
-  ) async throws(Failure) -> Failure {
+  ) async throws(Failure) -> Failure? {
+    let isEnrolled =
+      try await transaction.run(SecondFactorQueries.isEnrolled, credential.user).first == true
+    guard isEnrolled || context.app.settings.mfa == .required else { return nil }
     let flow = FlowID()
-    let purpose: AuthenticationFlow.Purpose = enroll ? .enroll : .secondFactor
+    let purpose: AuthenticationFlow.Purpose = isEnrolled ? .secondFactor : .enroll
     _ = try await transaction.run(
       SecondFactorFlowQueries.begin,
       context.app.id,
@@ -48,7 +51,7 @@ package import Postgres
     )
     return .additionalFactorRequired(
       flow: Credential(.flow, of: flow).text(context.keys.master),
-      methods: enroll ? ["enroll"] : ["totp", "recovery_code"]
+      methods: isEnrolled ? ["totp", "recovery_code"] : ["enroll"]
     )
   }
 
@@ -82,26 +85,23 @@ package import Postgres
     )
     var recoveryCodes: [String] = []
     do throws(Failure) {
-      let session = try await guarding.attempt { () async throws(Failure) in
-        try await SignIn.create(
-          first.credential,
-          secondFactor: SecondFactors.methods,
-          countedBy: guarding,
-          as: style,
-          context
-        ) { (transaction) async throws(Failure) in
-          if first.enrolls {
-            recoveryCodes = try await enroll(user, by: code, in: transaction, context)
-          } else {
-            try await SecondFactors.use(code, of: user, in: transaction, context)
-          }
-          let finished = transaction.send(SecondFactorFlowQueries.finish, context.app.id, flow)
-          return { () async throws(Failure) in
-            try await finished.rows(undone: .invalidCode)
-          }
+      try await guarding.count()
+      let grant = try await SignIn.complete(
+        first.credential,
+        secondFactor: SecondFactors.methods,
+        countedBy: guarding,
+        as: style,
+        context
+      ) { (transaction) async throws(Failure) in
+        if first.enrolls {
+          recoveryCodes = try await enroll(user, by: code, in: transaction, context)
+        } else {
+          try await SecondFactors.use(code, of: user, in: transaction, context)
         }
+        let finished = transaction.send(SecondFactorFlowQueries.finish, context.app.id, flow)
+        return { () async throws(Failure) in try await finished.rows(undone: .invalidCode) }
       }
-      return (try await session.grant(), recoveryCodes)
+      return (grant, recoveryCodes)
     } catch .tooManyAttempts(let time) {
       // The code was not looked at.
       _ = try await context.write(SecondFactorFlowQueries.giveBack, context.app.id, flow)

@@ -1,16 +1,14 @@
 import EventLoop
 import Postgres
 
-/// A session that is about to be created.
+/// A session that is about to be created for a verified credential.
 ///
 /// Its device gets a new secret, so that a copy of the old secret becomes useless.
 @EventLoop struct SessionCreation {
-  private let credential: VerifiedCredential
-  private let methods: String
+  let credential: VerifiedCredential
+  let live: LiveSession
+  private let secondFactor: String
   private let style: SessionStyle
-  private let session = SessionID()
-  private let salt = Credential.salt()
-  private let device: DeviceID
   private let secret: Credential
   /// The credential of the device that the client has sent; nil for a new device.
   private let known: DeviceProof?
@@ -18,22 +16,24 @@ import Postgres
 
   init(
     _ credential: VerifiedCredential,
-    secondFactor methods: String,
+    _ secondFactor: String,
     on known: DeviceProof?,
     _ style: SessionStyle,
     _ context: RequestContext
   ) {
     self.credential = credential
-    self.methods = methods
+    self.secondFactor = secondFactor
     self.known = known
     self.style = style
     self.context = context
-    device = known?.id ?? DeviceID()
-    if let known, known.isBare {
-      secret = known.secret
-    } else {
-      secret = Credential(.device, of: device)
-    }
+    let device = known?.id ?? DeviceID()
+    secret = known.flatMap { $0.isBare ? $0.secret : nil } ?? Credential(.device, of: device)
+    live = LiveSession(on: device, scope: style.scopes.text, deviceSecret: secret)
+  }
+
+  /// Whether the user may have to pass a second factor first.
+  var mayNeedSecondFactor: Bool {
+    secondFactor.isEmpty && credential.takesSecondFactor && context.app.settings.mfa != .off
   }
 
   /// Sends all statements of the session without waiting.
@@ -44,7 +44,7 @@ import Postgres
     let entered = transaction.send(
       SessionsQueries.enter,
       credential.user,
-      device,
+      live.device,
       context.app.id,
       known?.secret.hash(master),
       secret.hash(master)
@@ -52,12 +52,12 @@ import Postgres
     let opened = transaction.send(
       SessionsQueries.open,
       credential.user,
-      session,
-      device,
+      live.session,
+      live.device,
       context.app.id,
       credential.provider,
-      style.scopes.text,
-      BinaryBytes(salt),
+      live.scope,
+      BinaryBytes(live.salt),
       context.app.settings.sessionLifetime,
       context.address.text,
       context.agent,
@@ -68,33 +68,12 @@ import Postgres
       style.name,
       style.client,
       EventID(),
-      methods.isEmpty ? credential.methods : "\(credential.methods) \(methods)",
+      secondFactor.isEmpty ? credential.methods : "\(credential.methods) \(secondFactor)",
       style.keepsSessions
     )
     return { () async throws(Failure) in
       try await entered.rows(undone: .deviceUnknown)
       try await opened.rows(undone: .deviceFull(limit: Devices.limit))
     }
-  }
-
-  /// Returns the tokens of the session, once the transaction is committed.
-  func grant() async throws(Failure) -> Sessions.Grant {
-    try await Sessions.grant(
-      LiveSession(session: session, device: device, scope: style.scopes.text, salt: salt),
-      of: credential.user,
-      as: style,
-      context,
-      deviceSecret: secret.text(context.keys.master)
-    )
-  }
-}
-
-extension LiveSession {
-  fileprivate init(session: SessionID, device: DeviceID, scope: String, salt: [UInt8]) {
-    self.session = session
-    self.device = device
-    self.scope = scope
-    self.salt = salt
-    generation = 1
   }
 }

@@ -212,10 +212,16 @@ package enum Devices {
     _ context: RequestContext
   ) async throws(Failure) -> DeviceProof? {
     guard let proof = context.device else {
-      return try await context.bareDevice?.admitted(user, context)
+      guard let bare = context.bareDevice else { return nil }
+      // Ids that clients make up create no devices.
+      guard let named = bare.named.map(DeviceProof.init(bare:)),
+        let record = try await record(of: named, context), record.isRight,
+        record.hasRoom(for: user)
+      else { return DeviceProof(bare: DeviceID()) }
+      return named
     }
     // No record: this server issued the secret, and a restored backup lost it. The login writes it.
-    guard let record = try await record(context) else { return proof }
+    guard let record = try await record(of: proof, context) else { return proof }
     guard record.isRight else {
       guard proof.isCookie else { throw .deviceUnknown }
       return nil
@@ -235,7 +241,8 @@ package enum Devices {
     by assurance: Assurance = .credential,
     _ context: RequestContext
   ) async throws(Failure) -> Bool {
-    try await record(context)?.knows(user, assurance) ?? false
+    guard let proof = context.device else { return false }
+    return try await record(of: proof, context)?.knows(user, assurance) ?? false
   }
 
   /// Adds the read of the device to a batch, and returns its index; nil without a device.
@@ -251,25 +258,18 @@ package enum Devices {
 
   /// Returns the record of the client's device, which is read once per request.
   @EventLoop private static func record(
-    _ context: RequestContext
-  ) async throws(Failure) -> DeviceRecord? {
-    guard let proof = context.device else { return nil }
-    if let known = context.deviceRecord { return known }
-    let record = try await record(of: proof, context)
-    context.deviceRecord = .some(record)
-    return record
-  }
-
-  @EventLoop static func record(
     of proof: DeviceProof,
     _ context: RequestContext
   ) async throws(Failure) -> DeviceRecord? {
-    try await context.read(
+    if let known = context.deviceRecord { return known }
+    let record = try await context.first(
       DevicesQueries.record,
       proof.id,
       context.app.id,
       proof.secret.hash(context.keys.master)
-    ).first
+    )
+    context.deviceRecord = .some(record)
+    return record
   }
 
   @EventLoop private static func known(_ context: RequestContext) throws(Failure) -> DeviceProof {

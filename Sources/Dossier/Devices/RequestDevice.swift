@@ -36,23 +36,8 @@ extension RequestContext {
 
 /// The device of a client whose protocol has device ids but no device secrets.
 package struct BareDevice: Sendable {
-  private let named: DeviceID?
+  /// The device id from an earlier login; nil if the client has none.
+  let named: DeviceID?
 
-  /// - Parameter named: the device id from an earlier login; nil if the client has none.
   package init(named: DeviceID?) { self.named = named }
-
-  /// Returns the named device if it has no credential and room for the user, else a new device.
-  ///
-  /// Ids that clients make up therefore create no devices.
-  @EventLoop func admitted(_ user: UserID, _ context: RequestContext) async throws(Failure)
-    -> DeviceProof
-  {
-    guard let named else { return DeviceProof(bare: DeviceID()) }
-    let proof = DeviceProof(bare: named)
-    let record = try await Devices.record(of: proof, context)
-    guard let record, record.isRight, record.hasRoom(for: user) else {
-      return DeviceProof(bare: DeviceID())
-    }
-    return proof
-  }
 }

@@ -76,23 +76,30 @@ struct FailureGuard {
   /// The reads that tell how much is left, for a batch of reads.
   @EventLoop var calls: [StatementCall] { allowances.calls }
 
+  /// Counts an attempt, before it is made.
+  ///
+  /// - Parameter known: what `calls` have read just now; nil to read it here.
+  /// - Throws: `.tooManyAttempts` after too many attempts, `.unavailable`.
+  @EventLoop func count(knowing known: [Int]? = nil) async throws(Failure) {
+    try await allowances.spend(knowing: known)
+  }
+
   /// Counts an attempt and makes it.
   ///
   /// Gives the attempt back if the body throws for another reason than a wrong guess.
-  /// - Parameters:
-  ///   - known: what `calls` have read just now; nil to read it here.
-  ///   - body: the attempt.
-  /// - Returns: the result of the body.
   /// - Throws: `.tooManyAttempts` after too many attempts, `.unavailable`, errors of the body.
   @EventLoop func attempt<Outcome>(
     knowing known: [Int]? = nil,
     _ body: @EventLoop () async throws(Failure) -> Outcome
   ) async throws(Failure) -> Outcome {
-    try await allowances.spend(knowing: known)
+    try await count(knowing: known)
     do throws(Failure) {
       return try await body()
     } catch {
-      if !isWrongGuess(error) { try await takeBack() }
+      switch error {
+      case .wrongCredentials, .invalidCode, .invalidExternalToken: break
+      default: try await takeBack()
+      }
       throw error
     }
   }
@@ -107,19 +114,21 @@ struct FailureGuard {
     do throws(Failure) {
       return try await body()
     } catch {
-      // The transaction that asks for a second factor is committed, and has given it back.
-      if case .additionalFactorRequired = error { throw error }
-      try await takeBack()
+      try await giveBack(after: error)
       throw error
     }
   }
 
-  private func isWrongGuess(_ error: Failure) -> Bool {
+  /// Gives the attempt back after a right guess, because the rest of the request has failed.
+  ///
+  /// - Throws: `.unavailable`.
+  @EventLoop func giveBack(after error: Failure) async throws(Failure) {
     switch error {
-    case .invalidCode, .invalidExternalToken: true
-    // In the second step, it is the credential of the first step that is not valid any more.
-    case .wrongCredentials: purpose != .secondFactor
-    default: false
+    // The code of a second factor is a guess, too.
+    case .invalidCode: break
+    // The transaction that asks for a second factor is committed, and has given it back.
+    case .additionalFactorRequired: break
+    default: try await takeBack()
     }
   }
 

@@ -5,15 +5,6 @@ import Postgres
 // Shared by sign-ins and a user's own requests. All of it runs in their transaction.
 
 extension SecondFactors {
-  /// The second step that a sign-in needs beside its credential.
-  enum Need {
-    case none
-    /// A code of the user's factor.
-    case code
-    /// The first code of a new factor: the app requires one, and the user has none.
-    case enroll
-  }
-
   /// The authentication methods that a second factor adds to a session.
   ///
   /// - Source: RFC 8176 section 2.
@@ -23,19 +14,6 @@ extension SecondFactors {
   ///
   /// - Source: RFC 4226 section 4, R6.
   private nonisolated static let secretLength = 20
-
-  /// Returns what a sign-in of a user must bring beside its credential.
-  static func need(
-    of user: UserID,
-    in transaction: Transaction,
-    _ context: RequestContext
-  ) async throws(Failure) -> Need {
-    let mode = context.app.settings.mfa
-    guard mode != .off else { return .none }
-    let isEnrolled = try await transaction.run(SecondFactorQueries.isEnrolled, user).first
-    if isEnrolled == true { return .code }
-    return mode == .required ? .enroll : .none
-  }
 
   /// Throws `.factorsOff` if the app has no second factors.
   static func requireOffered(_ context: RequestContext) throws(Failure) {

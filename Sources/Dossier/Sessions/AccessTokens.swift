@@ -1,6 +1,6 @@
 package import EventLoop
 import Glibc
-package import JSON
+import JSON
 import WebTokens
 
 /// Access tokens of all wires, and ID tokens: JWTs that the keys of an app sign.
@@ -27,77 +27,52 @@ import WebTokens
   /// The longest token that is read; ours have about 500 bytes, and what wires add to them.
   nonisolated static let tokenLimit = 8_192
 
-  /// Makes the token of a session, with members that the wire adds, for this server: its `aud` is the
-  /// deployment's URL.
-  ///
-  /// - Throws: `.overloaded`, `.unavailable`.
-  package func issue(
-    for principal: Principal,
-    lifetime: Duration,
-    _ claimsOfWire: [(String, JSON)] = []
-  ) async throws(Failure) -> String {
-    try await accessToken(
-      for: .native,
-      by: issuer,
-      of: principal,
-      lifetime: lifetime,
-      claimsOfWire + [("aud", .string(issuer))]
-    )
+  /// A use of tokens, which determines the key and the claims.
+  enum Use {
+    /// An access token for this server.
+    case native
+    /// An access token of OpenID Connect.
+    case openID
+    /// An ID token.
+    case identity
   }
 
-  /// Makes the access token of a session.
+  /// Makes a token of the principal's session.
   ///
   /// - Parameters:
-  ///   - purpose: of the key that signs it.
-  ///   - issuer: its `iss`.
-  ///   - principal: whose session.
-  ///   - lifetime: for how long it is good.
-  ///   - claimsOfWire: members beside those that this server reads in it.
+  ///   - use: the use of the token.
+  ///   - principal: the principal.
+  ///   - issuer: the `iss`; nil for the deployment's URL.
+  ///   - audience: the `aud`; nil for the deployment's URL.
+  ///   - lifetime: the lifetime of the token.
+  ///   - claims: other claims. They replace none that this server reads.
   /// - Returns: a JWT.
   /// - Throws: `.overloaded`, `.unavailable`.
-  func accessToken(
-    for purpose: KeyPurpose,
-    by issuer: String,
+  func token(
+    _ use: Use,
     of principal: Principal,
+    by issuer: String? = nil,
+    for audience: JSON? = nil,
     lifetime: Duration,
-    _ claimsOfWire: [(String, JSON)]
+    _ claims: [(String, JSON)] = []
   ) async throws(Failure) -> String {
-    var claims = JSONObject()
-    // First, so that they take the place of none of ours.
-    for (name, value) in claimsOfWire { claims[name] = value }
-    claims["sid"] = .string(principal.session?.text ?? "")
-    claims["did"] = .string(principal.device?.text ?? "")
-    claims["app"] = .string(principal.app.text)
-    claims["scope"] = .string(principal.scopes.text)
-    return try await signed(
-      claims,
-      for: purpose,
-      isTyped: purpose == .openID,
-      by: issuer,
-      of: principal,
-      lifetime: lifetime
-    )
-  }
-
-  /// Adds whose a token is and how long it is good, and signs it; its head says that it is an access
-  /// token where `isTyped`.
-  func signed(
-    _ claims: JSONObject,
-    for purpose: KeyPurpose,
-    isTyped: Bool = false,
-    by issuer: String,
-    of principal: Principal,
-    lifetime: Duration
-  ) async throws(Failure) -> String {
-    let signer = try await keys.signer(for: principal.app, purpose)
+    let signer = try await keys.signer(for: principal.app, use == .native ? .native : .openID)
     let now = clock()
-    var claims = claims
-    claims["iss"] = .string(issuer)
-    claims["sub"] = .string(principal.user?.text ?? "")
-    claims["iat"] = .number(JSONNumber(now))
-    claims["exp"] = .number(JSONNumber(now + lifetime.wholeSeconds))
+    var token = JSONObject()
+    for (name, value) in claims { token[name] = value }
+    token["sid"] = .string(principal.session?.text ?? "")
+    if use != .identity {
+      token["did"] = .string(principal.device?.text ?? "")
+      token["app"] = .string(principal.app.text)
+      token["scope"] = .string(principal.scopes.text)
+    }
+    token["iss"] = .string(issuer ?? self.issuer)
+    token["aud"] = audience ?? .string(self.issuer)
+    token["sub"] = .string(principal.user?.text ?? "")
+    token["iat"] = .number(JSONNumber(now))
+    token["exp"] = .number(JSONNumber(now + lifetime.wholeSeconds))
     do {
-      return try signer.token(claims, isTyped: isTyped)
+      return try signer.token(token, isTyped: use == .openID)
     } catch {
       throw .unforeseen("a token cannot be signed")
     }
@@ -177,15 +152,11 @@ import WebTokens
       // What clients of OpenID Connect call the issuer is their wire's affair; the key is the app's.
       key.purpose == .openID
         ? read.head["typ"]?.string == SigningKey.accessType && read.claims["aud"]?.array != nil
-        : read.claims["iss"]?.string == issuer && isNative(read.claims["aud"]),
+        : read.claims["iss"]?.string == issuer
+          && read.claims["aud"]?.string?.hasSameBytes(as: issuer) == true,
       key.hasSigned(read)
     else { throw .unauthenticated(.malformed) }
     return read.claims
-  }
-
-  /// Whether the `aud` of a native token is this server; versions before gave out tokens without.
-  private func isNative(_ audience: JSON?) -> Bool {
-    audience == nil || audience?.string?.hasSameBytes(as: issuer) == true
   }
 
   /// Whether a token is for an audience; nil stands for a native token, which is for this server only.

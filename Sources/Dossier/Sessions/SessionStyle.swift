@@ -60,9 +60,13 @@ package enum TokenProfile: Sendable {
     switch self {
     case .native(let claims, _):
       let claims = try await claims(context)
-      return (
-        try await context.tokens.issue(for: context.principal, lifetime: lifetime, claims), nil
+      let access = try await context.tokens.token(
+        .native,
+        of: context.principal,
+        lifetime: lifetime,
+        claims
       )
+      return (access, nil)
     case .openID(let tokens):
       return try await tokens.issue(lifetime: lifetime, context)
     }
@@ -118,40 +122,29 @@ package struct OpenIDTokens: Sendable {
     lifetime: Duration,
     _ context: RequestContext
   ) async throws(Failure) -> (access: String, identity: String?) {
-    let access = try await context.tokens.accessToken(
-      for: .openID,
-      by: issuer,
+    let access = try await context.tokens.token(
+      .openID,
       of: context.principal,
+      by: issuer,
+      for: .array(audience.map(JSON.string)),
       lifetime: lifetime,
-      [
-        ("aud", .array(audience.map(JSON.string))), ("client_id", .string(client)),
-        ("jti", .string(ID<OpenIDTokens>().text)),
-      ]
+      [("client_id", .string(client)), ("jti", .string(ID<OpenIDTokens>().text))]
     )
-    return (access, try await identityToken(lifetime: lifetime, context))
-  }
-
-  @EventLoop private func identityToken(
-    lifetime: Duration,
-    _ context: RequestContext
-  ) async throws(Failure) -> String {
-    let principal = context.principal
-    var token = JSONObject()
-    for (name, value) in try await claims(context) { token[name] = value }
-    token["aud"] = .string(client)
-    token["sid"] = .string(principal.session?.text ?? "")
-    token["nonce"] = nonce.map(JSON.string)
-    if let user = principal.user, let session = principal.session,
+    var claims = try await claims(context)
+    if let nonce { claims.append(("nonce", .string(nonce))) }
+    if let user = context.principal.user, let session = context.principal.session,
       let time = try await context.first(SessionsQueries.authenticated, user, session)
     {
-      token["auth_time"] = .number(JSONNumber(time))
+      claims.append(("auth_time", .number(JSONNumber(time))))
     }
-    return try await context.tokens.signed(
-      token,
-      for: .openID,
+    let identity = try await context.tokens.token(
+      .identity,
+      of: context.principal,
       by: issuer,
-      of: principal,
-      lifetime: lifetime
+      for: .string(client),
+      lifetime: lifetime,
+      claims
     )
+    return (access, identity)
   }
 }

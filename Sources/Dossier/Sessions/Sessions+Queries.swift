@@ -11,6 +11,16 @@ struct LiveSession: RowDecodable {
   /// The new secret of the device, where the session has brought one.
   var deviceSecret: Credential?
 
+  /// A session that is about to be created.
+  init(on device: DeviceID, scope: String, deviceSecret: Credential) {
+    session = SessionID()
+    self.device = device
+    self.scope = scope
+    generation = 1
+    salt = Credential.salt()
+    self.deviceSecret = deviceSecret
+  }
+
   init(from row: Row) throws(DatabaseError) {
     session = SessionID(trusted: try row.text(0))
     device = DeviceID(trusted: try row.text(1))

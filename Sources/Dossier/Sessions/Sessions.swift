@@ -77,8 +77,7 @@ import Postgres
     _ live: LiveSession,
     of user: UserID,
     as style: SessionStyle = .native,
-    _ context: RequestContext,
-    deviceSecret: String? = nil
+    _ context: RequestContext
   ) async throws(Failure) -> Grant {
     // The request goes on as the user of the session.
     context.principal = Principal(
@@ -103,7 +102,7 @@ import Postgres
       lifetime: context.app.settings.accessTokenLifetime,
       user: user,
       device: live.device,
-      deviceSecret: deviceSecret ?? live.deviceSecret?.text(context.keys.master)
+      deviceSecret: live.deviceSecret?.text(context.keys.master)
     )
   }
 
