@@ -64,10 +64,11 @@ import Postgres
       // Every sign-in locks the user, then the device, then the attempts.
       if !credential.isOfNewUser { _ = transaction.send(IdentitiesQueries.lock, credential.user) }
       let worked = try await work(transaction)
-      let checked = credential.sendCheck(in: transaction, context)
+      let checked =
+        credential.isOfNewUser ? nil : credential.sendCheck(in: transaction, context)
       if session.mayNeedSecondFactor {
         try await worked()
-        try await checked()
+        try await checked?()
         if let flow = try await SecondFactorFlow.begin(credential, in: transaction, context) {
           // The commit keeps the work: a code is used up, and a new user is made.
           try await guarding?.succeed(in: transaction)
@@ -79,7 +80,7 @@ import Postgres
       transaction.sendCommit()
       if !session.mayNeedSecondFactor {
         try await worked()
-        try await checked()
+        try await checked?()
       }
       try await created()
       try await givenBack?()

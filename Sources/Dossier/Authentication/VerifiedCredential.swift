@@ -90,7 +90,6 @@ struct VerifiedCredential: Sendable {
   /// A request that revokes a credential locks the user first. So lock the user before this.
   /// - Returns: a function that waits, and throws `.wrongCredentials` if it is not valid any more.
   @EventLoop func sendCheck(in transaction: Transaction, _ context: RequestContext) -> Completion {
-    guard !isOfNewUser else { return { () async throws(Failure) in } }
     let sent =
       switch kind {
       case .anonymous: transaction.send(CredentialQueries.user, user)

@@ -78,21 +78,22 @@ struct FailureGuard {
 
   /// Counts an attempt, before it is made.
   ///
-  /// - Parameter known: what `calls` have read just now; nil to read it here.
   /// - Throws: `.tooManyAttempts` after too many attempts, `.unavailable`.
-  @EventLoop func count(knowing known: [Int]? = nil) async throws(Failure) {
-    try await allowances.spend(knowing: known)
-  }
+  @EventLoop func count() async throws(Failure) { try await allowances.spend() }
 
   /// Counts an attempt and makes it.
   ///
   /// Gives the attempt back if the body throws for another reason than a wrong guess.
+  /// - Parameters:
+  ///   - known: what `calls` have read just now; nil to read it here.
+  ///   - body: the attempt.
+  /// - Returns: the result of the body.
   /// - Throws: `.tooManyAttempts` after too many attempts, `.unavailable`, errors of the body.
   @EventLoop func attempt<Outcome>(
     knowing known: [Int]? = nil,
     _ body: @EventLoop () async throws(Failure) -> Outcome
   ) async throws(Failure) -> Outcome {
-    try await count(knowing: known)
+    try await allowances.spend(knowing: known)
     do throws(Failure) {
       return try await body()
     } catch {
