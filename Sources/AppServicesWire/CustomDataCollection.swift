@@ -45,9 +45,12 @@ import Operators
   func look(
     _ body: @escaping @Sendable (BSONDocument?) throws(CallFault) -> JSON
   ) async throws(CallFault) -> [UInt8] {
-    try await answer { () async throws(Failure) in
-      try await outcome(of: try await stored()) { (document) throws(CallFault) in
-        try body(document).serialized()
+    try await answer { [rules] () async throws(Failure) in
+      let stored = try await stored()
+      // The size of the document does not predict the cost of a query.
+      return try await context.calculate(on: .max) { () throws(Failure) in
+        let document = try stored.map { (stored) throws(Failure) in try rules.shown(stored) }
+        return Result { () throws(CallFault) in try body(document).serialized() }
       }
     }
   }
@@ -58,24 +61,16 @@ import Operators
   func change(
     _ body: @escaping @Sendable (BSONDocument?) throws(CallFault) -> (CollectionChange, JSON)
   ) async throws(CallFault) -> [UInt8] {
-    try await answer { () async throws(Failure) in
-      try await Documents.repeating(.customData, of: user, context) {
-        () async throws(Failure) in
-        let stored = try await stored()
-        let outcome = try await outcome(of: stored) { (document) throws(CallFault) in
+    try await answer { [rules] () async throws(Failure) in
+      try await Documents.revise(.customData, of: user, context) { (stored) throws(Failure) in
+        let document = try stored.map { (stored) throws(Failure) in try rules.shown(stored) }
+        do throws(CallFault) {
           let (change, answer) = try body(document)
-          return (change.forStorage, answer.serialized())
+          return (change.edit, .success(answer.serialized()))
+        } catch {
+          return (.keep, .failure(error))
         }
-        guard case .success(let (change, answer)) = outcome else {
-          return .done(outcome.map(\.1))
-        }
-        do throws(Failure) {
-          try await write(change, over: stored)
-          return .done(.success(answer))
-        } catch .versionMoved {
-          return .overtaken
-        }
-      }
+      }.outcome
     }
   }
 
@@ -88,39 +83,8 @@ import Operators
     return try result.get()
   }
 
-  private func write(
-    _ change: CollectionChange.Stored,
-    over stored: StoredDocument?
-  ) async throws(Failure) {
-    let condition = VersionCondition(oneOf: [stored?.version ?? 0])
-    switch change {
-    case .none: return
-    case .put(let json):
-      _ = try await Documents.write(
-        .customData,
-        .replace(json, size: .max),
-        if: condition,
-        of: user,
-        context
-      )
-    case .remove:
-      try await Documents.delete(.customData, if: condition, of: user, context)
-    }
-  }
-
   private func stored() async throws(Failure) -> StoredDocument? {
     try await Documents.stored(.customData, of: user, context)
-  }
-
-  private func outcome<Value: Sendable>(
-    of stored: StoredDocument?,
-    _ body: @escaping @Sendable (BSONDocument?) throws(CallFault) -> Value
-  ) async throws(Failure) -> Result<Value, CallFault> {
-    // The size of the document does not predict the cost of a query.
-    try await context.calculate(on: .max) { [rules] () throws(Failure) in
-      let document = try stored.map { (stored) throws(Failure) in try rules.shown(stored) }
-      return Result { () throws(CallFault) in try body(document) }
-    }
   }
 }
 
@@ -130,16 +94,9 @@ enum CollectionChange: Sendable {
   case put(BSONDocument)
   case remove
 
-  /// The change in the form for storage.
-  enum Stored: Sendable {
-    case none
-    case put(JSON)
-    case remove
-  }
-
-  var forStorage: Stored {
+  fileprivate var edit: DocumentEdit {
     switch self {
-    case .none: .none
+    case .none: .keep
     case .put(let document): .put(document.json(.stored))
     case .remove: .remove
     }

@@ -142,7 +142,7 @@ package enum SettingRule: Sendable {
       _ = try MailTemplate(subject: subject, text: text, names: kind.places)
       return nil
     } catch {
-      return ("template", "Nobody can be sent this: \(error).")
+      return ("template", "No mail can be made of this: \(error).")
     }
   }
 

@@ -129,8 +129,8 @@ package final class AppSettings: Sendable {
       .minutes,
       1...1_440,
       10,
-      "minutes after a login, here or at an issuer, in which a user may change its ways in without a "
-        + "fresh proof"
+      "minutes after a sign-in, here or at an issuer, in which a user may change credentials without "
+        + "authenticating again"
     )
     let switching = read.choice(
       "switching",

@@ -59,34 +59,19 @@ package struct DocumentUpdate: Sendable {
     of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) -> UpdateResult {
-    let rule = try DocumentRule(of: document, in: context.app)
-    var outcome = UpdateResult(matched: 0, modified: 0, isUpserted: false, version: 0)
-    let written = try await Documents.revise(document, if: condition, of: user, context) {
-      (stored) async throws(Failure) in
-      let (after, counts) = try await context.calculate(on: .max) { () throws(Failure) in
-        let before = try stored.map { (stored) throws(Failure) in
-          try Documents.parsed(stored.body)
-        }
-        let (after, counts) = try result(on: before, limit: document.limit)
-        let text = try after.map { (after) throws(Failure) in
-          try rule.text(of: after.json(.stored))
-        }
-        return (text, counts)
-      }
-      outcome = UpdateResult(
-        matched: counts.matched,
-        modified: counts.modified,
-        isUpserted: stored == nil && after != nil,
-        version: stored?.version ?? 0
-      )
-      return after
+    let (written, outcome) = try await Documents.revise(document, if: condition, of: user, context)
+    {
+      (stored) throws(Failure) in
+      let before = try stored.map { (stored) throws(Failure) in try Documents.parsed(stored.body) }
+      let (after, counts) = try result(on: before, limit: document.limit)
+      let edit = after.map { DocumentEdit.put($0.json(.stored)) } ?? .keep
+      return (edit, (counts: counts, isUpserted: stored == nil && after != nil))
     }
-    guard let written else { return outcome }
     return UpdateResult(
-      matched: outcome.matched,
-      modified: outcome.modified,
+      matched: outcome.counts.matched,
+      modified: outcome.counts.modified,
       isUpserted: outcome.isUpserted,
-      version: written.version
+      version: written?.version ?? 0
     )
   }
 

@@ -1,4 +1,4 @@
-import EventLoop
+package import EventLoop
 package import JSON
 import Postgres
 
@@ -116,7 +116,7 @@ package enum Documents {
   /// Loads a document without checking permissions; returns nil if it does not exist.
   ///
   /// A large document is read on the lane for large results, where each user has a share.
-  @EventLoop private static func load(
+  @EventLoop static func load(
     _ document: DocumentClass,
     of user: UserID,
     _ context: RequestContext
@@ -172,11 +172,11 @@ package enum Documents {
         return try await DocumentWrite(of: document, text, isMerge: true, if: condition)
           .run(of: user, context)
       }
-      return try await rewrite(by: rule, if: condition, of: user, context) {
+      return try await rewrite(document, if: condition, of: user, context) {
         (before) throws(Failure) in before.merging(patch)
       }
     case .patch(let patch):
-      return try await rewrite(by: rule, if: condition, of: user, context) {
+      return try await rewrite(document, if: condition, of: user, context) {
         (before) throws(Failure) in
         try patched(before, by: patch, limit: document.limit)
       }
@@ -197,75 +197,6 @@ package enum Documents {
     _ context: RequestContext
   ) async throws(Failure) -> Int {
     try await context.first(DocumentsQueries.version, user, context.principal, document) ?? 0
-  }
-
-  /// Computes the new document here, and repeats that after a concurrent write.
-  ///
-  /// `change` receives nil if there is no document, and returns nil to write nothing.
-  @EventLoop static func revise(
-    _ document: DocumentClass,
-    if condition: VersionCondition,
-    of user: UserID,
-    _ context: RequestContext,
-    _ change: @EventLoop (StoredDocument?) async throws(Failure) -> [UInt8]?
-  ) async throws(Failure) -> StoredDocument? {
-    try await repeating(document, of: user, context) { () async throws(Failure) in
-      try await revised(document, if: condition, of: user, context, change)
-    }
-  }
-
-  /// The result of a change based on the version read.
-  package enum Revision<Outcome> {
-    case done(Outcome)
-    /// A concurrent write has replaced that version.
-    case overtaken
-  }
-
-  /// Runs `body`, which reads, changes and writes a document, and repeats it after a concurrent
-  /// write.
-  ///
-  /// Repetitions for one document run one after another, so that many concurrent writers all
-  /// finish. They compete only with other workers and with new requests.
-  /// - Throws: errors of `body`, `.overloaded`.
-  @EventLoop package static func repeating<Outcome>(
-    _ document: DocumentClass,
-    of user: UserID,
-    _ context: RequestContext,
-    _ body: @EventLoop () async throws(Failure) -> Revision<Outcome>
-  ) async throws(Failure) -> Outcome {
-    if case .done(let outcome) = try await body() { return outcome }
-    let name = "\(user) \(document.rawValue)"
-    return try await context.dependencies.revisions.inTurn(on: name) { () async throws(Failure) in
-      for attempt in 0..<16 {
-        if case .done(let outcome) = try await body() { return outcome }
-        await EventLoop.sleep(for: .milliseconds(Int.random(in: 0...(1 + attempt * 4))))
-      }
-      throw .overloaded(retryAfter: .seconds(1))
-    }
-  }
-
-  @EventLoop private static func revised(
-    _ document: DocumentClass,
-    if condition: VersionCondition,
-    of user: UserID,
-    _ context: RequestContext,
-    _ change: @EventLoop (StoredDocument?) async throws(Failure) -> [UInt8]?
-  ) async throws(Failure) -> Revision<StoredDocument?> {
-    let stored = try await load(document, of: user, context)
-    let version = stored?.version ?? 0
-    guard stored == nil ? condition.allowsFirst : condition.allows(version) else {
-      throw .versionMoved(current: version)
-    }
-    guard let body = try await change(stored) else { return .done(nil) }
-    let expected = VersionCondition(oneOf: [version])
-    do throws(Failure) {
-      return .done(
-        try await DocumentWrite(of: document, body, isMerge: false, if: expected)
-          .run(of: user, context)
-      )
-    } catch .versionMoved {
-      return .overtaken
-    }
   }
 
   /// Deletes a document, which is then `{}` in version 0.

@@ -71,7 +71,7 @@ private struct KindedSecret: RowDecodable {
 
   init(from row: Row) throws(DatabaseError) {
     guard let kind = Kind(rawValue: try row.text(0)) else {
-      throw DatabaseError(.unexpectedColumn, "a kind of secret that nobody knows")
+      throw DatabaseError(.unexpectedColumn, "an unknown kind of secret")
     }
     self.kind = kind
     name = try row.text(1)

@@ -37,13 +37,13 @@ struct MailTranslations: Sendable {
         + "{\"de\": {\"reset_subject\": \"…\"}}."
     }
     for (language, words) in languages {
-      guard isTag(language) else { return "\(language) is no language tag, such as de or pt-BR." }
+      guard isTag(language) else { return "\(language) is not a language tag such as de or pt-BR." }
       guard let words = words.object else {
-        return "What \(language) has is no object of settings and their words."
+        return "\(language) must be an object of settings and their texts."
       }
       for (name, text) in words {
         guard let rule = rules[name] else {
-          return "\(language): \(name) is none of the settings that are words of a mail."
+          return "\(language): \(name) is not a setting with the text of a mail."
         }
         if let fault = rule.fault(text) { return "\(language), \(name): \(fault.1)" }
       }

@@ -3,7 +3,7 @@ import Glibc
 import JSON
 import WebTokens
 
-/// Access tokens of all wires, and ID tokens: JWTs that the keys of an app sign.
+/// Access tokens of all wires, and ID tokens: JWTs signed with the keys of an app.
 @EventLoop package final class AccessTokens {
   private let keys: Keyring
   private let issuer: String
@@ -11,9 +11,9 @@ import WebTokens
   private var verified = TokenCache()
 
   /// - Parameters:
-  ///   - keys: what signs and verifies.
-  ///   - issuer: the `iss` of every token, the deployment's URL.
-  ///   - clock: seconds since 1970.
+  ///   - keys: the keys that sign and verify.
+  ///   - issuer: the `iss` of native tokens, the deployment's URL.
+  ///   - clock: returns the seconds since 1970.
   package init(
     keys: Keyring,
     issuer: String,
@@ -24,7 +24,7 @@ import WebTokens
     self.clock = clock
   }
 
-  /// The longest token that is read; ours have about 500 bytes, and what wires add to them.
+  /// The longest token that is read; ours have about 500 bytes and the claims of wires.
   nonisolated static let tokenLimit = 8_192
 
   /// A use of tokens, which determines the key and the claims.
@@ -78,13 +78,13 @@ import WebTokens
     }
   }
 
-  /// Reads a token as `principal` does, if it was verified before.
+  /// Returns the principal of a token that was verified before.
   ///
   /// - Parameters:
-  ///   - token: as it came, whatever bytes it has.
-  ///   - app: of the route.
+  ///   - token: the token as the client sent it; it may have any bytes.
+  ///   - app: the app of the route.
   ///   - audience: as for `principal`.
-  /// - Returns: nil when `principal` has to be asked.
+  /// - Returns: nil if the caller must call `principal`.
   /// - Throws: `.unauthenticated`.
   package func known(
     _ token: Span<UInt8>,
@@ -101,16 +101,16 @@ import WebTokens
     return known.principal
   }
 
-  /// Reads a token that a client sent, for a route of `app`.
+  /// Verifies a token, and returns its principal.
   ///
-  /// The signature is checked once, and the outcome remembered until the token expires or a key of
-  /// the app is gone.
+  /// The signature is verified once. The result is cached until the token expires, or until a key
+  /// of the app is removed.
   /// - Parameters:
-  ///   - token: as it came.
-  ///   - app: of the route.
-  ///   - audience: for whom a token of OpenID Connect must be: who is sent one that is for another
-  ///     must not be able to use it here. Nil for the deployment's URL.
-  /// - Returns: whose it is.
+  ///   - token: the token as the client sent it.
+  ///   - app: the app of the route.
+  ///   - audience: the required audience of a token of OpenID Connect, so that the API that receives
+  ///     a token cannot use it at another. Nil for the deployment's URL.
+  /// - Returns: the principal.
   /// - Throws: `.unauthenticated`, `.unavailable`.
   package func principal(
     of token: String,
@@ -120,7 +120,7 @@ import WebTokens
     if let known = try known(token.utf8.span, app: app, audience: audience) { return known }
     let now = clock()
     let claims = try await verify(token, app)
-    // A wrong type is as good as none: what is signed is ours.
+    // We signed the token, so a claim of a wrong type is handled like a missing one.
     guard let expires = claims["exp"]?.number?.int,
       let user = claims["sub"]?.string.flatMap({ UserID($0) }),
       let session = claims["sid"]?.string.flatMap({ SessionID($0) }),
@@ -143,13 +143,13 @@ import WebTokens
     return principal
   }
 
-  /// The claims of a token that a key of the app signed.
+  /// Returns the claims of a token that a key of the app has signed.
   private func verify(_ token: String, _ app: AppID) async throws(Failure) -> JSONObject {
-    // What is far longer than ours is not worth parsing.
+    // Our tokens are far shorter.
     guard token.utf8.count <= Self.tokenLimit, let read = SignedToken(token),
       let keyID = read.keyID, read.claims["app"]?.string == app.text,
       let key = try await keys.verifier(keyID: keyID, app: app),
-      // What clients of OpenID Connect call the issuer is their wire's affair; the key is the app's.
+      // The wire of OpenID Connect chooses its own issuer. The key belongs to the app.
       key.purpose == .openID
         ? read.head["typ"]?.string == SigningKey.accessType && read.claims["aud"]?.array != nil
         : read.claims["iss"]?.string == issuer
@@ -159,7 +159,7 @@ import WebTokens
     return read.claims
   }
 
-  /// Whether a token is for an audience; nil stands for a native token, which is for this server only.
+  /// Returns whether a token has an audience; nil stands for a native token, for this server only.
   private func isMeant(_ audiences: [String]?, for audience: String?) -> Bool {
     guard let audiences else { return true }
     let wanted = audience ?? issuer

@@ -1,22 +1,22 @@
 import EventLoop
 package import JSON
 
-/// What the sessions of a wire may do, and which tokens they have.
+/// The scopes and tokens of the sessions of a wire.
 package struct SessionStyle: Sendable {
-  /// One of its own among all wires: it is stored with each session.
+  /// A name that is unique among all wires, and is stored with each session.
   package let name: String
   package let scopes: Scopes
   let tokens: TokenProfile
-  /// Whether a sign-in keeps the sessions that the user has on the device.
+  /// Whether a sign-in keeps the earlier sessions of the user on the device.
   ///
-  /// The tabs of a browser may have one device and not one memory.
+  /// The tabs of a browser may share a device without sharing their tokens.
   let keepsSessions: Bool
 
   /// - Parameters:
-  ///   - name: of the wire, or of one of its kinds of clients.
-  ///   - scopes: what the sessions may do.
-  ///   - tokens: which tokens they have.
-  ///   - keepsSessions: whether a sign-in keeps the sessions of the user on the device.
+  ///   - name: the name of the wire, or of one of its kinds of clients.
+  ///   - scopes: the scopes of the sessions.
+  ///   - tokens: the form of the tokens.
+  ///   - keepsSessions: whether a sign-in keeps the earlier sessions of the user on the device.
   package init(
     _ name: String,
     scopes: Scopes,
@@ -29,10 +29,10 @@ package struct SessionStyle: Sendable {
     self.keepsSessions = keepsSessions
   }
 
-  /// The client of OpenID Connect whose sessions they are: another one can use none of them.
+  /// The client of OpenID Connect that owns the sessions; no other client can use them.
   var client: String? { if case .openID(let tokens) = tokens { tokens.client } else { nil } }
 
-  /// Of the user's own clients.
+  /// The style of the REST API.
   package static let native = SessionStyle(
     "native",
     scopes: .user,
@@ -42,17 +42,17 @@ package struct SessionStyle: Sendable {
   )
 }
 
-/// What the tokens of a session are signed with, and what they say.
+/// The signature and the claims of the tokens of a session.
 package enum TokenProfile: Sendable {
-  /// Members of a token beside those that this server gives it.
+  /// Claims of a token beside those that this server adds.
   package typealias Claims =
     @EventLoop @Sendable (RequestContext) async throws(Failure) -> [(String, JSON)]
 
-  /// An access token for this server: with ES256, and with claims that the wire adds.
+  /// An access token for this server, signed with ES256, with claims of the wire.
   case native(claims: Claims = { _ in [] }, refresh: RefreshTokens = .rotated)
   case openID(OpenIDTokens)
 
-  /// Makes the access token of a session, and the ID token of those who want one.
+  /// Returns an access token of the session, and an ID token for clients of OpenID Connect.
   @EventLoop func issue(
     _ context: RequestContext
   ) async throws(Failure) -> (access: String, identity: String?) {
@@ -77,19 +77,19 @@ package enum TokenProfile: Sendable {
   }
 }
 
-/// What becomes of a refresh token when it is used.
+/// Whether a refresh token is replaced when it is used.
 package enum RefreshTokens: Sendable {
-  /// It is exchanged for the next one.
+  /// A successor replaces it.
   case rotated
-  /// It stays: a JWT that is good for `lifetime`, or for the app's lifetime of sessions where there is
-  /// none, with claims that the wire adds.
+  /// It stays: a JWT with claims of the wire.
+  ///
+  /// It is valid for `lifetime`, or for the session lifetime of the app if `lifetime` is nil.
   case signed(lifetime: Duration? = nil, claims: @Sendable (Principal) -> JSONObject)
 }
 
 /// The tokens of a client of OpenID Connect: an access token and an ID token.
 ///
-/// The ID token tells who the user is. Both are signed with RS256, by a key from the set that holds
-/// such keys only.
+/// The ID token identifies the user. Keys for RS256, which have a key set of their own, sign both.
 /// - Source: OpenID Connect Core 1.0 section 2; RFC 9068 section 2.
 package struct OpenIDTokens: Sendable {
   private let issuer: String
@@ -99,11 +99,11 @@ package struct OpenIDTokens: Sendable {
   private let claims: TokenProfile.Claims
 
   /// - Parameters:
-  ///   - issuer: the `iss` of both, as the client knows this server.
-  ///   - client: the client's id, for which the ID token is.
-  ///   - audience: for whom the access token is.
-  ///   - nonce: what the client sent to know its ID token again; nil for a refresh.
-  ///   - claims: what the ID token says of the user, beside the id and the time of its proof.
+  ///   - issuer: the `iss` of both, by which the client knows this server.
+  ///   - client: the client's id, the audience of the ID token.
+  ///   - audience: the audience of the access token.
+  ///   - nonce: the value from the client's request, which returns in the ID token; nil for a refresh.
+  ///   - claims: claims of the ID token beside the id and the authentication time of the user.
   package init(
     issuer: String,
     client: String,

@@ -1,31 +1,32 @@
 package import EventLoop
 import Postgres
 
-/// Sessions: opened by a login, carried on by refreshes, ended by a logout.
+/// Sessions: a sign-in creates them, refreshes extend them, and a sign-out ends them.
 @EventLoop package enum Sessions {
-  /// What a client gets for a login, a refresh or a switch.
+  /// The tokens that a sign-in, a refresh or a switch returns.
   package struct Grant: Sendable {
     package let accessToken: String
     package let refreshToken: String
-    /// What tells a client of OpenID Connect who the user is; nil for other clients.
+    /// The ID token of a client of OpenID Connect; nil for other clients.
     package let identityToken: String?
-    /// Of the access token and of the ID token.
+    /// The lifetime of the access token and of the ID token.
     package let lifetime: Duration
     package let user: UserID
     package let device: DeviceID
-    /// What proves the device from now on; nil when nothing new does.
+    /// The new secret of the device; nil if the old one stays valid.
     package let deviceSecret: String?
   }
 
-  /// How long the exchange of a refresh token may be repeated: two tabs, or an answer that was
-  /// lost, find the same successor.
+  /// How long a refresh token may be sent again after its exchange.
+  ///
+  /// Two tabs, or a client that lost the response, get the same successor.
   nonisolated static let grace = Duration.seconds(30)
 
   /// Exchanges a refresh token for new tokens.
   ///
-  /// A token of another style or client is none here: each wire refreshes what it has given out.
-  /// The exchange of the current token may be repeated within `grace`, with the same outcome. Any
-  /// older token has been stolen, or its successor has: the session ends.
+  /// Each wire and client refreshes only its own tokens. The exchange of the current token may be
+  /// repeated within `grace`, with the same result. If a client sends an older token, that token or
+  /// its successor was stolen, and the session ends.
   /// - Throws: `.invalidRefreshToken`, `.unavailable`.
   package static func refresh(
     _ text: String,
@@ -65,21 +66,21 @@ import Postgres
     )
     guard let found = superseded.first else { throw .invalidRefreshToken }
     if found.isRepeated { return try await grant(found.live, of: user, as: style, context) }
-    // A later one was given out before the database was put back to an earlier state.
+    // A newer token than the session knows was issued before the database was restored.
     if token.number < found.live.generation {
       try await end(session, of: user, "refresh_reuse", context)
     }
     throw .invalidRefreshToken
   }
 
-  /// The current tokens of a session.
+  /// Returns the current tokens of a session.
   static func grant(
     _ live: LiveSession,
     of user: UserID,
     as style: SessionStyle = .native,
     _ context: RequestContext
   ) async throws(Failure) -> Grant {
-    // The request goes on as the user of the session.
+    // From here on, the request acts as the user of the session.
     context.principal = Principal(
       user,
       live.session,
@@ -108,9 +109,11 @@ import Postgres
 
   // MARK: Ending
 
-  /// Ends the caller's session; the next request with any of its tokens is refused.
+  /// Ends the caller's session.
   ///
-  /// - Throws: `.unauthenticated` when it has ended already, `.unavailable`.
+  /// The next request with any of its tokens is refused.
+  ///
+  /// - Throws: `.unauthenticated` if the session has already ended, `.unavailable`.
   package static func logout(
     _ user: UserID,
     next: NextActive = .mostRecent,
@@ -138,7 +141,7 @@ import Postgres
     }
   }
 
-  /// Returns whether there was a session to end.
+  /// Ends a session, and returns whether it was live.
   @discardableResult static func end(
     _ session: SessionID,
     of user: UserID,
@@ -162,11 +165,11 @@ import Postgres
   enum Ending {
     case all
     case others(than: SessionID?)
-    /// Those that an API key has opened.
+    /// The sessions that an API key has created.
     case opened(by: APIKeyID)
   }
 
-  /// Ends sessions of a user in the transaction that brings it about.
+  /// Ends sessions of a user in the transaction that causes it.
   static func end(
     _ which: Ending,
     of user: UserID,
@@ -199,9 +202,9 @@ import Postgres
   /// How many sessions a page has.
   package nonisolated static let pageSize = 100
 
-  /// The caller's live sessions, the newest first, from 1 to `pageSize`.
+  /// Returns the caller's live sessions, the newest first, from 1 to `pageSize`.
   ///
-  /// `cursor` is the `next` of the page before; nil for the first page.
+  /// `cursor` is the `next` of the previous page; nil for the first page.
   /// - Throws: `.unauthenticated`, `.unavailable`.
   package static func page(
     of user: UserID,
@@ -215,9 +218,9 @@ import Postgres
     return Page(found, of: count)
   }
 
-  /// Ends one of the caller's sessions, or all others when `session` is nil.
+  /// Ends one of the caller's sessions, or all others if `session` is nil.
   ///
-  /// - Throws: `.notFound` when there is no such session, `.unauthenticated`, `.unavailable`.
+  /// - Throws: `.notFound` if the user has no such session, `.unauthenticated`, `.unavailable`.
   package static func end(
     _ session: SessionID?,
     by user: UserID,

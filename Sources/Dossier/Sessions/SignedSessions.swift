@@ -6,12 +6,12 @@ import Notation
 package import Postgres
 import WebTokens
 
-/// Sessions whose refresh token is a JWT that is not rotated: it is good for as long as the session
-/// and its own time are.
+/// Sessions whose refresh token is a JWT that does not rotate.
 ///
-/// It is signed with the master key, so that it outlives the keys of access tokens.
+/// It is valid until it expires or the session ends. The master key signs it, so that it stays valid
+/// when the keys of access tokens rotate.
 extension Sessions {
-  /// An access token for a session as it is, which no refresh token is exchanged for.
+  /// Returns an access token of the session of the request, without a new refresh token.
   ///
   /// - Throws: `.overloaded`, `.unavailable`.
   package static func accessToken(
@@ -21,7 +21,7 @@ extension Sessions {
     try await style.tokens.issue(context).access
   }
 
-  /// The refresh token of a session; nil where those of its style are rotated.
+  /// Returns the refresh token of a session; nil if those of its style rotate.
   package static func signedRefreshToken(
     as style: SessionStyle,
     _ context: RequestContext
@@ -37,13 +37,13 @@ extension Sessions {
 }
 
 extension AccessTokens {
-  /// The first part of a token, with the dot behind it.
+  /// The encoded header of a token, with its dot.
   private static let head = Array(
     (Array(#"{"alg":"HS256","typ":"JWT"}"#.utf8).base64URL + ".").utf8
   )
   private static let tag = Array("refresh token ".utf8)
 
-  /// Makes a JWT with claims beside those that are looked at; the store has the master key.
+  /// Returns a JWT with the claims of the wire and those that this server reads.
   fileprivate func signedRefreshToken(
     of principal: Principal,
     with claims: JSONObject,
@@ -65,7 +65,7 @@ extension AccessTokens {
     return String(decoding: token, as: UTF8.self)
   }
 
-  /// Reads such a token; whether its session is live is for the statement that comes next.
+  /// Verifies such a token, and returns its principal; the next statement checks the session.
   ///
   /// - Throws: `.unauthenticated`.
   package func principal(
@@ -90,7 +90,7 @@ extension AccessTokens {
     return Principal(user, session, device, in: context.app.id, scopes: .user)
   }
 
-  /// What a token says that it is.
+  /// Returns the claim `typ` of a token, without verifying it.
   package nonisolated static func claimedType(of token: String) -> String? {
     guard token.utf8.count <= tokenLimit else { return nil }
     return SignedToken(token)?.claims["typ"]?.string
@@ -98,7 +98,7 @@ extension AccessTokens {
 }
 
 extension Sessions {
-  /// Uses a session whose refresh token stays: it goes on for the app's lifetime of sessions.
+  /// Extends a session whose refresh token stays by the session lifetime of the app.
   ///
   /// - Throws: `.unauthenticated`, `.unavailable`.
   package static func renew(_ context: RequestContext) async throws(Failure) {
@@ -116,9 +116,9 @@ extension Sessions {
 }
 
 package enum SignedSessionQueries {
-  /// One row when the session is live, and has not lasted for as long as one may.
+  /// Returns one row if the session is live and has not reached its longest duration.
   ///
-  /// - Parameter 4: how long that is; null for ever.
+  /// - Parameter 4: that duration; null for no limit.
   /// - Parameter 5: whether the session must have had a second factor, or need none.
   static let renew = Statement<String, UserID, Principal, Duration, Duration?, Bool>(
     "signed_sessions.renew",

@@ -1,18 +1,20 @@
 import EventLoop
 import Glibc
 
-/// Verified tokens: two generations, of which the older goes when the younger is full.
+/// Verified tokens in two generations.
 ///
-/// A token is found by its last eight bytes, which are of its signature, and then compared as a
-/// whole: nobody can make tokens that share a place without the key that signs.
+/// When the younger is full, the older is dropped.
+///
+/// The last eight bytes of a token, a part of its signature, are its hash. Then all bytes are
+/// compared. Only the holder of the signing key can make tokens with the same hash.
 struct TokenCache {
   final class Entry {
     let token: [UInt8]
     let principal: Principal
-    /// For whom it is; nil for a native token.
+    /// The audience; nil for a native token.
     let audience: [String]?
     let expires: Int
-    /// The keys by one of which it was verified, and how many of them had gone by then.
+    /// The keys of the app, and how many had been removed when the token was verified.
     let keys: AppKeys
     let removals: Int
 

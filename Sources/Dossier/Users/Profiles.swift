@@ -79,7 +79,7 @@ import ReferenceData
     _ context: RequestContext,
     _ revision: @escaping @Sendable (Profile) throws(Failure) -> JSONObject
   ) async throws(Failure) -> Profile {
-    for _ in 0..<16 {
+    try await context.revise("profile", of: user) { () async throws(Failure) in
       let current = try await read(of: user, context)
       guard condition.allows(current.version) else {
         throw .versionMoved(current: current.version)
@@ -87,18 +87,13 @@ import ReferenceData
       let members = try await context.calculate(on: .max) { () throws(Failure) in
         try revision(current)
       }
+      let expected = VersionCondition(oneOf: [current.version])
       do throws(Failure) {
-        return try await change(
-          members,
-          if: VersionCondition(oneOf: [current.version]),
-          of: user,
-          context
-        )
+        return .done(try await change(members, if: expected, of: user, context))
       } catch .versionMoved {
-        continue
+        return .overtaken
       }
     }
-    throw .overloaded(retryAfter: .seconds(1))
   }
 
   nonisolated static func fault(_ name: String, _ value: JSON) -> Fault? {
