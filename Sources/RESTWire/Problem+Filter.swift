@@ -2,7 +2,7 @@ import Dossier
 import JSON
 
 extension Problem {
-  /// What is wrong with a filter, and where.
+  /// Creates the problem for a filter with a syntax error.
   init(of error: FilterError) {
     self = Problem(.filterInvalid, "At byte \(error.position): \(error.detail)")
       .with("position", error.position)

@@ -2,7 +2,7 @@ import Dossier
 import Wiring
 
 extension Problem {
-  /// Why an upload is not taken as a picture.
+  /// Creates the problem for an upload that is not an acceptable picture.
   init(of failure: PictureFailure) {
     self =
       switch failure {

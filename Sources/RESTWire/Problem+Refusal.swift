@@ -4,9 +4,7 @@ import HTTP
 import JSON
 import Wiring
 
-/// The words of this wire for everything that is refused: one line for each, as far as it goes.
-///
-/// What a kind of problem always says is in `ProblemType`.
+/// The problem of this API for each refusal. The texts that a kind shares are in `ProblemType`.
 extension Problem {
   init(of refusal: Refusal) {
     self =
@@ -29,7 +27,7 @@ extension Problem {
       case .conditionUnmet:
         Problem(
           .versionMoved,
-          "What this path names has no versions, so no condition on them can hold."
+          "This resource has no ETag, so If-Match and If-None-Match cannot be satisfied."
         )
       case .notLoopback: Problem(.notLoopback)
       case .repeated(let fault): Problem(ProblemType(fault))
@@ -53,7 +51,7 @@ extension Problem {
       switch failure {
       case .unauthenticated(let fault): Problem(ProblemType(fault))
       case .forbidden(let scope):
-        Problem(.insufficientScope, "The route asks for the scope \(scope).")
+        Problem(.insufficientScope, "The route requires the scope \(scope).")
           .with(.authenticate, "Bearer error=\"insufficient_scope\", scope=\"\(scope)\"")
       case .reauthenticationRequired(let age): Problem(maxAge: age)
       case .unknownClient: Problem(.clientUnknown)
@@ -69,12 +67,12 @@ extension Problem {
       case .wayBackOpen(let end):
         Problem(
           .wayBackOpen,
-          "Until \(end.text), what was mailed to that address gives it back to the user."
+          "The token that was mailed to that address restores it until \(end.text)."
         )
         .with("until", .string(end.text))
       case .lastIdentity: Problem(.lastIdentity)
       case .tooManyAPIKeys(let limit): Problem(.apiKeyLimit).with("limit", limit)
-      case .wayInClosed(let name): Problem(.wayInClosed, "Its setting \(name) is false.")
+      case .wayInClosed(let name): Problem(.wayInClosed, "The app's setting \(name) is false.")
       case .emailUnverified: Problem(.emailUnverified)
       case .signInToVerify: Problem(.signInToVerify)
       case .signUpClosed: Problem(.signUpClosed)
@@ -90,7 +88,7 @@ extension Problem {
       case .invalidMailToken: Problem(.mailTokenInvalid)
       case .mailNotConfigured: Problem(.mailNotConfigured).retry(after: .seconds(3_600))
       case .invalidExternalToken(let reason):
-        Problem(.externalTokenInvalid, "The token is refused because \(reason).")
+        Problem(.externalTokenInvalid, "The token is not valid because \(reason).")
       case .issuerUnavailable(_, _, let time): Problem(.issuerUnavailable).retry(after: time)
       case .deviceUnknown: Problem(.deviceUnknown)
       case .deviceFull(let limit): Problem(.deviceFull).with("limit", limit)
@@ -125,8 +123,8 @@ extension Problem {
       case .documentTooLarge(let limit):
         Problem(
           .documentTooLarge,
-          "The document may have at most \(limit) bytes, as PostgreSQL writes it: in UTF-8, with a "
-            + "space behind each comma and colon."
+          "The document may have at most \(limit) bytes of UTF-8, with a space after each comma and "
+            + "colon."
         )
         .with("limit", limit)
       case .overloaded(let time, _): Problem(.overloaded).retry(after: time)
@@ -143,8 +141,8 @@ extension Problem {
     self =
       Problem(
         .reauthenticationRequired,
-        "Log in again, or show who you are by POST \(LoginResource.reauthentication), and repeat "
-          + "the call within \(seconds / 60) minutes."
+        "Sign in again, or call POST \(LoginResource.reauthentication). Then repeat the request "
+          + "within \(seconds / 60) minutes."
       )
       .with("max_age", seconds)
       .with(.authenticate, "Bearer error=\"\(error)\", max_age=\"\(seconds)\"")
@@ -161,7 +159,7 @@ extension Problem {
   }
 }
 
-/// What nginx says by itself.
+/// The problems for responses that nginx makes itself.
 extension Problem {
   init(of refusal: WebServerRefusal) {
     self =

@@ -3,9 +3,9 @@ import JSON
 import Operators
 
 extension Problem {
-  /// Why an update by operators is refused, with MongoDB's code, which its clients know.
+  /// Creates the problem for a refused update, with MongoDB's error code.
   ///
-  /// Its pointer leads into the member of the body that has that part.
+  /// The pointer begins with the member of the body that contains the part.
   init(of error: OperatorError, in part: UpdatePart) {
     let filters = "/arrayFilters"
     let member =

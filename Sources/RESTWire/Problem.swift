@@ -3,15 +3,15 @@ import EventLoop
 import HTTP
 import JSON
 
-/// An error as programs and people can read it.
+/// An error response.
 ///
 /// - Source: RFC 9457.
 struct Problem {
   let type: ProblemType
   private let detail: String?
-  /// The places of the input that broke a rule.
+  /// The places in the input that break a rule.
   private var errors: [Fault] = []
-  /// Members of this problem only, such as the current version.
+  /// Additional members, such as the current version.
   private var extensions: [(String, JSON)] = []
   private var fields: [(FieldName, String)] = []
 
@@ -28,7 +28,7 @@ struct Problem {
     return problem
   }
 
-  /// At one place of the input, with the code of the problem itself.
+  /// Returns the problem with one place in the input, under the code of the problem.
   func at(_ pointer: String, _ detail: String) -> Problem {
     at([Fault(pointer, type.rawValue, detail)])
   }
@@ -51,7 +51,7 @@ struct Problem {
     with(.retryAfter, String(time.wholeSeconds))
   }
 
-  /// The body; `id` is of the request, nil where the web server answers by itself.
+  /// Returns the body, without `instance` if the web server itself responds.
   func json(of id: RequestID?) -> JSON {
     var body = JSONObject()
     body["type"] = .string("/problems/\(type.rawValue)")
@@ -70,7 +70,7 @@ struct Problem {
     response.body = json(of: id).serialized()
     response.add(.contentType, Self.mediaType.rawValue)
     response.add(.cacheControl, "no-store")
-    // RFC 9110 section 15.5.2 wants one in every 401.
+    // RFC 9110 section 15.5.2 requires the field in every 401.
     if type.status == .unauthorized, !fields.contains(where: { $0.0 == .authenticate }) {
       response.add(.authenticate, type.challenge)
     }

@@ -1,7 +1,9 @@
 import HTTP
 import JSON
 
-/// A kind of problem: its code is stable, and never used again for anything else.
+/// A kind of problem.
+///
+/// Its code is stable, and no other kind ever gets the code.
 ///
 /// - Source: RFC 9457 section 3.1.1.
 enum ProblemType: String, CaseIterable, Sendable {
@@ -96,7 +98,7 @@ enum ProblemType: String, CaseIterable, Sendable {
   case serverUnavailable = "server_unavailable"
 
   var status: Status { facts.0 }
-  /// One sentence, the same for all of the kind.
+  /// The cause, in one sentence that every problem of this kind shares.
   var title: String { facts.1 }
 
   private var facts: (Status, String) {
@@ -107,32 +109,32 @@ enum ProblemType: String, CaseIterable, Sendable {
     case .conditionMalformed: (.badRequest, "If-Match or If-None-Match is malformed.")
     case .idempotencyKeyMalformed: (.badRequest, "The Idempotency-Key is malformed.")
     case .idempotencyKeyUnsupported:
-      (.badRequest, "This route does not take an Idempotency-Key.")
+      (.badRequest, "This route does not accept an Idempotency-Key.")
     case .idempotencyKeyReused:
-      (.unprocessable, "The Idempotency-Key was used before, for another request.")
+      (.unprocessable, "The Idempotency-Key was already used for another request.")
     case .idempotencyKeyBusy:
-      (.conflict, "The first request with this Idempotency-Key has not been answered yet.")
+      (.conflict, "The first request with this Idempotency-Key is still in progress.")
     case .mailTokenInvalid: (.badRequest, "The token from the mail is wrong, used or expired.")
     case .jsonEmpty: (.badRequest, "The body is empty.")
     case .jsonSyntax: (.badRequest, "The body is not JSON.")
-    case .jsonTrailing: (.badRequest, "The body goes on after its JSON value.")
+    case .jsonTrailing: (.badRequest, "The body continues after its JSON value.")
     case .jsonUTF8: (.badRequest, "The body is not UTF-8.")
     case .jsonSurrogate:
-      (.badRequest, "A string in the body has half of a character (a lone surrogate).")
-    case .jsonNul: (.badRequest, "A string in the body has the character U+0000.")
-    case .jsonDuplicateKey: (.badRequest, "An object of the body has the same key twice.")
-    case .jsonDepth: (.badRequest, "The body is nested too deep.")
+      (.badRequest, "A string in the body contains a lone surrogate.")
+    case .jsonNul: (.badRequest, "A string in the body contains the character U+0000.")
+    case .jsonDuplicateKey: (.badRequest, "An object in the body has the same key twice.")
+    case .jsonDepth: (.badRequest, "The body is nested too deeply.")
     case .jsonNumber: (.badRequest, "A number is too long or too large.")
     case .requestMalformed: (.badRequest, "The request is malformed.")
     case .clientUnknown:
-      (.unauthorized, "The key of a program is missing, or is not accepted here.")
+      (.unauthorized, "The client key is missing, or is not valid for this app.")
     case .externalTokenInvalid: (.unauthorized, "The app does not accept this token.")
-    case .deviceUnknown: (.unauthorized, "The secret of the device is missing or not valid.")
+    case .deviceUnknown: (.unauthorized, "The device secret is missing or not valid.")
     case .wrongCredentials:
       (.unauthorized, "The email address, the password or the key is wrong.")
     case .codeInvalid: (.unauthorized, "The code is wrong, used or expired.")
     case .refreshTokenInvalid:
-      (.unauthorized, "The session cannot be refreshed: the user has to sign in again.")
+      (.unauthorized, "The session cannot be refreshed. The user must sign in again.")
     case .signInToVerify: (.unauthorized, "The token alone does not verify the address.")
     case .additionalFactorRequired: (.unauthorized, "A second factor completes the sign-in.")
     case .tokenMissing: (.unauthorized, "The access token is missing.")
@@ -140,113 +142,113 @@ enum ProblemType: String, CaseIterable, Sendable {
     case .tokenExpired: (.unauthorized, "The access token has expired.")
     case .sessionEnded: (.unauthorized, "The session has ended.")
     case .reauthenticationRequired:
-      (.unauthorized, "The user must log in, or show the password, once more before this.")
-    case .notLoopback: (.forbidden, "This route is for programs on the server itself.")
+      (.unauthorized, "The user must authenticate again first.")
+    case .notLoopback:
+      (.forbidden, "Only the server itself and its operations networks may use this route.")
     case .insufficientScope:
-      (.forbidden, "The access token or the client does not have the scope for this.")
-    case .wayInClosed: (.forbidden, "The app does not allow this way of logging in.")
-    case .signUpClosed: (.forbidden, "The app does not let users sign up.")
+      (.forbidden, "The access token or the client lacks the scope of this route.")
+    case .wayInClosed: (.forbidden, "The app does not allow this login method.")
+    case .signUpClosed: (.forbidden, "The app does not allow users to sign up.")
     case .mfaOff: (.forbidden, "The app does not use second factors.")
     case .emailUnverified: (.forbidden, "The email address must be verified first.")
-    case .switchingForbidden: (.forbidden, "In this app, users switch by logging in again.")
+    case .switchingForbidden: (.forbidden, "The app requires users to sign in when they switch.")
     case .originForbidden:
-      (.forbidden, "Pages of this origin may not use the cookie of the device.")
-    case .routeNotFound: (.notFound, "There is no route with this path.")
-    case .notFound: (.notFound, "What was asked for does not exist.")
-    case .appNotFound: (.notFound, "There is no app of that name.")
-    case .methodNotAllowed: (.methodNotAllowed, "This path does not offer this method.")
-    case .appExists: (.conflict, "An app of that name exists already.")
+      (.forbidden, "Pages of this origin may not use the device cookie.")
+    case .routeNotFound: (.notFound, "No route has this path.")
+    case .notFound: (.notFound, "The requested resource does not exist.")
+    case .appNotFound: (.notFound, "No app has that name.")
+    case .methodNotAllowed: (.methodNotAllowed, "This path does not support this method.")
+    case .appExists: (.conflict, "An app with that name already exists.")
     case .hostTaken: (.conflict, "One of the host names belongs to another app.")
-    case .issuerExists: (.conflict, "The app has an issuer of that name already.")
-    case .userExists: (.conflict, "Another user has the id or the email address already.")
-    case .identityTaken: (.conflict, "Another user logs in by this identity already.")
-    case .identityExists: (.conflict, "The user has an identity of this kind already.")
+    case .issuerExists: (.conflict, "The app already has an issuer with that name.")
+    case .userExists: (.conflict, "Another user already has the id or the email address.")
+    case .identityTaken: (.conflict, "Another user already has this identity.")
+    case .identityExists: (.conflict, "The user already has an identity of this kind.")
     case .wayBackOpen:
-      (.conflict, "An address was taken away from the user, and can still be given back.")
-    case .lastIdentity: (.conflict, "This is the last way for the user to log in, and stays.")
-    case .apiKeyLimit: (.conflict, "The user has as many API keys as are allowed.")
-    case .secondFactorLimit: (.conflict, "The user has as many second factors as are allowed.")
-    case .deviceFull: (.conflict, "The device holds as many users as are allowed.")
-    case .notLoggedIn: (.conflict, "The user is not logged in on the device.")
-    case .emailTaken: (.conflict, "Another user has this email address.")
-    case .noEmail: (.conflict, "The user has no email address to log in with.")
+      (.conflict, "The previous email address can still be restored.")
+    case .lastIdentity: (.conflict, "The last login method cannot be removed.")
+    case .apiKeyLimit: (.conflict, "The user has the maximum number of API keys.")
+    case .secondFactorLimit: (.conflict, "The user has the maximum number of second factors.")
+    case .deviceFull: (.conflict, "The device has the maximum number of users.")
+    case .notLoggedIn: (.conflict, "The user is not signed in on the device.")
+    case .emailTaken: (.conflict, "Another user already has this email address.")
+    case .noEmail: (.conflict, "The user has no email address to sign in with.")
     case .propertyMoved:
-      (.conflict, "The property was changed meanwhile: it has another version than expected.")
-    case .propertyLimit: (.conflict, "The user would have more properties than are allowed.")
+      (.conflict, "The stored property does not have the expected version.")
+    case .propertyLimit: (.conflict, "The user would have too many properties.")
     case .patchTestFailed: (.conflict, "A test operation of the patch failed.")
-    case .indexExists: (.conflict, "The app has an index on that path already.")
-    case .indexLimit: (.conflict, "The app has as many indexes as are allowed.")
+    case .indexExists: (.conflict, "The app already has an index on that path.")
+    case .indexLimit: (.conflict, "The app has the maximum number of indexes.")
     case .versionMoved:
       (
         .preconditionFailed,
-        "The version that is stored is not one that If-Match or If-None-Match allows."
+        "The stored version does not satisfy If-Match or If-None-Match."
       )
     case .bodyTooLarge: (.contentTooLarge, "The body is too large.")
-    case .documentTooLarge: (.contentTooLarge, "The document would become larger than is allowed.")
+    case .documentTooLarge: (.contentTooLarge, "The document would become too large.")
     case .uriTooLong: (.uriTooLong, "The path and query are too long.")
-    case .pictureType: (.unsupportedMediaType, "The file is not a picture of an accepted kind.")
+    case .pictureType: (.unsupportedMediaType, "The file is not a picture in an accepted format.")
     case .mediaType:
-      (.unsupportedMediaType, "The Content-Type is missing, or is not one that this route accepts.")
-    case .filterInvalid: (.unprocessable, "The filter cannot be read.")
-    case .pictureTruncated: (.unprocessable, "The file of the picture is not complete.")
-    case .pictureDamaged: (.unprocessable, "The file of the picture is damaged.")
+      (.unsupportedMediaType, "The Content-Type is missing, or this route does not accept it.")
+    case .filterInvalid: (.unprocessable, "The filter has a syntax error.")
+    case .pictureTruncated: (.unprocessable, "The picture file is truncated.")
+    case .pictureDamaged: (.unprocessable, "The picture file is damaged.")
     case .picturePixels:
       (.unprocessable, "The picture has too many pixels, or a side of more than 16,384.")
-    case .pictureCost: (.unprocessable, "The picture takes too much time or memory to decode.")
+    case .pictureCost: (.unprocessable, "The picture needs too much time or memory to decode.")
     case .invalid: (.unprocessable, "The input breaks one or more rules.")
     case .schemaMismatch:
-      (.unprocessable, "The document would not match the schema that the app has for it.")
+      (.unprocessable, "The document would not match the app's schema.")
     case .patchNotApplicable: (.unprocessable, "The patch cannot be applied to the document.")
     case .notIndexed: (.unprocessable, "The filter has no term on an indexed path.")
-    case .updateRefused: (.unprocessable, "The update cannot be carried out.")
-    case .tooManyAttempts: (.tooManyRequests, "There were too many attempts; the next has to wait.")
-    case .tooManyRequests: (.tooManyRequests, "Too many requests come from you or your network.")
+    case .updateRefused: (.unprocessable, "The update cannot be applied to the document.")
+    case .tooManyAttempts: (.tooManyRequests, "There were too many attempts.")
+    case .tooManyRequests:
+      (.tooManyRequests, "Too many requests come from this client or its network.")
     case .headerTooLarge: (.headerTooLarge, "The header fields are too large.")
-    case .internalError: (.internalError, "Something went wrong in the server.")
-    case .overloaded: (.unavailable, "The server is too busy at the moment.")
+    case .internalError: (.internalError, "The server failed unexpectedly.")
+    case .overloaded: (.unavailable, "The server is too busy.")
     case .mailNotConfigured: (.unavailable, "This deployment does not send mail.")
     case .issuerUnavailable:
-      (.unavailable, "The keys of the issuer cannot be fetched at the moment.")
+      (.unavailable, "The keys of the issuer cannot be fetched.")
     case .searchTooSlow: (.unavailable, "The search took too long.")
-    case .databaseUnavailable: (.unavailable, "The database cannot do this at the moment.")
-    case .serverUnavailable: (.unavailable, "The server cannot answer at the moment.")
+    case .databaseUnavailable: (.unavailable, "The database is unavailable.")
+    case .serverUnavailable: (.unavailable, "The server is unavailable.")
     }
   }
 }
 
-/// What is the same in every problem of a kind, beside its title.
+/// Texts and fields that every problem of a kind shares.
 extension ProblemType {
-  /// What to do, or more about what is wrong, where nothing more particular is said.
+  /// The default of the member `detail`.
   var advice: String? {
     switch self {
     case .clientUnknown:
-      "Send the key of a client of this app, or of the operator, as Bearer. It begins with dck_, and "
-        + "the client must not be disabled."
+      "Send the key (dck_…) of an enabled client of this app, or of the operator, as a Bearer token."
     case .signInToVerify:
-      "Send the password of the user as the member password, or the access token of a session of the "
-        + "user, with the token of the mail. The token can still be used."
+      "Send the token of the mail together with the member password, or with an access token of the "
+        + "user. The token of the mail stays valid."
     case .additionalFactorRequired:
       "Send flow, and a code of one of methods, to POST /v1/login/second-factor."
-    case .conditionMalformed: "If-Match and If-None-Match take entity tags in quotes, or *."
+    case .conditionMalformed: "If-Match and If-None-Match accept entity tags in quotes, or *."
     case .deviceUnknown:
-      "It is the device_secret of the last login on the device, in the field Dossier-Device. A device "
-        + "in a cookie is known to pages alone that the app's setting device_cookie_same_site lets "
-        + "have it: localhost and 127.0.0.1 are two sites."
+      "Send the device_secret of the last sign-in on the device as Dossier-Device. If a cookie holds "
+        + "the device, the app's setting device_cookie_same_site decides which pages send it; "
+        + "localhost and 127.0.0.1 are two sites."
     case .originForbidden: "The operator can add the origin to the app's setting allowed_origins."
     case .notIndexed:
-      "One of the terms that are joined by and must be on an indexed path, in each branch of an or. "
-        + "Terms with != or under not do not count."
+      "Each branch of an or needs a term on an indexed path. Terms with != or under not do not count."
     case .pictureType:
-      "JPEG, PNG, WebP, HEIF, AVIF and GIF are accepted; the bytes of the file decide."
-    case .routeNotFound: "GET /reference shows the routes."
+      "The server accepts JPEG, PNG, WebP, HEIF, AVIF and GIF, and detects the format from the file."
+    case .routeNotFound: "GET /reference lists the routes."
     case .searchTooSlow: "Add a term on an indexed path that few users match."
     case .switchingForbidden: "The app's setting switching is reauthenticate."
-    case .internalError: "The operator finds the cause in the log by the id of this request."
+    case .internalError: "The operator finds the cause in the log, under the id of this request."
     default: nil
     }
   }
 
-  /// What a 401 tells of how to come in, where nothing more particular is said.
+  /// The default of `WWW-Authenticate` in a 401 response.
   ///
   /// - Source: RFC 6750 section 3.1.
   var challenge: String {
@@ -258,7 +260,7 @@ extension ProblemType {
 }
 
 extension ProblemType {
-  /// What a body that is not JSON is told.
+  /// Creates the kind of problem for a body that is not valid JSON.
   init(_ reason: JSONError.Reason) {
     self =
       switch reason {
