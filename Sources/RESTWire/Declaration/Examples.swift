@@ -1,9 +1,10 @@
 import JSON
 
-/// What the examples of the reference tell: Ada plays a small game, whose app is `adventure`, on a
-/// browser that she shares with Charles.
+/// The examples of the reference.
+///
+/// Ada plays a small game, the app `adventure`, in a browser that she shares with Charles.
 enum Example {
-  // Ids begin with the time at which they were made.
+  // Ids begin with their time of creation.
   static let ada = "697deec0e5087f36371ad126"
   static let charles = "697e0ae0e5087f36371ad13a"
   static let device = "697deec0e5087f36371ad128"
@@ -52,7 +53,7 @@ enum Example {
 
   static let tokens = refreshed.with(["device_secret": .string(deviceSecret)])
   static let switched = refreshed.with(["user_id": .string(charles)])
-  /// A login gives the device a new secret; what goes on on a device leaves it its own.
+  /// Tokens without a device secret, which only a sign-in replaces.
   static let refreshed: JSON = [
     "access_token": .string(accessToken), "refresh_token": .string(refreshToken),
     "token_type": "Bearer", "expires_in": 1_800, "user_id": .string(ada),
@@ -94,7 +95,7 @@ enum Example {
   static let newAPIKey: JSON = [
     "id": .string(apiKey), "name": "laptop", "key": .string(keyOfUser),
   ]
-  /// An app as it is when it was made, with the settings in force.
+  /// Returns a new app with these settings.
   static func newApp(_ settings: JSONObject) -> JSON {
     [
       "id": .string(app), "name": "adventure", "hosts": [], "settings": .object(settings),
@@ -107,7 +108,7 @@ enum Example {
     "created_at": .string(appMade),
   ]
 
-  /// The keys of an app after a rotation.
+  /// The signing keys of an app after a rotation.
   static let keys: JSON = [
     key(signingKeyAfter, made: played, retires: nil),
     key(signingKey, made: appMade, retires: "2026-03-03T08:30:00.340156+00:00"),
@@ -133,7 +134,7 @@ enum Example {
     "paths": ["/v1/me": ["get": ["operationId": "getMe"]]],
   ]
 
-  /// Some of the members that an export has.
+  /// Some members of an export.
   static let export: JSON = [
     "profile": profile, "exported_at": .string(played), "login_count": 1,
     "documents": [
@@ -147,7 +148,7 @@ enum Example {
 }
 
 extension JSON {
-  /// This object, with other values of some members.
+  /// Returns the object with some members replaced.
   fileprivate func with(_ members: JSON) -> JSON {
     var object = object ?? JSONObject()
     for (name, value) in members.object ?? JSONObject() { object[name] = value }

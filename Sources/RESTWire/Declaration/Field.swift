@@ -3,10 +3,9 @@ import EventLoop
 import JSON
 import Wiring
 
-/// A member of a body.
+/// A member of a request body.
 ///
-/// Its name, what the reference says of it, and how it is read are one thing, so that none can lag
-/// behind the others.
+/// One value holds its name, its shape in the reference and its decoder, so the three stay in step.
 struct Field<Value: Sendable>: Sendable {
   let name: String
   let shape: Shape
@@ -25,7 +24,7 @@ struct Field<Value: Sendable>: Sendable {
     self.read = read
   }
 
-  /// A member that may be left out, or else is as `field` says; nil without it.
+  /// Returns an optional member. Its value is nil if the body omits it.
   static func optional<Wrapped>(_ field: Field<Wrapped>) -> Field where Value == Wrapped? {
     Field(field.name, field.shape, isRequired: false) { members, name in
       members.has(name) ? field.read(&members, name) : nil
@@ -44,7 +43,7 @@ extension Field<String> {
 }
 
 extension Field<String?> {
-  /// A text that must be there, or null.
+  /// Returns a required member that is a string or null.
   static func textOrNull(_ name: String, _ shape: Shape) -> Field {
     Field(name, shape.orNull) { $0.stringOrNull($1) }
   }
@@ -59,7 +58,7 @@ extension Field<[String]> {
     Field(name, .list(of: shape)) { $0.strings($1) }
   }
 
-  /// Texts, where null is none of them.
+  /// Returns a member that is an array of strings, or null for an empty array.
   static func textsOrNull(_ name: String) -> Field {
     Field(name, Shape.list(of: .text).orNull) { $0.isNull($1) ? [] : $0.strings($1) }
   }
@@ -82,6 +81,6 @@ extension Field<UserID> {
 }
 
 extension Field<JSON> {
-  /// Whatever the domain takes there.
+  /// Returns a member with any JSON value.
   static func json(_ name: String, _ shape: Shape) -> Field { Field(name, shape) { $0.json($1) } }
 }

@@ -4,27 +4,27 @@ import HTTP
 import JSON
 import Wiring
 
-/// The body of a request: an object of these members and no others.
+/// A request body: an object with these members and no others.
 struct Fields<each Value: Sendable>: Sendable {
   private let fields: (repeat Field<each Value>)
   private let names: [String]
-  /// Which of several bodies it is.
+  /// The value of the member `provider`, or nil if the body has no such member.
   fileprivate let provider: String?
   private var rules: Rules?
-  /// Members that must be there, and those that need not.
+  /// The required members, and the optional ones.
   let required: [(key: String, value: Shape)]
   let optional: [(key: String, value: Shape)]
-  /// What the reference says of it.
+  /// The shape in the reference.
   private(set) var shape: Shape
 
-  /// What the domain finds wrong with values.
+  /// A function that returns the rules of the domain that the values break.
   typealias Rules = @EventLoop @Sendable (Call, repeat each Value) throws(Failure) -> [Fault]
 
   /// - Parameters:
-  ///   - name: by which the reference explains it.
-  ///   - description: for people.
-  ///   - provider: what its member `provider` says, by which it is told apart from others.
-  ///   - fields: its members.
+  ///   - name: the name in the reference.
+  ///   - description: the description in the reference.
+  ///   - provider: the value of the member `provider`, which selects one of several bodies.
+  ///   - fields: the members.
   init(
     _ name: String,
     _ description: String,
@@ -47,30 +47,30 @@ struct Fields<each Value: Sendable>: Sendable {
       .named(name, description)
   }
 
-  /// With a body that the reference shows.
+  /// Returns the body with an example.
   func like(_ example: JSON) -> Fields {
     var fields = self
     fields.shape = shape.like(example)
     return fields
   }
 
-  /// With a body that the reference shows at this route alone.
+  /// Returns the body with an example for one route.
   func shown(as sample: JSON) -> Fields {
     var fields = self
     fields.shape = shape.shown(as: sample)
     return fields
   }
 
-  /// The same, where what the domain finds wrong is told beside what is wrong with the form.
+  /// Returns the body with additional rules.
   ///
-  /// Where nothing is wrong with that, the domain says it itself.
+  /// A malformed body then reports the broken rules of the domain too, in one response.
   func telling(_ rules: @escaping Rules) -> Fields {
     var fields = self
     fields.rules = rules
     return fields
   }
 
-  /// - Throws: `.invalid` with everything that is wrong.
+  /// - Throws: `.invalid` with all broken rules.
   @EventLoop func read(_ call: Call) throws(Failure) -> (repeat each Value) {
     var members = try Members(call.json, known: names)
     let values = (repeat (each fields).read(&members, (each fields).name))
@@ -79,41 +79,41 @@ struct Fields<each Value: Sendable>: Sendable {
   }
 }
 
-/// A body that is one of several, told apart by the member `provider`.
+/// One of several request bodies, selected by the member `provider`.
 struct Variants<Value: Sendable>: Sendable {
   private let variants: [Variant<Value>]
   let shape: Shape
 
   /// - Parameters:
-  ///   - name: by which the reference explains it.
-  ///   - description: for people.
+  ///   - name: the name in the reference.
+  ///   - description: the description in the reference.
   ///   - variants: the bodies.
   init(_ name: String, _ description: String, _ variants: Variant<Value>...) {
     self.variants = variants
     shape = Shape.either(variants.map(\.shape)).named(name, description)
   }
 
-  /// - Throws: `.invalid` with everything that is wrong.
+  /// - Throws: `.invalid` with all broken rules.
   @EventLoop func read(_ call: Call) throws(Failure) -> Value {
     let name = call.json["provider"]?.string ?? ""
     guard let variant = variants.first(where: { $0.provider.hasSameBytes(as: name) }) else {
       let all = variants.map(\.provider)
       let names = all.dropLast().joined(separator: ", ") + " or " + (all.last ?? "")
-      throw .invalid([Fault("/provider", "choice", "The provider is \(names).")])
+      throw .invalid([Fault("/provider", "choice", "The provider must be \(names).")])
     }
     return try variant.read(call)
   }
 }
 
-/// One of the bodies that a route takes.
+/// One of the request bodies that a route accepts.
 struct Variant<Value: Sendable>: Sendable {
   fileprivate let provider: String
   fileprivate let shape: Shape
   fileprivate let read: @EventLoop @Sendable (Call) throws(Failure) -> Value
 
   /// - Parameters:
-  ///   - fields: which have a provider.
-  ///   - make: of the members.
+  ///   - fields: the members, with a provider.
+  ///   - make: converts the members.
   init<each Member: Sendable>(
     _ fields: Fields<repeat each Member>,
     _ make: @escaping @Sendable (repeat each Member) -> Value
@@ -128,7 +128,7 @@ struct Variant<Value: Sendable>: Sendable {
 }
 
 extension Operation {
-  /// An operation whose handler is given the members of the body.
+  /// Creates an operation that passes the members of the body to the handler.
   init<each Value: Sendable>(
     _ method: Method,
     _ pattern: String,
@@ -160,7 +160,7 @@ extension Operation {
     }
   }
 
-  /// An operation whose handler is given what one of several bodies makes.
+  /// Creates an operation that passes the value of one of several bodies to the handler.
   init<Value: Sendable>(
     _ method: Method,
     _ pattern: String,

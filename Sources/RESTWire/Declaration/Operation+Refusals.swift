@@ -2,7 +2,7 @@ import HTTP
 import Wiring
 
 extension Operation {
-  /// Every kind of problem that the route can answer.
+  /// All kinds of problems that the route can return.
   var problems: [ProblemType] {
     var all = Set(ProblemType.everywhere + route.access.problems + route.body.problems + refuses)
     if takes != nil || !query.isEmpty { all.insert(.invalid) }
@@ -17,7 +17,7 @@ extension Operation {
     return ProblemType.allCases.filter(all.contains)
   }
 
-  /// Those that do not follow from its access, its path and the kind of its body.
+  /// The problems that do not follow from access, path and body.
   var ownProblems: [ProblemType] {
     let given = Set(
       ProblemType.everywhere + route.access.impliedProblems
@@ -31,20 +31,20 @@ extension Operation {
 
   private var readsJSON: Bool { route.body.mediaTypes.contains { $0.rawValue.hasSuffix("json") } }
 
-  /// Whether what it writes is there from the start, in a version 0 that counts as none.
+  /// Whether the resource always exists, and version 0 counts as absent.
   var countsAsUnwritten: Bool { route.pattern.hasSuffix("metadata") }
 
-  /// Whether a guard counts what the route does.
+  /// Whether a rate limit applies to the route.
   var isGuarded: Bool { refuses.contains(.tooManyAttempts) }
 
-  /// The names that the path captures, in order.
+  /// The names of the path parameters, in order.
   var parameters: [String] {
     route.pattern.split(separator: "/").filter { $0.hasPrefix("{") }.map {
       String($0.dropFirst().dropLast())
     }
   }
 
-  /// What generated clients call it: the method and the words of the path.
+  /// The name in generated clients: the method and the words of the path.
   var id: String {
     let words = route.pattern.split(separator: "/").flatMap {
       $0.split { "{}-.".contains($0) }
@@ -55,28 +55,28 @@ extension Operation {
 }
 
 extension ProblemType {
-  /// What any route may answer: what nginx refuses, a name that is no app's, and our own troubles.
+  /// The problems of every route: refusals by nginx, an unknown app, and failures of the server.
   static let everywhere: [ProblemType] = [
     .requestMalformed, .conditionMalformed, .versionMoved, .appNotFound, .bodyTooLarge, .uriTooLong,
     .tooManyRequests,
     .headerTooLarge, .internalError, .overloaded, .databaseUnavailable, .serverUnavailable,
   ]
 
-  /// Of any route that reads JSON.
+  /// The problems of every route that reads JSON.
   static let json: [ProblemType] = [
     .jsonEmpty, .jsonSyntax, .jsonTrailing, .jsonUTF8, .jsonSurrogate, .jsonNul,
     .jsonDuplicateKey, .jsonDepth, .jsonNumber,
   ]
   static let body: [ProblemType] = [.mediaType, .bodyTruncated]
-  /// Of any POST; which of them depends on whether its answers are kept.
+  /// The problems of every POST. Some occur only if the route stores responses, some only otherwise.
   static let post: [ProblemType] = [
     .idempotencyKeyMalformed, .idempotencyKeyUnsupported, .idempotencyKeyReused,
     .idempotencyKeyBusy,
   ]
-  /// Of any route whose path names something.
+  /// The problems of every route with path parameters.
   static let path: [ProblemType] = [.pathMalformed, .notFound]
 
-  /// Whether people need not be told of it at each route.
+  /// Whether the reference lists the problem once for all routes.
   var isCommon: Bool {
     (Self.everywhere + Self.json + Self.body + Self.post + [.pathMalformed]).contains(self)
   }
@@ -89,7 +89,7 @@ extension Access {
   static let clientProblems: [ProblemType] = [.clientUnknown, .insufficientScope]
   static let deviceProblems: [ProblemType] = [.deviceUnknown, .originForbidden]
 
-  /// What follows from how the caller shows who it is.
+  /// The problems that follow from the credentials alone.
   fileprivate var impliedProblems: [ProblemType] {
     switch self {
     case .user: Self.userProblems

@@ -3,15 +3,15 @@ import HTTP
 import JSON
 import Wiring
 
-/// A route of this API, with what its reference says of it.
+/// A route of this API, with its description in the reference.
 struct Operation: Sendable {
   let route: Route
-  /// What the body must be; of a merge patch, what the patch must be.
+  /// The shape of the request body. For a merge patch, this is the shape of the patch.
   let takes: Shape?
   let query: [QueryParameter]
   let versions: Versions
   let gives: [Answer]
-  /// Beside those that follow from access, body, path and versions.
+  /// The problems that do not follow from access, body, path and versions.
   let refuses: [ProblemType]
 
   init(
@@ -45,10 +45,10 @@ struct Operation: Sendable {
   }
 }
 
-/// What preconditions a route looks at.
+/// The preconditions that a route evaluates.
 enum Versions: Sendable {
   case none
-  /// None, but its answer has an `ETag`.
+  /// None, although the response has an `ETag`.
   case tagged
   /// `If-None-Match` answers 304, `If-Match` 412.
   case read
@@ -60,13 +60,13 @@ enum Versions: Sendable {
   fileprivate var areConditionsOfWrites: Bool { self == .write || self == .conflict }
 }
 
-/// One way in which a route answers when nothing is wrong.
+/// A successful response of a route.
 struct Answer: Sendable {
   let status: Status
-  /// What the status does not.
+  /// The description.
   let says: String
   let shape: Shape?
-  /// Of bodies that are not JSON.
+  /// The media types of the body.
   var types: [MediaType] = [.json]
   var fields: [FieldName] = []
 
@@ -93,7 +93,7 @@ struct QueryParameter: Sendable {
 
   static let cursor = QueryParameter(
     name: "cursor",
-    says: "where the page goes on, as the Link of the page before has it",
+    says: "the position of the page, taken from the Link of the previous page",
     shape: .id(Example.event)
   )
   static let versionCursor = QueryParameter(
@@ -103,48 +103,48 @@ struct QueryParameter: Sendable {
   )
   static let next = QueryParameter(
     name: "next",
-    says: "who becomes active on the device: most_recent, the user who signed in last, or none",
+    says: "the user who becomes active on the device: most_recent (who signed in last) or none",
     shape: .choice(["most_recent", "none"])
       .named("NextActive", "The next active user when a user leaves a device.")
   )
   static let limit = QueryParameter(
     name: "limit",
-    says: "how many a page has at most",
+    says: "the maximum number of entries in the page",
     shape: .integer(1...Users.pageSize)
   )
   static let filter = QueryParameter(
     name: "filter",
-    says: "which users, such as metadata.theme = \"dark\" and created_at > 2026-01-01",
+    says: "the users to return: metadata.theme = \"dark\" and created_at > 2026-01-01",
     shape: .text.like("email = \"ada@example.com\"")
   )
   static let audience = QueryParameter(
     name: "for",
-    says: "users leaves out what only programs and operators call",
+    says: "users omits the routes for API clients and operators",
     shape: .only("users")
   )
   static let versions = QueryParameter(
     name: "versions",
-    says: "whether each property comes with its version",
+    says: "whether to return each property with its version",
     shape: .flag
   )
   static let keep = QueryParameter(
     name: "keep",
-    says: "what a property with another version does: new writes all the same, old leaves it",
-    shape: .choice(["new", "old"]).named("Keep", "Whose value stays.")
+    says: "the value to keep after a conflict: new overwrites the stored one, old keeps it",
+    shape: .choice(["new", "old"]).named("Keep", "The value to keep after a conflict.")
   )
 }
 
-/// A part of the reference: operations that are read together.
+/// A group of operations in the reference.
 struct Chapter: Sendable {
   let title: String
   let says: String
-  /// Commands for a shell that has `B`, the address of the server, and those of the chapters before.
+  /// Shell commands. They use `B`, the URL of the server, and variables of earlier chapters.
   var example: String?
-  /// The same for programs and the operator, with `KEY`.
+  /// Shell commands for API clients and the operator. They also use `KEY`, a client key.
   var exampleOfPrograms: String?
   let operations: [Operation]
 
-  /// What an app calls for its users.
+  /// The chapter without the operations for API clients and operators.
   fileprivate var ofUsers: Chapter {
     Chapter(
       title: title,
@@ -162,6 +162,6 @@ struct Chapter: Sendable {
 }
 
 extension RESTWire {
-  /// The parts with what an app calls for its users.
+  /// The chapters without the operations for API clients and operators.
   static let chaptersOfUsers = chapters.map(\.ofUsers).filter { !$0.operations.isEmpty }
 }

@@ -1,15 +1,15 @@
 import JSON
 
-/// What a JSON value of the API looks like, as a JSON Schema.
+/// The JSON Schema of a value in a request or a response.
 ///
 /// - Source: JSON Schema 2020-12, of which OpenAPI 3.1 is a superset.
 struct Shape: Sendable {
-  /// Under which the reference explains it; nil for one that is explained where it is.
+  /// The name in the reference, or nil for a shape that is described where it is used.
   private(set) var name: String?
   private(set) var schema: JSONObject
-  /// Shapes with a name that are within this one.
+  /// The named shapes within this one.
   private var parts: [Shape] = []
-  /// The example that the reference shows for a use of this shape, in place of its schema's.
+  /// The example for one use of this shape, instead of the example of the schema.
   private(set) var sample: JSON?
 
   private init(_ schema: JSONObject, parts: [Shape] = []) {
@@ -23,16 +23,16 @@ struct Shape: Sendable {
     for (name, rule) in rules { schema[name] = rule }
   }
 
-  /// The schema where it is used: its name, if it has one.
+  /// The schema at a place of use: a `$ref` to the name, or the whole schema.
   var reference: JSON {
     guard let name else { return .object(schema) }
     return ["$ref": .string("#/components/schemas/\(name)")]
   }
 
-  /// All shapes with a name that this one consists of, itself among them.
+  /// The named shapes within this one, and this one if it has a name.
   var named: [Shape] { parts.flatMap(\.named) + (name == nil ? [] : [self]) }
 
-  /// Whether it has, or may have, tokens of a new session, or secrets of a second factor.
+  /// Whether the value may contain tokens of a session or secrets of a second factor.
   var givesSecrets: Bool { named.contains { $0.name.map(Self.secrets.contains) == true } }
 
   private static let secrets: Set<String> = ["Tokens", "Enrollment", "RecoveryCodes"]
@@ -49,17 +49,17 @@ struct Shape: Sendable {
   static let time = Shape("string", ["format": "date-time"])
   static let count = Shape("integer", ["minimum": 0])
   static let integer = Shape("integer")
-  /// Bytes of another media type than JSON.
+  /// A body that is not JSON.
   static let binary = Shape("string", ["format": "binary"])
-  /// An object that nobody here looks into.
+  /// An object with any members.
   ///
-  /// No name here is one that languages or generators of clients have for something else.
+  /// The name avoids words that languages and client generators reserve.
   static let object = Shape("object").named("AnyObject", "An object of any members.")
 
-  /// The same without a name, to be described where it is used.
+  /// An object with any members, described where it is used.
   static let members = Shape("object", ["additionalProperties": true])
 
-  /// 24 hexadecimal digits.
+  /// Returns the shape of an id, which has 24 hexadecimal digits.
   static func id(_ example: String) -> Shape {
     Shape("string", ["pattern": "^[0-9a-f]{24}$"]).like(.string(example))
   }
@@ -83,10 +83,10 @@ struct Shape: Sendable {
     Shape("string", ["enum": .array(values.map(JSON.string))])
   }
 
-  /// One string.
+  /// Returns the shape of one fixed string.
   static func only(_ value: String) -> Shape { Shape("string", ["const": .string(value)]) }
 
-  // MARK: Made of others
+  // MARK: Compound shapes
 
   static func list(of element: Shape, atMost limit: Int? = nil) -> Shape {
     var list = Shape("array", ["items": element.reference])
@@ -95,12 +95,12 @@ struct Shape: Sendable {
     return list
   }
 
-  /// An object whose members have names that are not known beforehand.
+  /// Returns the shape of an object with members of any name.
   ///
   /// - Parameters:
-  ///   - value: of each.
-  ///   - pattern: of the names.
-  ///   - limit: how many there may be.
+  ///   - value: the shape of each member.
+  ///   - pattern: the pattern of the names.
+  ///   - limit: the maximum number of members.
   /// - Returns: the shape.
   static func map(of value: Shape, named pattern: String? = nil, atMost limit: Int? = nil) -> Shape
   {
@@ -111,9 +111,9 @@ struct Shape: Sendable {
     return map
   }
 
-  /// A value of one of these shapes, of which no two have a value in common.
+  /// Returns the shape of a value that has exactly one of these shapes.
   ///
-  /// Generators of clients make a union of `oneOf`, and one object with the members of all of `anyOf`.
+  /// Client generators map `oneOf` to a union, and `anyOf` to an object with all members.
   static func either(_ shapes: Shape...) -> Shape { either(shapes) }
 
   static func either(_ shapes: [Shape]) -> Shape {
@@ -122,7 +122,7 @@ struct Shape: Sendable {
     return Shape(schema, parts: shapes.flatMap(\.asPart))
   }
 
-  /// An object with these members, of which some may be left out.
+  /// Returns the shape of an object with required and optional members.
   static func object(
     _ members: KeyValuePairs<String, Shape>,
     optional: KeyValuePairs<String, Shape> = [:]
@@ -130,7 +130,7 @@ struct Shape: Sendable {
     object(members: Array(members), optional: Array(optional))
   }
 
-  /// As `object`, of members that are made of something else.
+  /// Returns the shape of an object with computed members.
   static func object(
     members: [(key: String, value: Shape)] = [],
     optional: [(key: String, value: Shape)] = [],
@@ -148,7 +148,7 @@ struct Shape: Sendable {
     return object
   }
 
-  /// The body of a request: the API refuses members that it does not know.
+  /// Returns the shape of a request body, which has no other members.
   static func body(
     _ members: KeyValuePairs<String, Shape> = [:],
     optional: KeyValuePairs<String, Shape> = [:]
@@ -158,11 +158,11 @@ struct Shape: Sendable {
 
   var isInteger: Bool { schema["type"] == "integer" }
 
-  /// Also null.
+  /// The shape that also accepts null.
   var orNull: Shape {
     guard name == nil, let type = schema["type"]?.string else {
       var either = Shape.either(self, .null)
-      // Of this, the generators make the type of the shape that may be missing.
+      // Client generators map this `anyOf` to an optional value.
       either.schema["anyOf"] = either.schema["oneOf"]
       either.schema["oneOf"] = nil
       return either
@@ -185,14 +185,14 @@ struct Shape: Sendable {
     return shape
   }
 
-  /// With a value that the reference shows wherever the shape is used.
+  /// Returns the shape with an example for every place of use.
   func like(_ example: JSON) -> Shape {
     var shape = self
     shape.schema["examples"] = [example]
     return shape
   }
 
-  /// With a value that the reference shows where this shape is used.
+  /// Returns the shape with an example for this place of use.
   func shown(as sample: JSON) -> Shape {
     var shape = self
     shape.sample = sample

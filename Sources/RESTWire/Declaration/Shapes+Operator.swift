@@ -1,10 +1,10 @@
 import Dossier
 import JSON
 
-/// What operators read and write.
+/// Shapes of the routes for operators.
 extension Shape {
   static let slug = Shape.text(pattern: "^[a-z0-9][a-z0-9-]{0,62}$").like("adventure")
-  /// What people read; no control characters.
+  /// A name for people, without control characters.
   static let label = Shape.text(1...100)
 
   static let apps = Shape.list(
@@ -16,7 +16,7 @@ extension Shape {
 
   static let app = Shape.object([
     "id": .id(Example.app), "name": .slug, "hosts": .hosts, "settings": .settings,
-    "chosen": .list(of: .text).saying("the settings that are not left to their defaults")
+    "chosen": .list(of: .text).saying("the settings that differ from their defaults")
       .like(["session_days"]),
     "version": .count.like(4), "created_at": .time(Example.appMade),
     "updated_at": .time(Example.played),
@@ -28,14 +28,14 @@ extension Shape {
 
   private static let hosts = Shape.list(of: .text).like(["users.example.com"])
 
-  /// Made of the settings themselves.
+  /// The shape of all settings, derived from their declarations.
   static let settings = Shape.object(
     members: AppSetting.all.map { ($0.name, shape(of: $0)) }
-  ).named("Settings", "What an operator chooses for an app.")
+  ).named("Settings", "The settings of an app.")
     .like(.object(AppSettings(stored: Array(#"{"session_days":30}"#.utf8)).listed.values))
 
   static let settingsPatch = Shape.map(of: .any)
-    .named("SettingsPatch", "Members of Settings to change; null puts one back to its default.")
+    .named("SettingsPatch", "Settings to change; null resets one to its default.")
     .like(["session_days": 30])
 
   private static func shape(of setting: AppSetting) -> Shape {
@@ -63,7 +63,7 @@ extension Shape {
     of: .object([
       "id": .id(Example.client), "app": .slug.orNull, "name": .nameOfClient,
       "scopes": .scopes, "disabled": .flag.like(false), "created_at": .time(Example.appMade),
-    ]).named("Client", "A program that may call, without its key.")
+    ]).named("Client", "An API client, without its key.")
   )
 
   static let nameOfClient = Shape.label.like("nightly-report")
@@ -72,8 +72,8 @@ extension Shape {
 
   static let newClient = Shape.object([
     "id": .id(Example.client), "app": .slug.orNull, "name": .nameOfClient,
-    "key": .text.saying("shown this once").like(.string(Example.keyOfClient)),
-  ]).named("NewClient", "A client with its key.")
+    "key": .text.saying("returned only once").like(.string(Example.keyOfClient)),
+  ]).named("NewClient", "An API client with its key.")
 
   static let signingKeys = Shape.list(
     of: .object([
@@ -89,7 +89,7 @@ extension Shape {
     "alg": .only("ES256"), "use": .only("sig"),
   ]).named("PublicKey", "A JSON Web Key that verifies access tokens.").like(Example.jwk)
 
-  /// Of the kind that its algorithm wants.
+  /// A JSON Web Key of any algorithm.
   private static let jsonWebKey = Shape.map(of: .any).like(Example.jwk)
 
   static let publicKeys = Shape.object(["keys": .list(of: .publicKey)])
@@ -102,7 +102,7 @@ extension Shape {
       "claims": .claims, "allow_missing_iss": .flag.like(false),
       "allow_missing_aud": .flag.like(false),
       "created_at": .time(Example.appMade),
-    ]).named("Issuer", "Whose tokens an app takes.")
+    ]).named("Issuer", "An identity provider whose tokens an app accepts.")
   )
 
   static let nameOfIssuer = Shape.slug.like("login-page")
@@ -120,25 +120,25 @@ extension Shape {
     "created_at": .time(Example.appMade).orNull,
   ]).named(
     "SearchIndex",
-    "A path that users can be searched by; those without an id are always there."
+    "A searchable path. Built-in indexes have no id."
   )
 
   static let documentClass = Shape.choice(["metadata", "app-metadata", "custom-data"])
-    .named("DocumentClass", "A document of every user.")
+    .named("DocumentClass", "A kind of document that each user has.")
 
   static let documentSchemas = Shape.list(
     of: .object([
       "class": .documentClass, "bytes": .count.like(50), "updated_at": .time(Example.appMade),
     ])
-    .named("DocumentSchema", "What a schema is of, and its size.")
+    .named("DocumentSchema", "A stored schema, without its text.")
   )
 
-  /// An object or a boolean, for which generators of clients have no type but one for all values.
+  /// An object or a boolean. Client generators have no narrower type for the two.
   static let jsonSchema = Shape.any.named(
     "JSONSchema",
-    "An object, true or false: a JSON Schema of draft 2020-12, or as much of it as is kept to here."
+    "A JSON Schema (draft 2020-12): an object, true or false."
   ).like(Example.schema)
 
   static let kind = Shape.choice(["text", "number", "boolean"])
-    .named("Kind", "Of the values at a path.")
+    .named("Kind", "The type of the values at a path.")
 }

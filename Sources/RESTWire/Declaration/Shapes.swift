@@ -1,7 +1,7 @@
 import Dossier
 import JSON
 
-/// What the API's answers and bodies look like.
+/// Shapes of responses and request bodies.
 extension Shape {
   // MARK: Everywhere
 
@@ -10,18 +10,18 @@ extension Shape {
       "type": .text, "title": .text, "status": .integer(400...599), "code": .text,
     ],
     optional: [
-      "detail": .text, "instance": .text.saying("names the request, for the operator"),
+      "detail": .text, "instance": .text.saying("the id of the request in the log"),
       "errors": .list(
         of: .object(["pointer": .text.saying("RFC 6901"), "code": .text, "detail": .text])
-          .named("Fault", "A place of the input that broke a rule.")
-      ).saying("the places of the input that broke a rule"),
+          .named("Fault", "A place in the input that breaks a rule.")
+      ).saying("the places in the input that break a rule"),
     ]
-  ).named("Problem", "An error, by RFC 9457; some kinds have further members.")
+  ).named("Problem", "An error (RFC 9457). Some kinds have more members.")
 
-  /// Entity tags, or `*`; nginx leaves an empty field out.
+  /// Entity tags, or `*`. It matches an empty field too, which nginx drops.
   static let tags = Shape.text(pattern: #"^(|\*|(W/)?"[^"]*"( *, *(W/)?"[^"]*")*)$"#).like("\"7\"")
 
-  /// A part of a path that is no fixed word.
+  /// Returns the shape of a path parameter.
   static func parameter(_ name: String) -> Shape {
     switch name {
     case "key": .text(1...PropertySet.keyLimit).like("volume")
@@ -43,10 +43,10 @@ extension Shape {
   // MARK: Logging in
 
   static let flow = Shape.object([
-    "flow": .text.saying("to be sent with the code").like(.string(Example.flow)),
+    "flow": .text.saying("send it with the code").like(.string(Example.flow)),
     "expires_in": .count.saying("seconds until the code expires").like(600),
   ]).named("Flow", "A sign-in, registration or change of address that waits for its code.")
-  /// Both responses of a registration, since generators of clients have one type for a route.
+  /// The shape of both responses of a registration. Client generators have one type for a route.
   static let registration = Shape.either(.grant, .flow)
     .named("Registration", "The tokens of the new user, or the flow that waits for a code.")
   static let address = Shape.text.like(.string(Example.email))
@@ -56,33 +56,33 @@ extension Shape {
   static let grant = Shape.object(
     [
       "access_token": .text.saying("a JWT"), "token_type": .only("Bearer"),
-      "expires_in": .count.saying("seconds the access token is good for"),
+      "expires_in": .count.saying("lifetime of the access token in seconds"),
       "user_id": .id(Example.ada), "device_id": .id(Example.device),
     ],
     optional: [
-      "refresh_token": .text.saying("exchanged once; absent where a cookie holds the device"),
-      "device_secret": .text.saying("at every login, in place of the one before"),
+      "refresh_token": .text.saying("valid for one refresh; absent if a cookie holds the device"),
+      "device_secret": .text.saying("replaces the previous secret at each sign-in"),
       "recovery_codes": .listOfRecoveryCodes,
     ]
-  ).named("Tokens", "What a login, a refresh or a switch of users answers.").like(Example.tokens)
+  ).named("Tokens", "The tokens of a session.").like(Example.tokens)
 
   // MARK: Users
 
   static let profile = Shape.object([
     "id": .id(Example.ada), "created_at": .time, "updated_at": .time, "version": .count,
-    "anonymous": .flag.saying("whether the user has no way to log in again"), "blocked": .flag,
+    "anonymous": .flag.saying("whether the user has no credentials"), "blocked": .flag,
     "email": .text.orNull, "email_verified": .flag,
     "name": .text.orNull, "given_name": .text.orNull, "family_name": .text.orNull,
     "nickname": .text.orNull, "phone": .text.orNull, "locale": .text.orNull, "zone": .text.orNull,
     "picture": .text.orNull.saying("the path of the picture on this server"),
-  ]).named("Profile", "What an app shows of a user.").like(Example.profile)
+  ]).named("Profile", "The profile of a user.").like(Example.profile)
 
   static let profilePatch = Shape.object(optional: Array(editable), isClosed: true)
-    .named("ProfilePatch", "What a user may change of its profile; null removes a member.")
+    .named("ProfilePatch", "Members of the profile to change; null removes one.")
     .like(["name": "Ada Lovelace", "zone": "Europe/London", "phone": .null])
 
   static let newUser = Shape.object(optional: Array(importable) + Array(editable), isClosed: true)
-    .named("NewUser", "A user as the back end or an import describes it.")
+    .named("NewUser", "A user to create or import.")
     .like([
       "email": "charles@example.com", "email_verified": true, "name": "Charles Babbage",
       "metadata": Example.metadata,
@@ -95,7 +95,7 @@ extension Shape {
     "locale": .member("locale").like("en-GB"), "zone": .member("zone").like("Europe/London"),
   ]
 
-  /// Of a new user, beside its profile.
+  /// Members of a new user that are not in its profile.
   private static let importable: KeyValuePairs<String, Shape> = [
     "id": .id(Example.charles), "email": .address, "email_verified": .flag,
     "password": .password,
@@ -105,7 +105,7 @@ extension Shape {
       of: .body([
         "provider": .text(1...1_028).like("jwt:https://login.example.com"),
         "subject": .text(1...1_024).like("charles-babbage"),
-      ]).named("ImportedIdentity", "By what an imported user is known."),
+      ]).named("ImportedIdentity", "An identity of an imported user."),
       atMost: 100
     ),
     "metadata": .metadata, "app_metadata": .metadata, "custom_data": .document,
@@ -120,7 +120,7 @@ extension Shape {
     of: .object([
       "id": .id(Example.identity), "provider": .text.like("password"), "subject": .address,
       "verified": .flag.like(true), "created_at": .time(Example.registered),
-    ]).named("Identity", "By what a user is known: an address, an issuer's subject, an API key.")
+    ]).named("Identity", "An identity: an address, an account at an issuer, or an API key.")
   )
 
   static let apiKeys = Shape.list(
@@ -134,12 +134,12 @@ extension Shape {
   static let keyOfUser = Shape.text.like(.string(Example.keyOfUser))
 
   static let newAPIKey = Shape.object([
-    "id": .id(Example.apiKey), "name": .nameOfKey, "key": .keyOfUser.saying("shown this once"),
+    "id": .id(Example.apiKey), "name": .nameOfKey, "key": .keyOfUser.saying("returned only once"),
   ]).named("NewAPIKey", "An API key with its secret.")
 
-  /// One shape for both answers of a route, as generators of clients have one type for it.
+  /// The shape of both responses of a route. Client generators have one type for a route.
   static let linked = Shape.either(.grant, .newAPIKey)
-    .named("LinkResult", "The tokens of a new session, or the API key that was made.")
+    .named("LinkResult", "The tokens of a new session, or the new API key.")
 
   static let sessions = Shape.list(
     of: .object([
@@ -157,7 +157,7 @@ extension Shape {
       "actor": .text.like("user"), "session_id": .id(Example.session).orNull,
       "device_id": .id(Example.device).orNull, "address": .caller.orNull, "agent": .agent.orNull,
       "detail": .any.like(["provider": "password"]),
-    ]).named("AuditEvent", "A fact of the audit trail."),
+    ]).named("AuditEvent", "An event of the audit log."),
     atMost: Audit.pageSize
   )
 
@@ -171,27 +171,27 @@ extension Shape {
         "user_id": .id(Example.ada), "chosen_at": .time, "state": .placeState, "anonymous": .flag,
         "name": .text.orNull, "nickname": .text.orNull, "email": .text.orNull,
         "picture": .text.orNull,
-      ]).named("DeviceUser", "A user who is known on a device.").like(Example.adaOnDevice)
+      ]).named("DeviceUser", "A user of a device.").like(Example.adaOnDevice)
     ),
-  ]).named("Device", "Who is known on a device, the active user first.").like(Example.deviceUsers)
+  ]).named("Device", "The users of a device, the active user first.").like(Example.deviceUsers)
 
   private static let placeState = Shape.choice(["active", "inactive", "logged_out"])
-    .named("State", "Whether a user of a device is logged in there, and is the one in front.")
+    .named("State", "The state of a user on a device. At most one user is active.")
 
   // MARK: Documents and properties
 
   static let document = Shape.map(of: .any)
-    .named("JSONDocument", "An object of the app's own making.").like(Example.customData)
+    .named("JSONDocument", "A JSON object of the app.").like(Example.customData)
 
   static let metadata = Shape.map(of: .any, named: "^[^.$]{1,\(DocumentClass.keyLimit)}$")
-    .named("Metadata", "An object of the app's own making; its keys keep to a rule at every depth.")
+    .named("Metadata", "A JSON object of the app. The rule for keys holds at every depth.")
     .like(Example.metadata)
 
   static let documentVersions = Shape.list(
     of: .object([
       "version": .count.like(7), "changed_at": .time(Example.played), "actor": .text.like("user"),
       "deleted": .flag.like(false),
-    ]).named("DocumentVersion", "A version of a document that is kept, without its body."),
+    ]).named("DocumentVersion", "A stored version of a document, without its body."),
     atMost: Users.pageSize
   )
 
@@ -200,13 +200,13 @@ extension Shape {
       .object([
         "op": .choice(["add", "replace", "test"]), "path": .pointer, "value": .any.like("rope"),
       ])
-      .named("ValueOperation", "Puts a value somewhere, or expects it there."),
+      .named("ValueOperation", "Adds, replaces or tests a value."),
       .object(["op": .only("remove"), "path": .pointer])
-        .named("RemoveOperation", "Takes a value away."),
+        .named("RemoveOperation", "Removes a value."),
       .object(["op": .choice(["move", "copy"]), "from": .pointer, "path": .pointer])
-        .named("CopyOperation", "Puts a value of one place somewhere else.")
+        .named("CopyOperation", "Moves or copies a value.")
     ).named("PatchOperation", "An operation of a JSON Patch.")
-  ).named("JSONPatch", "Operations by RFC 6902: all or nothing.").like([
+  ).named("JSONPatch", "JSON Patch operations (RFC 6902), applied all or none.").like([
     ["op": "add", "path": "/items/-", "value": "rope"]
   ])
 
@@ -216,12 +216,12 @@ extension Shape {
     .text(0...PropertySet.largestString),
     .flag,
     .number
-  ).named("PropertyValue", "A string, a boolean or a number, which keeps its spelling.").like(8)
+  ).named("PropertyValue", "A string, a boolean or a number. Numbers keep their spelling.").like(8)
 
   static let properties = Shape.map(of: .propertyValue, atMost: PropertySet.limit)
     .named("Properties", "Properties by key.").like(Example.properties)
 
-  /// One shape for both answers of a route, as generators of clients have one type for it.
+  /// The shape of both responses of a route. Client generators have one type for a route.
   static let propertiesOrVersions = Shape.map(
     of: .either(
       .text(0...PropertySet.largestString),
@@ -229,9 +229,9 @@ extension Shape {
       .number,
       .object(["value": .propertyValue, "version": .count.like(2)])
         .named("VersionedValue", "The value of a property, with its version.")
-    ).named("ValueOrVersionedValue", "The value of a property; with its version where asked for."),
+    ).named("ValueOrVersionedValue", "The value of a property, with its version if requested."),
     atMost: PropertySet.limit
-  ).named("PropertiesOrVersions", "Properties by key; each with its version where asked for.")
+  ).named("PropertiesOrVersions", "Properties by key, with their versions if requested.")
     .like(Example.properties)
 
   static let propertiesPatch = Shape.map(of: .propertyValue.orNull)
@@ -244,10 +244,10 @@ extension Shape {
 
   static let updateOutcome = Shape.object([
     "outcome": .choice(UpdateWord.allCases.map(\.rawValue)).like("updated").saying(
-      "no_document when the user has none and upsert is not true, no_match when it has one that the "
-        + "filter does not fit"
+      "no_document: the user has no document, and upsert is not true; no_match: the filter does not "
+        + "match the document"
     ),
     "matched_count": .integer(0...1).like(1), "modified_count": .integer(0...1).like(1),
     "upserted": .flag.like(false), "version": .count.like(7),
-  ]).named("UpdateOutcome", "What became of an update, as MongoDB counts.")
+  ]).named("UpdateOutcome", "The result of an update, with MongoDB's counts.")
 }
