@@ -17,10 +17,10 @@ import Wiring
       "/v1/apps",
       access: .operator,
       body: .json(limit: 1_024),
-      reads: Fields("NewApp", "An app to make.", .text("name", .slug)),
+      reads: Fields("NewApp", "An app to create.", .text("name", .slug)),
       gives: [.created(.newApp, "The app.", fields: [.location])],
       refuses: [.appExists],
-      summary: "Make an app"
+      summary: "Create an app"
     ) { (call, name) async throws(Failure) in
       let app = try await Apps.create(name, call.context)
       var response = Self.response(.created, app)
@@ -45,14 +45,14 @@ import Wiring
       body: .mergePatch(limit: 131_072),
       reads: Fields(
         "AppPatch",
-        "What an operator changes of an app.",
+        "Changes of an app.",
         .optional(.object("settings", .settingsPatch)),
         .optional(.textsOrNull("hosts"))
       ).like(["settings": ["session_days": 30], "hosts": ["users.example.com"]]),
       versions: .write,
       gives: [.ok(.app)],
       refuses: [.hostTaken],
-      summary: "Change settings and hosts of an app; null puts a setting back to its default",
+      summary: "Change settings and hosts of an app; null resets a setting to its default",
       patch
     ),
   ]

@@ -1,8 +1,7 @@
 import Dossier
 import Wiring
 
-/// Where a user's data is found, and who may read and write it there: the user itself below
-/// `/v1/me`, the app's programs below `/v1/users/{user}`.
+/// A path of user data: `/v1/me` for the user, `/v1/users/{user}` for API clients.
 struct BasePath {
   let prefix: String
   let read: Access
@@ -13,7 +12,7 @@ struct BasePath {
     read: .user(scope: Scopes.readUser),
     write: .user(scope: Scopes.updateMetadata)
   )
-  /// Of what decides how the user logs in, and where it is logged in.
+  /// The access to credentials and sessions.
   static let meIdentities = BasePath(
     prefix: "/v1/me",
     read: .user(scope: Scopes.readUser),

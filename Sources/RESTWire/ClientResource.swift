@@ -25,14 +25,14 @@ import Wiring
       body: .json(limit: 4_096),
       reads: Fields(
         "ClientDescription",
-        "A client to make.",
+        "An API client to create.",
         .text("name", .nameOfClient),
-        // Null, and not an omission, makes a client that may do everything.
-        .textOrNull("app", .text.saying("null makes a client of the operator's")),
+        // A client with all rights needs an explicit null, so that an omission cannot create one.
+        .textOrNull("app", .text.saying("null creates a client of the operator, for all apps")),
         .optional(.texts("scopes", of: .choice(Scopes.management)))
       ).like(["name": "nightly-report", "app": "adventure", "scopes": ["read:users"]]),
       gives: [.created(.newClient, "The client with its key.")],
-      summary: "Make a client, whose key is shown this once",
+      summary: "Create an API client, whose key is returned only once",
       create
     ),
     Operation(
@@ -62,7 +62,7 @@ import Wiring
 
   nonisolated static let disabling = Fields(
     "Disabling",
-    "Whether it is disabled.",
+    "Whether the client is disabled.",
     .flag("disabled")
   ).like(["disabled": true])
 

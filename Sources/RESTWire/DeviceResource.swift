@@ -4,7 +4,7 @@ import HTTP
 import JSON
 import Wiring
 
-/// `/v1/device`: who is known on a device, and who is active.
+/// `/v1/device`.
 @EventLoop enum DeviceResource {
   nonisolated static let operations: [Operation] = [
     Operation(
@@ -71,7 +71,7 @@ import Wiring
 }
 
 extension Call {
-  /// The choice of the next active user of the device, by the parameter `next`.
+  /// The next active user of the device, selected by the parameter `next`.
   var next: NextActive {
     get throws(Failure) {
       guard !request.query.isEmpty else { return .mostRecent }
@@ -80,7 +80,7 @@ extension Call {
         let next = NextActive(rawValue: String(parts[1]))
       else {
         let all = NextActive.allCases.map { "next=\($0.rawValue)" }.joined(separator: " or ")
-        throw .invalid([Fault("", "query", "The query may only be \(all).")])
+        throw .invalid([Fault("", "query", "The query must be \(all).")])
       }
       return next
     }

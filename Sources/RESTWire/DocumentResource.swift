@@ -4,7 +4,7 @@ import HTTP
 import JSON
 import Wiring
 
-/// A JSON document of the caller.
+/// The routes of one class of documents.
 struct DocumentResource: Sendable {
   private let document: DocumentClass
 
@@ -62,7 +62,7 @@ struct DocumentResource: Sendable {
           write
         ),
       ]
-    // A client of App Services tells a document that was deleted from one that is empty.
+    // Unlike this API, App Services distinguishes a deleted document from an empty one.
     guard document == .customData else { return operations }
     return operations + [
       Operation(
@@ -71,7 +71,7 @@ struct DocumentResource: Sendable {
         access: base.write,
         versions: .write,
         gives: [.noContent],
-        summary: "Delete the \(path): it is {} again",
+        summary: "Delete the \(path), which then reads as {}",
         delete
       )
     ]
@@ -95,7 +95,7 @@ struct DocumentResource: Sendable {
         access: base.read,
         query: [.limit, .versionCursor],
         gives: [.ok(.documentVersions)],
-        summary: "List the versions of the \(path) that are kept, the newest first",
+        summary: "List the stored versions of the \(path), the newest first",
         listVersions
       ),
       Operation(
@@ -104,7 +104,7 @@ struct DocumentResource: Sendable {
         access: base.read,
         versions: .read,
         gives: [.ok(answered)],
-        summary: "Read the \(path) as it was in a version",
+        summary: "Read an earlier version of the \(path)",
         readVersion
       ),
     ]
@@ -114,7 +114,9 @@ struct DocumentResource: Sendable {
     Response(.ok, try await Documents.read(document, of: call.user, call.context))
   }
 
-  /// Query: `cursor` as a `Link` has it, `limit` from 1 to 100.
+  /// Returns a page of versions.
+  ///
+  /// The query has the `cursor` of a `Link`, and `limit`.
   @EventLoop private func listVersions(_ call: Call) async throws(Failure) -> Response {
     let query = try ListQuery(call.request.query)
     let page = try await DocumentHistory.page(

@@ -4,16 +4,16 @@ import HTTP
 import JSON
 import Wiring
 
-/// `/v1/login/code`, `/v1/email` and `/v1/me/email`: addresses, and the codes and tokens mailed there.
+/// `/v1/login/code`, `/v1/email` and `/v1/me/email`.
 @EventLoop enum EmailResource {
   nonisolated static let codes: [Operation] = [
     LoginResource.open(
       "/v1/login/code/request",
       1_024,
       reads: email,
-      gives: .accepted(.flow, "A code is mailed."),
+      gives: .accepted(.flow, "The server mails a code."),
       refuses: [.wayInClosed, .tooManyAttempts, .mailNotConfigured],
-      "Mail a code to sign in by, or to sign up"
+      "Mail a code to sign in or to sign up"
     ) {
       (call, email) async throws(Failure) in
       await call.identifyUserIfValid()
@@ -28,7 +28,7 @@ import Wiring
         .wayInClosed, .signUpClosed, .codeInvalid, .wrongCredentials, .emailTaken,
         .additionalFactorRequired, .deviceFull,
       ],
-      "Sign in, or complete a registration, by a code that was mailed"
+      "Sign in or complete a registration with a mailed code"
     ) {
       (call, flow, code) async throws(Failure) in
       let grant = try await EmailCodes.signIn(code, flow, call.context)
@@ -42,20 +42,20 @@ import Wiring
       4_096,
       reads: Fields(
         "Verification",
-        "The token of a mail that verifies an address.",
+        "The token from a verification mail.",
         .text("token", .text.like(.string(Example.verification))),
         .optional(
-          .text("password", .text.saying("the user's, unless a session of the user is sent"))
+          .text("password", .text.saying("the user's, unless an access token is sent"))
         )
       ).like(["token": .string(Example.verification), "password": .string(Example.password)]),
-      gives: .ok(.grant, "The address is verified, and the password has signed the user in."),
+      gives: .ok(.grant, "The address is verified, and the user is signed in."),
       Answer(status: .noContent, says: "The address is verified.", shape: nil),
       refuses: [
         .mailTokenInvalid, .signInToVerify, .wayInClosed, .wrongCredentials,
         .additionalFactorRequired, .tooManyAttempts, .deviceFull, .tokenInvalid, .tokenExpired,
         .sessionEnded, .insufficientScope,
       ],
-      "Verify an email address by a mailed token, and a session or the password of its user"
+      "Verify an email address with a mailed token, and a session or the password of its user"
     ) {
       (call, token, password) async throws(Failure) in
       try await call.identifyUserIfAny(scope: Scopes.updateIdentities, proof: .body)
@@ -67,7 +67,7 @@ import Wiring
       "/v1/email/verify/request",
       1_024,
       reads: email,
-      gives: .accepted(nil, "A mail is sent if a user has the address."),
+      gives: .accepted(nil, "The server sends a mail if a user has the address."),
       refuses: [.wayInClosed, .tooManyAttempts, .mailNotConfigured],
       "Mail a token that verifies an email address"
     ) {
@@ -85,9 +85,9 @@ import Wiring
       access: .user(scope: Scopes.updateIdentities),
       body: .json(limit: 1_024),
       reads: email.shown(as: ["email": "ada@example.net"]),
-      gives: [.accepted(.flow, "A code is mailed to the address.")],
+      gives: [.accepted(.flow, "The server mails a code to the address.")],
       refuses: [.noEmail, .emailTaken, .tooManyAttempts, .mailNotConfigured],
-      summary: "Mail a code to another address, which makes it the user's"
+      summary: "Mail a code to a new address of the user"
     ) { (call, email) async throws(Failure) in
       response(try await Emails.requestChange(to: email, of: call.user, call.context))
     },
@@ -99,7 +99,7 @@ import Wiring
       reads: code,
       gives: [.noContent],
       refuses: [.codeInvalid, .emailTaken, .noEmail],
-      summary: "Make another address the user's by the code that was mailed there"
+      summary: "Change the user's address with the code that was mailed to it"
     ) { (call, flow, code) async throws(Failure) in
       try await Emails.change(code, flow, of: call.user, call.context)
       return Response(.noContent)
@@ -114,7 +114,7 @@ import Wiring
       refuses: [
         .wayInClosed, .mailTokenInvalid, .emailTaken, .additionalFactorRequired, .deviceFull,
       ],
-      "Restore the address that a user had, with a new password, and sign in"
+      "Restore the user's previous address with a new password, and sign in"
     ) {
       (call, token, password) async throws(Failure) in
       let grant = try await Emails.restore(token, password: password, call.context)
@@ -124,9 +124,9 @@ import Wiring
 
   nonisolated static let email = Fields("Email", "An email address.", .text("email", .address))
 
-  private nonisolated static let code = Fields("Code", "A code that was mailed.", .flow, .code)
+  private nonisolated static let code = Fields("Code", "A mailed code.", .flow, .code)
 
-  /// A flow that waits for its code.
+  /// The response with a flow that waits for its code.
   static func response(_ flow: String) -> Response {
     let body: JSON = [
       "flow": .string(flow),
@@ -142,12 +142,12 @@ extension Field where Value == String {
   }
 
   static var code: Field {
-    .text("code", .text.saying("spaces and hyphens do not count").like(.string("1234 5678")))
+    .text("code", .text.saying("spaces and hyphens are ignored").like(.string("1234 5678")))
   }
 }
 
 extension Call {
-  /// Identifies the user of a public route by an access token, if that is valid.
+  /// Returns the user of a public route if the request has a valid access token.
   func identifyUserIfValid() async {
     try? await identifyUserIfAny(scope: Scopes.readUser, proof: .body)
   }

@@ -22,7 +22,7 @@ import Wiring
           .wayInClosed, .emailTaken, .identityTaken, .identityExists, .wayBackOpen, .apiKeyLimit,
           .externalTokenInvalid, .issuerUnavailable, .tooManyAttempts,
         ],
-        summary: "Link an identity: a password, a token of an issuer, or a new API key",
+        summary: "Link an identity: a password, an issuer's token or a new API key",
         link
       ),
       Operation(
@@ -39,10 +39,10 @@ import Wiring
         "/v1/me/api-keys",
         access: .user(scope: Scopes.updateIdentities),
         body: .json(limit: 1_024),
-        reads: Fields("KeyName", "What people read.", .text("name", .nameOfKey)),
+        reads: Fields("KeyName", "The name of an API key.", .text("name", .nameOfKey)),
         gives: [.created(.newAPIKey, "The API key.")],
         refuses: [.wayInClosed, .apiKeyLimit],
-        summary: "Make an API key, which is shown this once"
+        summary: "Create an API key, which is returned only once"
       ) { (call, name) async throws(Failure) in
         try await makeKey(name, call)
       },
@@ -93,13 +93,13 @@ import Wiring
         access: base.write,
         gives: [.noContent],
         refuses: [.lastIdentity],
-        summary: "Unlink an identity; not the last one",
+        summary: "Unlink an identity, except the last one",
         unlink
       ),
     ]
   }
 
-  /// What is to be linked.
+  /// An identity to link.
   private enum NewIdentity {
     case password(Credentials)
     case token(String)
@@ -109,7 +109,7 @@ import Wiring
   private nonisolated static let newPassword = Variant(
     Fields(
       "NewPassword",
-      "An email address and a password to log in with.",
+      "An email address and a password to sign in with.",
       provider: "password",
       .text("email", .address),
       .text("password", .password)
@@ -119,7 +119,7 @@ import Wiring
   private nonisolated static let newToken = Variant(tokenOfIssuer, NewIdentity.token)
 
   private nonisolated static let newKey = Variant(
-    Fields("NewKey", "An API key to make.", provider: "api-key", .text("name", .nameOfKey))
+    Fields("NewKey", "An API key to create.", provider: "api-key", .text("name", .nameOfKey))
   ) { NewIdentity.apiKey(name: $0) }
 
   nonisolated static let tokenOfIssuer = Fields(

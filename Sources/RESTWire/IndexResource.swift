@@ -4,7 +4,7 @@ import HTTP
 import JSON
 import Wiring
 
-/// `/v1/indexes`, for the operator: what the app's users can be searched by.
+/// `/v1/indexes`, for the operator.
 @EventLoop enum IndexResource {
   nonisolated static let operations: [Operation] = [
     Operation(
@@ -12,7 +12,7 @@ import Wiring
       "/v1/indexes",
       access: .operator,
       gives: [.ok(.list(of: .index))],
-      summary: "List the paths that users can be searched by"
+      summary: "List the search indexes"
     ) { (call) async throws(Failure) in
       let app = try call.namedApp.name
       let paths = try await SearchIndexes.list(of: app, call.context)
@@ -25,13 +25,13 @@ import Wiring
       body: .json(limit: 4_096),
       reads: Fields(
         "NewIndex",
-        "A path to search by.",
+        "A search index to create.",
         .text("path", .searchPath),
         .text("kind", .kind)
       ),
-      gives: [.accepted(.index.shown(as: Example.newIndex), "It is built in the background.")],
+      gives: [.accepted(.index.shown(as: Example.newIndex), "The build runs in the background.")],
       refuses: [.indexExists, .indexLimit],
-      summary: "Declare a path that users can be searched by, when its state is ready",
+      summary: "Create a search index, which is usable once its state is ready",
       add
     ),
     Operation(
@@ -39,7 +39,7 @@ import Wiring
       "/v1/indexes/{index}",
       access: .operator,
       gives: [.noContent],
-      summary: "End the use of an index"
+      summary: "Drop a search index"
     ) { (call) async throws(Failure) in
       try await SearchIndexes.remove(call.captured("index"), from: call.namedApp.name, call.context)
       finish(call.context)
@@ -57,7 +57,9 @@ import Wiring
     return Response(.accepted, json: index.json.serialized())
   }
 
-  /// The work on many users outlasts a request; if it fails, housekeeping goes on with it.
+  /// Builds the index after the response.
+  ///
+  /// If that fails, housekeeping continues it.
   private static func finish(_ context: RequestContext) {
     let database = context.database
     EventLoop.task { try? await SearchIndexes.finishAll(in: database) }

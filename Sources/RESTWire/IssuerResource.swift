@@ -4,7 +4,7 @@ import HTTP
 import JSON
 import Wiring
 
-/// `/v1/issuers`, for the operator: whose tokens the app takes.
+/// `/v1/issuers`, for the operator.
 @EventLoop enum IssuerResource {
   nonisolated static let operations: [Operation] = [
     Operation(
@@ -12,7 +12,7 @@ import Wiring
       "/v1/issuers",
       access: .operator,
       gives: [.ok(.issuers)],
-      summary: "List the issuers whose tokens the app takes"
+      summary: "List the issuers whose tokens the app accepts"
     ) { (call) async throws(Failure) in
       let app = try call.namedApp.name
       return Response(.ok, list: try await Issuers.list(of: app, call.context), \.json)
@@ -23,9 +23,9 @@ import Wiring
       access: .operator,
       body: .json(limit: 131_072),
       reads: described,
-      gives: [.created(nil, "It is taken from now on.", fields: [.location])],
+      gives: [.created(nil, "The app accepts the issuer's tokens.", fields: [.location])],
       refuses: [.issuerExists],
-      summary: "Add an issuer: its keys at a URL, as a key set, or a shared secret"
+      summary: "Add an issuer with the URL of its keys, a key set or a shared secret"
     ) {
       (call, name, issuer, audience, url, set, secret, claims, missingIssuer, missingAudience)
         async throws(Failure) in
@@ -49,7 +49,7 @@ import Wiring
       "/v1/issuers/{issuer}",
       access: .operator,
       gives: [.noContent],
-      summary: "Remove an issuer; its users stay"
+      summary: "Remove an issuer, and keep its users"
     ) { (call) async throws(Failure) in
       try await Issuers.remove(call.text("issuer"), from: call.namedApp.name, call.context)
       return Response(.noContent)
@@ -58,7 +58,7 @@ import Wiring
 
   private nonisolated static let described = Fields(
     "IssuerDescription",
-    "An issuer to add; one of jwks_url, jwks and secret must be there.",
+    "An issuer to add. Exactly one of jwks_url, jwks and secret is required.",
     .text("name", .nameOfIssuer),
     .text("issuer", .issuer),
     .text("audience", .audience),
@@ -79,7 +79,7 @@ import Wiring
   private nonisolated static let notOneOfThem = Fault(
     "",
     "choice",
-    "One of jwks_url, jwks and secret must be there."
+    "Send exactly one of jwks_url, jwks and secret."
   )
 
   private static func keys(
@@ -97,9 +97,9 @@ import Wiring
 }
 
 extension Field<[String: String]> {
-  /// Which claim fills which member of the profile.
+  /// The claims that fill members of the profile.
   fileprivate static func claims(_ name: String) -> Field {
-    Field(name, Shape.claims.saying("which claim fills which member of the profile")) {
+    Field(name, Shape.claims.saying("claim names by member of the profile")) {
       members,
       name in
       var claims: [String: String] = [:]

@@ -4,20 +4,20 @@ import HTTP
 import JSON
 import Wiring
 
-/// `/v1/keys`, for the operator: the signing keys of an app, whose public parts are for everybody.
+/// `/v1/keys`, for the operator, and the public keys of an app.
 @EventLoop enum KeyResource {
-  /// For back ends that verify access tokens by themselves.
+  /// The key set for back ends that verify access tokens themselves.
   ///
-  /// Each app has a path of its own, as libraries that fetch such a set send no header field that
-  /// names an app. It is not `/.well-known/jwks.json`: clients of OpenID Connect look there, and some
-  /// fail on a set with any key that is not RS256.
+  /// Each app has its own path, because libraries that fetch a key set send no `Dossier-App`. The
+  /// path is not `/.well-known/jwks.json`, because OpenID Connect clients read that one, and some
+  /// fail on keys other than RS256.
   nonisolated static let ofApps: [Operation] = [
     Operation(
       .get,
       "/v1/apps/{app}/jwks.json",
       access: .open,
       gives: [.ok(.publicKeys)],
-      summary: "The public keys that verify the access tokens of an app, as a JSON Web Key Set"
+      summary: "Read the public keys that verify the access tokens of an app"
     ) { (call) async throws(Failure) in
       let keys = try await PublicKey.all(for: .native, of: call.text("app"), call.context)
       return Response(keySet: keys)
@@ -38,7 +38,7 @@ import Wiring
       "/v1/keys/rotate",
       access: .operator,
       gives: [.ok(.signingKeys.shown(as: Example.keys))],
-      summary: "Make new signing keys; tokens of those before stay good"
+      summary: "Create signing keys; tokens of earlier keys stay valid"
     ) { (call) async throws(Failure) in
       try await SigningKeys.rotate(of: call.namedApp.name, call.context)
       return try await list(call)

@@ -13,7 +13,7 @@ import Wiring
       reads: Fields("Nothing", "An object without members."),
       gives: .ok(.grant),
       refuses: [.wayInClosed, .signUpClosed, .tooManyAttempts, .deviceFull],
-      "Make a user without credentials and sign it in"
+      "Create a user without credentials, and sign it in"
     ) {
       (call) async throws(Failure) in
       try response(.ok, await Users.signInAnonymously(call.context), call)
@@ -22,8 +22,8 @@ import Wiring
       "/v1/register",
       4_096,
       reads: credentials.telling(faults),
-      gives: .created(.registration.shown(as: Example.tokens), "The user is made and signed in."),
-      .accepted(.registration, "A code is mailed, which completes the registration."),
+      gives: .created(.registration.shown(as: Example.tokens), "The user is signed in."),
+      .accepted(.registration, "A mailed code completes the registration."),
       refuses: [
         .wayInClosed, .signUpClosed, .emailTaken, .additionalFactorRequired, .tooManyAttempts,
         .mailNotConfigured, .deviceFull,
@@ -83,7 +83,7 @@ import Wiring
       reads: exchange,
       gives: .ok(.grant.shown(as: Example.refreshed)),
       refuses: [.refreshTokenInvalid, .sessionEnded],
-      "Exchange a refresh token, or the cookie of a device, for new tokens",
+      "Exchange a refresh token or a device cookie for new tokens",
       refresh
     ),
     Operation(
@@ -104,7 +104,7 @@ import Wiring
         .wayInClosed, .wrongCredentials, .codeInvalid, .externalTokenInvalid, .issuerUnavailable,
         .tooManyAttempts,
       ],
-      summary: "Authenticate again, and go on in a new session"
+      summary: "Authenticate again, and continue in a new session"
     ) { (call, evidence) async throws(Failure) in
       let grant = try await Sessions.reauthenticate(call.user, by: evidence, call.context)
       return try response(.ok, grant, call)
@@ -129,24 +129,23 @@ import Wiring
     .text("password", .password)
   )
 
-  /// What is wrong with credentials that must keep the rules of new ones.
+  /// Returns the rules for new credentials that the address and the password break.
   static func faults(_ call: Call, _ email: String, _ password: String) throws(Failure) -> [Fault] {
     Credentials(email: email, password: password).faults(in: call.context.app)
   }
 
   private nonisolated static let exchange = Fields(
     "Refresh",
-    "What is exchanged for new tokens. Beside a cookie, user_id says whose; without, they are the "
-      + "active user's.",
-    .optional(.text("refresh_token", .text.saying("absent where a cookie is sent"))),
+    "A refresh token. With a cookie instead, user_id selects the user; the default is the active "
+      + "user.",
+    .optional(.text("refresh_token", .text.saying("absent if a cookie is sent"))),
     .optional(.user("user_id"))
   )
   .like(["refresh_token": .string(Example.refreshToken)])
 
-  /// By a cookie also for a user that is named.
+  /// Refreshes by a token, or by a cookie for the active or the named user.
   ///
-  /// Who shows neither is to log in, as whoever shows what is of no more use: to a page these are one
-  /// thing.
+  /// Without either, the problem is that of an invalid token, since a page must sign in either way.
   private static func refresh(
     _ call: Call,
     _ token: String?,
@@ -175,7 +174,7 @@ import Wiring
   private nonisolated static let byCode = Variant(
     Fields(
       "CodeEvidence",
-      "A code that was mailed to the user's address.",
+      "A code from a mail to the user's address.",
       provider: "email",
       .flow,
       .code
@@ -213,7 +212,9 @@ import Wiring
     )
   }
 
-  /// The tokens; a browser that holds its device in a cookie gets the access token alone.
+  /// Returns the tokens.
+  ///
+  /// If a cookie holds the device, the body has only the access token.
   static func response(
     _ status: Status,
     _ grant: Sessions.Grant,

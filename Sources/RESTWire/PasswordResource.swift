@@ -4,14 +4,14 @@ import HTTP
 import JSON
 import Wiring
 
-/// `/v1/password`: a password is reset by a mailed token, or changed by who knows it.
+/// `/v1/password`.
 @EventLoop enum PasswordResource {
   nonisolated static let operations: [Operation] = [
     LoginResource.open(
       "/v1/password/reset-request",
       1_024,
       reads: EmailResource.email,
-      gives: .accepted(nil, "A mail is sent if a user has the address."),
+      gives: .accepted(nil, "The server sends a mail if a user has the address."),
       refuses: [.wayInClosed, .tooManyAttempts, .mailNotConfigured],
       "Mail a token that resets a password"
     ) {
@@ -26,7 +26,7 @@ import Wiring
       reads: reset,
       gives: .ok(.grant),
       refuses: [.wayInClosed, .mailTokenInvalid, .additionalFactorRequired, .deviceFull],
-      "Set a new password by a mailed token, and sign in"
+      "Set a new password with a mailed token, and sign in"
     ) {
       (call, token, password) async throws(Failure) in
       let grant = try await Emails.reset(token, password: password, call.context)
@@ -39,7 +39,7 @@ import Wiring
       body: .json(limit: 4_096),
       reads: Fields(
         "PasswordChange",
-        "The password that was and the one that shall be.",
+        "The old and the new password.",
         .text("current_password", .password),
         .text("new_password", .newPassword),
         .optional(.flag("keep_api_keys"))
@@ -47,7 +47,7 @@ import Wiring
       gives: [.ok(.grant)],
       refuses: [.wrongCredentials, .tooManyAttempts, .reauthenticationRequired],
       summary:
-        "Change the password, end all sessions and, unless kept, API keys, and go on in a new one"
+        "Change the password, end all sessions and API keys (unless kept), and open a new session"
     ) { (call, current, new, keepsKeys) async throws(Failure) in
       let grant = try await Users.changePassword(
         from: current,
@@ -61,7 +61,7 @@ import Wiring
   ]
   nonisolated static let reset = Fields(
     "Reset",
-    "The token of a mail and a new password.",
+    "The token from a mail, and a new password.",
     .text("token", .text.like(.string(Example.reset))),
     .text("password", .newPassword)
   )

@@ -5,7 +5,7 @@ import Wiring
 
 /// `/v1/me/picture` and `/v1/pictures`.
 @EventLoop enum PictureResource {
-  /// The path of the picture that the profile names.
+  /// Returns the path of a picture.
   nonisolated static func path(_ name: String) -> String { "/v1/pictures/\(name)" }
 
   nonisolated static let operations =
@@ -15,14 +15,14 @@ import Wiring
         "/v1/pictures/{picture}",
         access: .open,
         gives: [Answer(status: .ok, says: "The picture.", shape: nil, types: [.jpeg, .png])],
-        summary: "Show a picture"
+        summary: "Read a picture"
       ) {
         (call) async throws(Failure) in
         let picture = try await Pictures.show(call.text("picture"), call.context)
         var response = Response(.ok)
         response.body = picture.bytes
         response.add(.contentType, picture.type)
-        // Another picture has another URL.
+        // Each upload has a new URL.
         response.add(.cacheControl, "public, max-age=31536000, immutable")
         return response
       }

@@ -1,5 +1,5 @@
 extension ProblemType {
-  /// What a developer or an operator does about the problem.
+  /// The remedy, for developers and operators.
   var cure: String {
     switch self {
     case .pathMalformed: "Encode the segments of the path as UTF-8, then percent-encode them."

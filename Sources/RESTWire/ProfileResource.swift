@@ -47,8 +47,8 @@ import Wiring
         .get,
         "\(base.prefix)/export",
         access: base.read,
-        gives: [.ok(.object.shown(as: Example.export), "All of it; here are some of its members.")],
-        summary: "Everything that is stored about the user, as one JSON document"
+        gives: [.ok(.object.shown(as: Example.export), "All data; the example is an excerpt.")],
+        summary: "Export all data of the user as one JSON document"
       ) { (call) async throws(Failure) in
         var response = Response(.ok, json: try await Export.all(of: call.user, call.context).text)
         response.add(.contentDisposition, "attachment; filename=\"export.json\"")
@@ -82,7 +82,9 @@ import Wiring
     }
   }
 
-  /// The members that `after` has otherwise than `before`; null for those that it has not.
+  /// Returns the members that changed.
+  ///
+  /// A member that `after` lacks is null.
   private nonisolated static func difference(_ before: JSON, _ after: JSON) -> JSONObject {
     var members = JSONObject()
     for (name, value) in before.object ?? JSONObject() where after[name] != value {

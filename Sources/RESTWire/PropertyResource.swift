@@ -20,7 +20,7 @@ import Wiring
         query: [.versions],
         versions: .read,
         gives: [.ok(.propertiesOrVersions)],
-        summary: "Read all properties; with their versions when the query has versions=true"
+        summary: "Read all properties, with their versions if versions=true"
       ) { (call) async throws(Failure) in
         let withVersions = try call.wantsVersions
         let all = try await Properties.read(of: call.user, call.context)
@@ -62,7 +62,7 @@ import Wiring
         versions: .conflict,
         gives: [.ok(.property)],
         refuses: [.propertyLimit],
-        summary: "Set a property; If-Match and keep say what a conflict does"
+        summary: "Set a property; If-Match and keep decide conflicts"
       ) { (call, value) async throws(Failure) in
         let change = PropertyChange.set(call.text("key"), to: value, try call.propertyCondition)
         return try one(call, await apply(change, call))
@@ -117,14 +117,14 @@ import Wiring
     Response(.ok, json: JSON.object(flat(properties)).serialized())
   }
 
-  /// Values by key.
+  /// Returns the values by key.
   private static func flat(_ properties: [Property]) -> JSONObject {
     var object = JSONObject()
     for property in properties { object[property.key] = property.value }
     return object
   }
 
-  /// Values and versions by key.
+  /// Returns the values and versions by key.
   private static func versioned(_ properties: [Property]) -> JSONObject {
     var object = JSONObject()
     for property in properties {
@@ -135,7 +135,7 @@ import Wiring
     return object
   }
 
-  /// The property that the path names.
+  /// Returns a response with the property in the path.
   private static func one(_ call: Call, _ all: [Property]) throws(Failure) -> Response {
     let key = call.text("key")
     guard let property = all.first(where: { $0.key.hasSameBytes(as: key) }) else { throw .notFound }
@@ -148,18 +148,18 @@ import Wiring
 }
 
 extension Call {
-  /// Whether the query asks for versions.
+  /// Returns whether the query requests versions.
   fileprivate var wantsVersions: Bool {
     get throws(Failure) {
       switch request.query {
       case "", "versions=false": return false
       case "versions=true": return true
-      default: throw .invalid([Fault("", "query", "The query may only be versions=true.")])
+      default: throw .invalid([Fault("", "query", "The query must be versions=true or false.")])
       }
     }
   }
 
-  /// The preconditions, and the query's `keep`.
+  /// Returns the preconditions and the query's `keep`.
   fileprivate var propertyCondition: PropertyCondition {
     get throws(Failure) {
       var keep: PropertyCondition.Keep?
@@ -167,7 +167,7 @@ extension Call {
         let parts = request.query.split(separator: "=", maxSplits: 1)
         guard parts.count == 2, parts[0] == "keep",
           let wish = PropertyCondition.Keep(rawValue: String(parts[1]))
-        else { throw .invalid([Fault("", "query", "The query may only be keep=new or keep=old.")]) }
+        else { throw .invalid([Fault("", "query", "The query must be keep=new or keep=old.")]) }
         keep = wish
       }
       return PropertyCondition(version: try condition, keep: keep)

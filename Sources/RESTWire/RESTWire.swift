@@ -8,10 +8,10 @@ package import Wiring
 package struct RESTWire: Wire {
   package init() {}
 
-  /// The statements that are not the domain's.
+  /// The SQL statements of this API.
   package static let statements: [any PreparedStatement] = [ProfileResource.form]
 
-  /// Where the picture is shown that a profile names.
+  /// Returns the path of a picture.
   package static func path(ofPicture name: String) -> String { PictureResource.path(name) }
 
   package var routes: [Route] { Self.chapters.flatMap(\.operations).map(\.route) }
@@ -47,14 +47,16 @@ package struct RESTWire: Wire {
 }
 
 extension FieldName {
-  /// Names the app that is asked, where neither the host name nor the deployment tells.
+  /// The app of the request, if neither the host name nor the deployment selects it.
   package static let app = FieldName("Dossier-App")
-  /// What libraries and tools for tracing add to the requests of a page; nobody here reads them.
+  /// Fields that libraries and tracing tools add to requests of pages.
+  ///
+  /// The server ignores them.
   static let ofClients = [
     FieldName("Cache-Control"), FieldName("Pragma"), FieldName("X-Requested-With"),
     FieldName("Traceparent"), FieldName("Tracestate"), FieldName("Baggage"),
     FieldName("Sentry-Trace"),
   ]
-  /// The secret of the device, or the wish to hold it in a cookie.
+  /// The secret of the device, or `cookie` to store the secret in a cookie.
   package static let device = FieldName("Dossier-Device")
 }

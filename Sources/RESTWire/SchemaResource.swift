@@ -4,7 +4,7 @@ import HTTP
 import JSON
 import Wiring
 
-/// `/v1/schemas`, for the operator: what the documents of the app's users must be.
+/// `/v1/schemas`, for the operator: the JSON Schemas of the users' documents.
 @EventLoop enum SchemaResource {
   nonisolated static let operations: [Operation] = [
     Operation(
@@ -12,7 +12,7 @@ import Wiring
       "/v1/schemas",
       access: .operator,
       gives: [.ok(.documentSchemas)],
-      summary: "List the schemas that the app has for documents"
+      summary: "List the app's schemas for documents"
     ) { (call) async throws(Failure) in
       let app = try call.namedApp.name
       return Response(.ok, list: try await Schemas.list(of: app, call.context), \.json)
@@ -22,7 +22,7 @@ import Wiring
       "/v1/schemas/{class}",
       access: .operator,
       gives: [.ok(.jsonSchema)],
-      summary: "Read a schema as it was written"
+      summary: "Read a schema with its original bytes"
     ) { (call) async throws(Failure) in
       let app = try call.namedApp.name
       return Response(.ok, json: try await Schemas.text(for: call.document, of: app, call.context))
@@ -33,8 +33,8 @@ import Wiring
       access: .operator,
       body: .json(limit: Schemas.sizeLimit),
       takes: .jsonSchema,
-      gives: [.ok(.jsonSchema), .created(.jsonSchema, "There was none before.")],
-      summary: "Set the JSON Schema that metadata, app-metadata or custom-data must fit",
+      gives: [.ok(.jsonSchema), .created(.jsonSchema, "The app had no such schema before.")],
+      summary: "Set the JSON Schema of metadata, app-metadata or custom-data",
       set
     ),
     Operation(
@@ -42,7 +42,7 @@ import Wiring
       "/v1/schemas/{class}",
       access: .operator,
       gives: [.noContent],
-      summary: "Remove a schema; documents stay"
+      summary: "Remove a schema, and keep the documents"
     ) { (call) async throws(Failure) in
       let app = try call.namedApp.name
       try await Schemas.remove(for: call.document, of: app, call.context)
@@ -63,7 +63,7 @@ import Wiring
 }
 
 extension Call {
-  /// The class of documents that the path names.
+  /// Returns the class of documents in the path.
   fileprivate var document: DocumentClass {
     get throws(Failure) {
       guard let document = captures["class"].flatMap(DocumentClass.init(pathName:)) else {

@@ -6,7 +6,7 @@ import Wiring
 
 /// `/v1/me/second-factors`, and the second step of a sign-in.
 @EventLoop enum SecondFactorResource {
-  /// The second step of a sign-in.
+  /// The routes for the second step of a sign-in.
   nonisolated static let signIn: [Operation] = [
     LoginResource.open(
       "/v1/login/second-factor",
@@ -19,7 +19,7 @@ import Wiring
       ),
       gives: .ok(.grant),
       refuses: [.codeInvalid, .wrongCredentials, .mfaOff, .tooManyAttempts, .deviceFull],
-      "Complete a sign-in with a code of an authenticator app, or a recovery code"
+      "Complete a sign-in with a code of an authenticator app or a recovery code"
     ) { (call, flow, code) async throws(Failure) in
       let done = try await SecondFactorFlow.complete(flow, by: code, call.context)
       return try LoginResource.response(.ok, done.grant, recoveryCodes: done.recoveryCodes, call)
@@ -27,23 +27,23 @@ import Wiring
     LoginResource.open(
       "/v1/login/second-factor/enroll",
       1_024,
-      reads: Fields("EnrollmentFlow", "A sign-in whose user must have a second factor.", .flow),
-      gives: .created(.enrollment, "The factor waits for its first code."),
+      reads: Fields("EnrollmentFlow", "A sign-in in an app that requires a second factor.", .flow),
+      gives: .created(.enrollment, "The factor is pending until its first code."),
       refuses: [.codeInvalid, .mfaOff],
-      "Enroll an authenticator app at a sign-in, in an app that requires one"
+      "Enroll an authenticator app during a sign-in, if the app requires one"
     ) { (call, flow) async throws(Failure) in
       Response(.created, try await SecondFactorFlow.enroll(flow, call.context))
     },
   ]
 
-  /// The routes by which a user manages its factors.
+  /// The routes for a user's own factors.
   nonisolated static let operations: [Operation] = [
     Operation(
       .get,
       "/v1/me/second-factors",
       access: .user(scope: Scopes.readUser),
       gives: [.ok(.secondFactors)],
-      summary: "List the second factors, and count the recovery codes that are left"
+      summary: "List the second factors, and count the unused recovery codes"
     ) { (call) async throws(Failure) in
       let found = try await SecondFactors.list(of: call.user, call.context)
       let body: JSON = [
@@ -56,9 +56,9 @@ import Wiring
       .post,
       "/v1/me/second-factors",
       access: .user(scope: Scopes.updateIdentities),
-      gives: [.created(.enrollment, "The factor waits for its first code.")],
+      gives: [.created(.enrollment, "The factor is pending until its first code.")],
       refuses: [.mfaOff, .secondFactorLimit],
-      summary: "Begin to enroll an authenticator app, in place of one that was not confirmed"
+      summary: "Begin to enroll an authenticator app, which replaces a pending one"
     ) { (call) async throws(Failure) in
       Response(.created, try await SecondFactors.enroll(call.user, call.context))
     },
@@ -70,7 +70,7 @@ import Wiring
       reads: Fields("FirstCode", "A code of the authenticator app.", .text("code", .code)),
       gives: [.ok(.grant, "The tokens of a new session, and recovery codes.")],
       refuses: [.codeInvalid, .mfaOff],
-      summary: "Confirm a second factor by a code of it, end all sessions, and go on in a new one"
+      summary: "Confirm a second factor with its code, end all sessions, and continue in a new one"
     ) { (call, code) async throws(Failure) in
       let done = try await SecondFactors.confirm(
         code,
@@ -85,7 +85,7 @@ import Wiring
       "/v1/me/second-factors/{factor}",
       access: .user(scope: Scopes.updateIdentities),
       gives: [.noContent],
-      summary: "Remove a second factor; the last one takes the recovery codes with it"
+      summary: "Remove a second factor; the last one removes the recovery codes too"
     ) { (call) async throws(Failure) in
       try await SecondFactors.remove(call.captured("factor"), of: call.user, call.context)
       return Response(.noContent)
@@ -96,7 +96,7 @@ import Wiring
       access: .user(scope: Scopes.updateIdentities),
       gives: [.ok(.recoveryCodes)],
       refuses: [.mfaOff, .notFound],
-      summary: "Make new recovery codes, in place of those from before"
+      summary: "Create recovery codes, which replace all earlier ones"
     ) { (call) async throws(Failure) in
       Response(
         recoveryCodes: try await SecondFactors.makeRecoveryCodes(of: call.user, call.context)
@@ -107,7 +107,7 @@ import Wiring
       "/v1/users/{user}/second-factors",
       access: .client(scope: Scopes.updateUsers),
       gives: [.noContent],
-      summary: "Remove all second factors of a user who has lost them; a mail reports it"
+      summary: "Remove all second factors of a user, and report it by mail"
     ) { (call) async throws(Failure) in
       try await SecondFactors.removeAll(of: call.captured("user"), call.context)
       return Response(.noContent)
@@ -117,14 +117,14 @@ import Wiring
 
 extension Shape {
   fileprivate static let code = Shape.text
-    .saying("six digits, or a recovery code; spaces and hyphens do not count")
+    .saying("six digits, or a recovery code; spaces and hyphens are ignored")
     .like("123 456")
 
   fileprivate static let enrollment = Shape.object([
     "id": .id(Example.factor),
-    "secret": .text.saying("base 32, to be typed; shown this once").like(.string(Example.secret)),
+    "secret": .text.saying("base 32, for typing; returned only once").like(.string(Example.secret)),
     "uri": .text.saying("for a QR code").like(.string(Example.uri)),
-  ]).named("Enrollment", "A second factor that waits for its first code.")
+  ]).named("Enrollment", "A second factor that is pending until its first code.")
 
   fileprivate static let secondFactors = Shape.object([
     "second_factors": .list(
@@ -138,10 +138,10 @@ extension Shape {
   ]).named("SecondFactors", "The confirmed second factors of a user, the oldest first.")
 
   fileprivate static let recoveryCodes = Shape.object(["recovery_codes": .listOfRecoveryCodes])
-    .named("RecoveryCodes", "Codes that are good once each, in place of those from before.")
+    .named("RecoveryCodes", "Recovery codes. Each works once, and all earlier ones are void.")
 
   static let listOfRecoveryCodes = Shape.list(of: .text, atMost: 10)
-    .saying("shown this once, when a second factor was confirmed")
+    .saying("returned only once, after a second factor is confirmed")
     .like(.array(Example.recoveryCodes.map(JSON.string)))
 }
 

@@ -13,7 +13,7 @@ import Wiring
         access: .user(scope: Scopes.readUser),
         query: [.limit, .cursor],
         gives: [.ok(.events)],
-        summary: "Read what was done to the user, the newest first"
+        summary: "List the user's audit events, the newest first"
       ) { (call) async throws(Failure) in
         let query = try ListQuery(call.request.query)
         let page = try await Audit.page(
@@ -53,7 +53,7 @@ import Wiring
         pattern,
         access: base.write,
         gives: [.noContent],
-        summary: "End all sessions but the caller's own"
+        summary: "End all sessions except the caller's own"
       ) {
         (call) async throws(Failure) in
         try await Sessions.end(nil, by: call.user, call.context)

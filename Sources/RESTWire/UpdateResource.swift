@@ -17,24 +17,24 @@ import Wiring
       versions: .write,
       gives: [.ok(.updateOutcome)],
       refuses: [.updateRefused, .documentTooLarge, .schemaMismatch],
-      summary: "Change the custom data by MongoDB's update operators",
+      summary: "Change the custom data with MongoDB's update operators",
       update
     )
   }
 
   private nonisolated static let parts = Fields(
     "DocumentUpdate",
-    "An update by MongoDB's operators.",
+    "An update with MongoDB's operators.",
     .object(
       "update",
       .members.saying(
-        "operators (\(names(of: UpdateOperator.self))), or a document to put in the place of the "
+        "operators (\(names(of: UpdateOperator.self))), or a document that replaces the "
           + "stored one"
       )
     ),
     .optional(.list("array_filters", of: .object)),
     .optional(
-      .json("filter", .members.saying("a query, by the operators \(names(of: QueryOperator.self))"))
+      .json("filter", .members.saying("a query, with operators \(names(of: QueryOperator.self))"))
     ),
     .optional(.flag("upsert"))
   ).like([
@@ -78,11 +78,11 @@ import Wiring
   }
 }
 
-/// What became of an update, in a word.
+/// The outcome of an update.
 enum UpdateWord: String, CaseIterable {
   case created
   case updated
-  /// The document is what it would have become.
+  /// The update matched, and did not change the document.
   case unchanged
   case noMatch = "no_match"
   case noDocument = "no_document"

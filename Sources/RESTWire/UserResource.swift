@@ -4,7 +4,7 @@ import HTTP
 import JSON
 import Wiring
 
-/// `/v1/users`, for programs.
+/// `/v1/users`, for API clients.
 @EventLoop enum UserResource {
   nonisolated static let operations: [Operation] = [
     Operation(
@@ -14,7 +14,7 @@ import Wiring
       query: [.filter, .limit, .cursor],
       gives: [.ok(.list(of: .profile, atMost: Users.pageSize))],
       refuses: [.filterInvalid, .notIndexed, .searchTooSlow],
-      summary: "List users, or those that a filter fits, the oldest first",
+      summary: "List the users, or those that match a filter, the oldest first",
       list
     ),
     Operation(
@@ -28,7 +28,7 @@ import Wiring
         .created(.profile.shown(as: Example.charlesProfile), "The profile.", fields: [.location])
       ],
       refuses: [.userExists, .identityTaken, .documentTooLarge],
-      summary: "Make a user, with what an import can tell of it; no mail is sent",
+      summary: "Create a user, with any data that an import can set, and send no mail",
       create
     ),
     Operation(
@@ -68,7 +68,7 @@ import Wiring
       access: .client(scope: Scopes.readUserLogs),
       query: [.limit, .cursor],
       gives: [.ok(.events)],
-      summary: "Read what was done to a user, the newest first"
+      summary: "List a user's audit events, the newest first"
     ) { (call) async throws(Failure) in
       let query = try ListQuery(call.request.query)
       let page = try await Audit.page(
@@ -81,7 +81,9 @@ import Wiring
     },
   ]
 
-  /// Query: `filter`, `cursor` as a `Link` has it, `limit` from 1 to 100.
+  /// Returns a page of users.
+  ///
+  /// The query has `filter`, the `cursor` of a `Link`, and `limit`.
   private static func list(_ call: Call) async throws(Failure) -> Response {
     let query = try ListQuery(call.request.query, known: ["filter"])
     let page: Page<Profile>
@@ -108,12 +110,12 @@ import Wiring
 
   private nonisolated static let blocking = Fields(
     "Blocking",
-    "Whether it is blocked.",
+    "Whether the user is blocked.",
     .flag("blocked")
   ).like(["blocked": true])
 
   private nonisolated static let userPatch = Shape.either(.profilePatch, blocking.shape)
-    .named("UserPatch", "A change of the profile, or whether the user is blocked.")
+    .named("UserPatch", "Changes of the profile, or the new state of blocked.")
     .like(["blocked": true])
 
   private static func patch(_ call: Call) async throws(Failure) -> Response {

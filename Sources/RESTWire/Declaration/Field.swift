@@ -24,7 +24,9 @@ struct Field<Value: Sendable>: Sendable {
     self.read = read
   }
 
-  /// Returns an optional member. Its value is nil if the body omits it.
+  /// Returns an optional member.
+  ///
+  /// Its value is nil if the body omits it.
   static func optional<Wrapped>(_ field: Field<Wrapped>) -> Field where Value == Wrapped? {
     Field(field.name, field.shape, isRequired: false) { members, name in
       members.has(name) ? field.read(&members, name) : nil

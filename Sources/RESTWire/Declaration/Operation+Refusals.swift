@@ -68,7 +68,9 @@ extension ProblemType {
     .jsonDuplicateKey, .jsonDepth, .jsonNumber,
   ]
   static let body: [ProblemType] = [.mediaType, .bodyTruncated]
-  /// The problems of every POST. Some occur only if the route stores responses, some only otherwise.
+  /// The problems of every POST.
+  ///
+  /// Some occur only if the route stores responses, some only otherwise.
   static let post: [ProblemType] = [
     .idempotencyKeyMalformed, .idempotencyKeyUnsupported, .idempotencyKeyReused,
     .idempotencyKeyBusy,

@@ -6,7 +6,9 @@ import Wiring
 /// A route of this API, with its description in the reference.
 struct Operation: Sendable {
   let route: Route
-  /// The shape of the request body. For a merge patch, this is the shape of the patch.
+  /// The shape of the request body.
+  ///
+  /// For a merge patch, this is the shape of the patch.
   let takes: Shape?
   let query: [QueryParameter]
   let versions: Versions
@@ -114,7 +116,7 @@ struct QueryParameter: Sendable {
   )
   static let filter = QueryParameter(
     name: "filter",
-    says: "the users to return: metadata.theme = \"dark\" and created_at > 2026-01-01",
+    says: "the users to return, such as metadata.theme = \"dark\" and created_at > 2026-01-01",
     shape: .text.like("email = \"ada@example.com\"")
   )
   static let audience = QueryParameter(
@@ -138,9 +140,13 @@ struct QueryParameter: Sendable {
 struct Chapter: Sendable {
   let title: String
   let says: String
-  /// Shell commands. They use `B`, the URL of the server, and variables of earlier chapters.
+  /// Shell commands.
+  ///
+  /// They use `B`, the URL of the server, and variables of earlier chapters.
   var example: String?
-  /// Shell commands for API clients and the operator. They also use `KEY`, a client key.
+  /// Shell commands for API clients and the operator.
+  ///
+  /// They also use `KEY`, a client key.
   var exampleOfPrograms: String?
   let operations: [Operation]
 

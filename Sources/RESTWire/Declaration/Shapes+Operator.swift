@@ -133,7 +133,9 @@ extension Shape {
     .named("DocumentSchema", "A stored schema, without its text.")
   )
 
-  /// An object or a boolean. Client generators have no narrower type for the two.
+  /// An object or a boolean.
+  ///
+  /// Client generators have no narrower type for the two.
   static let jsonSchema = Shape.any.named(
     "JSONSchema",
     "A JSON Schema (draft 2020-12): an object, true or false."

@@ -18,7 +18,9 @@ extension Shape {
     ]
   ).named("Problem", "An error (RFC 9457). Some kinds have more members.")
 
-  /// Entity tags, or `*`. It matches an empty field too, which nginx drops.
+  /// Entity tags, or `*`.
+  ///
+  /// It matches an empty field too, which nginx drops.
   static let tags = Shape.text(pattern: #"^(|\*|(W/)?"[^"]*"( *, *(W/)?"[^"]*")*)$"#).like("\"7\"")
 
   /// Returns the shape of a path parameter.
@@ -46,7 +48,9 @@ extension Shape {
     "flow": .text.saying("send it with the code").like(.string(Example.flow)),
     "expires_in": .count.saying("seconds until the code expires").like(600),
   ]).named("Flow", "A sign-in, registration or change of address that waits for its code.")
-  /// The shape of both responses of a registration. Client generators have one type for a route.
+  /// The shape of both responses of a registration.
+  ///
+  /// Client generators have one type for a route.
   static let registration = Shape.either(.grant, .flow)
     .named("Registration", "The tokens of the new user, or the flow that waits for a code.")
   static let address = Shape.text.like(.string(Example.email))
@@ -137,7 +141,9 @@ extension Shape {
     "id": .id(Example.apiKey), "name": .nameOfKey, "key": .keyOfUser.saying("returned only once"),
   ]).named("NewAPIKey", "An API key with its secret.")
 
-  /// The shape of both responses of a route. Client generators have one type for a route.
+  /// The shape of both responses of a route.
+  ///
+  /// Client generators have one type for a route.
   static let linked = Shape.either(.grant, .newAPIKey)
     .named("LinkResult", "The tokens of a new session, or the new API key.")
 
@@ -221,7 +227,9 @@ extension Shape {
   static let properties = Shape.map(of: .propertyValue, atMost: PropertySet.limit)
     .named("Properties", "Properties by key.").like(Example.properties)
 
-  /// The shape of both responses of a route. Client generators have one type for a route.
+  /// The shape of both responses of a route.
+  ///
+  /// Client generators have one type for a route.
   static let propertiesOrVersions = Shape.map(
     of: .either(
       .text(0...PropertySet.largestString),

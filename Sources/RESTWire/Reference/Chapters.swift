@@ -22,7 +22,7 @@ extension RESTWire {
     ),
     Chapter(
       title: "Devices",
-      says: "The users of a device: who is signed in, and who is active.",
+      says: "The users of a device, and the active one.",
       example: #"""
         DEVICE=$(curl -s $B/v1/login/anonymous -H "$JSON" -d '{}' \
           | sed 's/.*"device_secret":"\([^"]*\)".*/\1/')
@@ -32,7 +32,7 @@ extension RESTWire {
     ),
     Chapter(
       title: "Users",
-      says: "Profile and picture. /v1/me is for the user, /v1/users for programs.",
+      says: "Profile and picture. /v1/me is for the user, /v1/users for API clients.",
       example: #"""
         curl -s $B/v1/me -H "$AUTH"
         curl -s -X PATCH $B/v1/me -H "$AUTH" -H 'Content-Type: application/merge-patch+json' \
@@ -76,7 +76,7 @@ extension RESTWire {
     ),
     Chapter(
       title: "Identities and sessions",
-      says: "The credentials and sessions of a user, and what happened to it.",
+      says: "The credentials, sessions and audit events of a user.",
       example: #"""
         curl -s $B/v1/me/api-keys -H "$AUTH" -H "$JSON" -d '{"name":"laptop"}'
         curl -s $B/v1/me/identities -H "$AUTH"
@@ -89,7 +89,7 @@ extension RESTWire {
     ),
     Chapter(
       title: "Operation",
-      says: "Apps, programs, keys, issuers, indexes and schemas, for the operator.",
+      says: "Apps, API clients, keys, issuers, indexes and schemas, for the operator.",
       exampleOfPrograms: #"""
         curl -s $B/v1/apps -H "Authorization: Bearer $KEY" -H "$JSON" -d '{"name":"adventure"}'
         curl -s -X PATCH $B/v1/apps/adventure -H "Authorization: Bearer $KEY" \
@@ -104,7 +104,7 @@ extension RESTWire {
     ),
     Chapter(
       title: "Reference",
-      says: "This page, and the same as OpenAPI.",
+      says: "This page, and the OpenAPI document.",
       example: #"""
         curl -s $B/openapi.json
         """#,

@@ -3,19 +3,21 @@ import JSON
 import Wiring
 
 extension OpenAPI {
-  /// What operations refer to, gathered as they are described.
+  /// The components, collected while the operations are described.
   struct Components {
     private(set) var parameters = JSONObject()
     private(set) var responses: JSONObject = OpenAPI.refusals
     private(set) var bodies = JSONObject()
-    /// How often each answer and body occurs, until that is known of all.
+    /// The number of occurrences of each response and body, or nil after they are counted.
     private var counts: [[UInt8]: Int]? = [:]
-    /// What occurs more than once.
+    /// The responses and bodies that occur more than once.
     private var shared: Set<[UInt8]> = []
-    /// The names under which it is kept.
+    /// The names of the shared components.
     private var names: [[UInt8]: String] = [:]
 
-    /// Names what occurs more than once from here on.
+    /// Ends the count.
+    ///
+    /// From here on, repeated responses and bodies become components.
     mutating func share() {
       shared = Set((counts ?? [:]).filter { $0.value > 1 }.keys)
       counts = nil
@@ -70,7 +72,7 @@ extension OpenAPI {
       return ["$ref": .string("#/components/\(place)/\(name)")]
     }
 
-    /// Nil for none.
+    /// Returns the headers of a response, or nil without any.
     static func headers(_ fields: [FieldName], areSure: (FieldName) -> Bool) -> JSON? {
       guard !fields.isEmpty else { return nil }
       var headers = JSONObject()
@@ -84,20 +86,20 @@ extension OpenAPI {
     }
   }
 
-  /// What every operation may answer besides.
+  /// The responses that every operation may return.
   private static var refusals: JSONObject {
     let content: JSON = ["application/problem+json": ["schema": Shape.problem.reference]]
     var refusals = JSONObject()
-    refusals["Unchanged"] = ["description": "The version is one of those known."]
+    refusals["Unchanged"] = ["description": "The client has the current version."]
     refusals["Error"] = [
-      "description": "What was asked for is not done; with Retry-After, not at the moment.",
+      "description": "The request failed. Retry-After announces that a repetition may succeed.",
       "headers": Components.headers([.retryAfter] + limits) { _ in false } ?? [:],
       "content": content,
     ]
     return refusals
   }
 
-  /// Every kind of problem with its status, and to which operations those belong that none names.
+  /// All problems with their status, and the groups of problems that operations do not list.
   static var problems: JSON {
     func codes(_ types: [ProblemType]) -> JSON { .array(types.map { .string($0.rawValue) }) }
     var statuses = JSONObject()
@@ -119,7 +121,7 @@ extension OpenAPI {
     ]
   }
 
-  /// Every shape that has a name, by it.
+  /// Returns all named shapes, each once.
   static func shapes(of chapters: [Chapter]) -> [Shape] {
     let used = chapters.flatMap(\.operations).flatMap { operation in
       [operation.takes].compactMap(\.self) + operation.gives.compactMap(\.shape)
@@ -148,10 +150,11 @@ extension OpenAPI {
     ],
     "client": [
       "type": "http", "scheme": "bearer",
-      "description": "The key of a client of the app, or of the operator's.",
+      "description": "The key of an API client of the app or the operator.",
     ],
     "operator": [
-      "type": "http", "scheme": "bearer", "description": "The key of a client of the operator's.",
+      "type": "http", "scheme": "bearer",
+      "description": "The key of an API client of the operator.",
     ],
     "device": [
       "type": "apiKey", "in": "header", "name": .string(FieldName.device.text),
@@ -160,7 +163,7 @@ extension OpenAPI {
     "deviceCookie": [
       "type": "apiKey", "in": "cookie", "name": .string("\(DeviceCookie.name)-APP"),
       "description":
-        "The same in a browser, with the id of the app for APP; changes must come from an allowed origin.",
+        "The device in a browser. APP is the id of the app. Changes require an allowed origin.",
     ],
   ]
 }

@@ -3,16 +3,16 @@ import HTTP
 import JSON
 import Wiring
 
-/// The reference for programs.
+/// The OpenAPI document.
 ///
-/// What many operations have in common is a component that each refers to: a generated client has one
-/// type for it, and the document stays small. The kinds of problems of an operation are its
-/// `x-problems`, beside those that follow from what it is: `x-problems` of the document has these.
+/// Repeated parts are components, so the document stays small and a generated client has one type
+/// for each. The `x-problems` of an operation lists its own problems. The `x-problems` of the
+/// document lists those that follow from access, path and body.
 /// - Source: OpenAPI 3.1.1.
 enum OpenAPI {
   static func document(of chapters: [Chapter]) -> JSON {
     var components = Components()
-    // Once to see what is alike, and once to describe it.
+    // The first pass counts the repeated parts, the second one describes the operations.
     _ = paths(of: chapters, &components)
     components.share()
     let paths = paths(of: chapters, &components)
@@ -20,7 +20,7 @@ enum OpenAPI {
       "openapi": "3.1.1",
       "info": [
         "title": "Dossier", "version": "1",
-        "description": "What an app keeps about its users. For people: /reference.",
+        "description": "The user data of apps. People read /reference.",
       ],
       "servers": [["url": "/"]],
       "tags": .array(
@@ -68,7 +68,7 @@ enum OpenAPI {
     return object
   }
 
-  // MARK: What is sent
+  // MARK: Requests
 
   private static func parameters(
     of operation: Operation,
@@ -78,7 +78,7 @@ enum OpenAPI {
       components.parameter(name, "path", name, .parameter(name), isRequired: true)
     }
     for parameter in operation.query {
-      // Two kinds of lists have cursors of two kinds.
+      // Lists of versions have numeric cursors, other lists have ids.
       let name = parameter.shape.isInteger && parameter.name == "cursor" ? "version_" : ""
       let shape = parameter.shape.saying(parameter.says)
       all.append(components.parameter(name + parameter.name, "query", parameter.name, shape))
@@ -92,13 +92,13 @@ enum OpenAPI {
           "known",
           "header",
           "If-None-Match",
-          tags.saying("known versions; answers 304")
+          tags.saying("versions that the client has; answers 304")
         ),
         components.parameter(
           "expected",
           "header",
           "If-Match",
-          tags.saying("answers 412 for another version")
+          tags.saying("expected versions; answers 412 for another one")
         ),
       ]
     case .write, .conflict:
@@ -107,7 +107,7 @@ enum OpenAPI {
           "changed",
           "header",
           "If-Match",
-          tags.saying("versions that may be changed")
+          tags.saying("expected versions")
         ),
         components.parameter(
           operation.countsAsUnwritten ? "unwritten" : "created",
@@ -118,32 +118,34 @@ enum OpenAPI {
       ]
     }
     if operation.route.keepsAnswers {
-      let shape = Shape.text(0...257).saying("the same for the same request, which is done once")
+      let shape = Shape.text(0...257).saying("equal requests with the same key run once")
       all.append(components.parameter("once", "header", FieldName.idempotencyKey.text, shape))
     }
     if operation.route.access == .open, operation.route.body != .none {
-      let shape = Shape.text.saying("the secret of the device, or cookie")
+      let shape = Shape.text.saying("the device secret, or cookie")
       all.append(components.parameter("device", "header", FieldName.device.text, shape))
     }
     return all
   }
 
-  /// What `*` means: something that is there from the start counts as not there until it is written.
+  /// Returns the description of `*`.
+  ///
+  /// An unwritten document counts as absent.
   private static func words(of operation: Operation) -> String {
     operation.countsAsUnwritten
-      ? "only while nothing was written, in version 0" : "only where nothing is there"
+      ? "only in version 0, before the first write" : "only if nothing is stored"
   }
 
   private static func body(of operation: Operation) -> JSONObject? {
     guard operation.route.body != .none else { return nil }
     var content = JSONObject()
-    // Generated clients send the first of several types, for any content of the file.
+    // Generated clients send the first of several types for every file.
     let all = operation.route.body.mediaTypes
     let types = all.filter { $0 == .octets } + all.filter { $0 != .octets }
     let isMerge = types.contains(.mergePatch)
-    // A merge patch may come as plain JSON; generators fail on two types of one body.
+    // A merge patch may be plain JSON, but generators fail on two types of one body.
     for type in types where type != .json || !isMerge {
-      // Generators of clients fail on a list beside another kind of body.
+      // Client generators fail on a list as an alternative to another body.
       content[type.rawValue] =
         type == .jsonPatch
         ? ["x-schema": Shape.jsonPatch.reference]
@@ -158,7 +160,7 @@ enum OpenAPI {
     return body
   }
 
-  // MARK: What is answered
+  // MARK: Responses
 
   private static func responses(
     of operation: Operation,
@@ -183,7 +185,7 @@ enum OpenAPI {
       responses[String(answer.status.code)] = components.response(response, answer)
     }
     if operation.route.method == .get { responses["304"] = Components.reference("Unchanged") }
-    // A generated client that cannot read what went well would take it for what is left.
+    // With `default`, a generated client would treat an unreadable success as an error.
     let isRead = operation.gives.allSatisfy { $0.types == [.json] }
     for status in isRead ? ["default"] : ["4XX", "5XX"] {
       responses[status] = Components.reference("Error")
@@ -199,6 +201,8 @@ enum OpenAPI {
     return (isTagged ? [.entityTag] : []) + (isPage ? [.link] : []) + limits
   }
 
-  /// What the guards say of themselves; nothing where the request was refused before it met them.
+  /// The fields of rate limits.
+  ///
+  /// They are absent if the request failed before its limit was checked.
   static let limits: [FieldName] = [.rateLimit, .rateLimitPolicy]
 }

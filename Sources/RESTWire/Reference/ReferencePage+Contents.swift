@@ -3,14 +3,14 @@ import JSON
 import Operators
 import Wiring
 
-/// The contents of the page, which are searched.
+/// The table of contents, with its search.
 ///
-/// Routes are always listed. Shapes, operators and problems are listed only where they are found.
+/// Routes are always listed. Shapes, operators and problems are listed only as search results.
 extension ReferencePage {
   mutating func addContents(of chapters: [Chapter], _ shapes: [Shape], isForUsers: Bool) {
     add("<nav><h1>Dossier</h1><p>")
     if isForUsers {
-      add("What an app calls for its users. <a href=\"/reference\">All routes</a> · ")
+      add("The routes for users. <a href=\"/reference\">All routes</a> · ")
       add("<a href=\"/openapi.json?for=users\">openapi.json</a> · ")
     } else {
       add("<a href=\"/reference?for=users\">For users only</a> · ")
@@ -33,7 +33,7 @@ extension ReferencePage {
       }
     )
     let operators = UpdateOperator.allCases.map(\.rawValue) + QueryOperator.allCases.map(\.rawValue)
-    // Some are of both languages.
+    // Some operators belong to both languages.
     let names = operators.indices.filter { operators.firstIndex(of: operators[$0]) == $0 }
     addEntries(
       "Operators",
@@ -71,10 +71,10 @@ extension ReferencePage {
     add("</ul></li>")
   }
 
-  /// Shows the entries that have every word that is typed, at the beginning of a word of theirs.
+  /// The script of the search.
   ///
-  /// The words of an entry are its name, its summary and those that people use for it. Where no entry
-  /// has all that is typed among these, the whole text that an entry leads to counts.
+  /// An entry matches if each typed word begins one of its words: its name, its summary or an
+  /// everyday word. If no entry matches, the script searches the whole text of the entries.
   static let script = """
     const field = document.querySelector("nav input");
     const found = document.getElementById("found");
@@ -103,7 +103,7 @@ extension ReferencePage {
     }
     field.hidden = false;
     field.addEventListener("input", search);
-    // A browser that goes back has kept what was typed.
+    // A browser that goes back restores the search text.
     search();
     """
 }

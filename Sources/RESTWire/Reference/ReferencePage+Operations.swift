@@ -49,7 +49,7 @@ extension ReferencePage {
     add("</details></section>")
   }
 
-  /// The path with something in its places.
+  /// Returns the path with example values for its parameters.
   private func path(_ operation: Operation) -> String {
     operation.route.pattern.split(separator: "/", omittingEmptySubsequences: false).map { part in
       guard part.hasPrefix("{") else { return String(part) }
@@ -80,7 +80,7 @@ extension ReferencePage {
     return lines.joined(separator: " \\\n  ")
   }
 
-  /// By the client for web pages; nil for what no page calls.
+  /// Returns the call with the web client, or nil for a route that no page calls.
   private func script(_ operation: Operation) -> String? {
     let route = operation.route
     if let call = ClientCalls.all[route.name] { return "await dossier.\(call);" }
@@ -100,7 +100,7 @@ extension JSON {
 }
 
 extension Access {
-  /// What shows who calls, as a shell has it.
+  /// The header field with the credentials, for a shell.
   fileprivate var field: String? {
     switch self {
     case .open, .loopback: nil
@@ -113,7 +113,7 @@ extension Access {
 }
 
 extension Operation {
-  /// The header fields that it looks at, beside those of every route.
+  /// The header fields of the route, without those of every route.
   fileprivate var requestFields: [FieldName] {
     let device: [FieldName] = route.access == .open && route.body != .none ? [.device] : []
     let proof: [FieldName] =

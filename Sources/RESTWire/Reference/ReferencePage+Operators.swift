@@ -1,10 +1,10 @@
 import Operators
 
-/// The operators of updates and filters, as the code has them.
+/// The operators of updates and filters.
 extension ReferencePage {
   mutating func addOperators() {
     add("<h2 id=\"operators\">Operators</h2>")
-    add("<p>What <code>POST …/custom-data/update</code> takes in <code>update</code>:</p>")
+    add("<p>Operators for <code>update</code> in <code>POST …/custom-data/update</code>:</p>")
     add(UpdateOperator.allCases.map { ($0.rawValue, $0.says) })
     add(
       "<p>Paths are names and indexes with dots between them; <code>$</code> is the element that "
@@ -13,7 +13,7 @@ extension ReferencePage {
     add("fits. In <code>filter</code> and <code>array_filters</code>:</p>")
     add(QueryOperator.allCases.map { ($0.rawValue, $0.says) })
     add("<p>Refused by name: ", text: QueryOperator.withheld.joined(separator: " "), "</p>")
-    add("<p>What is otherwise than in MongoDB:</p><ul>")
+    add("<p>Differences from MongoDB:</p><ul>")
     for difference in OperatorLanguage.differences { add("<li>", text: difference, "</li>") }
     add("</ul>")
   }

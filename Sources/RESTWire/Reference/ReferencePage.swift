@@ -3,9 +3,9 @@ import JSON
 import Notation
 import Wiring
 
-/// The reference for people: one page, which asks for nothing else.
+/// The reference for people, a page without external resources.
 ///
-/// It works without its script, which hides what is not looked for in the list of routes.
+/// It works without its script, which filters the list of routes.
 struct ReferencePage {
   private(set) var html = ""
   let values: ExampleValues
@@ -25,7 +25,7 @@ struct ReferencePage {
     return page.html
   }
 
-  /// What a kind of problem means.
+  /// Returns the page of a kind of problem.
   static func text(of type: ProblemType, in chapters: [Chapter]) -> String {
     var page = ReferencePage(values: ExampleValues([]))
     page.add(head("Dossier: \(type.rawValue)"))
@@ -35,7 +35,7 @@ struct ReferencePage {
     page.add("<dt>Cause</dt><dd>", text: type.title, "</dd>")
     page.add("<dt>Cure</dt><dd>", text: type.cure, "</dd><dt>Routes</dt><dd>")
     if type.isCommon {
-      page.add("Any may answer it.")
+      page.add("Every route may return it.")
     } else {
       let routes = chapters.flatMap(\.operations).filter { $0.problems.contains(type) }
       let links = routes.map { operation in
@@ -51,12 +51,12 @@ struct ReferencePage {
 
   mutating func add(_ markup: String) { html += markup }
 
-  /// Markup, text that is none, and markup.
+  /// Appends markup, an escaped text, and markup.
   mutating func add(_ before: String, text: String, _ after: String) {
     html += before + Self.escaped(text) + after
   }
 
-  /// Summaries mark code with backticks, which a page shows by other means or not at all.
+  /// Returns the text as HTML, without the backticks that mark code.
   static func escaped(_ text: String) -> String {
     HTML.escaped(text.filter { $0 != "`" })
   }
@@ -95,7 +95,7 @@ struct ReferencePage {
     add("</section>")
   }
 
-  /// A schema in a few words.
+  /// Returns a short description of a schema.
   static func link(_ schema: JSON) -> String {
     if let name = schema["$ref"]?.string?.split(separator: "/").last {
       return "<a href=\"#\(name)\">\(name)</a>"

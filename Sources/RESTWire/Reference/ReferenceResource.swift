@@ -4,7 +4,7 @@ import HTTP
 import JSON
 import Wiring
 
-/// `/openapi.json`, `/reference` and what the `type` of a problem leads to.
+/// `/openapi.json`, `/reference` and `/problems/{code}`.
 @EventLoop enum ReferenceResource {
   nonisolated static let operations: [Operation] = [
     Operation(
@@ -13,7 +13,7 @@ import Wiring
       access: .open,
       query: [.audience],
       gives: [.ok(.object.shown(as: Example.openAPI), "An OpenAPI 3.1 document.")],
-      summary: "Describe this API for programs"
+      summary: "Read the OpenAPI document"
     ) { (call) throws(Failure) in
       show("application/json", try isForUsers(call) ? usersDocument : document)
     },
@@ -23,7 +23,7 @@ import Wiring
       access: .open,
       query: [.audience],
       gives: [Answer(status: .ok, says: "A page.", shape: nil, types: [.html])],
-      summary: "Describe this API for people"
+      summary: "Read the reference"
     ) { (call) throws(Failure) in
       show("text/html; charset=utf-8", try isForUsers(call) ? usersPage : page)
     },
@@ -32,7 +32,7 @@ import Wiring
       "/problems/{code}",
       access: .open,
       gives: [Answer(status: .ok, says: "A page.", shape: nil, types: [.html])],
-      summary: "Tell what a kind of problem means and what to do"
+      summary: "Read the cause of a problem, and what to do"
     ) { (call) throws(Failure) in
       guard let type = ProblemType(rawValue: call.text("code")) else { throw .notFound }
       let page = ReferencePage.text(of: type, in: RESTWire.chapters)
@@ -40,7 +40,7 @@ import Wiring
     },
   ]
 
-  // Each is made once in a worker, by the first request for it.
+  // A worker makes each page once, for the first request.
   private static let document = OpenAPI.document(of: RESTWire.chapters).serialized()
   private static let usersDocument = OpenAPI.document(of: RESTWire.chaptersOfUsers).serialized()
   private static let page = Array(ReferencePage.text(of: RESTWire.chapters).utf8)
@@ -48,12 +48,12 @@ import Wiring
     ReferencePage.text(of: RESTWire.chaptersOfUsers, isForUsers: true).utf8
   )
 
-  /// Returns whether the query asks for the part that an app calls for its users.
+  /// Returns whether the query requests the routes for users only.
   private static func isForUsers(_ call: Call) throws(Failure) -> Bool {
     switch call.request.query {
     case "": false
     case "for=users": true
-    default: throw .invalid([Fault("", "query", "The query may only be for=users.")])
+    default: throw .invalid([Fault("", "query", "The query must be for=users.")])
     }
   }
 

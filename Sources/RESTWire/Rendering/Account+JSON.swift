@@ -1,7 +1,7 @@
 package import Dossier
 package import JSON
 
-/// What is told of a user beside its profile and its documents.
+/// JSON of a user's identities, keys, sessions, events, devices and versions.
 
 extension IdentityInfo {
   package var json: JSON {
@@ -22,7 +22,7 @@ extension APIKeyInfo {
 }
 
 extension SessionInfo {
-  /// As its user sees it, in the session `current`.
+  /// Returns the session as its user sees it from the session `current`.
   func json(current: SessionID?) -> JSON {
     var members = json.object ?? JSONObject()
     members["current"] = .bool(id == current)
@@ -81,7 +81,7 @@ extension DocumentVersion {
 }
 
 extension Export {
-  /// One JSON object.
+  /// Returns the whole export as one JSON object.
   package var text: [UInt8] {
     var pictures: [JSON] = []
     if let picture {

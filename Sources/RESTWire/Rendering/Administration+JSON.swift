@@ -1,10 +1,10 @@
 package import Dossier
 package import JSON
 
-/// What is told to those who administer.
+// JSON for operators.
 
 extension AppRecord {
-  /// With the settings in force, and the names of those that are not left to their defaults.
+  /// The app with all settings, and the names of those that differ from their defaults.
   package var json: JSON {
     let listed = settings.listed
     return [
@@ -15,7 +15,7 @@ extension AppRecord {
     ]
   }
 
-  /// As one of a list.
+  /// The app as an entry of a list.
   package var summary: JSON {
     [
       "id": .string(id.text), "name": .string(name), "hosts": .array(hosts.map(JSON.string)),
@@ -69,7 +69,7 @@ extension SearchPath {
   package var json: JSON {
     switch self {
     case .declared(let index): index.json
-    // Members of the profile are indexed by the schema, and have no id.
+    // The database schema indexes members of the profile. These indexes have no id.
     case .member(let member):
       [
         "id": .null, "path": .string(member.rawValue), "kind": .string(member.kind.rawValue),

@@ -18,9 +18,10 @@ extension Profile {
 }
 
 extension ProfileResource {
-  /// What `GET /v1/me` answers, as text that the database makes and that goes through.
+  /// The SQL expression for the response of `GET /v1/me`, the most frequent request.
   ///
-  /// The profile is what is read most. A test holds it against `Profile.json`.
+  /// The database makes the text, and the worker passes it on. A test compares it with
+  /// `Profile.json`.
   nonisolated static let form = Statement<StoredDocument, UserID, Principal>(
     "rest.profile",
     """
@@ -36,19 +37,19 @@ extension ProfileResource {
 }
 
 extension JSON {
-  /// Null where there is no text.
+  /// Creates a string, or null for nil.
   init(_ text: String?) { self = text.map(JSON.string) ?? .null }
 
   init(_ time: Timestamp?) { self.init(time?.text) }
 }
 
 extension Response {
-  /// A profile after a change.
+  /// Returns a response with a changed profile.
   init(_ status: Status, _ profile: Profile) {
     self.init(status, json: profile.json.serialized(), tag: EntityTag(profile.version))
   }
 
-  /// A list that comes as a whole.
+  /// Returns a response with a whole list, without pages.
   init<Item>(_ status: Status, list items: [Item], _ render: (Item) -> JSON) {
     self.init(status, json: JSON.array(items.map(render)).serialized())
   }
