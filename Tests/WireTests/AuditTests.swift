@@ -6,16 +6,16 @@ import Testing
 import TestSupport
 import Wiring
 
-/// That what programs do to users leaves its entry in the audit trail, and is not done without it.
+/// Tests that each change by an API client records an audit event in the same transaction.
 @Suite(.fewAtOnce) struct AuditTests {
   init() { LoopThread.start() }
 
-  /// What programs write, one use of each route.
+  /// The scenarios of all writes by API clients.
   static let writes = Scenario.all.filter {
     $0.route.contains(" /v1/users") && !$0.route.hasPrefix("GET ")
   }
 
-  @Test @EventLoop func `these are all routes by which programs write`() {
+  @Test @EventLoop func `the list has every route for writes by API clients`() {
     let routes = World.routes.filter { route in
       if case .client = route.access { route.method != .get } else { false }
     }
@@ -23,7 +23,9 @@ import Wiring
   }
 
   @Test(arguments: writes)
-  @EventLoop func `a program's write leaves an entry`(_ scenario: Scenario) async throws {
+  @EventLoop func `a write by an API client records an audit event`(_ scenario: Scenario)
+    async throws
+  {
     let world = try await World.shared.value.get()
     let cast = try await world.cast()
     var question = try await scenario.question(cast)
@@ -34,7 +36,9 @@ import Wiring
   }
 
   @Test(arguments: writes)
-  @EventLoop func `without its entry a write is not done`(_ scenario: Scenario) async throws {
+  @EventLoop func `a write fails if its audit event cannot be stored`(_ scenario: Scenario)
+    async throws
+  {
     let world = try await World.shared.value.get()
     let cast = try await world.cast()
     var question = try await scenario.question(cast)
@@ -45,7 +49,7 @@ import Wiring
     #expect(try await everything(cast) == before)
   }
 
-  /// All that a write could have changed of the app.
+  /// Returns all data of the app that a write could change.
   @EventLoop func everything(_ cast: Cast) async throws -> [String] {
     var all: [String] = []
     let users = try await cast.expect(200, cast.asProgram(.get, "/v1/users")).json.array ?? []

@@ -7,7 +7,7 @@ import Wiring
 
 @testable import RESTWire
 
-/// That every route that reads a body keeps to its rule, and none reads for those who may not call.
+/// Tests that each route enforces its body rule, and reads no body of unauthorized callers.
 @Suite(.fewAtOnce) struct BodyTests {
   init() { LoopThread.start() }
 
@@ -16,7 +16,7 @@ import Wiring
     return Scenario.all.filter { routes.contains($0.route) }
   }()
 
-  /// The request of a scenario by those who may.
+  /// Returns the request of a scenario by an authorized caller.
   @EventLoop private func entered(
     _ scenario: Scenario,
     _ cast: Cast
@@ -27,7 +27,7 @@ import Wiring
     return (question, route)
   }
 
-  /// What becomes of a request that is changed.
+  /// Returns the reply to a modified request.
   @EventLoop private func answer(
     _ question: Question,
     _ cast: Cast,
@@ -39,7 +39,7 @@ import Wiring
   }
 
   @Test(arguments: reading)
-  @EventLoop func `bodies that break the rule of a route are refused`(
+  @EventLoop func `a body that breaks the rule of its route is refused`(
     _ scenario: Scenario
   ) async throws {
     let cast = try await World.shared.value.get().cast()
@@ -73,7 +73,7 @@ import Wiring
   }
 
   @Test(arguments: reading)
-  @EventLoop func `nothing is read of those who may not call`(_ scenario: Scenario) async throws {
+  @EventLoop func `no body of an unauthorized caller is read`(_ scenario: Scenario) async throws {
     let route = try #require(World.routes.first { $0.name == scenario.route })
     guard route.access != .open else { return }
     let cast = try await World.shared.value.get().cast()
@@ -82,11 +82,11 @@ import Wiring
   }
 
   @Test(arguments: reading)
-  @EventLoop func `members that are unknown are named`(_ scenario: Scenario) async throws {
+  @EventLoop func `an unknown member is named`(_ scenario: Scenario) async throws {
     let operation = RESTWire.chapters.flatMap(\.operations).first {
       $0.route.name == scenario.route
     }
-    // Documents, properties and schemas have members of the app's own making.
+    // The app chooses the members of documents, properties and schemas.
     let free = ["metadata", "custom-data", "properties", "{class}", "{key}", "picture"]
     guard let operation, !free.contains(where: operation.route.pattern.hasSuffix) else { return }
     let cast = try await World.shared.value.get().cast()

@@ -5,11 +5,11 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What waits to be calculated, and for whom.
+/// Tests the queue for costly work.
 @Suite(.fewAtOnce) struct CalculationTests {
   init() { LoopThread.start() }
 
-  /// Holds the threads of a world.
+  /// Blocks the threads of a world.
   @EventLoop private final class Holder: JobOwner {
     let group = "holder".hashValue
     let member: Int?
@@ -31,7 +31,7 @@ import Testing
     while world.calculator.load != load { await EventLoop.sleep(for: .milliseconds(1)) }
   }
 
-  @Test @EventLoop func `updates that nobody waits for are not begun, and another's comes next`()
+  @Test @EventLoop func `an update whose client has gone is skipped`()
     async throws
   {
     let world = try await World(waiting: 14)
@@ -69,7 +69,7 @@ import Testing
     #expect(stored.status == 200 && stored.text == "{}", "\(stored)")
   }
 
-  @Test @EventLoop func `of one user no more may wait than its share, and others are served`()
+  @Test @EventLoop func `a user cannot exceed its share of the queue, and others are served`()
     async throws
   {
     let world = try await World(waiting: 14)
@@ -79,7 +79,7 @@ import Testing
     let update = cast.asUser(.post, "/v1/me/custom-data/update", #"{"update":{"$inc":{"n":1}}}"#)
     let taken = (0..<4).map { _ in EventLoop.task { await world.ask(update) } }
     await wait(for: 6, world)
-    // Whatever else takes long counts too: a patch, and a body that is large.
+    // Other costly work counts too: a patch, and a large body.
     var patch = cast.asUser(.patch, "/v1/me/metadata", "[]")
     patch.fields[.contentType] = MediaType.jsonPatch.rawValue
     let large = cast.asUser(
@@ -87,7 +87,7 @@ import Testing
       "/v1/me/metadata",
       #"{"a":"\#(String(repeating: "x", count: 20_000))"}"#
     )
-    // In this world, pictures wait for the same threads.
+    // In this world, pictures use the same threads.
     var picture = cast.asUser(.put, "/v1/me/picture")
     picture.body = Scenario.pixel
     picture.fields[.contentType] = MediaType.png.rawValue
@@ -96,9 +96,9 @@ import Testing
       #expect(reply.status == 429 && reply.code == "too_many_requests", "\(reply)")
       #expect(reply[.retryAfter] != nil)
     }
-    // What takes little is not held up.
+    // Cheap requests are not delayed.
     #expect(await world.ask(cast.asUser(.put, "/v1/me/metadata", "{}")).status == 200)
-    // A program counts for itself.
+    // An API client has its own share.
     var other = cast.question(
       .post,
       "/v1/users/\(cast.stranger.id)/custom-data/update",
@@ -113,7 +113,7 @@ import Testing
     for task in held { await task.value }
   }
 
-  @Test @EventLoop func `what waits to be held against a schema holds no connection`() async throws
+  @Test @EventLoop func `a document that waits for validation occupies no connection`() async throws
   {
     let world = try await World(waiting: 100)
     let cast = try await world.cast()
@@ -127,7 +127,7 @@ import Testing
     let replacement = cast.asUser(.put, "/v1/me/metadata", #"{"a":1}"#)
     var merge = cast.asUser(.patch, "/v1/me/metadata", #"{"b":1}"#)
     merge.fields[.contentType] = MediaType.mergePatch.rawValue
-    // More than there are connections for writes.
+    // More requests than connections for writes.
     let questions = (0..<6).flatMap { _ in [replacement, merge] }
     let writes = questions.map { question in EventLoop.task { await world.ask(question) } }
     while world.calculator.load + world.load.exclusiveWaiting < 2 + writes.count {
@@ -143,7 +143,7 @@ import Testing
     for task in held { await task.value }
   }
 
-  @Test @EventLoop func `of many who merge into one document with a schema each has its part`()
+  @Test @EventLoop func `concurrent merges into one document with a schema are all stored`()
     async throws
   {
     let world = try await World.shared.value.get()

@@ -5,16 +5,16 @@ import JSON
 import RESTWire
 import Wiring
 
-/// An app of its own with a user, another user of the same device, a stranger, and programs.
+/// The fixtures of one test: an app with a user, another user of the device, a stranger and clients.
 @EventLoop final class Cast {
   let world: World
   let app: String
   let operatorKey: String
   private(set) var user = Person()
   private(set) var neighbour = Person()
-  /// A user of the app who has nothing to do with the others.
+  /// A user of the app without relation to the others.
   private(set) var stranger = Person()
-  /// A program that may do everything that one of an app may.
+  /// An API client of the app with all scopes.
   private(set) var program = (id: "", key: "")
   private let address: String
 
@@ -39,7 +39,7 @@ import Wiring
     try await set(#"{"allowed_origins":["https://app.example"],"document_history":5}"#)
     user = try await person()
     neighbour = try await person(on: user.secret)
-    // Each login renews the secret of its device; the one before is good for a short time.
+    // Each login replaces the device secret; the previous one stays valid for a short time.
     user.secret = neighbour.secret
     stranger = try await person()
   }
@@ -53,9 +53,9 @@ import Wiring
     "update:users_app_metadata", "read:logs_users",
   ]
 
-  // MARK: Asking
+  // MARK: Requests
 
-  /// A question to the app of the cast, with a JSON body where there is one.
+  /// Returns a request to the app of the cast, with an optional JSON body.
   func question(_ method: HTTP.Method, _ path: String, _ body: String? = nil) -> Question {
     var question = Question(method, path)
     question.address = address
@@ -86,7 +86,7 @@ import Wiring
 
   func ask(_ question: Question) async -> Reply { await world.ask(question) }
 
-  /// Asks, and throws unless the status is the one wanted.
+  /// Sends a request, and throws unless the status is the expected one.
   @discardableResult
   func expect(_ status: Int, _ question: Question) async throws -> Reply {
     let reply = await ask(question)
@@ -99,16 +99,16 @@ import Wiring
     return reply
   }
 
-  // MARK: Making
+  // MARK: Fixtures
 
-  /// A new user without credentials, who is logged in.
+  /// Creates an anonymous user, and signs it in.
   func person(on device: String? = nil) async throws -> Person {
     var question = question(.post, "/v1/login/anonymous", "{}")
     question.fields[.device] = device
     return try Self.person(await expect(200, question))
   }
 
-  /// A new user with an address and the password of the scenarios.
+  /// Creates a user with an address and the password of the scenarios.
   func member(_ email: String) async throws -> Person {
     let body = #"{"email":"\#(email)","password":"\#(Scenario.password)"}"#
     var person = try Self.person(await expect(201, question(.post, "/v1/register", body)))
@@ -126,7 +126,7 @@ import Wiring
     )
   }
 
-  /// Sets what the app's settings are to be.
+  /// Changes settings of the app.
   func set(_ settings: String) async throws {
     var question = asOperator(.patch, "/v1/apps/\(app)", #"{"settings":\#(settings)}"#)
     question.fields[.contentType] = MediaType.mergePatch.rawValue
@@ -138,17 +138,17 @@ import Wiring
     return (try reply.string("id"), try reply.string("key"))
   }
 
-  /// A token of the user's session without any scope.
+  /// Returns a token of the user's session without scopes.
   func poorToken() async throws -> String {
     try await world.narrow(user.id)
     let body = #"{"refresh_token":"\#(user.refresh)"}"#
     return try await expect(200, question(.post, "/v1/token/refresh", body)).string("access_token")
   }
 
-  /// Lets a member be the user of the scenario.
+  /// Makes a member the user of the scenario.
   func become(_ person: Person) { user = person }
 
-  /// Lets the user link an address; the session of the user is then the one that this began.
+  /// Links an address to the user, which continues in the session of the link.
   func link(_ email: String) async throws {
     let body = #"{"provider":"password","email":"\#(email)","password":"\#(Scenario.password)"}"#
     let reply = try await expect(200, asUser(.post, "/v1/me/identities", body))
@@ -157,7 +157,9 @@ import Wiring
     user.email = email
   }
 
-  /// Has a member with a verified address ask for another; returns the flow and the mailed code.
+  /// Requests a new address for a member with a verified one.
+  ///
+  /// Returns the flow and the mailed code.
   func newAddress(_ email: String) async throws -> [String: String] {
     become(try await member("from-\(email)"))
     let token = try await mailed("dct", to: user.email)
@@ -168,14 +170,14 @@ import Wiring
     ]
   }
 
-  /// The newest code that was mailed to an address.
+  /// Returns the newest code that was mailed to an address.
   func mailedCode(to address: String) async throws -> String {
     try await waitedFor(address) { text in
       text.firstMatch(of: /\d{4} \d{4}/).map { String($0.output) }
     }
   }
 
-  /// The newest token of a kind that was mailed to an address, when it has been.
+  /// Waits for a mailed token, and returns the newest one of its kind.
   func mailed(_ kind: String, to address: String) async throws -> String {
     try await waitedFor(address) { text in
       text.firstRange(of: "\(kind)_").map { start in
@@ -190,7 +192,7 @@ import Wiring
     _ address: String,
     _ find: (String) -> String?
   ) async throws -> String {
-    // Mail is sent beside the request. The time is a last resort against hanging.
+    // Mail is sent after the response. The time limit only prevents a hang.
     let deadline = EventLoop.now() + 600_000_000_000
     while EventLoop.now() < deadline {
       if let found = try mails(to: address).compactMap(find).first { return found }
@@ -199,7 +201,7 @@ import Wiring
     throw NoMail(address: address)
   }
 
-  /// What was mailed to an address, the newest first.
+  /// Returns the mails to an address, the newest first.
   private func mails(to address: String) throws -> [String] {
     try world.readMails().reversed().filter { $0.contains(address) }
   }

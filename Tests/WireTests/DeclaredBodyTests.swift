@@ -6,7 +6,7 @@ import Wiring
 
 @testable import RESTWire
 
-/// That bodies are read as the reference says that they are.
+/// Tests that the server reads bodies as the reference describes them.
 @Suite(.fewAtOnce) struct DeclaredBodyTests {
   init() { LoopThread.start() }
 
@@ -14,9 +14,9 @@ import Wiring
     operation.takes?.isClosed == true || operation.takes?.variants.isEmpty == false
   }
 
-  /// A body that has nothing of what it must have, and something that it must not.
+  /// Tests a body without required members and with an unknown one.
   @Test(arguments: operations.map(\.route.name))
-  @EventLoop func `what is missing and what is too much is told at once`(
+  @EventLoop func `missing and unknown members are reported together`(
     _ name: String
   ) async throws {
     let world = try await World.shared.value.get()
@@ -39,17 +39,17 @@ import Wiring
         + ["/surplus unknown_member"]
       let errors = reply.json["errors"]?.array ?? []
       let told = errors.map { "\($0["pointer"]?.string ?? "") \($0["code"]?.string ?? "")" }
-      // The domain may find more, such as that none of several is there.
+      // The domain may report more errors, such as a missing choice.
       #expect(Set(expected).isSubset(of: told), "\(reply)")
     }
   }
 }
 
 extension Shape {
-  /// Whether it is an object that has no other members than those it names.
+  /// Whether the schema is an object without additional members.
   fileprivate var isClosed: Bool { schema["additionalProperties"] == false }
 
-  /// Bodies that are told apart by their provider.
+  /// Bodies that the member `provider` selects.
   fileprivate var variants: [Shape] {
     named.filter { $0.schema["properties"]?["provider"]?["const"] != nil }
   }

@@ -3,7 +3,7 @@ import Wiring
 
 @testable import RESTWire
 
-/// The tables of the reference whose keys are routes.
+/// Tests the tables of the reference whose keys are routes.
 @Suite struct EverydayWordsTests {
   private static let routes = Set(RESTWire.chapters.flatMap(\.operations).map(\.route.name))
 

@@ -2,11 +2,11 @@ import EventLoop
 import TestSupport
 import Testing
 
-/// Lets few tests of the shared world run at once.
+/// Limits the number of concurrent tests of the shared world.
 ///
-/// Each request of theirs reads all the apps that there are, and each test makes some of its own: all
-/// at once, they would do little but read each other's. A few are enough to keep the loop busy while
-/// some wait for the database.
+/// Each request reads all apps, and each test creates some. If all tests ran at once, they would
+/// mostly read the apps of each other. A few tests keep the loop busy while others wait for the
+/// database.
 struct FewAtOnce: SuiteTrait, TestTrait, TestScoping {
   let isRecursive = true
 
@@ -15,7 +15,7 @@ struct FewAtOnce: SuiteTrait, TestTrait, TestScoping {
     testCase: Test.Case?,
     performing function: @Sendable () async throws -> Void
   ) async throws {
-    // This comes before what the suite starts itself.
+    // This runs before the suite's own set-up.
     LoopThread.start()
     try await FewAtOnce.run(function)
   }

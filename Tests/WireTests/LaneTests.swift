@@ -4,12 +4,12 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Requests that do not wait for those of another kind.
+/// Tests that one kind of request does not wait for another.
 @Suite(.fewAtOnce) struct LaneTests {
   init() { LoopThread.start() }
 
-  /// In a world of its own, whose exports wait.
-  @Test @EventLoop func `a picture is answered while a user's exports wait for one another`()
+  /// Runs in a separate world whose exports wait.
+  @Test @EventLoop func `a picture is served while a user's exports wait`()
     async throws
   {
     let world = try await World()
@@ -18,7 +18,7 @@ import Testing
     upload.body = Scenario.pixel
     upload.fields[.contentType] = MediaType.png.rawValue
     let path = try await cast.expect(200, upload).string("picture")
-    // No picture has to do with it, and every export has.
+    // Every export reads this table, and no picture does.
     let holder = try await world.hold("mail_tokens")
     let exports = (0..<3).map { _ in
       EventLoop.task { await cast.ask(cast.asUser(.get, "/v1/me/export")) }
@@ -27,7 +27,7 @@ import Testing
       await EventLoop.sleep(for: .milliseconds(1))
     }
     try await cast.expect(200, cast.question(.get, path))
-    // And the exports wait still.
+    // The exports still wait.
     #expect(world.load.large == 1 && world.load.largeWaiting == 2)
     holder.close()
     for export in exports { #expect(await export.value.status == 200) }

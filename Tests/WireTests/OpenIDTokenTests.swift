@@ -11,11 +11,11 @@ import TestSupport
 import Testing
 import Wiring
 
-/// Tokens of a wire of OpenID Connect: signed with RS256, by keys from a set of their own.
+/// Tests tokens for OpenID Connect, which RS256 keys of a separate set sign.
 @Suite(.fewAtOnce) struct OpenIDTokenTests {
   init() { LoopThread.start() }
 
-  /// A client that knows the server by its key set only.
+  /// A client that knows only the server's key set.
   @EventLoop private final class Client {
     let cast: Cast
     private let service: Service
@@ -46,7 +46,7 @@ import Wiring
       return Array(try #require(reply.json["keys"]?.array))
     }
 
-    /// The claims of a token of that type, whose signature holds.
+    /// Verifies the signature and the type of a token, and returns its claims.
     func claims(of token: String?, type: String = "JWT") async throws -> JSON {
       let parts = try #require(token).split(separator: ".")
       let read = try parts.map { part in try #require([UInt8](base64URL: part)) }
@@ -67,7 +67,7 @@ import Wiring
       return try JSON.parse(read[1])
     }
 
-    /// Who the server takes the bearer of a token for.
+    /// Returns the user whom the server identifies by a token.
     func me(_ token: String?) async -> String {
       var question = Question(.get, "/toy/\(cast.app)/me")
       question.authorize("ticket-\(token ?? "")")
@@ -75,7 +75,7 @@ import Wiring
     }
   }
 
-  @Test @EventLoop func `an ID token says who, for whom and when, an access token what it allows`()
+  @Test @EventLoop func `an ID token describes the sign-in, and an access token the permissions`()
     async throws
   {
     let client = try await Client()
@@ -94,7 +94,7 @@ import Wiring
       let times = try ["iat", "exp"].map { name in try #require(claims[name]?.number?.int) }
       #expect(times[1] - times[0] == app.settings.accessTokenLifetime.components.seconds)
     }
-    // The nonce is of the login; when the user proved who it is stays, here a year ago.
+    // A refreshed ID token has no nonce, and keeps the time of authentication: here a year ago.
     try await client.cast.world.age(try #require(access["sub"]?.string))
     let next = try await client.tokens("refresh_token=\(tokens["refresh_token"] ?? "")")
     let refreshed = try await client.claims(of: next["id_token"])
@@ -104,44 +104,44 @@ import Wiring
     #expect(refreshed["sub"] == identity["sub"])
   }
 
-  @Test @EventLoop func `an access token lets in whom it is for, and no ID token does`()
+  @Test @EventLoop func `an access token is accepted for its audience, and an ID token is not`()
     async throws
   {
     let client = try await Client()
     let tokens = try await client.tokens("nonce=1")
-    // It was not known when it came to the wrong door, and is known at the second one.
+    // The wrong audience is refused before the token is cached, and after that too.
     for _ in 0..<2 {
       var native = client.cast.question(.get, "/v1/me")
       native.authorize(tokens["access_token"] ?? "")
       #expect(await client.ask(native).code == "token_invalid")
       #expect(await client.me(tokens["access_token"]).hasPrefix("user "))
     }
-    // It has all members of an access token, and the type of none.
+    // It has all claims of an access token, but another type.
     #expect(await client.me(tokens["id_token"]) == "toy: who_are_you (\(client.cast.app))")
   }
 
-  @Test @EventLoop func `a refresh token is good for its client only`() async throws {
+  @Test @EventLoop func `a refresh token works only for its client`() async throws {
     let client = try await Client()
     let tokens = try await client.tokens("nonce=1")
     let refresh = "refresh_token=\(tokens["refresh_token"] ?? "")"
     for other in ["client_id=spy&", "client_id=shop%C3%A9&", ""] {
       #expect(await client.answer(other + refresh) == "toy: no (\(client.cast.app))")
     }
-    // It was not used up.
+    // The refused attempt did not use up the token.
     let next = try await client.tokens(refresh)
     #expect(try await client.claims(of: next["id_token"])["aud"]?.string == "shop")
-    // After the time in which an exchange may be repeated nobody else ends the session by it, either.
+    // A repeated exchange by another client does not end the session, even after the grace period.
     #expect(await client.answer("client_id=spy&\(refresh)") == "toy: no (\(client.cast.app))")
     #expect(await client.me(next["access_token"]).hasPrefix("user "))
   }
 
-  @Test @EventLoop func `each purpose has a set of keys of its own, and all are rotated`()
+  @Test @EventLoop func `each purpose has a separate key set, and a rotation affects all`()
     async throws
   {
     let client = try await Client()
     let cast = client.cast
     #expect(try await client.keySet().isEmpty)
-    // Who come at once for the first key of an app find one.
+    // Concurrent requests for the first key of an app create one key.
     let first = EventLoop.task { try? await client.tokens("nonce=1") }
     let second = try await client.tokens("nonce=2")
     let tokens = try #require(await first.value)

@@ -7,7 +7,7 @@ import Wiring
 
 @testable import RESTWire
 
-/// That every route with versions looks at the preconditions of its declaration.
+/// Tests that each route with versions evaluates its declared preconditions.
 @Suite(.fewAtOnce) struct PreconditionTests {
   init() { LoopThread.start() }
 
@@ -42,7 +42,7 @@ import Wiring
   }
 
   @Test(arguments: scenarios(.read))
-  @EventLoop func `what has not changed is not sent again`(_ scenario: Scenario) async throws {
+  @EventLoop func `an unchanged resource is not sent again`(_ scenario: Scenario) async throws {
     let cast = try await World.shared.value.get().cast()
     var question = try await entered(scenario, cast)
     let whole = await cast.ask(question)
@@ -64,7 +64,7 @@ import Wiring
   }
 
   @Test(arguments: Scenario.all.filter { $0.route.hasPrefix("GET ") && $0.status == 200 })
-  @EventLoop func `what is read meets its preconditions, on every route`(
+  @EventLoop func `every read evaluates its preconditions`(
     _ scenario: Scenario
   ) async throws {
     let cast = try await World.shared.value.get().cast()
@@ -85,7 +85,7 @@ import Wiring
   }
 
   @Test(arguments: Scenario.all.filter { !$0.route.hasPrefix("GET ") })
-  @EventLoop func `what meets no precondition is not changed, on every route`(
+  @EventLoop func `no write happens if its precondition fails`(
     _ scenario: Scenario
   ) async throws {
     let world = try await World.shared.value.get()
@@ -106,16 +106,16 @@ import Wiring
     #expect(try await everything(cast) == before)
   }
 
-  /// Whether a scenario is about something that is not there yet.
+  /// Returns whether the resource of a scenario does not exist yet.
   private func makes(_ scenario: Scenario) -> Bool {
-    // A document is not there in version 0; a POST makes what its path does not name.
+    // A document in version 0 counts as absent. A POST creates a resource that its path does not name.
     scenario.route.hasSuffix("metadata")
       || scenario.route.hasSuffix("custom-data") && scenario.status == 200
       || scenario.route.hasPrefix("POST ")
       || scenario.route.hasPrefix("PUT ") && scenario.route.hasSuffix("{key}")
   }
 
-  /// All that is stored about the user.
+  /// Returns all data of the user.
   @EventLoop private func everything(_ cast: Cast) async throws -> String {
     let reply = try await cast.expect(
       200,
@@ -126,7 +126,7 @@ import Wiring
     return reply.text + profile.text + (try await cast.expect(200, sessions).text)
   }
 
-  @Test @EventLoop func `a property is written over only by who knows it`() async throws {
+  @Test @EventLoop func `a property is overwritten only with its current version`() async throws {
     let cast = try await World.shared.value.get().cast()
     var question = cast.asUser(.put, "/v1/me/properties/volume", #"{"value":1}"#)
     question.fields[.ifMatch] = "*"
@@ -144,13 +144,13 @@ import Wiring
   }
 
   @Test(arguments: scenarios(.write))
-  @EventLoop func `what has moved is not overwritten`(_ scenario: Scenario) async throws {
+  @EventLoop func `a changed resource is not overwritten`(_ scenario: Scenario) async throws {
     let cast = try await World.shared.value.get().cast()
     var question = try await entered(scenario, cast)
     question.fields[.ifMatch] = "\"999\""
     let moved = await cast.ask(question)
     #expect([404, 412].contains(moved.status), "\(moved)")
-    // What is not there yet has no version to be met.
+    // An absent resource has no version.
     if moved.status == 412, scenario.status != 201 {
       let current = try #require(moved.json["current_version"]?.number?.text)
       #expect(moved.code == "version_moved")
@@ -159,16 +159,16 @@ import Wiring
     }
   }
 
-  /// How a document is written: the method, its type, and a body that makes nothing of note.
+  /// The ways to write a document: the method, the type and a harmless body.
   private static let writes: [(HTTP.Method, MediaType, String)] = [
     (.put, .json, "{}"), (.patch, .mergePatch, "{}"), (.patch, .jsonPatch, "[]"),
-    // Of so many objects that it is not the database which merges them.
+    // With so many objects that the worker merges them, not the database.
     (.patch, .mergePatch, "{\"a\":[\((0..<1_001).map { _ in "{}" }.joined(separator: ","))]}"),
   ]
 
-  // With a schema, a merge takes another way.
+  // With a schema, the worker merges.
   @Test(arguments: [false, true])
-  @EventLoop func `a precondition means the same by whatever way a document is written`(
+  @EventLoop func `a precondition has one meaning for all ways to write a document`(
     _ hasSchema: Bool
   ) async throws {
     let cast = try await World.shared.value.get().cast()

@@ -4,11 +4,11 @@ import JSON
 import TestSupport
 import Testing
 
-/// The profile has two renderers: the database's for `GET /v1/me`, and that of all other answers.
+/// Compares the two renderers of the profile: the database for `GET /v1/me`, and Swift for the rest.
 @Suite(.fewAtOnce) struct ProfileTests {
   init() { LoopThread.start() }
 
-  @Test @EventLoop func `what reads the profile and what changes it tell the same`() async throws {
+  @Test @EventLoop func `reads and changes of the profile return the same`() async throws {
     let world = try await World.shared.value.get()
     let cast = try await world.cast()
     let member = try await cast.member("profile-\(cast.app)@example.com")

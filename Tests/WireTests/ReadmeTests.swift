@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Testing
 
-/// The list of modules in the README.
+/// Tests the list of modules in the README.
 @Suite struct ReadmeTests {
   private static let root =
     #filePath.split(separator: "/").dropLast(3).map { "/\($0)" }.joined()

@@ -7,12 +7,12 @@ import Wiring
 
 @testable import RESTWire
 
-/// That every route refuses those who may not, each kind in its words.
+/// Tests that each route refuses each kind of unauthorized caller with the right error.
 @Suite(.fewAtOnce) struct RefusalTests {
   init() { LoopThread.start() }
 
   @Test(arguments: Scenario.all)
-  @EventLoop func `a route is refused to those who may not`(_ scenario: Scenario) async throws {
+  @EventLoop func `a route refuses unauthorized callers`(_ scenario: Scenario) async throws {
     let world = try await World.shared.value.get()
     let route = try #require(World.routes.first { $0.name == scenario.route })
     let strangers = Stranger.allCases.filter { $0.refusal(at: route.access) != nil }
@@ -21,7 +21,7 @@ import Wiring
     let first = try await scenario.question(shared)
     for stranger in strangers {
       guard let refusal = stranger.refusal(at: route.access),
-        // A browser sends the cookie with reads also, which change nothing.
+        // A browser also sends the cookie with reads, which change nothing.
         stranger != .onAForeignPage || route.method != .get
       else { continue }
       let cast = stranger.isDestructive ? try await world.cast() : shared
@@ -40,8 +40,8 @@ import Wiring
     }
   }
 
-  /// What the reference says of each route's refusals.
-  @Test func `every refusal of a kind of access is in the reference`() {
+  /// Tests the errors of each route in the reference.
+  @Test func `the reference lists the errors of each kind of access`() {
     for operation in RESTWire.chapters.flatMap(\.operations) {
       let told = Set(operation.problems.map(\.rawValue))
       for stranger in Stranger.allCases {
@@ -52,7 +52,7 @@ import Wiring
   }
 
   @Test(arguments: Scenario.all.filter { $0.route.contains("/v1/me") })
-  @EventLoop func `another user neither changes nor sees what is a user's`(
+  @EventLoop func `a user neither reads nor changes data of another user`(
     _ scenario: Scenario
   ) async throws {
     let cast = try await World.shared.value.get().cast()
@@ -61,7 +61,7 @@ import Wiring
     question.authorize(cast.stranger.access)
     let reply = await cast.ask(question)
     #expect(!reply.text.contains(cast.user.id), "\(reply)")
-    // Whatever names a thing of the user's names none of the stranger's.
+    // An id of the user's resource does not exist for the stranger.
     let captures = scenario.route.split(separator: "{").dropFirst().map { $0.prefix { $0 != "}" } }
     if captures.contains(where: { ["identity", "session"].contains($0) }) {
       #expect(reply.status == 404 && reply.code == "not_found", "\(reply)")
@@ -69,7 +69,7 @@ import Wiring
     #expect(try await everything(cast) == before)
   }
 
-  /// All that is stored about the user.
+  /// Returns all data of the user.
   @EventLoop private func everything(_ cast: Cast) async throws -> String {
     let export = try await cast.expect(200, cast.asUser(.get, "/v1/me/export")).text
     return export.replacing(/"exported_at"\s*:\s*"[^"]*"/, with: "")

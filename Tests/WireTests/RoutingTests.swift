@@ -7,7 +7,7 @@ import Testing
 import TestSupport
 import Wiring
 
-/// The way to a route, and what browsers are told about pages of other origins.
+/// Tests routing and CORS.
 @Suite(.fewAtOnce) struct RoutingTests {
   init() { LoopThread.start() }
 
@@ -16,7 +16,7 @@ import Wiring
   @Test(arguments: [
     "/", "/v1", "/v1/me/", "/v1//me", "/v1/me/metadata/x", "/v2/me", "/v1/users/", "v1/me", "",
   ])
-  @EventLoop func `a path that leads nowhere is said to`(_ path: String) async throws {
+  @EventLoop func `an unknown path is reported`(_ path: String) async throws {
     let cast = try await World.shared.value.get().cast()
     let reply = await cast.ask(cast.asUser(.get, path))
     #expect(reply.status == 404 && reply.code == "route_not_found", "\(reply)")
@@ -30,8 +30,7 @@ import Wiring
     #expect(reply.status == 400 && reply.code == "path_malformed", "\(reply)")
   }
 
-  @Test @EventLoop func `every path tells its methods, and refuses others with them`() async throws
-  {
+  @Test @EventLoop func `each path lists its methods, and refuses others`() async throws {
     let cast = try await World.shared.value.get().cast()
     for (pattern, routes) in Dictionary(grouping: World.routes, by: \.pattern) {
       var methods = Set(routes.map(\.method.rawValue))
@@ -51,7 +50,7 @@ import Wiring
   }
 
   @Test(arguments: Scenario.all.filter { $0.route.hasPrefix("GET ") })
-  @EventLoop func `what answers GET answers HEAD`(_ scenario: Scenario) async throws {
+  @EventLoop func `each GET route answers HEAD`(_ scenario: Scenario) async throws {
     let cast = try await World.shared.value.get().cast()
     let route = try #require(World.routes.first { $0.name == scenario.route })
     var question = try await scenario.question(cast)
@@ -65,7 +64,7 @@ import Wiring
   // MARK: Pages of other origins
 
   @Test(arguments: Scenario.all)
-  @EventLoop func `only pages of allowed origins may read an answer`(
+  @EventLoop func `only pages of allowed origins may read a response`(
     _ scenario: Scenario
   ) async throws {
     let cast = try await World.shared.value.get().cast()
@@ -77,7 +76,7 @@ import Wiring
     for origin in [
       "https://evil.example", "null", "\(Self.page).evil.example", "http://app.example",
     ] {
-      // Asked for with a body that is refused: nothing changes meanwhile.
+      // The body is invalid, so that nothing changes.
       var foreign = question
       foreign.fields[.origin] = origin
       foreign.fields[.ifMatch] = "malformed"
@@ -93,7 +92,7 @@ import Wiring
     #expect(list(reply[.accessExposeHeaders]).contains("ETag"))
   }
 
-  @Test @EventLoop func `only pages of allowed origins are told that they may ask`() async throws {
+  @Test @EventLoop func `only pages of allowed origins pass the preflight`() async throws {
     let cast = try await World.shared.value.get().cast()
     var question = Question(.options, "/v1/me/metadata")
     question.fields[.origin] = "https://evil.example"
@@ -105,7 +104,7 @@ import Wiring
     #expect(list(reply[.accessAllowHeaders]).contains("Authorization"))
   }
 
-  @Test @EventLoop func `an app that is not there is told`() async throws {
+  @Test @EventLoop func `an unknown app is reported`() async throws {
     let cast = try await World.shared.value.get().cast()
     var question = cast.asUser(.get, "/v1/me")
     question.fields[.app] = "nowhere"

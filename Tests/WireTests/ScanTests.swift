@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Wiring
 
-/// That what users do costs as much with many users as with few.
+/// Tests that a user's request costs the same with many users as with few.
 @Suite struct ScanTests {
   init() { LoopThread.start() }
 
@@ -27,11 +27,11 @@ import Wiring
     }
   }
 
-  /// Runs all scenarios; returns the tables that were scanned meanwhile.
+  /// Runs all scenarios, and returns the scanned tables.
   @EventLoop private func scanned(_ world: World, _ watcher: Connection) async throws -> [String] {
     let before = try await counts(watcher)
     try await runScenarios(world)
-    // A connection reports all that it has counted when it ends.
+    // A connection reports its counts when it ends.
     try await reconnect(world, watcher)
     let after = try await counts(watcher)
     return after.filter { before[$0.key] != $0.value }.keys.sorted()
@@ -48,8 +48,9 @@ import Wiring
     }
   }
 
-  /// Returns how often each table that grows was scanned, but for `mails`: the courier, which runs
-  /// beside the requests, works on batches of it.
+  /// Returns how often each growing table was scanned.
+  ///
+  /// It omits `mails`, since the courier reads batches of that table meanwhile.
   @EventLoop private func counts(_ watcher: Connection) async throws -> [String: String] {
     let rows = try await watcher.query(
       "select relname, seq_scan::text from pg_stat_user_tables",
@@ -64,7 +65,7 @@ import Wiring
     return counts
   }
 
-  /// Ends the connections of the world, and waits for their ends and for others.
+  /// Ends the connections of the world, and waits for new ones.
   @EventLoop private func reconnect(_ world: World, _ watcher: Connection) async throws {
     let others = "datname = current_database() and pid <> pg_backend_pid()"
     let ended = try await watcher.query(

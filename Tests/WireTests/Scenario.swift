@@ -5,17 +5,20 @@ import RESTWire
 import Testing
 import Wiring
 
-/// One use of a route that is granted: what every route must have.
+/// One successful request of a route.
+///
+/// Every route must have one.
 struct Scenario: Sendable, CustomTestStringConvertible {
-  /// As the route is called in logs: `PUT /v1/me/properties/{key}`.
+  /// The name of the route in logs: `PUT /v1/me/properties/{key}`.
   let route: String
   let status: Int
   private let body: [UInt8]?
   private let type: MediaType
   private let prepare: Preparation
 
-  /// Makes what the request is about, and tells what stands for `{name}` in the path and `$name` in
-  /// the body.
+  /// Creates the resources of the request.
+  ///
+  /// Returns the values of `{name}` in the path and `$name` in the body.
   typealias Preparation = @EventLoop @Sendable (Cast) async throws -> [String: String]
 
   var testDescription: String { route }
@@ -44,7 +47,7 @@ struct Scenario: Sendable, CustomTestStringConvertible {
     self.prepare = prepare
   }
 
-  /// The request, without credentials, after what it needs has been made.
+  /// Creates the resources, and returns the request without credentials.
   @EventLoop func question(_ cast: Cast) async throws -> Question {
     let made = try await prepare(cast)
     let names = [
@@ -72,7 +75,7 @@ struct Scenario: Sendable, CustomTestStringConvertible {
 }
 
 extension Question {
-  /// Adds the credentials that the route asks for.
+  /// Adds the credentials that the route requires.
   @EventLoop mutating func enter(_ access: Access, as cast: Cast) {
     switch access {
     case .open: break
@@ -82,7 +85,7 @@ extension Question {
     case .operator: authorize(cast.operatorKey)
     case .loopback: address = "127.0.0.1"
     case .anyOf(let all): if let first = all.first { enter(first, as: cast) }
-    // No route of these wires asks for another kind of token.
+    // No route of these wires accepts another kind of token.
     case .bearer: break
     }
   }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Wiring
 
-/// That every route does for those who may what it is there for.
+/// Tests that each route serves its authorized callers.
 @Suite(.fewAtOnce) struct ScenarioTests {
   init() { LoopThread.start() }
 
@@ -14,7 +14,7 @@ import Wiring
   }
 
   @Test(arguments: Scenario.all)
-  @EventLoop func `a route is granted to those who may`(_ scenario: Scenario) async throws {
+  @EventLoop func `a route serves its authorized callers`(_ scenario: Scenario) async throws {
     let world = try await World.shared.value.get()
     let cast = try await world.cast()
     let route = try #require(World.routes.first { $0.name == scenario.route })

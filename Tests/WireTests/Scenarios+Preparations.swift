@@ -8,32 +8,32 @@ extension Scenario {
     self.init(route, status, nil, prepare)
   }
 
-  /// An API key of the user: its id as `identity`, its secret as `secret`.
+  /// Creates an API key of the user: its id is `identity`, its secret `secret`.
   static let apiKey: Preparation = {
     let made = try await $0.expect(201, $0.asUser(.post, "/v1/me/api-keys", #"{"name":"laptop"}"#))
     return ["identity": try made.string("id"), "secret": try made.string("key")]
   }
 
-  /// Two API keys: the last way in cannot be taken from a user.
+  /// Creates two API keys, since the last credential cannot be removed.
   static let apiKeys: Preparation = {
     _ = try await apiKey($0)
     return try await apiKey($0)
   }
 
-  /// An app that mails codes to log in by.
+  /// Enables mailed codes in the app.
   static let withCodes: Preparation = {
     try await $0.set(#"{"email_code":true}"#)
     return [:]
   }
 
-  /// The property `volume`.
+  /// Sets the property `volume`.
   static let property: Preparation = {
     let body = #"{"value":0.5}"#
     try await $0.expect(200, $0.asUser(.put, "/v1/me/properties/volume", body))
     return [:]
   }
 
-  /// A document in version 1.
+  /// Writes a document in version 1.
   static func stored(_ name: String) -> Preparation {
     { cast in
       let path = "/v1/users/\(cast.user.id)/\(name)"
@@ -43,7 +43,7 @@ extension Scenario {
     }
   }
 
-  /// A schema of metadata.
+  /// Sets a schema of metadata.
   static let schema: Preparation = {
     try await $0.expect(201, $0.asOperator(.put, "/v1/schemas/metadata", #"{"minProperties":0}"#))
     return [:]
@@ -59,7 +59,7 @@ extension Scenario {
     {"name":"partner","issuer":"https://partner.example","audience":"app","secret":"\(secret)"}
     """
 
-  /// A token of the issuer, good for an hour.
+  /// Returns a token of the issuer that is valid for an hour.
   static func token() -> String {
     let now = Int(Date().timeIntervalSince1970)
     let claims = """
@@ -90,7 +90,7 @@ extension Scenario {
     ) ?? Data()
   )
 
-  /// A picture of the user, by its name as `picture`.
+  /// Uploads a picture of the user: its name is `picture`.
   static let pictured: Preparation = {
     var upload = $0.asUser(.put, "/v1/me/picture")
     upload.body = pixel

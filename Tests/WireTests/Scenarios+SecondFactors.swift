@@ -5,7 +5,7 @@ import HTTP
 import JSON
 
 extension Scenario {
-  /// Those of second factors.
+  /// The scenarios of second factors.
   static let factors = [
     Scenario("GET /v1/me/second-factors", 200, factor),
     Scenario("POST /v1/me/second-factors", 201) {
@@ -32,14 +32,14 @@ extension Scenario {
     },
   ]
 
-  /// The flow that the user's right password begins.
+  /// Returns the flow that a sign-in with the right password begins.
   @EventLoop private static func flow(_ cast: Cast) async throws -> String {
     let body = #"{"email":"\#(cast.user.email)","password":"\#(password)"}"#
     let reply = try await cast.expect(401, cast.question(.post, "/v1/login/password", body))
     return try reply.string("flow")
   }
 
-  /// A member with a factor that no code has confirmed: its id as `factor`, a code as `digits`.
+  /// Creates a member with a pending factor: its id is `factor`, its code `digits`.
   private static let unconfirmedFactor: Preparation = {
     try await $0.set(#"{"mfa":"optional"}"#)
     $0.become(try await $0.member("factor-\($0.app)@example.com"))
@@ -49,7 +49,7 @@ extension Scenario {
     ]
   }
 
-  /// A member with a factor: its id as `factor`, a recovery code as `recovery`.
+  /// Creates a member with a factor: its id is `factor`, a recovery code `recovery`.
   static let factor: Preparation = {
     var made = try await unconfirmedFactor($0)
     let path = "/v1/me/second-factors/\(made["factor"] ?? "")/confirm"
@@ -64,7 +64,7 @@ extension Scenario {
     return made
   }
 
-  /// The code of RFC 6238 for now: of SHA-1, six digits and steps of 30 seconds.
+  /// Returns the current code of RFC 6238 with SHA-1, six digits and steps of 30 seconds.
   static func digits(of secret: String) -> String {
     let step = UInt64(Date().timeIntervalSince1970 / 30)
     let counter = (0..<8).map { UInt8(truncatingIfNeeded: step >> (56 - 8 * $0)) }
@@ -79,7 +79,7 @@ extension Scenario {
     return String(repeating: "0", count: 6 - text.count) + text
   }
 
-  /// The bytes of RFC 4648's base32, without padding.
+  /// Decodes base32 (RFC 4648) without padding.
   private static func base32(_ text: String) -> [UInt8] {
     let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567")
     var bytes: [UInt8] = []

@@ -4,12 +4,14 @@ import HTTP
 import JSON
 
 extension Scenario {
-  /// One for each route; a test says which are missing.
+  /// The scenarios, one for each route.
+  ///
+  /// A test reports missing ones.
   static let all =
     entrance + devices + own + access + factors + sides("/v1/me") + sides("/v1/users/{user}")
     + programs + operation + server
 
-  /// Those of users and their devices.
+  /// The scenarios of users and their devices.
   static let ofUsers = entrance + devices + own + access + factors + sides("/v1/me")
 
   static let password = "lantern gravel 41 orchid"
@@ -118,7 +120,7 @@ extension Scenario {
     Scenario("DELETE /v1/me/api-keys/{identity}", 204, apiKeys),
   ]
 
-  /// What is reached from both sides: by the user, and by the app's programs.
+  /// The scenarios of routes for both the user and API clients.
   private static func sides(_ prefix: String) -> [Scenario] {
     let documents = ["metadata", "custom-data"].flatMap { document("\(prefix)/\($0)") }
     return documents + [

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 import Wiring
 
-/// What a wire decides of the sessions that it opens.
+/// Tests the session style that a wire declares.
 @Suite(.fewAtOnce) struct SessionStyleTests {
   init() { LoopThread.start() }
 
@@ -43,7 +43,7 @@ import Wiring
     )
   }
 
-  @Test @EventLoop func `a session of one wire is refreshed and switched to by no other`()
+  @Test @EventLoop func `no other wire refreshes a session or switches to it`()
     async throws
   {
     let world = try await World.shared.value.get()
@@ -53,13 +53,13 @@ import Wiring
     let body = #"{"refresh_token":"\#(opened.refreshToken)"}"#
     let refresh = cast.question(.post, "/v1/token/refresh", body)
     #expect(try await cast.expect(401, refresh).code == "refresh_token_invalid")
-    // The token was not used up, and the session goes on where it was opened.
+    // The refused attempt did not use up the token, and the session continues in its own wire.
     let again = try await Sessions.refresh(opened.refreshToken, as: Self.style, context)
     let secret = try #require(opened.deviceSecret)
     var change = cast.question(.put, "/v1/device/active", #"{"user_id":"\#(opened.user)"}"#)
     change.fields[.device] = secret
     #expect(try await cast.expect(409, change).code == "not_logged_in")
-    // Who proves anew who it is goes on in the tokens of the wire that it asks, and may no more.
+    // Reauthentication returns tokens of the requested wire, with its scopes.
     let own = try await Sessions.refresh(again.refreshToken, as: Self.style, context)
     #expect(own.user == opened.user)
     var browser = cast.question(.post, "/v1/token/refresh", "{}")
@@ -68,7 +68,7 @@ import Wiring
     #expect(try await cast.expect(401, browser).code == "session_ended")
   }
 
-  /// The claims of the wire are there, and none of them is in the place of one of ours.
+  /// Expects the claims of the wire, and that they replace none of ours.
   @EventLoop func check(_ grant: Sessions.Grant, of user: UserID) throws {
     let part = grant.accessToken.split(separator: ".")[1]
     let claims = try JSON.parse(try #require([UInt8](base64URL: part)))

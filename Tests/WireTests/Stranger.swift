@@ -3,34 +3,34 @@ import HTTP
 import RESTWire
 import Wiring
 
-/// Somebody who may not: each kind of caller that some route must refuse.
+/// The kinds of unauthorized callers.
 enum Stranger: String, CaseIterable, Sendable {
   case withoutCredentials
   case withCredentialsThatAreNone
-  /// Credentials of the right form that we did not make.
+  /// A caller with forged credentials of the right form.
   case withForgedCredentials
-  /// Good credentials of another kind: a program's key for a user's token, and so on.
+  /// A caller with valid credentials of another kind, such as a client key instead of a token.
   case withCredentialsOfAnotherKind
   case ofAnotherApp
   case withoutTheScope
-  /// A user whose session has ended, a program that is disabled.
+  /// A user whose session has ended, or a disabled API client.
   case whoWasSentAway
-  /// A user who is blocked, a program that is deleted.
+  /// A blocked user, or a deleted API client.
   case whoIsNoMore
   case withAnExpiredToken
-  /// A user whose login is long ago, or whoever has such a user's token.
+  /// A caller whose session is not fresh.
   case withoutAFreshProof
-  /// A page of another origin, with the user's cookie.
+  /// A page of a foreign origin with the user's cookie.
   case onAForeignPage
   case fromElsewhere
 
-  /// What such a caller is told; nil where there is no such caller.
+  /// Returns the error for such a caller, or nil if no such caller exists.
   ///
-  /// Without a default: a new kind of access, and a new kind of caller, must be thought of here.
+  /// The switch has no default, so that each new kind of access or caller must be added.
   func refusal(at access: Access) -> (status: Int, code: String)? {
     switch (access, self) {
     case (.anyOf(let all), _): all.first.flatMap(refusal)
-    // No route of these wires asks for another kind of token.
+    // No route of these wires accepts another kind of token.
     case (.bearer, _): nil
     case (.user(_, .fresh), .withoutAFreshProof): (401, "reauthentication_required")
     case (.user, .withoutAFreshProof), (.open, .withoutAFreshProof),
@@ -73,7 +73,7 @@ enum Stranger: String, CaseIterable, Sendable {
       (.operator, .withForgedCredentials), (.operator, .withCredentialsOfAnotherKind),
       (.operator, .whoWasSentAway), (.operator, .whoIsNoMore):
       (401, "client_unknown")
-    // An app's program, whatever its scopes, is not the operator's.
+    // A client of an app never has the operator's rights.
     case (.operator, .ofAnotherApp): (403, "insufficient_scope")
     case (.loopback, .fromElsewhere): (403, "not_loopback")
     case (.loopback, .withoutCredentials), (.loopback, .withCredentialsThatAreNone),
@@ -84,7 +84,7 @@ enum Stranger: String, CaseIterable, Sendable {
     }
   }
 
-  /// Whether being such a caller changes what the cast can do.
+  /// Whether such a caller changes the state of the cast.
   var isDestructive: Bool {
     switch self {
     case .whoWasSentAway, .whoIsNoMore, .withoutTheScope, .withoutAFreshProof: true
@@ -92,8 +92,7 @@ enum Stranger: String, CaseIterable, Sendable {
     }
   }
 
-  /// Gives a question the credentials of such a caller, who is a user or program of the cast as far
-  /// as it goes.
+  /// Gives a request the credentials of such a caller, derived from those of the cast.
   @EventLoop func disguise(_ question: inout Question, at access: Access, _ cast: Cast) async throws
   {
     switch access {
@@ -137,7 +136,7 @@ enum Stranger: String, CaseIterable, Sendable {
       try await cast.expect(200, block)
       question.authorize(cast.user.access)
     case .withoutAFreshProof:
-      // Nothing is asked of a user who has nothing to show, nor of an anonymous one with API keys.
+      // Anonymous users are exempt from reauthentication, even with API keys.
       if cast.user.email.isEmpty { try await cast.link("\(cast.user.id)@example.com") }
       try await cast.world.age(cast.user.id)
       question.authorize(cast.user.access)
@@ -173,7 +172,7 @@ enum Stranger: String, CaseIterable, Sendable {
     }
   }
 
-  /// The same with another last but one character: one that carries no padding.
+  /// Returns the text with another second-to-last character, which contains no padding bits.
   private static func forged(_ text: String) -> String {
     let place = text.index(text.endIndex, offsetBy: -2)
     return text[..<place] + (text[place] == "A" ? "B" : "A") + text[text.index(after: place)...]

@@ -4,11 +4,12 @@ import HTTP
 import JSON
 import Wiring
 
-/// A wire that no client speaks, which has of everything what the real ones need of it.
+/// A wire for tests that uses every feature of a wire.
 ///
-/// Its app is in the path, but for `/toy/whose`, where only the token tells; its errors are one line
-/// of text, or on one route a redirect; its bodies are forms, files, and JSON without a type; it lets
-/// in by tokens of its own, opens sessions of its own style, and has one route among those of REST.
+/// - The path names the app. At `/toy/whose`, only the token does.
+/// - Errors are one line of text, or a redirect on one route.
+/// - Bodies are forms, files, and JSON without a type.
+/// - It has its own tokens and session style, and one route among those of REST.
 struct ToyWire: Wire {
   var prefixes: [String] { ["/toy"] }
   var fields: [FieldName] { [.toy, .toyDevice] }
@@ -68,12 +69,12 @@ struct ToyWire: Wire {
     }
   }
 
-  /// A token that says it is a ticket is one: there is an access token behind it.
+  /// Identifies a ticket by the access token within it.
   private static let ticket = BearerKind("ticket") {
     $0.hasPrefix("ticket-")
   } identify: {
     (token, call) async throws(Failure) in
-    // One who is found in no app that was asked.
+    // The user of a token that no requested app knows.
     if token == "ticket-lost" {
       return .user(Principal(.operator, in: AppID(), scopes: .everything))
     }
@@ -83,7 +84,7 @@ struct ToyWire: Wire {
     return .user(try await context.tokens.principal(of: token, app: app, audience: audience))
   }
 
-  /// What a program has got for its key, as by OAuth's client credentials.
+  /// The token of an API client, as with OAuth's client credentials.
   private static let credentials = BearerKind("credentials") {
     $0.hasPrefix("credentials-")
   } identify: {
@@ -92,10 +93,10 @@ struct ToyWire: Wire {
     return .client(try await Clients.client(by: key, call.context))
   }
 
-  /// For whom its access tokens are.
+  /// The audience of its access tokens.
   private static let audience = "https://toy.example/api"
 
-  /// The tokens of a client of OpenID Connect.
+  /// The tokens of an OpenID Connect client.
   private static func style(_ form: FormValues) -> SessionStyle {
     let tokens = OpenIDTokens(
       issuer: "https://toy.example/",

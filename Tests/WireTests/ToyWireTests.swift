@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 import Wiring
 
-/// That a wire is served by what it declares, beside others.
+/// Tests that the service serves a wire from its declarations, next to others.
 @Suite(.fewAtOnce) struct ToyWireTests {
   init() { LoopThread.start() }
 
@@ -64,7 +64,7 @@ import Wiring
     }
   }
 
-  @Test @EventLoop func `a body may lack its type, or be missing`() async throws {
+  @Test @EventLoop func `a body may be missing, or lack its type`() async throws {
     let cast = try await World.shared.value.get().cast()
     let path = "/toy/\(cast.app)/lenient"
     #expect(try await ask(.post, path, cast).text == "nothing")
@@ -73,7 +73,7 @@ import Wiring
     #expect(other.text == "toy: bad_type (\(cast.app))", "\(other)")
   }
 
-  @Test @EventLoop func `one of several kinds of callers is let in, by its own credentials`()
+  @Test @EventLoop func `each of several kinds of callers is identified by its credentials`()
     async throws
   {
     let cast = try await World.shared.value.get().cast()
@@ -97,7 +97,7 @@ import Wiring
     }
   }
 
-  @Test @EventLoop func `a fresh proof is asked for beside a token of any kind`() async throws {
+  @Test @EventLoop func `a fresh proof is required with every kind of token`() async throws {
     let cast = try await World.shared.value.get().cast()
     let path = "/toy/\(cast.app)/change"
     func change() async throws -> Reply {
@@ -111,7 +111,7 @@ import Wiring
     #expect(reply.text == "toy: who_are_you_now (\(cast.app))", "\(reply)")
   }
 
-  @Test @EventLoop func `a session of its style is opened, and its device is known by its field`()
+  @Test @EventLoop func `a session has the wire's style, and a field identifies its device`()
     async throws
   {
     let cast = try await World.shared.value.get().cast()
@@ -129,7 +129,7 @@ import Wiring
     }
   }
 
-  @Test @EventLoop func `two wires may have routes below one path, each with its own words`()
+  @Test @EventLoop func `two wires may have routes below one path, each with its own errors`()
     async throws
   {
     let cast = try await World.shared.value.get().cast()
@@ -140,14 +140,14 @@ import Wiring
     #expect(other.code == "client_unknown", "\(other)")
   }
 
-  @Test @EventLoop func `only the token may tell the app`() async throws {
+  @Test @EventLoop func `the token alone may select the app`() async throws {
     let cast = try await World.shared.value.get().cast()
     let reply = try await ask(.get, "/toy/whose", cast) { $0.authorize(cast.user.access) }
     #expect(reply.text == cast.app, "\(reply)")
     #expect(try await ask(.get, "/toy/whose", cast).text == "toy: who_are_you (no app)")
   }
 
-  @Test @EventLoop func `what is refused is told by route, and a path in the words of its wire`()
+  @Test @EventLoop func `each route has its form of errors, and each path those of its wire`()
     async throws
   {
     let cast = try await World.shared.value.get().cast()
@@ -163,7 +163,7 @@ import Wiring
     }
   }
 
-  @Test @EventLoop func `pages of other origins are told the fields of the wire`() async throws {
+  @Test @EventLoop func `CORS responses list the fields of the wire`() async throws {
     let cast = try await World.shared.value.get().cast()
     for (method, path) in [(HTTP.Method.get, "me"), (.get, "x"), (.put, "me"), (.options, "me")] {
       let reply = try await ask(method, "/toy/\(cast.app)/\(path)", cast) {
@@ -175,7 +175,7 @@ import Wiring
     }
   }
 
-  @Test func `nginx passes on its fields, and has its words`() {
+  @Test func `the nginx files contain its fields and errors`() {
     let parameters = WebServer.parameters(of: [RESTWire(), ToyWire()])
     #expect(
       parameters.contains("\nfastcgi_param HTTP_TOY_FIELD $http_toy_field if_not_empty;\n")

@@ -4,13 +4,13 @@ import RESTWire
 import Testing
 import Wiring
 
-/// That the files for nginx are what the wires declare.
+/// Compares the nginx files with the declarations of the wires.
 @Suite struct WebServerTests {
   private static let folder =
     #filePath.split(separator: "/").dropLast(3).map { "/\($0)" }.joined()
     + "/deploy/nginx"
 
-  @Test func `the shipped files are those that dossierd prints`() throws {
+  @Test func `the shipped files equal the output of dossierd`() throws {
     let wires: [any Wire] = [
       RESTWire(),
       AppServicesWire(origin: "http://localhost", picturePath: RESTWire.path(ofPicture:)),

@@ -12,17 +12,17 @@ import Wiring
 
 @testable import dossierd
 
-/// A service as a worker has it, on a database of its own, asked in memory: no web server between.
+/// The service of a worker on its own database, called in memory without a web server.
 @EventLoop final class World {
   static let shared = EventLoop.task { () -> Result<World, any Error> in
     do { return .success(try await World()) } catch { return .failure(error) }
   }
-  /// Each lasts as long as the process, as that of a worker does.
+  /// Each lasts as long as the process, like the service of a worker.
   private static var all: [World] = []
   let service: Service
   private let dependencies: Dependencies
   let mails: String
-  /// Names of the files of mails that `texts` has.
+  /// The file names of the mails in `texts`.
   private var read: Set<String> = []
   private var texts: [String] = []
   let calculator: FairPool
@@ -32,15 +32,15 @@ import Wiring
   private var casts = 0
   private var known: Cast?
 
-  /// Not of the event loop: the thread that ends the process does it.
+  /// Runs on the thread that ends the process, not on the event loop.
   private nonisolated static func removeMailsAtExit() {
     atexit { try? FileManager.default.removeItem(atPath: "/tmp/dossier-mails-\(getpid())") }
   }
 
-  /// - Parameter waiting: how much may wait to be calculated.
-  /// - Throws: when there is no PostgreSQL.
+  /// - Parameter waiting: the length of the queue for costly work.
+  /// - Throws: an error without PostgreSQL.
   init(waiting: Int = 100_000) async throws {
-    // A folder of its own: worlds run side by side, with the same addresses.
+    // Each world has its own folder, since several run at once with the same addresses.
     let folder = "/tmp/dossier-mails-\(getpid())"
     mkdir(folder, 0o700)
     mails = "\(folder)/\(UserID())"
@@ -73,7 +73,7 @@ import Wiring
         patience: .seconds(600)
       )
     )
-    // What a test changes in an app counts from the next request on.
+    // A change of an app takes effect at the next request.
     let apps = Apps(database: database, fallback: "default", age: .zero)
     let mailer = Mailer(isConfigured: true) { _ in }
     let relay = try MailRelay(pool: pool, settings: MailRelaySettings(.folder(mails)))
@@ -117,12 +117,12 @@ import Wiring
     World.all.append(self)
   }
 
-  /// A service that speaks other wires, of the same users.
+  /// Returns a service with other wires for the same users.
   func service(of wires: [any Wire]) -> Service {
     Service(wires: wires, dependencies)
   }
 
-  /// Makes the audit trail refuse all entries of apps whose mails come from `nobody`.
+  /// Makes the audit log refuse all events of apps whose mails come from `nobody`.
   private static let refusal = """
     create function refuse_entry() returns trigger language plpgsql as $$
     begin
@@ -135,7 +135,7 @@ import Wiring
     create trigger refuse_entry before insert on audit for each row execute function refuse_entry();
     """
 
-  /// What no route does.
+  /// Statements that no route needs.
   private enum Queries {
     static let remove = Statement<NoRow, String>("wire.remove", "delete from apps where name = $1")
     static let age = Statement<NoRow, String>(
@@ -163,17 +163,19 @@ import Wiring
     )
   }
 
-  /// What is under way in the database.
+  /// The current load of the database.
   var load: DatabaseLoad { administration.load }
 
-  /// Holds a table, so that whatever reads it waits, until the connection is closed.
+  /// Locks a table until the connection is closed, so that its readers wait.
   func hold(_ table: String) async throws -> Connection {
     let connection = try await Connection.open(.patient(conninfo, applicationName: "holder"))
     _ = try await connection.script("begin; lock table \(table) in access exclusive mode")
     return connection
   }
 
-  /// The mails that were sent, the oldest first; each is read once, for hundreds of tests look.
+  /// The sent mails, the oldest first.
+  ///
+  /// Each file is read once, since hundreds of tests look here.
   func readMails() throws -> [String] {
     let names = try FileManager.default.contentsOfDirectory(atPath: mails)
     for name in names.sorted() where name.hasSuffix(".eml") && read.insert(name).inserted {
@@ -183,10 +185,10 @@ import Wiring
     return texts
   }
 
-  /// Forgets an app: each request of the tests reads all that there are.
+  /// Removes an app, since each request of the tests reads all apps.
   func remove(_ app: String) async { _ = try? await administration.write(Queries.remove, app) }
 
-  /// A cast of another app than any other's, of which nothing is changed.
+  /// Returns shared fixtures of another app, which no test changes.
   func foreigners() async throws -> Cast {
     if let known { return known }
     let made = try await cast()
@@ -194,10 +196,10 @@ import Wiring
     return made
   }
 
-  /// Puts the logins of a user's sessions a year back.
+  /// Backdates the user's logins by one year.
   func age(_ user: String) async throws { _ = try await administration.write(Queries.age, user) }
 
-  /// Leaves the sessions of a user without a scope.
+  /// Removes all scopes from the sessions of a user.
   func narrow(_ user: String) async throws {
     _ = try await administration.write(Queries.narrow, user)
   }
@@ -207,12 +209,12 @@ import Wiring
     RequestContext(dependencies, app: try await dependencies.apps.app(named: app, host: nil))
   }
 
-  /// Makes the audit trail refuse what is done in an app from now on.
+  /// Makes the audit log refuse all further events of an app.
   func refuseEntries(of app: String) async throws {
     _ = try await administration.write(Queries.refuseEntries, app)
   }
 
-  /// How many entries of the audit trail a client of an app has left.
+  /// Returns the number of audit events of an API client.
   func entries(of app: String, by client: String) async throws -> Int {
     try await administration.write(Queries.entries, app, client).first ?? 0
   }
@@ -221,19 +223,19 @@ import Wiring
     [RESTWire(), OperationsWire(readiness: readiness, metrics: { "" })]
   }
 
-  /// Of every wire of a worker: what the tests must know all of.
+  /// The routes of every wire of a worker.
   @EventLoop static let routes: [Route] = {
     let unused = Database(DatabaseSettings(conninfo: "", applicationName: "unused"))
     return wires(ReadinessCheck(unused, MasterKey([7]), app: nil)).flatMap(\.routes)
   }()
 
-  /// The people and programs of one test, in an app of their own.
+  /// Returns the fixtures of one test in a new app.
   func cast() async throws -> Cast {
     casts += 1
     return try await Cast(self, number: casts, operatorKey: operatorKey)
   }
 
-  /// Asks as a web server would pass it on.
+  /// Sends a request as a web server would pass it on.
   func ask(_ question: Question, of other: Service? = nil) async -> Reply {
     let service = other ?? service
     let request = Request(
@@ -250,9 +252,9 @@ import Wiring
   }
 }
 
-/// The clock of the access tokens.
+/// The clock for access tokens.
 enum TokenClock {
-  /// Seconds that it is ahead, for the request at hand.
+  /// The seconds by which the clock is ahead for the current request.
   @TaskLocal static var ahead = 0
 }
 
@@ -263,11 +265,11 @@ struct Question {
   var address = "192.0.2.1"
   var fields: [FieldName: String] = [:]
   var body: [UInt8] = []
-  /// Whether less comes than was stated.
+  /// Whether the body is shorter than its stated length.
   var isTruncated = false
-  /// Whether the client has gone.
+  /// Whether the client has disconnected.
   var isGone: @EventLoop () -> Bool = { false }
-  /// Whether it comes when access tokens of today have expired.
+  /// Whether the request arrives after access tokens of today have expired.
   var isLate = false
 
   init(_ method: HTTP.Method, _ path: String) {
@@ -283,25 +285,25 @@ struct Question {
   mutating func authorize(_ token: String) { fields[.authorization] = "Bearer \(token)" }
 }
 
-/// What came back.
+/// A response and its route.
 struct Reply: CustomStringConvertible {
   let response: Response
-  /// Nil when no route was found.
+  /// The route, or nil if none matched.
   let route: Route?
-  /// For the operator only.
+  /// The error for the operator's log.
   let error: String?
-  /// Whether the body was asked for.
+  /// Whether the service read the body.
   let wasRead: Bool
   var status: Int { response.status.code }
   var json: JSON { (try? JSON.parse(response.body)) ?? .null }
-  /// Of a problem.
+  /// The code of a problem.
   var code: String { json["code"]?.string ?? "" }
   var text: String { String(decoding: response.body, as: UTF8.self) }
   var description: String { "\(status) \(text.prefix(300)) \(error ?? "")" }
 
   subscript(_ name: FieldName) -> String? { response[name] }
 
-  /// A string of the answer, which must be there.
+  /// Returns a required string of the response.
   func string(_ key: String) throws -> String {
     guard let text = json[key]?.string else { throw Unexpected(reply: self, wanted: key) }
     return text
@@ -313,7 +315,7 @@ struct Unexpected: Error {
   let wanted: String
 }
 
-/// A body that is here already.
+/// A body that has already arrived.
 @EventLoop private final class Memory: BodySource {
   private let question: Question
   private(set) var wasRead = false
