@@ -18,10 +18,10 @@ import Testing
     ("mail_from_name", "{}", "{}"),
     ("mail_from_name", "", ""),
     ("allowed_origins", "[]", .array([])),
-    // One origin, or several by commas, is a list of them.
+    // One origin, or several with commas, becomes a list.
     ("allowed_origins", "https://a.example", .array(["https://a.example"])),
   ])
-  func `a value is JSON where it is JSON of its setting's type`(
+  func `a value is parsed as JSON of its setting's type`(
     setting: String,
     text: String,
     value: JSON
@@ -29,7 +29,7 @@ import Testing
     #expect(AppSetting.named(setting)?.rule.value(of: text) == value)
   }
 
-  @Test func `settings are read in their types, and what is of another is not chosen`() {
+  @Test func `settings are parsed by type, and values of another type are ignored`() {
     let usual = AppSettings(stored: Array("{}".utf8))
     #expect(usual.accessTokenLifetime == .seconds(1_800))
     #expect(usual.sessionLifetime == .seconds(60 * 86_400))
@@ -55,7 +55,7 @@ import Testing
     #expect(AppSettings(stored: Array(#"{"session_max_days":0}"#.utf8)).longestSession == nil)
   }
 
-  @Test func `what is stored and cannot be is noted, and the safest counts in its place`() {
+  @Test func `an invalid stored value is reported, and replaced by the safest one`() {
     let text =
       #"{"anonymous":"no","sign_up":1,"mfa":"Off","mfa_issuer":7,"#
       + #""app_metadata_readable":[],"switching":"Allow","device_cookie_same_site":"None","#
@@ -75,7 +75,7 @@ import Testing
         "mail_translations",
       ]
     )
-    // People are told what is in force.
+    // The listed settings are those in force.
     #expect(settings.listed.chosen.isEmpty)
     #expect(settings.listed.values["switching"] == "reauthenticate")
     #expect(settings.listed.values["anonymous"] == .bool(false))
@@ -89,7 +89,7 @@ import Testing
     }
   }
 
-  @Test func `any port of this machine may be allowed, and of no other`() throws {
+  @Test func `all ports may be allowed on this machine only`() throws {
     let rule = try #require(AppSetting.named("allowed_origins")?.rule)
     for origin in [
       "http://localhost:*", "https://localhost:*", "http://127.0.0.1:*", "http://[::1]:*",
@@ -121,7 +121,7 @@ import Testing
     #expect(!AppSettings(stored: Array("{}".utf8)).allows(origin: "http://localhost:9000"))
   }
 
-  @Test func `a sender's name that is taken can be sent`() throws {
+  @Test func `an accepted sender name can be sent`() throws {
     let rule = try #require(AppSetting.named("mail_from_name")?.rule)
     #expect(rule.fault("A\r\nB")?.0 == "control")
     #expect(rule.fault("A\u{85}B")?.0 == "control")
@@ -136,16 +136,16 @@ import Testing
   }
 
   @Test(arguments: ["a", "0", "a-b-9", String(repeating: "a", count: 63)])
-  func `names that apps and issuers may have`(name: String) {
+  func `a valid name of an app or issuer is accepted`(name: String) {
     #expect(OperatorName.fault(in: name, at: "/name") == nil)
   }
 
   @Test(arguments: ["", "-a", "A", "a_b", "a b", "ä", "a/b", String(repeating: "a", count: 64)])
-  func `names that they may not have`(name: String) {
+  func `an invalid name of an app or issuer is refused`(name: String) {
     #expect(OperatorName.fault(in: name, at: "/name")?.code == "name")
   }
 
-  @Test func `what a hash cost is seen in it, and a calibrated cost is never under the least`() {
+  @Test func `a hash shows its cost, and a calibrated cost is at least the minimum`() {
     let cost = HashingCost(memory: 20_480, passes: 3)
     let hash = cost.hash("correct horse") ?? ""
     #expect(hash.hasPrefix("$argon2id$v=19$m=20480,t=3,p=1$"))

@@ -34,13 +34,13 @@ import Testing
     #expect(Credential(.refreshToken, "", key) == nil)
   }
 
-  @Test func `one kind is not taken for another, whatever its prefix says`() {
+  @Test func `a credential of another kind is refused, even with a changed prefix`() {
     let text = token.text(key)
     #expect(Credential(.device, text, key) == nil)
     #expect(Credential(.device, "ddv_" + text.dropFirst(4), key) == nil)
   }
 
-  @Test func `addresses of one subscriber count as one`() {
+  @Test func `addresses of one subscriber have one network`() {
     let first = ClientAddress("2001:db8:1:2::1").network
     #expect(ClientAddress("2001:db8:1:2:ffff::").network == first)
     #expect(ClientAddress("2001:db8:1:3::1").network != first)

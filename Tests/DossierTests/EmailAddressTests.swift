@@ -20,7 +20,7 @@ import ReferenceData
     String(repeating: "a", count: 65) + "@example.com",
     "ada@" + String(repeating: "a", count: 64) + ".com",
   ])
-  func `an address that no mail reaches is refused`(text: String) {
+  func `an unreachable address is refused`(text: String) {
     #expect(code(text) == "email")
     #expect(code(text, mixed: true) == "email")
   }
@@ -30,9 +30,9 @@ import ReferenceData
     "ada@münchen.example", "ada@straße.de", "ada@1.2.3.museum", "ada@3com.com", "ADA@EXAMPLE.COM",
     "123@example.com", String(repeating: "a", count: 64) + "@example.com",
   ])
-  func `an address that mail may reach is taken`(text: String) { #expect(code(text) == nil) }
+  func `a reachable address is accepted`(text: String) { #expect(code(text) == nil) }
 
-  // In the first two the letter that looks like an a is a Cyrillic one.
+  // The first two contain a Cyrillic letter that looks like an a.
   @Test(arguments: [
     "\u{430}da@example.com", "ad\u{430}@example.com", "ada@ex\u{430}mple.com",
     "ada@mail.ex\u{430}mple.com", "\u{3b1}lpha@example.com", "\u{3bf}rder.desk@example.com",
@@ -40,29 +40,29 @@ import ReferenceData
     "\u{627}\u{5d0}@example.com", "\u{3042}\u{ac00}@example.com", "\u{3105}\u{3042}@example.com",
     "\u{13a0}da@example.com", "a\u{30a2}\u{3105}@example.com",
   ])
-  func `an address that mixes scripts is refused unless the app takes them`(text: String) {
+  func `an address that mixes scripts is refused unless the app allows it`(text: String) {
     #expect(code(text) == "mixed_scripts")
     #expect(code(text, mixed: true) == nil)
   }
 
   @Test(arguments: [
-    // One script, with digits and marks that all share.
+    // One script, with digits and marks that all scripts share.
     "ada.99_x-y@example.com", "\u{438}\u{432}\u{430}\u{43d}.7@example.com",
     "jose\u{301}@example.com",
     "\u{438}\u{306}\u{43e}@example.com", "\u{3b1}\u{3b2}@example.com", "\u{5e9}\u{5dc}@example.com",
     "\u{909}\u{926}\u{93e}\u{967}@example.com", "\u{645}\u{62b}\u{627}\u{644}\u{661}@example.com",
-    // Parts of different scripts.
+    // Different scripts in different parts.
     "\u{438}\u{432}\u{430}\u{43d}@example.com", "ada@\u{438}\u{43c}\u{44f}.com",
     "ada@\u{4f8b}\u{3048}.\u{30c6}\u{30b9}\u{30c8}.example",
-    // Scripts that are written together.
+    // Scripts of one writing system.
     "\u{7530}\u{4e2d}\u{305f}\u{30ab}\u{30fc}@example.com", "tanaka\u{7530}\u{4e2d}@example.com",
     "\u{738b}\u{3105}\u{3106}@example.com", "\u{ae40}\u{91d1}kim@example.com",
     // Full-width letters are Latin.
     "\u{ff41}\u{ff44}\u{ff41}@example.com", "\u{ff41}da@example.com",
   ])
-  func `an address of one writing is taken`(text: String) { #expect(code(text) == nil) }
+  func `an address in one writing system is accepted`(text: String) { #expect(code(text) == nil) }
 
-  @Test func `the scripts of characters are those of Unicode`() {
+  @Test func `characters have the scripts of Unicode`() {
     let scripts: [(Unicode.Scalar, Substring?)] = [
       ("a", "Latn"), ("Z", "Latn"), ("7", nil), ("_", nil), ("\u{e9}", "Latn"),
       ("\u{1e9e}", "Latn"),
@@ -81,7 +81,7 @@ import ReferenceData
     ("a+www.evil.example@b.c", "a+www dot evil dot example at b dot c"),
     ("http://evil@b.c", "http   evil at b dot c"),
   ])
-  func `an address in words is no link`(email: String, words: String) {
+  func `an address in words contains no link`(email: String, words: String) {
     #expect(AppMail.inWords(email) == words)
   }
 }

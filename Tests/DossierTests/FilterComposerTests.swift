@@ -11,7 +11,7 @@ import Testing
     "text": #""x""#, "number": "7", "boolean": "true", "time": #""2026-01-31""#,
   ]
 
-  /// Each operator on each member of the profile, and on each kind of value, indexed and not.
+  /// Filters with each operator on each member of the profile and each kind of value, with and without index.
   private static var filters: [String] {
     let paths =
       ProfileMember.allCases.map { ($0.rawValue, $0.kind.rawValue) }
@@ -39,7 +39,7 @@ import Testing
     for filter in Self.filters {
       for text in [filter, "not (\(filter))", "name exists or \(filter)"] {
         do {
-          // `name` serves what is not served by itself.
+          // The index on `name` covers filters that have no index of their own.
           let sql = try Users.searchStatement("name exists and (\(text))", Self.indexes)
           let alone = try? Users.searchStatement(text, Self.indexes)
           for sql in [sql, alone].compactMap(\.self) {
@@ -66,7 +66,7 @@ import Testing
     (#"(blocked = true and name = "x") or (metadata.boolean = true and name exists)"#, true),
     (#"custom_data.text = "x""#, false), (#"last_login_at > "2026-01-01""#, false),
   ])
-  func `an index must find all users that may fit`(text: String, isServed: Bool) throws {
+  func `an index must cover all users that can match`(text: String, isServed: Bool) throws {
     if isServed {
       #expect(throws: Never.self) { try Users.searchStatement(text, Self.indexes) }
     } else {

@@ -20,9 +20,9 @@ import Testing
     )
   }
 
-  // MARK: What is read
+  // MARK: Valid filters
 
-  @Test func `not binds closer than and, and closer than or`() throws {
+  @Test func `not binds more tightly than and, which binds more tightly than or`() throws {
     let (a, b, c) = (theme("a"), theme("b"), beta(true))
     let terms = (#"metadata.theme="a""#, #"metadata.theme = "b""#, "metadata.beta = true")
     #expect(
@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test(arguments: FilterOperator.allCases)
-  func `each operator is read, with spaces and without`(comparison: FilterOperator) throws {
+  func `each operator is parsed with and without spaces`(comparison: FilterOperator) throws {
     let filter = Filter.term(
       FilterTerm(subject: .profile(.name), test: .compares(comparison, .text("x")))
     )
@@ -51,7 +51,7 @@ import Testing
     (#""a\"b\\c\/d""#, #"a"b\c/d"#), (#""\u00e9\ud83d\ude00""#, "é😀"), (#""\n\t""#, "\n\t"),
     (#""' -- $1""#, "' -- $1"), (#""""#, ""),
   ])
-  func `strings are JSON's`(literal: String, value: String) throws {
+  func `strings are JSON strings`(literal: String, value: String) throws {
     #expect(try Filter.parse("metadata.theme = \(literal)") == theme(value))
   }
 
@@ -74,7 +74,7 @@ import Testing
     #expect(Filter.spelled(document, names) == #"metadata."a b".c"#)
   }
 
-  @Test func `in takes values of one kind`() throws {
+  @Test func `values after in have one kind`() throws {
     let filter = try Filter.parse(#"phone in("a" , "b")"#)
     let test = FilterTest.isOneOf([.text("a"), .text("b")])
     #expect(filter == .term(FilterTerm(subject: .profile(.phone), test: test)))
@@ -84,13 +84,13 @@ import Testing
     ("2024-02-29", "2024-02-29T00:00:00Z"), ("2026-01-31T23:59:59Z", "2026-01-31T23:59:59Z"),
     ("2026-01-31T12:00:00.123+05:30", "2026-01-31T12:00:00.123+05:30"),
   ])
-  func `times are dates, or have a zone`(text: String, read: String) throws {
+  func `a time is a date, or has a zone`(text: String, read: String) throws {
     let filter = try Filter.parse(#"created_at < "\#(text)""#)
     let test = FilterTest.compares(.less, .time(read))
     #expect(filter == .term(FilterTerm(subject: .profile(.createdAt), test: test)))
   }
 
-  // MARK: What is refused
+  // MARK: Invalid filters
 
   private static let long = String(repeating: "x", count: 256)
 
@@ -124,7 +124,7 @@ import Testing
     ("name = \"\(long)\"", 7, "value"), ("metadata.\(long) = 1", 9, "path"),
     ("name = \"\0\"", 8, "utf8"),
   ])
-  func `what is no filter is told with its place`(text: String, position: Int, rule: String) {
+  func `an error in a filter has its position`(text: String, position: Int, rule: String) {
     let error = #expect(throws: FilterError.self) { try Filter.parse(text) }
     #expect(error?.position == position)
     #expect(error?.rule.rawValue == "filter.\(rule)")
@@ -156,7 +156,7 @@ import Testing
     }
   }
 
-  @Test func `whatever is read, the parser neither traps nor hangs`() {
+  @Test func `the parser neither traps nor hangs on any input`() {
     let words = [
       "(", ")", "not ", " and ", " or ", "name", "metadata", ".", "\"", "\\", "= ", "in ", "exists",
       ",", "1", "-", "true", "\u{e9}", "^=", "<", "\u{1F600}", " ",

@@ -38,7 +38,7 @@ import Testing
       ('down', '', '', '{}', now() - interval '6 days');
     """
 
-  /// Documents of one user each, by how many versions they have: all written when 10 were kept.
+  /// One document for each user, with this number of versions, all written when the app kept 10.
   private static let versions = """
     insert into apps (app_id, name, settings) values
       (repeat('a', 24), 'three', '{"document_history": 3}'), (repeat('b', 24), 'none', '{}'),
@@ -51,7 +51,7 @@ import Testing
     insert into document_versions (user_id, class, version, app_id, body, actor, kept)
     select user_id, 'metadata', v, app_id, '{}', 'user', 10
     from users, generate_series(11, 20) v;
-    -- Housekeeping was here when 2 were kept; since then 10 were for a while.
+    -- Housekeeping ran when the app kept 2 versions. After that, it kept 10 for a while.
     update document_versions set kept = 2 where user_id like 'a%1' and version < 19;
     """
 
@@ -77,15 +77,15 @@ import Testing
     )
   }
 
-  @Test func `what nobody can use any more is removed, and nothing else`() async throws {
+  @Test func `only unusable data is deleted`() async throws {
     let name = try await TestCluster.shared.createMigratedDatabase()
     let (left, again) = try await keepHouse(name)
-    // Of the sessions: the one that expired 40 days ago and the one that ended 31 days ago.
+    // The deleted sessions expired 40 days ago and ended 31 days ago.
     #expect(left == "1 8 1 1 1 present+reserved down")
     #expect(again == 0)
   }
 
-  @Test func `versions past those that an app keeps are removed`() async throws {
+  @Test func `versions beyond the app's number are deleted`() async throws {
     let name = try await TestCluster.shared.createMigratedDatabase()
     let (left, again) = try await keepVersions(name)
     #expect(left == "ten:400:11-20:4000:10 three:400:18-20:1200:3")

@@ -36,18 +36,18 @@ import Testing
     (#"{"properties":{"a/b":{}}}"#, "/properties/a~1b type"),
     (#"{"properties":{"":1}}"#, "/properties/ key_length"),
   ])
-  func `a line that breaks a rule is refused with its place`(text: String, fault: String) {
+  func `an error in a line has its place`(text: String, fault: String) {
     #expect(faults(text) == [fault])
   }
 
-  /// As an export has what was stored before there was a limit.
-  @Test func `a number that is written out may be as long as a document`() {
+  /// An export may contain numbers that were stored before the limit.
+  @Test func `a number without exponent may be as long as a document`() {
     let digits = String(repeating: "7", count: 9_000)
     #expect(faults(#"{"custom_data":{"a":\#(digits),"b":-0.\#(digits)}}"#) == [])
     #expect(faults(#"{"custom_data":{"a":\#(digits)e1}}"#) == ["/custom_data/a json.number"])
   }
 
-  @Test func `all faults of a line are told`() {
+  @Test func `all errors of a line are reported`() {
     #expect(faults(#"{"id":"x","name":"","blocked":0}"#).count == 3)
   }
 
@@ -57,5 +57,5 @@ import Testing
     #"{"email":"a@b.c","password_hash":null,"name":null}"#,
     #"{"identities":[{"provider":"jwt:a","subject":"1"},{"provider":"jwt:a","subject":"2"}]}"#,
   ])
-  func `a line that breaks none is taken`(text: String) { #expect(faults(text) == []) }
+  func `a valid line is accepted`(text: String) { #expect(faults(text) == []) }
 }

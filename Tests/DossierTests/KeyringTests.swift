@@ -7,11 +7,11 @@ import WebTokens
 
 @testable import Dossier
 
-/// The keys of an app as several workers see them, by clocks that the tests set.
+/// Tests the signing keys of an app on several workers, with clocks that the tests set.
 @Suite struct KeyringTests {
   init() { LoopThread.start() }
 
-  /// A worker's keys and tokens with its own clocks.
+  /// The keys and tokens of a worker, with its own clocks.
   @EventLoop private final class Worker {
     let database: Database
     let connection: Connection
@@ -63,7 +63,7 @@ import WebTokens
       Principal(UserID(), SessionID(), DeviceID(), in: app, scopes: .user)
     }
 
-    /// What is said of a token; nil when it is good.
+    /// Returns the error for a token, or nil if it is valid.
     func refusal(of token: String, app: AppID? = nil) async -> String? {
       do throws(Failure) {
         _ = try await tokens.principal(of: token, app: app ?? self.app)
@@ -73,7 +73,7 @@ import WebTokens
       }
     }
 
-    /// As `dossier key rotate` does, some seconds ago.
+    /// Rotates the keys, as an operator would have done some seconds ago.
     func rotate(_ purpose: KeyPurpose = .native, secondsAgo: Int) async throws {
       let key = try NewSigningKey(for: purpose, of: app, keys.master)
       _ = try await database.write(SigningKeyQueries.retire, app, purpose, .seconds(86_400))
@@ -124,18 +124,18 @@ import WebTokens
     }
   }
 
-  @Test @EventLoop func `a rotation logs nobody out, whichever worker is asked`() async throws {
+  @Test @EventLoop func `a rotation ends no session on any worker`() async throws {
     let workers = try await workers(2)
     let (first, second) = (workers[0], workers[1])
     defer { for worker in workers { worker.stop() } }
     let old = try await first.token()
     let oldKey = try await first.keys.signer(for: first.app, .native).id
     #expect(await second.refusal(of: old) == nil)
-    // The key is there for half a minute: it signs from now on.
+    // The key is half a minute old, so it signs from now on.
     try await first.rotate(secondsAgo: 31)
-    // Nobody has looked since: both go on with the old key.
+    // Neither worker has read the keys since, so both still sign with the old one.
     #expect(try await first.keys.signer(for: first.app, .native).id == oldKey)
-    // One is idle for so long that it looks before it signs; the other has not looked.
+    // One worker was idle for so long that it reads the keys before it signs. The other has not read.
     first.pass(41)
     let newKey = try await first.keys.signer(for: first.app, .native).id
     #expect(newKey != oldKey)
@@ -147,7 +147,7 @@ import WebTokens
   }
 
   @Test(arguments: KeyPurpose.allCases)
-  @EventLoop func `where the current key was removed another is made, whoever comes first`(
+  @EventLoop func `a removed current key is replaced once, by whichever worker comes first`(
     purpose: KeyPurpose
   ) async throws {
     let workers = try await workers(2)
@@ -169,12 +169,12 @@ import WebTokens
       "select count(*) from signing_keys where retires_at is null"
     )
     #expect(left.rows[0][0] == "1")
-    // The one before goes on while the new one is too young.
+    // The previous key still signs while the new one is too young.
     let signer = try await worker.keys.signer(for: worker.app, purpose).id
     #expect(found == [signer])
   }
 
-  @Test @EventLoop func `a key that is not known is looked for no more often than every 5 seconds`()
+  @Test @EventLoop func `an unknown key is looked up at most every 5 seconds`()
     async throws
   {
     let workers = try await workers(2)
@@ -191,7 +191,7 @@ import WebTokens
     #expect(await second.refusal(of: token) == nil)
   }
 
-  @Test @EventLoop func `a key that has retired verifies nothing any more`() async throws {
+  @Test @EventLoop func `a retired key verifies no token`() async throws {
     let workers = try await workers(2)
     let (first, second) = (workers[0], workers[1])
     defer { for worker in workers { worker.stop() } }
@@ -204,7 +204,7 @@ import WebTokens
   }
 
   @Test(arguments: [21, 41])
-  @EventLoop func `a key that was removed ends what it has verified`(seconds: Int) async throws {
+  @EventLoop func `the tokens of a removed key are refused`(seconds: Int) async throws {
     let workers = try await workers(1)
     let worker = workers[0]
     defer { worker.stop() }
@@ -213,14 +213,14 @@ import WebTokens
     _ = try await worker.connection.script("delete from signing_keys")
     #expect(await worker.refusal(of: old) == nil)
     worker.pass(seconds)
-    // After a long pause the token waits for the look, else the look goes on beside it.
+    // After a long pause, the token waits for a read of the keys. Otherwise the read runs meanwhile.
     if seconds < 40 {
       while await worker.refusal(of: old) == nil { await Task.yield() }
     }
     #expect(await worker.refusal(of: old) == "\(Failure.unauthenticated(.malformed))")
   }
 
-  @Test @EventLoop func `keys that another master key sealed are nobody's`() async throws {
+  @Test @EventLoop func `keys that another master key encrypted are useless`() async throws {
     let name = try await TestCluster.shared.createMigratedDatabase()
     let (right, wrong) = (try await Worker(name), try await Worker(name, master: 8))
     defer { for worker in [right, wrong] { worker.stop() } }
@@ -231,7 +231,7 @@ import WebTokens
 
   // MARK: Tokens
 
-  @Test @EventLoop func `a token that was good is refused when it has expired`() async throws {
+  @Test @EventLoop func `a valid token is refused after it expires`() async throws {
     let worker = try await workers(1)[0]
     defer { worker.stop() }
     let token = try await worker.token()
@@ -242,7 +242,7 @@ import WebTokens
     #expect(await worker.refusal(of: token) == "\(Failure.unauthenticated(.expired))")
   }
 
-  @Test @EventLoop func `a remembered token is of its app alone and takes no database`()
+  @Test @EventLoop func `a cached token works for its app only, without the database`()
     async throws
   {
     let worker = try await workers(1)[0]
@@ -258,14 +258,14 @@ import WebTokens
     )
   }
 
-  @Test @EventLoop func `no token that was changed is taken, also beside a remembered one`()
+  @Test @EventLoop func `a changed token is refused, even if the original is cached`()
     async throws
   {
     let worker = try await workers(1)[0]
     defer { worker.stop() }
     let token = try await worker.token()
     #expect(await worker.refusal(of: token) == nil)
-    // Each byte, by one bit that keeps it a letter of the alphabet or makes it none.
+    // Flips one bit of each byte, with and without leaving the alphabet.
     for index in token.utf8.indices {
       var bytes = Array(token.utf8)
       bytes[token.utf8.distance(from: token.startIndex, to: index)] ^= 1
@@ -277,7 +277,7 @@ import WebTokens
     }
   }
 
-  @Test @EventLoop func `only so many are remembered, and first those that are used`() {
+  @Test @EventLoop func `the cache is bounded, and keeps tokens in use`() {
     let size = 100
     var cache = TokenCache(generationSize: size)
     let keys = AppKeys(AppID())
@@ -286,7 +286,7 @@ import WebTokens
     for index in 0..<size * 10 {
       let token = Array("\(index)".utf8)
       cache.insert(TokenCache.Entry(token: token, principal: principal, expires: 1, keys: keys))
-      // Used all the time.
+      // This token is in constant use.
       #expect(isRemembered("0"))
       #expect(cache.count <= 2 * size)
     }

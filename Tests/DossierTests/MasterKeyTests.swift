@@ -7,7 +7,7 @@ import Testing
   private let old = [UInt8](repeating: 1, count: 32)
   private let new = [UInt8](repeating: 2, count: 32)
 
-  @Test func `the first of several seals, and all open`() throws {
+  @Test func `the first key encrypts, and all keys decrypt`() throws {
     let both = MasterKey([new, old])
     let sealed = try MasterKey(old).sealed([5], as: "x")
     #expect(try both.opened(sealed, as: "x") == [5])
@@ -16,8 +16,7 @@ import Testing
     #expect(throws: (any Error).self) { try both.opened(sealed, as: "y") }
   }
 
-  @Test func `a credential is known by the key that issued it, with the hash of that time`() throws
-  {
+  @Test func `the key that issued a credential verifies it, with the original hash`() throws {
     let issued = Credential(.apiKey, of: UserID())
     let text = issued.text(MasterKey(old))
     let both = MasterKey([new, old])
@@ -27,7 +26,7 @@ import Testing
     #expect(Credential(.apiKey, issued.text(both), MasterKey(new)) != nil)
   }
 
-  @Test func `check values differ by key and are not the key`() {
+  @Test func `check values differ by key, and never equal it`() {
     let both = MasterKey([new, old])
     #expect(Set(both.checks).count == 2)
     #expect(!both.checks.contains(new))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Dossier
 
-/// Vectors made by other programs: bcrypt 5, passlib, argon2-cffi and hashlib of Python.
+/// Tests hashes that other programs made: bcrypt 5, passlib, argon2-cffi and Python's hashlib.
 @Suite struct PasswordHashTests {
   private static let password = "pässwörd 9"
 
@@ -29,7 +29,7 @@ import Testing
     "$pbkdf2-sha256$1000$GiNkjNH6P0doDYGw9l4rRQ$dZNlm9itCgibqgrZ/U/ujfuhBXycnOTNMvCSGX6fxjM",
     "$pbkdf2$1000$WStFKMXYu3cuRWjt/X/vHQ$aOTS6LmJwpl8AGUHCZc0htpwRj8",
   ])
-  func `the right password is known by the hash of any program`(text: String) throws {
+  func `a hash of any program verifies its password`(text: String) throws {
     let hash = try PasswordHash(text)
     try hash.checkCost()
     #expect(hash.isRight(Self.password))
@@ -38,19 +38,19 @@ import Testing
     #expect(!hash.isMade(at: .least))
   }
 
-  @Test func `bcrypt reads 72 bytes, as elsewhere`() throws {
+  @Test func `bcrypt reads 72 bytes, as in other programs`() throws {
     let hash = try PasswordHash("$2b$04$jdo.7pNsSWmEbYpt9OpJzedxIp9mB.BijaBmcMBdCFPnKMLbaRcvm")
     #expect(hash.isRight(String(repeating: "x", count: 72)))
     #expect(hash.isRight(String(repeating: "x", count: 1_000)))
     #expect(!hash.isRight(String(repeating: "x", count: 71)))
   }
 
-  @Test func `a hash of ours is ours at its cost and no other, whatever it costs`() throws {
+  @Test func `a hash is current only at its own cost`() throws {
     let hash = try PasswordHash(try #require(HashingCost.least.hash(Self.password)))
     #expect(hash.isRight(Self.password))
     #expect(hash.isMade(at: .least))
     #expect(!hash.isMade(at: HashingCost(memory: 19_456, passes: 3)))
-    // What an operator chose for new hashes may be more than is taken from elsewhere.
+    // The operator's cost for new hashes may exceed the limit for imported ones.
     let own = try PasswordHash(
       "$argon2id$v=19$m=1048576,t=9,p=1$c2FsdHNhbHRzYWx0$S7OFgF7GWKjN8LY6UNmpS0BcwYzi2lIM"
     )
@@ -73,7 +73,7 @@ import Testing
     "$5$rounds=1000$I4rrrzb5.KqxS1Xq$rrhm5mW3nS3zWEa0H7r3UHJiSCSR0iVsS02v3ktSi0D ",
     "$6$$rrhm", "$pbkdf2-md5$i=1$AAEC$AIjkSpiLDJ8p0q4Z1miLMT/P+fwouaEORZ+tFgZeQuQ",
   ])
-  func `what is no hash is refused`(text: String) {
+  func `an invalid hash is refused`(text: String) {
     #expect(throws: PasswordHashError.self) { try PasswordHash(text) }
   }
 
@@ -90,7 +90,7 @@ import Testing
     "$scrypt$ln=999999999,r=999999999,p=1$AAEC$uK9+0hUgKIHDQKKr8XAdf9rbU0gmwppgqMCIcjS7ldc",
     "$pbkdf2-sha512$i=2000001$AAEC$AIjkSpiLDJ8p0q4Z1miLMT/P+fwouaEORZ+tFgZeQuQ",
   ])
-  func `what would take long or much memory is not taken`(text: String) throws {
+  func `a hash that needs much time or memory is refused`(text: String) throws {
     let hash = try PasswordHash(text)
     #expect(throws: PasswordHashError.self) { try hash.checkCost() }
   }

@@ -40,7 +40,7 @@ import Testing
     #expect(check.isRight && check.renewed == nil && check.hashes == 1)
   }
 
-  @Test func `a hash that was made otherwise is verified and made anew`() async throws {
+  @Test func `an outdated hash is verified and replaced`() async throws {
     let others = [
       (Self.ofBcrypt, Self.bcrypt),
       (Self.password, try hash(Self.password, at: HashingCost(memory: 16, passes: 1))),
@@ -54,7 +54,7 @@ import Testing
     }
   }
 
-  @Test func `a password is compared whole`() async throws {
+  @Test func `all bytes of a password count`() async throws {
     let made = try hash(Self.password)
     for wrong in ["", "correct hors", "correct horse ", "Correct horse"] {
       #expect(try await !check(wrong, made).isRight)

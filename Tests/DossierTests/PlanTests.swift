@@ -8,8 +8,9 @@ import Testing
 @Suite struct PlanTests {
   init() { LoopThread.start() }
 
-  /// Statements that no request of a user runs: they work on batches of rows, on all rows of an app,
-  /// or on all mails that are queued.
+  /// Statements that no user's request runs.
+  ///
+  /// They process batches, all rows of an app, or all queued mails.
   private static let exceptions = [
     "apps.delete", "attempts.forget_all", "housekeeping.", "imports.", "outbox.drop",
     "outbox.expire", "outbox.retry",
@@ -18,12 +19,12 @@ import Testing
   ]
 
   @Test(arguments: [false, true])
-  func `no statement scans a table that grows`(isAnalyzed: Bool) async throws {
+  func `no statement scans a growing table`(isAnalyzed: Bool) async throws {
     let database = try await TestCluster.shared.createMigratedDatabase()
     #expect(try await scans(database, isAnalyzed: isAnalyzed) == [])
   }
 
-  /// Explains the plan that each prepared statement keeps for all values.
+  /// Explains the generic plan of each prepared statement.
   @EventLoop private func scans(_ database: String, isAnalyzed: Bool) async throws -> [String] {
     let connection = try await Connection.open(.patient(database))
     defer { connection.close() }

@@ -10,17 +10,17 @@ import Testing
   init() throws { lists = try Self.read.get() }
 
   @Test(arguments: [
-    // Appendix A of RFC 5646, but for tags without a language of ISO 639.
+    // Appendix A of RFC 5646, without tags that have no language of ISO 639.
     "de", "fr", "ja", "zh-Hant", "zh-Hans", "sr-Cyrl", "sr-Latn", "zh-cmn-Hans-CN", "cmn-Hans-CN",
     "zh-yue-HK", "yue-HK", "zh-Hans-CN", "sr-Latn-RS", "sl-rozaj", "sl-rozaj-biske", "sl-nedis",
     "de-CH-1901", "sl-IT-nedis", "hy-Latn-IT-arevela", "de-DE", "en-US", "es-419",
     "de-CH-x-phonebk", "az-Arab-x-AZE-derbend", "qaa-Latn-x-southern", "en-US-u-islamcal",
     "zh-CN-a-myext-x-private", "en-a-myext-b-another", "sr-Latn-x-1",
-    // Any case; three letters; numbers of countries and areas.
+    // Upper and lower case, three letters, and numbers of countries and areas.
     "EN-gb", "ZH-hANT-tw", "deu", "gsw-CH", "en-001", "en-150", "de-276", "sgn-ase",
     "en-US-u-ca-gregory-nu-latn-t-de-x-a", "sq-XK", "en-EU", "en-ZZ",
   ])
-  func `a locale is a language tag of codes that there are`(locale: String) {
+  func `a locale is a language tag with existing codes`(locale: String) {
     #expect(lists.fault(inLocale: locale) == nil)
   }
 
@@ -37,7 +37,7 @@ import Testing
     ("zh-zzz", "language zzz"), ("en-Abcd", "script Abcd in ISO 15924"),
     ("en-UK", "region UK in ISO 3166-1"), ("en-ZK", "region ZK"), ("es-999", "region 999"),
   ])
-  func `what is none is told why`(locale: String, words: String) throws {
+  func `an invalid locale is refused with the reason`(locale: String, words: String) throws {
     let fault = try #require(lists.fault(inLocale: locale))
     #expect(fault.contains(words), "\(locale): \(fault)")
   }
@@ -52,15 +52,15 @@ import Testing
 
   @Test(arguments: [
     "", "utc", "europe/berlin", "Europe", "Europe/", "Europe/Berlin ", "Berlin", "+01:00", "GMT+5",
-    // K as U+212A, which Swift holds for the same letter.
+    // K as U+212A, which Swift compares as equal to the letter.
     "Asia/\u{212A}olkata", "CEST", "Mars/Olympus", "tzdata.zi", "../zoneinfo/UTC",
     "posix/Europe/Berlin", "E", "Z",
   ])
-  func `what is none is refused`(zone: String) {
+  func `an unknown zone is refused`(zone: String) {
     #expect(lists.fault(inZone: zone) != nil)
   }
 
-  @Test func `a file that is missing or something else is told with its package`() throws {
+  @Test func `the error for a missing or damaged file names its package`() throws {
     let folder = "/tmp/dossier-lists-\(UInt64.random(in: 0 ... .max))"
     let files = FileManager.default
     defer { try? files.removeItem(atPath: folder) }
@@ -125,7 +125,7 @@ import Testing
     ("passwordpassword ", false), ("correct horse battery", false), ("pa\u{301}ssword", false),
     (",", false), ("", false), ("ＰＡＳＳＷＯＲＤ", false),
   ])
-  func `a password that is guessed first is of a list or follows a rule`(
+  func `a common password is in a list or follows a pattern`(
     password: String,
     isCommon: Bool
   ) {

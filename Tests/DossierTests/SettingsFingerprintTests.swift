@@ -3,12 +3,12 @@ import Testing
 
 @testable import Dossier
 
-/// Tests what two hosts learn of each other's settings.
+/// Tests the comparison of the settings of two hosts.
 @Suite struct SettingsFingerprintTests {
   private let key = MasterKey([UInt8](repeating: 1, count: 32))
   private let settings = ["issuer": "https://a.example", "mail_password": "secret"]
 
-  @Test func `only the names of different settings are found`() throws {
+  @Test func `a comparison reveals only the names of different settings`() throws {
     let own = SettingsFingerprint(settings, key)
     let read = SettingsFingerprint(
       masterKey: own.masterKey,
@@ -18,7 +18,7 @@ import Testing
     var other = settings
     other["mail_password"] = "other"
     #expect(own.differences(from: SettingsFingerprint(other, key)) == ["mail_password"])
-    // A setting of another version is not compared.
+    // A setting that only one version has is not compared.
     other["new"] = "1"
     #expect(SettingsFingerprint(other, key).differences(from: own) == ["mail_password"])
     let text = String(decoding: own.json.serialized(), as: UTF8.self)
@@ -30,7 +30,7 @@ import Testing
     #expect(own.json["a"] != own.json["b"])
   }
 
-  @Test func `keys of which one host lacks one are told alone`() {
+  @Test func `if a host lacks a master key, only the master key is reported`() {
     let new = [UInt8](repeating: 2, count: 32)
     let old = [UInt8](repeating: 1, count: 32)
     let own = SettingsFingerprint(settings, key)

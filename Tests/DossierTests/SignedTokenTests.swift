@@ -13,7 +13,7 @@ import WebTokens
   private let claims = #"{"iss":"i","sub":"s","aud":"a","exp":1}"#
 
   @Test(arguments: [#"{"alg":"a","alg":"b"}"#, "[]", "7", "{", #"{"x":1e9223372036854775808}"#])
-  func `what passes no gate is no head`(head: String) {
+  func `a head that is not strict JSON is refused`(head: String) {
     #expect(SignedToken(token(head)) == nil)
     #expect(throws: Failure.self) { try ExternalToken(token(head, claims)) }
   }
@@ -22,7 +22,7 @@ import WebTokens
     #"{"alg":9223372036854775808,"kid":-1e19}"#, #"{"alg":[1e19],"kid":null}"#,
     #"{"alg":{"a":"b"}}"#,
   ])
-  func `what is no string names neither an algorithm nor a key`(head: String) throws {
+  func `an algorithm or key id that is not a string is ignored`(head: String) throws {
     let read = try #require(SignedToken(token(head)))
     #expect(read.algorithm == nil && read.keyID == nil)
     #expect(!IssuerKeys.secret([UInt8](repeating: 7, count: 64)).verify(read))
@@ -32,9 +32,9 @@ import WebTokens
     "", "a", "a.b", "a.b.c", "e30.e30", "e30.e30.e30.e30", "e30=.e30.", "e30. .x", "e30.e30.c2l=",
     "e30.e30.c2m", "e30.e30.!",
   ])
-  func `what is no token is refused`(text: String) { #expect(SignedToken(text) == nil) }
+  func `a malformed token is refused`(text: String) { #expect(SignedToken(text) == nil) }
 
-  @Test func `head, claims, what is signed and the signature are read`() throws {
+  @Test func `the head, the claims and the signature are parsed`() throws {
     let text = token(#"{"alg":"ES256","x5c":["a"],"n":1.5}"#, #"{"exp":1.5,"sub":"x"}"#)
     let read = try #require(SignedToken(text))
     #expect(read.algorithm == "ES256")
@@ -44,7 +44,7 @@ import WebTokens
   }
 
   @Test(arguments: ["1e9", "1.5", "1000000000.25"])
-  func `a time is a number of any spelling`(time: String) throws {
+  func `a time may have any spelling of a number`(time: String) throws {
     let read = try ExternalToken(
       token(#"{"alg":"ES256"}"#, #"{"iss":"i","sub":"s","aud":[],"exp":\#(time),"nbf":\#(time)}"#)
     )

@@ -4,12 +4,12 @@ import Postgres
 import RESTWire
 import Testing
 
-/// The domain's, and those of wires.
+/// The statements of the domain and the wires.
 let allStatements = AllQueries.statements + RESTWire.statements
 
-/// That `allStatements` has all statements: one that it lacks is prepared by no test.
+/// Tests that `allStatements` is complete, since no test prepares a missing statement.
 @Suite struct StatementListTests {
-  @Test func `every statement that is declared is listed`() throws {
+  @Test func `every declared statement is listed`() throws {
     let (declared, unreadable) = try Self.declarations()
     #expect(unreadable == [])
     let listed = Set(allStatements.map { "\($0.name)" })
@@ -17,8 +17,7 @@ let allStatements = AllQueries.statements + RESTWire.statements
     #expect(listed.subtracting(declared).sorted() == [])
   }
 
-  /// The names of the statements that the sources make, and the places where a `Statement` is made
-  /// in a way that cannot be read here.
+  /// Returns the names of the statements in the sources, and the places that this test cannot read.
   private static func declarations() throws -> (names: Set<String>, unreadable: [String]) {
     let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
     var names: Set<String> = []
@@ -35,7 +34,7 @@ let allStatements = AllQueries.statements + RESTWire.statements
             unreadable.append("\(module)/\(path): \(match.0)")
           }
         }
-        // Where the type is named and the value is made without its name.
+        // The type is named, and the initializer is not.
         for match in text.matches(of: /:\s*Statement<[^()]*?>\s*=\s*(\S+)/)
         where !match.1.hasPrefix("Statement") {
           unreadable.append("\(module)/\(path): \(match.0)")

@@ -34,7 +34,7 @@ import Testing
     #expect(Set(names).count == names.count)
   }
 
-  @Test func `what writes documents keeps the version and brings indexes up to date`() {
+  @Test func `each write of a document stores a version and updates indexes`() {
     for statement in allStatements {
       let sql = "\(statement.sql)"
       let writes = ["insert into documents", "update documents"].contains { sql.contains($0) }
@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  /// RFC 7396, appendix A, for objects: what the database makes of them.
+  /// Tests RFC 7396, appendix A, for objects in the database.
   @Test(arguments: [
     (#"{"a":"b"}"#, #"{"a":null}"#, "{}"),
     (#"{"a":"c"}"#, #"{"a":["b"]}"#, #"{"a":["b"]}"#),
@@ -55,7 +55,7 @@ import Testing
     ("[1,2]", #"{"a":"b","c":null}"#, #"{"a":"b"}"#),
     ("{}", #"{"a":{"bb":{"ccc":null}}}"#, #"{"a":{"bb":{}}}"#),
   ])
-  func `the database merges as RFC 7396 says`(
+  func `the database merges according to RFC 7396`(
     target: String,
     patch: String,
     result: String

@@ -5,14 +5,16 @@ import Testing
 @Suite struct TimeBasedCodeTests {
   private let secret = Array("12345678901234567890".utf8)
 
-  /// RFC 6238 appendix B, of which an authenticator shows the last six digits.
+  /// Tests the codes of RFC 6238, appendix B.
+  ///
+  /// An authenticator app shows their last six digits.
   @Test(
     arguments: [
       (59, "94287082"), (1_111_111_109, "07081804"), (1_111_111_111, "14050471"),
       (1_234_567_890, "89005924"), (2_000_000_000, "69279037"), (20_000_000_000, "65353130"),
     ]
   )
-  func `a code is that of the standard`(time: Int, code: String) {
+  func `a code equals that of the standard`(time: Int, code: String) {
     let step = TimeBasedCode.step(at: time)
     #expect(TimeBasedCode.code(of: secret, at: step) == code.suffix(6))
   }
@@ -25,7 +27,7 @@ import Testing
     }
   }
 
-  @Test func `codes up to the last one are used`() {
+  @Test func `used codes are refused`() {
     for step in 99...101 {
       let code = TimeBasedCode.code(of: secret, at: step)
       let found = TimeBasedCode.step(of: code, secret, near: 100, after: 100)
@@ -34,7 +36,7 @@ import Testing
   }
 
   @Test(arguments: ["", "0", "00000", "0000000", "abcdef", "１２３４５６"])
-  func `what is not six digits is no code`(_ code: String) {
+  func `a code has six digits`(_ code: String) {
     #expect(TimeBasedCode.step(of: code, secret, near: 100, after: 0) == nil)
   }
 
@@ -51,7 +53,7 @@ import Testing
   private let user = UserID()
   private let key = MasterKey([UInt8](repeating: 7, count: 32))
 
-  @Test func `ten codes are made, which read back`() throws {
+  @Test func `ten recovery codes are created, and parse back`() throws {
     let codes = RecoveryCode.make()
     #expect(Set(codes).count == 10)
     for code in codes {
@@ -70,7 +72,7 @@ import Testing
   }
 
   @Test(arguments: ["", "123456", "0123456789a", "u123456789", "012345678é", "01234_6789"])
-  func `what does not have the form of a code is none`(_ typed: String) {
+  func `a malformed recovery code is refused`(_ typed: String) {
     #expect(RecoveryCode(typed) == nil)
   }
 

@@ -14,7 +14,7 @@ import Testing
     "0001-01-01 00:00:00", "9999-12-31 23:59:59.9",
   ]
 
-  @Test @EventLoop func `a time is read and told as the database has it`() async throws {
+  @Test @EventLoop func `a time is parsed and formatted as in the database`() async throws {
     let name = try await TestCluster.shared.createDatabase()
     let connection = try await Connection.open(.patient(name))
     defer { connection.close() }
@@ -33,7 +33,7 @@ import Testing
   }
 
   @Test(arguments: ["", "2026-01-01", "2026-01-01 00:00:00", "2026-01-01 00:00:00+01", "infinity"])
-  func `what is no time in UTC is none`(_ text: String) {
+  func `a time that is not in UTC is refused`(_ text: String) {
     #expect(Timestamp(stored: Array(text.utf8)) == nil)
   }
 }

@@ -4,12 +4,12 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Anonymous users whom nobody would miss, and devices that nobody is on.
+/// Tests the deletion of unused anonymous users and devices.
 @Suite struct UnusedTests {
   init() { LoopThread.start() }
 
-  /// In each app the user `00…` and many like it are unused, and each other one has something of its
-  /// own, by which it is named.
+  /// In each app, the user `00…` and many like it are unused. Each other user has some data, which
+  /// its name describes.
   private static let users = """
     delete from apps;
     insert into apps (app_id, name, settings) values
@@ -90,7 +90,7 @@ import Testing
       """
       select coalesce(string_agg(conrelid::regclass::text, ' '), '') from pg_constraint
       where contype = 'f' and confrelid = 'users'::regclass
-        -- What follows from an identity, a password or a document, copies of answers, and how the user began.
+        -- Rows that depend on an identity, a password or a document, stored responses, and origins.
         and conrelid::regclass::text not in (
           'beginnings', 'device_users', 'kept_answers', 'mail_tokens', 'search_values')
         and pg_get_functiondef('is_unused'::regproc) !~ ('\\m' || conrelid::regclass::text || '\\M')
@@ -98,26 +98,26 @@ import Testing
     )
   }
 
-  @Test func `anonymous users without data who were not seen for the app's days are removed`()
+  @Test func `inactive anonymous users without data are deleted after the app's days`()
     async throws
   {
     let (left, again) = try await keepHouse(Self.users, Queries.users)
-    // Of 3001 users each: those not anonymous, seen lately, with a name, without the identity, with a
-    // session in use, metadata, a property, an API key, blocked. A user who has deleted all data has
-    // none, which shows in the version alone. The second app's days are fewer than those of the user
-    // seen 29 days ago.
+    // Each app has 3001 users. These remain: not anonymous, seen lately, with a name, without the
+    // identity, with a session in use, with metadata, a property or an API key, and blocked. A user
+    // who has deleted all data only has a later version. The second app has fewer days than the
+    // 29 days since it saw one user.
     #expect(left[0] == "a:1,2,3,4,5,6,7,9,10,12 b:1,2,4,5,6,7,9,10,12 c:3001")
     #expect(left[1] == "0 5983 housekeeping unused")
     #expect(again == 0)
   }
 
-  @Test func `devices that nobody is on are removed when a day has passed`() async throws {
+  @Test func `devices without users are deleted after a day`() async throws {
     let (left, again) = try await keepHouse(Self.devices, Queries.devices)
     #expect(left[0] == "30 30 60")
     #expect(again == 0)
   }
 
-  @Test func `no table of user data is forgotten`() async throws {
+  @Test func `the test covers every table of user data`() async throws {
     let (left, _) = try await keepHouse("select 1", Queries.forgotten)
     #expect(left[0] == "")
   }

@@ -5,20 +5,19 @@ import Postgres
 import TestSupport
 import Testing
 
-/// That programs go on when a migration of the next release adds columns.
+/// Tests that the programs continue when a migration of the next release adds columns.
 @Suite struct WiderTablesTests {
   init() { LoopThread.start() }
 
-  /// What PostgreSQL says of a result that is not what it was: a plan's, a function's, an
-  /// expression's.
+  /// The errors of PostgreSQL for a changed result of a plan, a function or an expression.
   private static let changed = ["0A000", "42P13", "42804"].map(SQLState.init(rawValue:))
 
-  @Test func `every statement goes on when every table and view gets a column`() async throws {
+  @Test func `every statement works after every table and view gets a column`() async throws {
     let database = try await TestCluster.shared.createMigratedDatabase()
     #expect(try await widen(database) == [])
   }
 
-  /// Prepares all on one connection, as a worker does, and runs each before and after.
+  /// Prepares all statements on one connection, and runs each before and after the change.
   @EventLoop private func widen(_ database: String) async throws -> [String] {
     let connection = try await Connection.open(
       .patient(database)
@@ -59,7 +58,7 @@ import Testing
     return try await failures(of: calls, on: connection).subtracting(before).sorted()
   }
 
-  /// What fails for its shape; nulls make much fail otherwise, which does not count here.
+  /// Returns the statements that fail because of their shape, and ignores failures because of nulls.
   @EventLoop private func failures(
     of calls: [String],
     on connection: Connection
@@ -77,7 +76,7 @@ import Testing
     return failures
   }
 
-  @Test func `no statement leaves its columns to the table`() {
+  @Test func `every statement names its columns`() {
     for statement in allStatements {
       let sql = "\(statement.sql)".replacing("count(*)", with: "")
       #expect(!sql.contains(/(\b(select|returning)\s+|,\s*|\.)\*/), "\(statement.name)")
@@ -85,7 +84,7 @@ import Testing
     }
   }
 
-  @Test func `no function returns the rows of a table or view`() async throws {
+  @Test func `no function returns rows of a table or view`() async throws {
     let database = try await TestCluster.shared.createMigratedDatabase()
     #expect(try await functionsOfRows(database) == [])
   }
