@@ -8,8 +8,9 @@ import Testing
 @Suite struct UnusedTests {
   init() { LoopThread.start() }
 
-  /// In each app, the user `00…` and many like it are unused. Each other user has some data, which
-  /// its name describes.
+  /// In each app, the user `00…` and many like it are unused.
+  ///
+  /// Each other user has some data, which its name describes.
   private static let users = """
     delete from apps;
     insert into apps (app_id, name, settings) values

@@ -7,7 +7,7 @@ import Testing
 @Suite struct EventLoopTests {
   init() { LoopThread.start() }
 
-  @Test func `twenty thousand tasks that yield and are cancelled all end`() async {
+  @Test func `twenty thousand cancelled tasks that yield all end`() async {
     let ended = await manyTasks(20_000)
     #expect(ended == 20_000)
   }
@@ -39,18 +39,18 @@ import Testing
   @EventLoop func timerOrder() async -> [Int] {
     var order: [Int] = []
     let cancelled = Timer(after: .milliseconds(3)) { order.append(99) }
-    // All made in one turn, so that none has fired before the last is made.
+    // All are created in one turn, so none fires before the last one exists.
     let timers = [3, 1, 2].map { number in
       Timer(after: .milliseconds(number * 10)) { order.append(number) }
     }
     cancelled.cancel()
-    // Of a later deadline than theirs: it ends after them.
+    // This timer has the latest deadline, so it ends last.
     await EventLoop.sleep(for: .milliseconds(60))
     withExtendedLifetime(timers) {}
     return order
   }
 
-  @Test func `a task of the loop stays on its thread where it is isolated to nothing`() async {
+  @Test func `a task of the loop stays on its thread in nonisolated code`() async {
     let threads = await EventLoop.task {
       let own = pthread_self()
       return (own, await currentThread())
@@ -58,7 +58,7 @@ import Testing
     #expect(threads.0 == threads.1)
   }
 
-  @Test func `what is asked for the end of a turn runs after the jobs of the turn`() async {
+  @Test func `work for the end of a turn runs after the jobs of the turn`() async {
     let order = await turnOrder()
     #expect(order == ["job", "job", "end"])
   }
@@ -72,7 +72,7 @@ import Testing
     return order
   }
 
-  @Test func `a full pool refuses at once, and a free one answers from another thread`() async {
+  @Test func `a full pool refuses at once, and a free one runs work on another thread`() async {
     let outcomes = await poolOutcomes()
     #expect(outcomes == [false, false, false, false, false, false, true, true])
   }
@@ -95,7 +95,7 @@ import Testing
     return outcomes
   }
 
-  @Test func `a turn that holds the loop for long is told with its time`() async {
+  @Test func `a long turn is reported with its duration`() async {
     let (limit, told) = await longTurn()
     #expect(told.allSatisfy { $0 > limit })
     #expect(!told.isEmpty)
@@ -107,20 +107,20 @@ import Testing
     EventLoop.reactor.superviseTurns(longerThan: limit) { told.append($0) }
     let start = EventLoop.now()
     while EventLoop.now() - start <= limit.nanoseconds {}
-    // The turn is over when the loop has slept.
+    // The turn has ended once the loop has slept.
     while told.isEmpty { await EventLoop.sleep(for: .milliseconds(1)) }
     EventLoop.reactor.superviseTurns(longerThan: .seconds(1_000_000)) { _ in }
     return (limit, told)
   }
 
-  @Test func `a watch hears of readiness, and of nothing once it is cancelled`() async throws {
+  @Test func `a watch reports readiness until it is cancelled`() async throws {
     let heard = try await pipeEvents()
     #expect(heard == ["read", "hang-up"])
   }
 
   @EventLoop func pipeEvents() async throws -> [String] {
     var ends: [Int32] = [0, 0]
-    // Or a program that another test starts would hold it open.
+    // Without O_CLOEXEC, a program that another test starts would keep the pipe open.
     #expect(pipe2(&ends, O_CLOEXEC) == 0)
     var heard: [String] = []
     let reader = ends[0]
@@ -139,8 +139,8 @@ import Testing
     while heard.last != "hang-up" { await EventLoop.sleep(for: .milliseconds(1)) }
     watch.cancel()
     let count = heard.count
-    // The pipe is still at its end, of which the loop would tell in each turn. Another watch, made
-    // later, hears of its own pipe: by then the loop has looked.
+    // The pipe is still at its end, which the loop would report in each turn. Once a later watch
+    // reports its own pipe, the loop has polled again.
     try await hearOther()
     #expect(heard.count == count)
     close(reader)

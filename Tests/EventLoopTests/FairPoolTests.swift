@@ -3,11 +3,11 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Who gets a thread when, and who none.
+/// Tests the order in which clients get threads, and who is refused.
 @Suite struct FairPoolTests {
   init() { LoopThread.start() }
 
-  @Test @EventLoop func `work that nobody waits for is not begun, and another's is next`()
+  @Test @EventLoop func `abandoned work is skipped`()
     async throws
   {
     let place = Place(threads: 2, waiting: 14)
@@ -23,7 +23,7 @@ import Testing
     let wanted = await place.send("wanted", victim)
     place.gates["wanted"]?.open()
     place.gates["first"]?.open()
-    // The second is running still.
+    // The second job is still running.
     #expect(await wanted.value == nil)
     #expect(place.begun == ["first", "second", "wanted"])
     place.gates["second"]?.open()
@@ -48,7 +48,7 @@ import Testing
     #expect(place.begun == ["a1", "c1", "b1", "a2", "b2", "a3", "a4"])
   }
 
-  @Test @EventLoop func `who comes anew does not pass who waits for longer`() async throws {
+  @Test @EventLoop func `a new member does not overtake one that waits longer`() async throws {
     let place = Place(threads: 1, waiting: 31)
     let names = (0..<4).map { "\($0)" }
     var tasks = [await place.send("first", Somebody("a", nil))]
@@ -58,7 +58,7 @@ import Testing
     #expect(place.begun == ["first"] + names)
   }
 
-  @Test @EventLoop func `one has a quarter of the room, its group half, and the rest is others'`()
+  @Test @EventLoop func `a member has a quarter of the queue, and its group half`()
     async throws
   {
     let place = Place(threads: 2, waiting: 14)
@@ -72,7 +72,7 @@ import Testing
     for _ in 0..<4 { tasks.append(await place.send("x", program)) }
     for _ in 0..<4 { tasks.append(await place.send("x", stranger)) }
     #expect(await place.ask("y", program).value == .full)
-    // What nobody waits for has no place where there is none left.
+    // Abandoned work gives up its places once the queue is full.
     second.isGone = true
     for _ in 0..<3 { tasks.append(await place.send("x", program)) }
     place.gates["x"]?.open()
@@ -80,7 +80,7 @@ import Testing
     #expect(place.begun.allSatisfy { $0 == "x" } && place.pool.load == 0)
   }
 
-  @Test @EventLoop func `one leaves a thread to others`() async throws {
+  @Test @EventLoop func `a member leaves one thread to others`() async throws {
     let place = Place(threads: 2, waiting: 14)
     let greedy = Somebody("a", "1")
     var tasks = [await place.send("a", greedy)]
@@ -94,7 +94,7 @@ import Testing
     for task in tasks { #expect(await task.value == nil) }
   }
 
-  @Test @EventLoop func `what waits for too long is dropped`() async throws {
+  @Test @EventLoop func `work that waits too long is dropped`() async throws {
     let place = Place(threads: 1, waiting: 1)
     let running = await place.send("running", nil)
     #expect(await place.ask("late", nil, until: 0).value == .late)
@@ -107,7 +107,7 @@ import Testing
   }
 }
 
-/// A pool whose jobs each wait at the gate of their name.
+/// A pool with jobs that each wait at the gate of their name.
 @EventLoop private final class Place {
   let pool: FairPool
   private(set) var gates: [String: ThreadGate] = [:]
@@ -120,7 +120,7 @@ import Testing
     pool = FairPool(name: "test", threads: threads, waiting: waiting, patience: .zero)
   }
 
-  /// What a job that may run, or be refused, comes to: nil when it has run.
+  /// Submits a job, and returns the reason for its refusal, or nil if it has run.
   func ask(
     _ name: String,
     _ owner: Somebody?,
@@ -141,9 +141,9 @@ import Testing
     }
   }
 
-  /// The same, when it is in the pool: begun, where it need not wait.
+  /// Submits a job, and returns once the pool has queued or started it.
   ///
-  /// Before the first gate is opened.
+  /// Call it before the first gate is opened.
   func send(_ name: String, _ owner: Somebody?) async -> Task<FairQueueError?, Never> {
     let before = pool.load
     let task = ask(name, owner)

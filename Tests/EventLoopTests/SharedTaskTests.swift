@@ -7,7 +7,7 @@ import Testing
 
   private struct Refused: Error {}
 
-  @Test @EventLoop func `who asks while work is under way gets the same outcome`() async throws {
+  @Test @EventLoop func `callers of work in progress get the same outcome`() async throws {
     let shared = SharedTask<Int, Refused>()
     var begun = 0
     func begin() -> SharedTask<Int, Refused>.Outcome {
@@ -22,7 +22,7 @@ import Testing
     #expect(shared.isUnderWay)
     for outcome in first { #expect(try await outcome.value.get() == 1) }
     #expect(!shared.isUnderWay)
-    // Neither an outcome nor a failure is kept for those who ask later.
+    // Neither an outcome nor a failure is kept for later callers.
     await #expect(throws: Refused.self) { try await begin().value.get() }
     #expect(try await begin().value.get() == 3)
   }

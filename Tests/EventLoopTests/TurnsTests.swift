@@ -7,7 +7,7 @@ import Testing
 
   private struct Refusal: Error {}
 
-  @Test @EventLoop func `one after another works on a thing, in their order, and others meanwhile`()
+  @Test @EventLoop func `work with one key runs in order, and other keys run meanwhile`()
     async throws
   {
     let turns = Turns()
@@ -23,7 +23,7 @@ import Testing
               #expect(underWay == 1)
               underWay -= 1
               events.append("a\(number)")
-              // Who fails passes the turn on, too.
+              // A failure passes the turn on too.
               if number == 1 { throw Refusal() }
             }
           } catch {

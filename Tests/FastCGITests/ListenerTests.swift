@@ -5,7 +5,7 @@ import Testing
 
 @testable import FastCGI
 
-/// What a worker notices of the web server's connections.
+/// Tests how a worker tracks the connections of the web server.
 @Suite struct ListenerTests {
   init() { LoopThread.start() }
 
@@ -13,7 +13,7 @@ import Testing
     [1, 1, 0, 1, 0, 8, 0, 0] + [0, 1, 1, 0, 0, 0, 0, 0] + [1, 4, 0, 1, 0, 0, 0, 0]
     + [1, 5, 0, 1, 0, 0, 0, 0]
 
-  /// A listener whose requests are each answered when the test says so.
+  /// A listener that answers each request when the test requests it.
   @EventLoop private final class Server {
     private(set) var listener: Listener?
     let port: UInt16
@@ -64,7 +64,7 @@ import Testing
     }
   }
 
-  @Test @EventLoop func `a request whose connection the web server closes is known to be gone`()
+  @Test @EventLoop func `a request is gone if the web server closes its connection`()
     async throws
   {
     let server = try Server()
@@ -89,7 +89,7 @@ import Testing
     await server.end()
   }
 
-  @Test @EventLoop func `one that closes together with its request is known to be gone too`()
+  @Test @EventLoop func `a request is gone if its connection closes right after it`()
     async throws
   {
     let server = try Server()
@@ -102,7 +102,7 @@ import Testing
     await server.end()
   }
 
-  /// Reads from a socket until it has so many bytes.
+  /// Reads this number of bytes from a socket.
   @EventLoop private func received(_ client: Int32, _ count: Int) async -> [UInt8] {
     var bytes: [UInt8] = []
     while bytes.count < count {
@@ -114,17 +114,18 @@ import Testing
     return bytes
   }
 
-  @Test @EventLoop func `a draining listener asks for the close and answers what crosses it`()
+  @Test @EventLoop
+  func `a draining listener requests a close, and still answers requests that cross it`()
     async throws
   {
     let server = try Server()
     server.isAnswering = true
     let (idle, busy) = (server.connect(), server.connect())
-    // A connection that has had a response is kept.
+    // A connection stays open after a response.
     for client in [idle, busy] {
       #expect(unsafe send(client, Self.request, Self.request.count, 0) == Self.request.count)
     }
-    // The response, padded, the end of its stream and the end of the request.
+    // The padded response, the end of its stream, and the end of the request.
     let response = await received(idle, 48)
     #expect(await received(busy, 48) == response)
     #expect(response[32..<34] == [1, 3])
@@ -135,7 +136,7 @@ import Testing
     server.listener?.drain { isDrained = true }
     let closeRequest: [UInt8] = [1, 7, 0, 1, 0, 0, 0, 0]
     #expect(await received(idle, 8) == closeRequest)
-    // A request that the web server sent before it saw the record.
+    // The web server sent this request before it read the close record.
     #expect(unsafe send(idle, Self.request, Self.request.count, 0) == Self.request.count)
     server.isAnswering = true
     for client in [idle, busy] {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import FastCGI
 
-/// How much of a request some bytes are.
+/// Tests how much of a request some bytes contain.
 @Suite struct RecordScanTests {
   private static let begin = record(1, [0, 1, 1, 0, 0, 0, 0, 0])
   private static let parameters = record(4, Array("\u{e}\u{3}REQUEST_METHODGET".utf8), padding: 5)
@@ -12,7 +12,7 @@ import Testing
   private static let head = begin + parameters + endOfParameters
   private static let request = head + body + endOfBody
 
-  /// A record of a type with what it holds.
+  /// Returns a record with a type and content.
   private static func record(
     _ type: UInt8,
     _ content: [UInt8],
@@ -29,7 +29,7 @@ import Testing
     unsafe bytes.withUnsafeBytes { unsafe RecordScan($0) }
   }
 
-  @Test func `every beginning of a request is as much as is there`() {
+  @Test func `every prefix of a request is scanned correctly`() {
     for length in 0...Self.request.count {
       let wanted: RecordScan =
         if length < Self.head.count {
@@ -43,7 +43,7 @@ import Testing
     }
   }
 
-  @Test func `what follows a whole request does not matter`() {
+  @Test func `bytes after a whole request are ignored`() {
     #expect(scan(Self.request + [0xff]) == .whole)
     #expect(scan(Self.request + Self.request) == .whole)
   }
@@ -55,18 +55,18 @@ import Testing
     #expect(scan(parts + (0..<50).flatMap { _ in Self.body } + Self.endOfBody) == .whole)
   }
 
-  @Test func `a record is as long as its header says, with its padding`() {
+  @Test func `the header determines the length of a record with its padding`() {
     // Names and values of seven bytes.
     let long = Self.record(4, [UInt8](repeating: 7, count: 65_520), padding: 255)
     let bytes = Self.begin + long + Self.endOfParameters + Self.endOfBody
     #expect(scan(bytes) == .whole)
     #expect(scan(Array(bytes.dropLast())) == .head)
-    // Without the padding everything after it is read from the wrong place.
+    // Without the padding, all later records are read at the wrong offset.
     let cut = Self.begin + long.dropLast(255) + Self.endOfParameters + Self.endOfBody
     #expect(scan(cut) != .whole)
   }
 
-  @Test func `records of another request do not count`() {
+  @Test func `records of another request are ignored`() {
     let other = Self.record(4, [], id: 2) + Self.record(5, [], id: 2)
     #expect(scan(Self.begin + other) == .partialHead)
     #expect(scan(Self.head + other) == .head)
@@ -80,7 +80,9 @@ import Testing
     [0, 0xff, 0xff, 0xff, 0xff],
     [1, 2, 65, 66, 67, 0xff, 0xff, 0xff, 0xfe, 1],
   ])
-  func `a parameter that no window holds is refused, however its length is cut`(_ bytes: [UInt8]) {
+  func `a parameter longer than the window is refused, even if its length is split`(
+    _ bytes: [UInt8]
+  ) {
     for cut in 1..<bytes.count {
       let parts = Self.record(4, Array(bytes[..<cut])) + Self.record(4, Array(bytes[cut...]))
       #expect(scan(Self.begin + parts) == .garbage)
@@ -89,7 +91,7 @@ import Testing
     #expect(scan(Self.begin + Self.record(4, [0x80, 0, 0, 1, 2, 65, 66, 67])) == .partialHead)
   }
 
-  @Test func `parameters do not end within one`() {
+  @Test func `parameters do not end within a parameter`() {
     let short = Array("\u{1}\u{1}ab".utf8)
     let long: [UInt8] = [0x80, 0, 0, 200, 0x80, 0, 1, 0] + [UInt8](repeating: 0xff, count: 456)
     let pairs = short + long + [0, 0] + short
@@ -101,13 +103,13 @@ import Testing
     }
   }
 
-  @Test func `the end of a body before the end of the parameters ends nothing`() {
+  @Test func `the end of a body is ignored before the end of the parameters`() {
     #expect(scan(Self.begin + Self.endOfBody) == .partialHead)
     #expect(scan(Self.begin + Self.endOfBody + Self.parameters) == .partialHead)
     #expect(scan(Self.begin + Self.endOfBody + Self.endOfParameters) == .head)
   }
 
-  @Test func `records of unknown types are passed over, those of management refused`() {
+  @Test func `records of unknown types are skipped, and management records refused`() {
     let unknown = Self.record(77, [1, 2, 3])
     #expect(scan(Self.begin + unknown + Self.parameters) == .partialHead)
     #expect(scan(Self.head + unknown + Self.endOfBody) == .whole)
@@ -122,10 +124,10 @@ import Testing
   @Test(arguments: [
     [UInt8](repeating: 0xff, count: 64), [UInt8](repeating: 0, count: 8),
     Array("GET / HTTP/1.1\r\n\r\n".utf8),
-    // A version that is none, and parameters of a request that was not begun.
+    // An unknown version, and parameters without a begun request.
     [2, 1, 0, 1, 0, 8, 0, 0], [1, 4, 0, 1, 0, 0, 0, 0],
   ])
-  func `what is no FastCGI is seen by its first header`(_ bytes: [UInt8]) {
+  func `bytes that are not FastCGI are refused at their first header`(_ bytes: [UInt8]) {
     #expect(scan(bytes) == .garbage)
     #expect(scan(Array(bytes[..<7])) == .partialHead)
     #expect(scan(Self.begin + [2] + bytes) == .garbage)

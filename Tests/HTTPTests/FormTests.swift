@@ -10,7 +10,7 @@ import Testing
 
   private static let head = "Content-Disposition: form-data; name="
 
-  @Test func `parts are read as they were sent`() throws {
+  @Test func `parts keep their names, types and bytes`() throws {
     let form = try read(
       """
       a preamble\r
@@ -57,7 +57,7 @@ import Testing
       .tooManyParts(limit: 3)
     ),
   ])
-  func `what is no form is refused`(text: String, error: MultipartError) {
+  func `a malformed form is refused`(text: String, error: MultipartError) {
     #expect(throws: error) { _ = try read(text) }
   }
 
@@ -68,7 +68,7 @@ import Testing
     ("multipart/form-data; boundary=\"a \"", nil), ("multipart/form-data; boundary=\"a\r\n\"", nil),
     ("multipart/form-data; boundary=" + String(repeating: "x", count: 71), nil),
   ])
-  func `the boundary is found in the type`(field: String, boundary: String?) {
+  func `the type contains the boundary`(field: String, boundary: String?) {
     #expect(FieldParameters(field).flatMap(Multipart.boundary) == boundary)
   }
 }
@@ -88,11 +88,11 @@ import Testing
     return "\(number) \(captures["user"] ?? "-") \(captures["id"] ?? "-")"
   }
 
-  @Test func `routes of two wires may share a prefix, each with its names and methods`() {
+  @Test func `routes of two wires may share a prefix`() {
     #expect(found(.get, "/v1/users/7") == "0 7 -")
     #expect(found(.get, "/v1/users/7/posts") == "2 - 7")
     #expect(found(.post, "/v1/users/me") == "1 - -")
-    // A literal that leads to no route does not hide a capture that does.
+    // A literal without a route does not hide a capture with one.
     #expect(found(.get, "/v1/users/me") == "0 me -")
     #expect(found(.get, "/v1/users/me/posts") == "2 - me")
     guard case .otherMethods(let methods) = router.match(.put, "/v1/users/me") else {

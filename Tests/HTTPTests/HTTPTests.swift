@@ -9,16 +9,16 @@ import Testing
     ("", .versions([])), (" ", .versions([])), ("\"7\",", .versions([7])),
     (",, \"7\" ,\t,\"8\"", .versions([7, 8])), (",", .versions([])),
   ])
-  func `lists of tags are read`(field: String, condition: TagCondition) throws {
+  func `a list of tags is parsed`(field: String, condition: TagCondition) throws {
     #expect(try TagCondition(field, weakly: false) == condition)
   }
 
   @Test(arguments: ["7", "\"7", "\"7\" \"8\"", ", *", "w/\"7\"", "*, \"7\"", "\"7\"x"])
-  func `what is no list of tags is refused`(field: String) {
+  func `a malformed list of tags is refused`(field: String) {
     #expect(throws: TagSyntaxError.self) { _ = try TagCondition(field, weakly: false) }
   }
 
-  @Test func `weak tags match for If-None-Match and never for If-Match`() throws {
+  @Test func `weak tags match in If-None-Match, and never in If-Match`() throws {
     #expect(try TagCondition("W/\"7\"", weakly: true).matches(7))
     #expect(try !TagCondition("W/\"7\"", weakly: false).matches(7))
     #expect(try TagCondition("*", weakly: true).matches(0))
@@ -56,7 +56,7 @@ import Testing
     return names[number] + captures.values.joined()
   }
 
-  @Test func `literals are found before captures, and HEAD where GET is`() {
+  @Test func `literals precede captures, and a GET route serves HEAD`() {
     #expect(found(.get, "/v1/me") == "me")
     #expect(found(.head, "/v1/me") == "me")
     #expect(found(.get, "/v1/users/me") == "literal")
@@ -64,7 +64,7 @@ import Testing
   }
 
   @Test(arguments: ["", "/", "v1/me", "/v1", "/v1/me/", "//v1/me", "/v1/users/", "/v1/./me", "*"])
-  func `other paths lead nowhere`(path: String) {
+  func `other paths have no route`(path: String) {
     guard case .nowhere = router.match(.get, path[...]) else {
       Issue.record("\(path) was found")
       return
@@ -74,14 +74,14 @@ import Testing
   @Test(arguments: [
     "/v1/users/%", "/v1/users/%4", "/v1/users/%zz", "/v1/users/%ff", "/v1/users/%00",
   ])
-  func `badly encoded segments are told apart`(path: String) {
+  func `badly encoded segments have their own error`(path: String) {
     guard case .badPath = router.match(.get, path[...]) else {
       Issue.record("\(path) was taken")
       return
     }
   }
 
-  @Test func `a path with other methods names them`() {
+  @Test func `a path lists its methods`() {
     guard case .otherMethods(let methods) = router.match(.put, "/v1/me") else {
       Issue.record("PUT was found")
       return
@@ -104,32 +104,36 @@ extension Response {
     ("Basic abc", .malformed), ("Bearer", .malformed), ("Bearer a b", .malformed),
     ("Bearer é", .malformed), ("", .malformed),
   ])
-  func `bearer tokens`(field: String, token: BearerToken) { #expect(BearerToken(field) == token) }
+  func `bearer tokens are parsed`(field: String, token: BearerToken) {
+    #expect(BearerToken(field) == token)
+  }
 
   @Test(arguments: [
     ("application/json", MediaType.json), ("Application/JSON; Charset=\"UTF-8\"", .json),
     ("application/merge-patch+json;charset=utf-8", .mergePatch),
   ])
-  func `media types`(field: String, type: MediaType) { #expect(MediaType(field) == type) }
+  func `media types are parsed`(field: String, type: MediaType) {
+    #expect(MediaType(field) == type)
+  }
 
   @Test(arguments: [
     "", "json", "application/json; charset=latin1", "application/json; charset", "a/b/c",
     "text/html; \u{212a}=\"utf-8\"", "application/json; charset=utf-8\u{301}",
   ])
-  func `media types that are refused`(field: String) { #expect(MediaType(field) == nil) }
+  func `malformed media types are refused`(field: String) { #expect(MediaType(field) == nil) }
 
   @Test(arguments: [
     ("device=a; other=b", "a"), ("other=b;device=a=c", "a=c"), ("device=", ""), ("devic=a", nil),
     ("device\u{301}=a", nil), ("device=\u{301}a;\u{301}device=b", "\u{301}a"),
     ("a=;device=\"", "\""),
   ])
-  func `a cookie is found by the bytes of its name`(field: String, value: String?) {
+  func `cookie names compare by bytes`(field: String, value: String?) {
     #expect(
       Cookie.value(of: "device", in: field).map { Array($0.utf8) } == value.map { Array($0.utf8) }
     )
   }
 
-  @Test func `names in a query are told apart by their bytes, however many they are`() throws {
+  @Test func `names in a query compare by bytes, for any number of names`() throws {
     let composed = try #require(FormValues("%C3%A9=1&e%CC%81=2&a+b=%2B"))
     #expect(composed["\u{e9}"] == "1")
     #expect(composed["e\u{301}"] == "2")
@@ -140,14 +144,14 @@ extension Response {
     }
   }
 
-  @Test func `a value cannot become a second field`() {
+  @Test func `a value cannot add a header field`() {
     var response = Response(.ok)
     response.add(.location, "/a\r\nSet-Cookie: x=1\0")
     let text = String(decoding: response.serialized(withBody: true), as: UTF8.self)
     #expect(text == "Status: 200 OK\r\nLocation: /aSet-Cookie: x=1\r\nContent-Length: 0\r\n\r\n")
   }
 
-  @Test func `answers without a body state no length, and HEAD states that of GET`() {
+  @Test func `a response without body has no length, and HEAD has that of GET`() {
     #expect(
       String(decoding: Response(.noContent).serialized(withBody: true), as: UTF8.self)
         == "Status: 204 No Content\r\n\r\n"
@@ -158,7 +162,7 @@ extension Response {
     )
   }
 
-  @Test func `request ids are kept when they are harmless`() {
+  @Test func `harmless request ids are kept`() {
     #expect(RequestID("trace-7_x.y").description == "trace-7_x.y")
     for bad in ["", "a b", "é", "a\n", String(repeating: "x", count: 65)] {
       #expect(RequestID(bad).description != bad)

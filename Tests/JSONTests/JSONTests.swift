@@ -10,7 +10,7 @@ import Testing
     "{\"\u{e9}\":1,\"e\u{301}\":2}", "1e308", "-1e-308", "1e349", "-4.9406564584124654e-324",
     "-1.7976931348623157e308", "0", "0.0e0", #""\\\"\/\b\f\n\r\t""#,
   ])
-  func `texts of RFC 8259 are read`(text: String) throws { _ = try parse(text) }
+  func `valid JSON is parsed`(text: String) throws { _ = try parse(text) }
 
   @Test(arguments: [
     ("", "json.empty"), ("  ", "json.empty"), ("nul", "json.syntax"), ("[1,]", "json.syntax"),
@@ -28,7 +28,7 @@ import Testing
     ("10e-349", "json.number"), ("0.0000000000e-9223372036854775808x", "json.trailing"),
     ("\u{feff}1", "json.syntax"), ("// c\n1", "json.syntax"), ("'a'", "json.syntax"),
   ])
-  func `everything else is refused by its code`(text: String, code: String) {
+  func `invalid JSON is refused with its code`(text: String, code: String) {
     let error = #expect(throws: JSONError.self) { _ = try parse(text) }
     #expect(error?.reason.rawValue == code)
   }
@@ -37,12 +37,12 @@ import Testing
     [0x22, 0xff, 0x22], [0x22, 0xc0, 0xaf, 0x22], [0x22, 0xed, 0xa0, 0x80, 0x22],
     [0x22, 0xf5, 0x80, 0x80, 0x80, 0x22], [0x22, 0xe2, 0x82, 0x22], [0x22, 0x5c, 0x6e, 0xff, 0x22],
   ])
-  func `what is not UTF-8 is refused`(bytes: [UInt8]) {
+  func `text that is not UTF-8 is refused`(bytes: [UInt8]) {
     let error = #expect(throws: JSONError.self) { _ = try JSON.parse(bytes) }
     #expect(error?.reason == .utf8)
   }
 
-  @Test func `the limits hold, and one more is refused`() throws {
+  @Test func `values at the limits are accepted, and values above are refused`() throws {
     let nested = { (depth: Int) in
       String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
     }
@@ -63,11 +63,11 @@ import Testing
     ("0.00e9223372036854775807", "0"), ("-0e1073741823", "-0"), ("0e+99999999999999999999", "0"),
     ("0e350", "0e350"), ("0e-1000", "0.0"), ("0e-10", "0e-10"), ("0E99", "0E99"),
   ])
-  func `zero is zero to any power`(text: String, read: String) throws {
+  func `zero with any exponent is zero`(text: String, read: String) throws {
     #expect(try parse(text).text == read)
   }
 
-  @Test func `an error names its place`() {
+  @Test func `an error has its pointer and offset`() {
     let error = #expect(throws: JSONError.self) {
       _ = try parse(#"{"a":[1,{"b/c":tru}]}"#)
     }
@@ -78,13 +78,13 @@ import Testing
   @Test(arguments: [
     #"{"b":2.0,"a":[1e5,"\u0001\"\\é😀",null,true],"c":{}}"#, "[]", "-0.50", #""""#,
   ])
-  func `what is written reads back the same, in order and spelling`(text: String) throws {
+  func `written JSON parses back with its order and spelling`(text: String) throws {
     let value = try parse(text)
     #expect(value.text == text)
     #expect(try JSON.parse(value.serialized()) == value)
   }
 
-  @Test func `an object keeps its order through many members, changes and removals`() {
+  @Test func `an object keeps its order through changes and removals`() {
     var object = JSONObject()
     for index in 0..<100 { object["k\(index)"] = .number(JSONNumber(index)) }
     object["k50"] = nil
@@ -99,7 +99,7 @@ import Testing
     #expect(object.keys == ["again"])
   }
 
-  @Test func `strings are equal by their bytes`() {
+  @Test func `strings compare by bytes`() {
     #expect(JSON.string("\u{e9}") != JSON.string("e\u{301}"))
     #expect(JSON.array(["\u{e9}"]) != JSON.array(["e\u{301}"]))
     let keys = Set(["\u{e9}", "e\u{301}", "e\u{301}"].map { ExactString($0) })
@@ -107,8 +107,8 @@ import Testing
     #expect(ExactString("e\u{301}") < ExactString("\u{e9}"))
   }
 
-  /// A slash, a tilde or a dot with an accent behind it is one of Swift's characters.
-  @Test func `pointers are read and written by bytes`() {
+  /// Swift treats a slash, tilde or dot with a combining accent as one character.
+  @Test func `pointers are parsed and written by bytes`() {
     #expect(
       JSONPointer("/a/\u{301}b")?.tokens.map { Array($0.utf8) } == [[0x61], [0xcc, 0x81, 0x62]]
     )
@@ -123,7 +123,7 @@ import Testing
       ("/abcdef", 3, ""), ("", 0, ""), ("/a/", 2, "/a"), ("/é/\u{301}", 4, "/é"), ("//", 1, "/"),
     ]
   )
-  func `a pointer that is too long leads to the closest value around`(
+  func `a pointer that is too long names the closest enclosing value`(
     _ pointer: String,
     bytes: Int,
     told: String
@@ -131,7 +131,7 @@ import Testing
     #expect(Array(JSONPointer.shortened(pointer, bytes).utf8) == Array(told.utf8))
   }
 
-  @Test func `numbers are equal by value, exactly`() {
+  @Test func `numbers compare exactly by value`() {
     #expect(JSONNumber("1") == JSONNumber("1.0"))
     #expect(JSONNumber("10e-1") == JSONNumber("1"))
     #expect(JSONNumber("-0") == JSONNumber("0.00"))
@@ -159,7 +159,9 @@ import Testing
     ("[1,2]", #"{"a":"b","c":null}"#, #"{"a":"b"}"#),
     ("{}", #"{"a":{"bb":{"ccc":null}}}"#, #"{"a":{"bb":{}}}"#),
   ])
-  func `the examples of RFC 7396`(target: String, patch: String, result: String) throws {
+  func `the examples of RFC 7396 give their results`(target: String, patch: String, result: String)
+    throws
+  {
     let parsed = try [target, patch, result].map { try JSON.parse(Array($0.utf8)) }
     #expect(parsed[0].merging(parsed[1]) == parsed[2])
   }
@@ -171,7 +173,7 @@ import Testing
     return try patch.apply(to: try JSON.parse(Array(document.utf8))).text
   }
 
-  /// The first sixteen after RFC 6902, appendix A; the others after its rules.
+  /// The first sixteen are based on RFC 6902, appendix A, the others on its rules.
   @Test(arguments: [
     (
       #"{"foo":"bar"}"#, #"[{"op":"add","path":"/baz","value":"qux"}]"#,
@@ -217,7 +219,7 @@ import Testing
     (#"{"":1}"#, #"[{"op":"replace","path":"/","value":2}]"#, #"{"":2}"#),
     (#"{"a":null}"#, #"[{"op":"test","path":"/a","value":null}]"#, #"{"a":null}"#),
   ])
-  func `operations that apply`(document: String, patch: String, result: String) throws {
+  func `a valid operation is applied`(document: String, patch: String, result: String) throws {
     #expect(try apply(patch, to: document) == result)
   }
 
@@ -235,7 +237,9 @@ import Testing
     (#"{"a":1}"#, #"[{"op":"remove","path":""}]"#),
     (#"{"a":"text"}"#, #"[{"op":"add","path":"/a/0","value":1}]"#),
   ])
-  func `operations that do not apply`(document: String, patch: String) throws {
+  func `an operation that does not fit the document is refused`(document: String, patch: String)
+    throws
+  {
     let error = #expect(throws: JSONPatchError.self) { _ = try apply(patch, to: document) }
     guard case .notApplicable(pointer: "/0", _) = error else {
       Issue.record("\(String(describing: error))")
@@ -243,7 +247,7 @@ import Testing
     }
   }
 
-  @Test func `a test that does not hold names its operation`() {
+  @Test func `a failed test names its operation`() {
     #expect(throws: JSONPatchError.testFailed(pointer: "/1")) {
       _ = try apply(
         #"[{"op":"test","path":"/a","value":1},{"op":"test","path":"/a","value":"1"}]"#,
@@ -260,7 +264,7 @@ import Testing
     (#"[{"op":"test","path":"/~2","value":1}]"#, "/0/path"),
     (#"[{"op":"remove","path":null}]"#, "/0/path"),
   ])
-  func `malformed patches name the member`(patch: String, pointer: String) throws {
+  func `the error for a malformed patch names the member`(patch: String, pointer: String) throws {
     let json = try JSON.parse(Array(patch.utf8))
     let error = #expect(throws: JSONPatchError.self) { _ = try JSONPatch(json) }
     guard case .malformed(pointer, _) = error else {
@@ -279,15 +283,15 @@ import Testing
     #expect(throws: JSONPatchError.self) { _ = try apply("[\(deeper)]", to: "{}") }
   }
 
-  /// Each change takes what it changes out of its container instead of copying that.
-  @Test func `many changes of one wide container are carried out`() throws {
+  /// Each change moves the value out of its container instead of copying the container.
+  @Test func `many changes of one wide container are applied`() throws {
     let keys = (0..<20_000).map { #""k\#($0)":0"# }.joined(separator: ",")
     let moves = (0..<1_000).map { #"{"op":"move","from":"/k\#($0)","path":"/m\#($0)"}"# }
     let result = try apply("[\(moves.joined(separator: ","))]", to: "{\(keys)}")
     #expect(result.hasSuffix(#""m998":0,"m999":0}"#))
   }
 
-  @Test func `what moves too many elements is given up`() throws {
+  @Test func `a patch that moves too many elements is refused`() throws {
     let zeros = Array(repeating: "0", count: 400_000).joined(separator: ",")
     let move = #"{"op":"move","from":"/a/0","path":"/a/-"}"#
     let moves = Array(repeating: move, count: 1_000).joined(separator: ",")
@@ -297,7 +301,7 @@ import Testing
     guard case .notApplicable = error else { return #expect(Bool(false), "\(error as Any)") }
   }
 
-  @Test func `a document is not deeper than the limit on the way either`() throws {
+  @Test func `no intermediate document exceeds the depth limit`() throws {
     let nested = { (depth: Int) in
       String(repeating: #"{"a":"#, count: depth) + "0" + String(repeating: "}", count: depth)
     }

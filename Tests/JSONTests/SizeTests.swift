@@ -2,7 +2,7 @@ import Testing
 
 @testable import JSON
 
-/// What a text costs in memory, however it is made up.
+/// Tests the memory that texts of any structure need.
 @Suite struct SizeTests {
   private func parse(_ text: String) throws -> JSON { try JSON.parse(Array(text.utf8)) }
 
@@ -10,19 +10,19 @@ import Testing
     String(repeating: "[", count: depth) + "0" + String(repeating: "]", count: depth)
   }
 
-  @Test func `a value that was read takes eight bytes, and one that was made 24`() {
+  @Test func `a parsed value takes eight bytes, and a constructed one 24`() {
     #expect(MemoryLayout<JSONNode>.stride == 8)
     #expect(MemoryLayout<JSON>.stride <= 24)
   }
 
-  /// Each value a node, each key another and a half of one: with the texts, all there is.
+  /// Each value takes one node, and each key one and a half, in addition to the texts.
   @Test(arguments: [
     (Array(repeating: "0", count: 10_000), 1), (Array(repeating: "[]", count: 10_000), 1),
     (Array(repeating: "{}", count: 10_000), 1), (Array(repeating: #"{"":0}"#, count: 10_000), 3),
     (Array(repeating: "[[[[0]]]]", count: 10_000), 5),
     (Array(repeating: #""\n""#, count: 10_000), 1),
   ])
-  func `what is in an array costs as many nodes as there are values`(
+  func `an array takes one node for each value`(
     elements: [String],
     each: Int
   ) throws {
@@ -32,7 +32,7 @@ import Testing
     #expect(place.text.rewritten.count <= elements.count)
   }
 
-  @Test func `members that are many are found, each for two nodes and a half`() throws {
+  @Test func `many members are found, and take two and a half nodes each`() throws {
     let members = (0..<10_001).map { #""k\#($0)":\#($0)"# }
     let value = try parse("{\(members.joined(separator: ","))}")
     let place = try #require(value.object?.place)
@@ -41,14 +41,14 @@ import Testing
     for key in ["", "k", "k10001", "K0", "k00", "\u{301}"] { #expect(value[key] == nil) }
   }
 
-  @Test func `what is beside a change stays where it was read`() throws {
+  @Test func `unchanged values stay in the parsed text`() throws {
     let patch = try JSONPatch(try parse(#"[{"op":"add","path":"/b","value":1}]"#))
     let result = try patch.apply(to: try parse(#"{"a":[\#(nested(40))]}"#))
     #expect(result["a"]?.array?.place != nil)
     #expect(result.extent.depth == 42)
   }
 
-  @Test(arguments: [2, 8, 9, 40]) func `a key that is there twice is told where it is`(
+  @Test(arguments: [2, 8, 9, 40]) func `a duplicate key is reported with its place`(
     count: Int
   ) throws {
     var members = (0..<count).map { #""k\#($0)":[{"x":0}]"# }
@@ -65,7 +65,7 @@ import Testing
     )
   }
 
-  @Test func `values read are equal to values made, whatever has changed in either`() throws {
+  @Test func `parsed and constructed values compare as equal, also after changes`() throws {
     let text = #"{"z":[1,{"é":"\n"}],"a":{"b":null,"c":[true,false]},"n":0e-999}"#
     let read = try parse(text)
     let made: JSON = [

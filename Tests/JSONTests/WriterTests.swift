@@ -3,9 +3,9 @@ import Testing
 @testable import JSON
 
 @Suite struct WriterTests {
-  /// Texts of each length with each byte in each place, beside bytes that borrow from their neighbours.
+  /// Tests texts of each length with each byte at each place, next to bytes that carry into neighbours.
   @Test(arguments: [UInt8(ascii: "a"), 0x00, 0x1f, 0x20, 0x21, 0x5d, 0x7e])
-  func `each byte is quoted alike wherever it stands`(_ neighbour: UInt8) {
+  func `each byte is quoted alike at each place`(_ neighbour: UInt8) {
     for length in 1...17 {
       for place in 0..<length {
         for byte in UInt8.min..<0x80 {
@@ -18,7 +18,7 @@ import Testing
     }
   }
 
-  @Test func `characters of several bytes are not quoted`() throws {
+  @Test func `multi-byte characters are not quoted`() throws {
     for text in ["é", "aé\"é\\é", "😀😀😀\u{7f}", String(repeating: "ü", count: 20) + "\n"] {
       let json = JSON.string(text)
       #expect(json.serialized() == quoted(Array(text.utf8)))
@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  /// One byte after the other.
+  /// Quotes a text byte by byte.
   private func quoted(_ text: [UInt8]) -> [UInt8] {
     var quoted = [UInt8(ascii: "\"")]
     for byte in text {
@@ -45,14 +45,14 @@ import Testing
     return quoted + [UInt8(ascii: "\"")]
   }
 
-  @Test func `of members that are made with one key twice the last counts`() {
+  @Test func `the last of two members with one key wins`() {
     let object = JSONObject([("a", 1), ("b", 2), ("a", 3)])
     #expect(object.count == 2)
     #expect(JSON.object(object).text == #"{"a":3,"b":2}"#)
     #expect(JSONObject([("\u{e9}", 1), ("e\u{301}", 2)]).count == 2)
   }
 
-  @Test func `a member is found by its bytes`() throws {
+  @Test func `keys compare by bytes`() throws {
     let text = #"{"\#u{e9}":1,"abcdefgh":2,"abcdefgi":3,"":4}"#
     for json in [
       try JSON.parse(Array(text.utf8)), ["\u{e9}": 1, "abcdefgh": 2, "abcdefgi": 3, "": 4],
