@@ -16,11 +16,11 @@ import Testing
     ("no-store, max-age=60", 0), ("max-age=60, no-cache", 0), ("max-age=x", 0), ("max-age=-1", 0),
     ("max-age", 0), ("max-age=99999999999999999999999", 31_536_000), ("max-age=0", 0),
   ])
-  func `Cache-Control says how long`(_ value: String, _ wanted: Int) {
+  func `Cache-Control determines the lifetime`(_ value: String, _ wanted: Int) {
     #expect(seconds(value) == .seconds(wanted))
   }
 
-  @Test func `Expires counts from Date, and only without max-age`() {
+  @Test func `Expires is relative to Date, and max-age overrides it`() {
     let (date, later) = ("Fri, 21 Nov 2025 07:00:00 GMT", "Fri, 21 Nov 2025 07:10:00 GMT")
     #expect(seconds(nil, expires: later, date: date) == .seconds(600))
     #expect(seconds(nil, expires: date, date: later) == .zero)
@@ -31,7 +31,7 @@ import Testing
     #expect(seconds(nil, expires: "Fri, 21 Nov 2098 07:10:00 GMT") == .seconds(31_536_000))
   }
 
-  @Test func `no word means nil, and absurd ages do no harm`() {
+  @Test func `a response without lifetime has none, and absurd ages are harmless`() {
     #expect(seconds(nil) == nil && seconds("public") == nil)
     #expect(seconds("max-age=60", age: "61") == .zero)
     #expect(seconds("max-age=60", age: "-9223372036854775808") == .seconds(60))
@@ -49,7 +49,7 @@ import Testing
     "198.17.255.255", "198.20.0.0", "223.255.255.255", "2606:4700::1111", "2a00::1", "2001:200::1",
     "2003::1", "::ffff:1.1.1.1", "64:ff9b::1.1.1.1", "3ffe:ffff::1",
   ])
-  func `addresses of the internet are public`(_ text: String) {
+  func `internet addresses are public`(_ text: String) {
     #expect(IPAddress(text)?.isPublic == true)
   }
 
@@ -62,7 +62,7 @@ import Testing
     "100::1", "2001::1", "2001:db8::1", "2001:1ff::1", "2002:7f00:1::", "3fff::1", "fc00::1",
     "fd00::1", "fe80::1", "fec0::1", "ff02::1", "4000::1", "1fff::1",
   ])
-  func `all other addresses are not`(_ text: String) {
+  func `all other addresses are private`(_ text: String) {
     #expect(IPAddress(text)?.isPublic == false)
   }
 
@@ -72,19 +72,22 @@ import Testing
     ("::192.0.2.1", "::192.0.2.1"), ("::ffff:0:192.0.2.1", "::ffff:0:c000:201"),
     ("64:ff9b::192.0.2.1", "64:ff9b::c000:201"), ("2001:DB8:0:0:0:0:0:1", "2001:db8::1"),
   ])
-  func `an address has one spelling, and a mapped one is of IPv4`(_ text: String, _ one: String) {
+  func `an address has one spelling, and a mapped address equals its IPv4 address`(
+    _ text: String,
+    _ one: String
+  ) {
     #expect(IPAddress(text)?.description == one)
     #expect(IPAddress(text) == IPAddress(one))
   }
 
-  @Test func `loopback is told however it is written`() {
+  @Test func `loopback is recognized in any spelling`() {
     let own = ["127.0.0.1", "127.255.0.9", "::1", "::ffff:127.0.0.1", "::ffff:7f00:1"]
     let others = ["128.0.0.1", "::", "::2", "::127.0.0.1", "::ffff:126.0.0.1", "fe80::1"]
     #expect(own.allSatisfy { IPAddress($0)?.isLoopback == true })
     #expect(others.allSatisfy { IPAddress($0)?.isLoopback == false })
   }
 
-  @Test func `a network is an address of IPv4, and 64 bits of IPv6`() {
+  @Test func `a network is an IPv4 address or 64 bits of an IPv6 address`() {
     #expect(IPAddress("2001:db8::1")?.network == IPAddress("2001:db8::2:3:4:5")?.network)
     #expect(IPAddress("2001:db8::1")?.network != IPAddress("2001:db8:0:1::1")?.network)
     #expect(IPAddress("::ffff:192.0.2.1")?.network == IPAddress("192.0.2.1")?.network)
@@ -92,7 +95,7 @@ import Testing
   }
 
   @Test(arguments: ["", "x", "1.2.3", "1.2.3.4.5", "::g"])
-  func `what is no address is none`(_ text: String) {
+  func `a malformed address is refused`(_ text: String) {
     #expect(IPAddress(text) == nil)
   }
 }

@@ -4,7 +4,7 @@ import Outbound
 import TestSupport
 import Testing
 
-/// Fetching, from a real web server.
+/// Tests requests to a real web server.
 @Suite struct HTTPSourceTests {
   init() async throws {
     LoopThread.start()
@@ -13,12 +13,12 @@ import Testing
 
   private static let pool = BlockingPool(name: "outbound", threads: 4, waiting: 16)
 
-  /// For servers of this machine with certificates of our authority.
+  /// Settings for servers on this machine with certificates of the test authority.
   private var local: HTTPSourceSettings {
     var settings = HTTPSourceSettings()
     settings.allowsPrivateAddresses = true
     settings.reach.authorities = Workplace.shared.authority
-    // As a last resort against hanging; tests of time-outs set their own.
+    // Only prevents a hang. Tests of time-outs set their own.
     settings.reach.connectTimeout = .seconds(300)
     settings.reach.timeout = .seconds(600)
     return settings
@@ -39,7 +39,7 @@ import Testing
     if case .failure(let error) = await fetch(url, settings) { error } else { nil }
   }
 
-  @Test func `a document comes with its status, type and lifetime`() async throws {
+  @Test func `a document has its status, type and lifetime`() async throws {
     try await TestServer.run("web") { server in
       for host in ["localhost", "127.0.0.1"] {
         let document = try await fetch("https://\(host):\(server.port)/keys", local).get()
@@ -52,7 +52,7 @@ import Testing
     }
   }
 
-  @Test func `a status other than success and a redirect are errors`() async throws {
+  @Test func `redirects and failures are errors`() async throws {
     try await TestServer.run("web") { server in
       let base = "https://localhost:\(server.port)"
       #expect(await error("\(base)/status/404", local) == .status(404))
@@ -62,7 +62,7 @@ import Testing
     }
   }
 
-  @Test func `a body of the limit is taken and one larger is not`() async throws {
+  @Test func `a body at the limit is accepted, and a larger one is not`() async throws {
     try await TestServer.run("web") { server in
       let base = "https://localhost:\(server.port)"
       var settings = local
@@ -78,11 +78,11 @@ import Testing
   }
 
   @Test(arguments: ["hang", "drip"])
-  func `a server that hangs or drips costs the time-out`(_ path: String) async throws {
+  func `a server that hangs or drips runs into the time-out`(_ path: String) async throws {
     try await TestServer.run("web") { server in
       var settings = local
       settings.reach.timeout = .milliseconds(700)
-      // It never ends by itself.
+      // The response never ends by itself.
       #expect(await error("https://localhost:\(server.port)/\(path)", settings) == .timedOut)
     }
   }
@@ -117,7 +117,7 @@ import Testing
     }
   }
 
-  @Test func `http is for those who allow it`() async throws {
+  @Test func `plain HTTP requires the setting that allows it`() async throws {
     try await TestServer.run("web", ["plain"]) { server in
       var settings = local
       let url = "http://localhost:\(server.port)/keys"
@@ -140,14 +140,14 @@ import Testing
     "smtp://x/",
     "https://example.com/" + String(repeating: "x", count: 2_048),
   ])
-  func `what is no URL of the web is refused`(_ url: String) async throws {
+  func `a URL that is not a web address is refused`(_ url: String) async throws {
     guard case .invalidURL? = await error(url, local) else {
       Issue.record("\(url) was accepted")
       return
     }
   }
 
-  @Test func `where nobody listens nothing can be reached`() async throws {
+  @Test func `a closed port and an unknown host are unreachable`() async throws {
     func isUnreachable(_ error: FetchError?) -> Bool {
       if case .unreachable? = error { true } else { false }
     }
@@ -157,7 +157,7 @@ import Testing
   }
 
   @Test func `neither the environment's proxy nor a netrc is used`() async throws {
-    // In a process of its own: the environment is not to change under other tests.
+    // Runs in a separate process, since other tests must keep their environment.
     await #expect(processExitsWith: .success) { try await Self.fetchWithProxyAndNetrc() }
   }
 
@@ -184,7 +184,7 @@ import Testing
     return fclose(file) == 0
   }
 
-  @Test func `a full pool is said at once`() async throws {
+  @Test func `a full pool is reported at once`() async throws {
     try await TestServer.run("web") { server in
       let errors = await flood("https://localhost:\(server.port)/hang", server)
       #expect(errors[..<2] == [.overloaded, .overloaded])
@@ -192,7 +192,9 @@ import Testing
     }
   }
 
-  /// What becomes of four calls to a server that hangs, of which two are heard of before it ends.
+  /// Returns the results of four calls to a server that hangs.
+  ///
+  /// Two of them end before the server.
   @EventLoop private func flood(_ url: String, _ server: TestServer) async -> [FetchError?] {
     let source = HTTPSource(
       pool: BlockingPool(name: "outbound", threads: 1, waiting: 1),

@@ -10,7 +10,7 @@ import Testing
     ("0.0.0.0/0", "2001:db8::1", false), ("2001:db8::/33", "2001:db8:7fff::1", true),
     ("2001:db8::/33", "2001:db8:8000::1", false), ("::/0", "2001:db8::1", true),
   ])
-  func `a network has the addresses that begin as it does`(
+  func `a network contains the addresses with its prefix`(
     network: String,
     address: String,
     isIn: Bool
@@ -23,7 +23,7 @@ import Testing
   @Test(arguments: [
     "", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/-1", "::/129", "10/8", "a/8", "::/1/2",
   ])
-  func `what is no network is refused`(text: String) {
+  func `a malformed network is refused`(text: String) {
     #expect(IPNetwork(text) == nil)
   }
 }

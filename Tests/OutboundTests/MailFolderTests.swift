@@ -5,7 +5,7 @@ import Outbound
 import TestSupport
 import Testing
 
-/// Sending into a folder.
+/// Tests mail delivery into a folder.
 @Suite struct MailFolderTests {
   init() { LoopThread.start() }
 
@@ -26,7 +26,7 @@ import Testing
     for message in messages { try await relay.send(message) }
   }
 
-  @Test func `each message is a file, sorted by time, whole and its owner's alone`() async throws {
+  @Test func `each message is a complete private file, named by time`() async throws {
     let folder = try Workplace.shared.makeFolder()
     let messages = try (0..<20).map { try message("Grüße \($0)") }
     try await send(messages, to: folder)
@@ -44,7 +44,7 @@ import Testing
     for (one, message) in zip(parsed, messages) { one.expectToBe(message) }
   }
 
-  @Test func `a folder that is none is the operator's fault`() async throws {
+  @Test func `a missing folder is an error of the configuration`() async throws {
     let message = try message("x")
     for path in ["/nowhere/mail", "/etc/passwd", "", "/tmp\0"] {
       await #expect(throws: MailError.self) { try await send([], to: path) }

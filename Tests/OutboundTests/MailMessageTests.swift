@@ -1,7 +1,7 @@
 import Outbound
 import Testing
 
-/// Composing, read back by Python's `email` package.
+/// Tests composed messages by parsing them with Python's `email` package.
 @Suite struct MailMessageTests {
   private func message(
     from: MailAddress = MailAddress("dossier@example.com"),
@@ -14,7 +14,7 @@ import Testing
     try MailMessage(from: from, to: to, subject: subject, text: text, html: html, id: id)
   }
 
-  @Test func `subjects and names of all kinds are read back as they were`() async throws {
+  @Test func `subjects and names of all kinds survive`() async throws {
     let texts = [
       "Welcome", "Grüße aus Köln", "確認コード 123456", "👩‍👩‍👧‍👦 family", "=?utf-8?B?SGk=?=", " outer blanks ",
       "a: b; c, d <e@f> \"quoted\" \\ back", String(repeating: "long words ", count: 20) + "end",
@@ -46,7 +46,7 @@ import Testing
     parsed.first?.expectToBe(one)
   }
 
-  @Test func `bodies of all kinds are read back as they were`() async throws {
+  @Test func `bodies of all kinds survive`() async throws {
     let texts = [
       "", "Hello", "one\ntwo\n", "one\r\ntwo\r\n\r\n", "old\rmac", "\n\nstarts empty",
       ".\n..\n.dot\nend\n.", "From here\n>From there", "trailing \t \nblanks  ", "ü \t \nblanks  ",
@@ -65,7 +65,7 @@ import Testing
     for (one, message) in zip(parsed, messages) { one.expectToBe(message) }
   }
 
-  @Test func `random texts are read back as they were`() async throws {
+  @Test func `random texts survive`() async throws {
     let scalars: [Unicode.Scalar] = Array("ab =?.<>\"\\\t@é確😀\u{301}_-".unicodeScalars)
     let messages = try (0..<200).map { _ in
       func text(_ extra: [Unicode.Scalar]) -> String {
@@ -90,7 +90,7 @@ import Testing
     for (one, message) in zip(parsed, messages) { one.expectToBe(message) }
   }
 
-  @Test func `ASCII is sent as it is, and two forms are alternatives`() async throws {
+  @Test func `ASCII is sent unencoded, and two forms are alternatives`() async throws {
     let link = "https://example.com/confirm?token=" + String(repeating: "Z", count: 300)
     let parsed = try await ParsedMessage.read([
       message(text: "Follow \(link)"), message(text: "a", html: "<b>ü</b>"),
@@ -100,7 +100,7 @@ import Testing
     #expect(parsed.first?.names.contains("Auto-Submitted") == true)
   }
 
-  @Test func `a message composed twice is the same, and two have different ids`() throws {
+  @Test func `a message composes equally twice, and two messages have different ids`() throws {
     let one = try message(html: "x")
     #expect(one.composed() == one.composed())
     #expect(try message().id != one.id)
@@ -108,7 +108,7 @@ import Testing
   }
 
   @Test(arguments: ["\r", "\n", "\r\n", "\0", "\r\nBcc: eve@example.com", "\u{7f}", "\u{85}"])
-  func `control characters are an error that names the field`(_ evil: String) {
+  func `the error for control characters names the field`(_ evil: String) {
     func field(_ make: () throws -> MailMessage) -> MailMessageError? {
       do { _ = try make() } catch { return error as? MailMessageError }
       return nil
@@ -133,7 +133,7 @@ import Testing
     }
   }
 
-  @Test func `bodies may hold anything but NUL`() throws {
+  @Test func `bodies may contain anything except NUL`() throws {
     #expect(throws: MailMessageError(field: .text, reason: .controlCharacter)) {
       try message(text: "a\0b")
     }
@@ -154,7 +154,7 @@ import Testing
     "1@2.example",
     "ada@xn--mnchen-3ya.example",
   ])
-  func `good addresses are taken`(_ address: String) {
+  func `valid addresses are accepted`(_ address: String) {
     #expect(MailAddress.fault(in: address) == nil)
   }
 
@@ -166,11 +166,11 @@ import Testing
     "a@ex_a.com",
     "a@" + String(repeating: "x", count: 64) + ".example",
   ])
-  func `bad addresses are malformed`(_ address: String) {
+  func `malformed addresses are refused`(_ address: String) {
     #expect(MailAddress.fault(in: address) == .malformed)
   }
 
-  @Test func `addresses too long, empty or beyond ASCII are refused as such`() {
+  @Test func `long, empty and non-ASCII addresses have their own errors`() {
     #expect(MailAddress.fault(in: "") == .empty)
     #expect(MailAddress.fault(in: "ü@example.com") == .notASCII)
     #expect(MailAddress.fault(in: String(repeating: "x", count: 65) + "@b") == .tooLong(limit: 64))

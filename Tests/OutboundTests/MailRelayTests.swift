@@ -5,7 +5,7 @@ import Outbound
 import TestSupport
 import Testing
 
-/// Sending, to a real SMTP server.
+/// Tests mail delivery to a real SMTP server.
 @Suite struct MailRelayTests {
   init() async throws {
     LoopThread.start()
@@ -14,7 +14,7 @@ import Testing
 
   private static let pool = BlockingPool(name: "outbound", threads: 4, waiting: 16)
 
-  /// What the server notes of a message.
+  /// The server's record of a message.
   private struct Received: Decodable {
     let path: String
     let from: String
@@ -44,7 +44,7 @@ import Testing
     change(&relay)
     var settings = MailRelaySettings(.relay(relay))
     settings.reach.authorities = Workplace.shared.authority
-    // As a last resort against hanging; tests of time-outs set their own.
+    // Only prevents a hang. Tests of time-outs set their own.
     settings.reach.connectTimeout = .seconds(300)
     settings.reach.timeout = .seconds(600)
     return settings
@@ -54,7 +54,7 @@ import Testing
     settings(server) { $0.startTLS = .optional }
   }
 
-  /// - Returns: nil when it was sent.
+  /// - Returns: the error, or nil if the message was sent.
   @EventLoop private func error(
     of settings: MailRelaySettings,
     _ message: MailMessage
@@ -81,7 +81,7 @@ import Testing
 
   // MARK: Delivery
 
-  @Test func `a message arrives as it was sent, over STARTTLS and with a password`() async throws {
+  @Test func `a message arrives unchanged, over STARTTLS and with a password`() async throws {
     let message = try message(html: "<p>.\n.Ä</p>\n.")
     try await TestServer.run("smtp", ["starttls", "auth"]) { server in
       let settings = settings(server) {
@@ -96,7 +96,7 @@ import Testing
     }
   }
 
-  @Test func `lines that begin with a dot arrive in text that is not encoded`() async throws {
+  @Test func `lines with a leading dot arrive in unencoded text`() async throws {
     let message = try MailMessage(
       from: MailAddress("a@example.com"),
       to: MailAddress("b@example.com"),
@@ -114,7 +114,7 @@ import Testing
     }
   }
 
-  @Test func `a megabyte arrives over TLS from the first byte`() async throws {
+  @Test func `a megabyte arrives over implicit TLS`() async throws {
     let message = try MailMessage(
       from: MailAddress("a@example.com"),
       to: MailAddress("b@example.com"),
@@ -128,7 +128,7 @@ import Testing
     }
   }
 
-  @Test func `optional STARTTLS is taken when it is offered`() async throws {
+  @Test func `optional STARTTLS is used if the server offers it`() async throws {
     let message = try message()
     try await TestServer.run("smtp", ["starttls"]) { server in
       #expect(await error(of: plain(server), message) == nil)
@@ -139,7 +139,7 @@ import Testing
 
   // MARK: Refusals
 
-  @Test func `a wrong password, and none where one is needed, are the operator's`() async throws {
+  @Test func `a wrong or missing password is an error of the configuration`() async throws {
     let message = try message()
     try await TestServer.run("smtp", ["starttls", "auth"]) { server in
       let wrong = settings(server) { ($0.user, $0.password) = ("ada", "wrong") }
@@ -154,7 +154,9 @@ import Testing
   }
 
   @Test(arguments: ["rcpt", "data"], [450, 550])
-  func `5xx is for ever and 4xx for now`(_ stage: String, _ reply: Int) async throws {
+  func `5xx is a permanent error, and 4xx a temporary one`(_ stage: String, _ reply: Int)
+    async throws
+  {
     let message = try message()
     try await TestServer.run("smtp", [stage, "\(reply)"]) { server in
       let error = await error(of: plain(server), message)
@@ -168,7 +170,7 @@ import Testing
     }
   }
 
-  @Test func `a relay that does not greet has not refused the message`() async throws {
+  @Test func `a relay that refuses the connection has not refused the message`() async throws {
     let message = try message()
     try await TestServer.run("smtp", ["greet", "554"]) { server in
       #expect(isMisconfigured(await error(of: plain(server), message), "554 go away ??"))
@@ -179,17 +181,17 @@ import Testing
   }
 
   @Test(arguments: ["hang", "slow"])
-  func `a relay that hangs costs the time-out`(_ mode: String) async throws {
+  func `a relay that hangs runs into the time-out`(_ mode: String) async throws {
     let message = try message()
     try await TestServer.run("smtp", [mode]) { server in
       var settings = plain(server)
       settings.reach.timeout = .milliseconds(700)
-      // It never ends by itself.
+      // The relay never ends by itself.
       #expect(code(toTryAgain: await error(of: settings, message)) == 0)
     }
   }
 
-  @Test func `where nobody listens one may try again`() async throws {
+  @Test func `an unreachable relay is a temporary error`() async throws {
     let message = try message()
     let port = try await TestServer.run("smtp") { $0.port }
     let relay = MailRelaySettings(.relay(SMTPRelay(url: "smtp://127.0.0.1:\(port)")))
@@ -200,7 +202,7 @@ import Testing
 
   // MARK: TLS
 
-  @Test func `without STARTTLS nothing is said when it is required`() async throws {
+  @Test func `nothing is sent if the required STARTTLS is missing`() async throws {
     let message = try message()
     try await TestServer.run("smtp") { server in
       let settings = settings(server) { ($0.user, $0.password) = ("ada", "secret pass") }
@@ -240,13 +242,15 @@ import Testing
     "smtp://relay.example.com?x", "smtp://relay.example.com#x", "smtp://relay\r\n.example.com",
     "smtp://relay%0d.example.com", "smtp://host:99999", "smtp://host:x", "smtp://[::1",
   ])
-  func `URLs that are not a relay's are the operator's fault at once`(_ url: String) async throws {
+  func `an invalid relay URL is an error of the configuration`(_ url: String) async throws {
     let settings = MailRelaySettings(.relay(SMTPRelay(url: url)))
     let error = await error(of: settings, try message())
     #expect(isMisconfigured(error, "URL"))
   }
 
-  @Test func `half a login and a bad name for EHLO are the operator's fault`() async throws {
+  @Test func `an incomplete login and an invalid EHLO name are errors of the configuration`()
+    async throws
+  {
     var relay = SMTPRelay(url: "smtp://relay.example.com:587")
     relay.user = "ada"
     #expect(
@@ -263,7 +267,7 @@ import Testing
     )
   }
 
-  @Test func `a full pool is said at once`() async throws {
+  @Test func `a full pool is reported at once`() async throws {
     let message = try message()
     try await TestServer.run("smtp", ["hang"]) { server in
       let errors = await flood(message, server)
@@ -272,7 +276,9 @@ import Testing
     }
   }
 
-  /// What becomes of five mails to a server that hangs, of which three are heard of before it ends.
+  /// Returns the results of five mails to a server that hangs.
+  ///
+  /// Three of them end before the server.
   @EventLoop private func flood(
     _ message: MailMessage,
     _ server: TestServer

@@ -5,7 +5,7 @@ import Testing
   private let from = MailAddress("dossier@example.com")
   private let to = MailAddress("ada@example.com")
 
-  @Test func `values are put in, escaped in HTML alone`() throws {
+  @Test func `values are inserted, and escaped in HTML only`() throws {
     let template = try MailTemplate(
       subject: "{{app}}: confirm\n",
       text: "Hi {{ name }}, {{link}} {{name}}",
@@ -39,7 +39,7 @@ import Testing
     #expect(message.subject.unicodeScalars.count == 103)
   }
 
-  @Test func `unknown placeholders and ones without end are errors when it is read`() {
+  @Test func `unknown and unclosed placeholders are errors`() {
     #expect(throws: MailTemplateError.unknown("nmae", .html)) {
       try MailTemplate(subject: "{{name}}", text: "{{name}}", html: "{{nmae}}", names: ["name"])
     }
@@ -55,7 +55,7 @@ import Testing
     #expect("\(MailTemplateError.unknown("nmae", .html))".contains("{{nmae}} in the html"))
   }
 
-  @Test func `single braces are text, and a missing value leaves its place empty`() throws {
+  @Test func `single braces are text, and a missing value is empty`() throws {
     let template = try MailTemplate(subject: "s", text: "{a} }} {{x}}.", names: ["x"])
     #expect(try template.message(from: from, to: to, values: [:]).text == "{a} }} .")
   }

@@ -3,10 +3,10 @@ import Outbound
 import TestSupport
 import Testing
 
-/// What Python's `email` package reads in a message.
+/// A message as Python's `email` package parses it.
 struct ParsedMessage: Decodable {
   let names: [String]
-  /// Name and address.
+  /// The name and the address.
   let from: [String]
   let to: [String]
   let subject: String
@@ -21,10 +21,10 @@ struct ParsedMessage: Decodable {
   let longestInHead: Int
   let isASCII: Bool
   let hasBareLineEnds: Bool
-  /// Of quoted-printable lines, where they could be lost.
+  /// Whether quoted-printable lines end with blanks, which a relay could drop.
   let hasBlanksAtLineEnds: Bool
 
-  /// Reads files.
+  /// Parses files.
   static func read(_ paths: [String]) async throws -> [ParsedMessage] {
     let program = try TestProgram(
       "/usr/bin/python3",
@@ -34,7 +34,7 @@ struct ParsedMessage: Decodable {
     return try JSONDecoder().decode([ParsedMessage].self, from: Data(program.output.utf8))
   }
 
-  /// Reads what messages are composed to.
+  /// Composes messages, and parses them.
   static func read(_ messages: [MailMessage]) async throws -> [ParsedMessage] {
     let folder = try Workplace.shared.makeFolder()
     let paths = messages.indices.map { "\(folder)/\($0)" }
@@ -44,7 +44,7 @@ struct ParsedMessage: Decodable {
     return try await read(paths)
   }
 
-  /// Expects what the message says, and nothing that a relay could choke on.
+  /// Expects the content of the message, in a form that every relay accepts.
   func expectToBe(_ message: MailMessage, _ location: SourceLocation = #_sourceLocation) {
     #expect(names.count == Set(names).count, sourceLocation: location)
     #expect(from == [message.from.name ?? "", message.from.address], sourceLocation: location)
@@ -60,7 +60,7 @@ struct ParsedMessage: Decodable {
     #expect(isASCII && !hasBareLineEnds && !hasBlanksAtLineEnds, sourceLocation: location)
   }
 
-  /// With every line ended by LF, the last too.
+  /// Returns the text with LF after each line, including the last one.
   private static func ended(_ text: String) -> String {
     var scalars: [Unicode.Scalar] = []
     for scalar in text.unicodeScalars {

@@ -2,14 +2,14 @@ import FoundationEssentials
 import Glibc
 import TestSupport
 
-/// A server program of the tests, on a free port of 127.0.0.1.
+/// A server program for tests, on a free port of 127.0.0.1.
 final class TestServer: Sendable {
   let port: Int
-  /// Of its own, for what it keeps.
+  /// The folder for its files.
   let folder: String
   private let program: TestProgram
 
-  /// Runs `body` while the program runs.
+  /// Starts the program, runs `body`, and stops the program.
   static func run<Result>(
     _ name: String,
     _ modes: [String] = [],
@@ -43,20 +43,20 @@ final class TestServer: Sendable {
     self.port = port
   }
 
-  /// Ends it: whoever is connected hears of that.
+  /// Stops the program, which closes its connections.
   func stop() { program.signal(SIGKILL) }
 
-  /// What it has printed since it told its port.
+  /// The lines that it has printed after its port.
   var lines: [String] { program.output.split(separator: "\n").dropFirst().map(String.init) }
 }
 
-/// A folder of the test process with certificates in it.
+/// A folder of the test process with certificates.
 final class Workplace: Sendable {
   static let servers = URL(filePath: #filePath).deletingLastPathComponent().path + "/servers"
   static let shared = Workplace()
 
   let path = "/tmp/dossier-outbound-\(getpid())-\(UInt32.random(in: 0 ... .max))"
-  /// Of the authority that signed `localhost` and `other`.
+  /// The certificate of the authority that signed `localhost` and `other`.
   var authority: String { "\(path)/authority.pem" }
 
   private init() {
@@ -72,7 +72,7 @@ final class Workplace: Sendable {
 
   private static let certificates = Task { try await shared.makeCertificates() }
 
-  /// There are the authority, `localhost` for this machine, and `other` for another host.
+  /// The folder has the authority, `localhost` for this machine, and `other` for another host.
   static func haveCertificates() async throws { try await certificates.value }
 
   private func makeCertificates() async throws {
@@ -101,7 +101,7 @@ final class Workplace: Sendable {
   }
 }
 
-/// What a program of the tests said before it failed.
+/// The output of a program that failed.
 struct ProgramError: Error {
   let reason: String
 }

@@ -5,9 +5,9 @@ import TestSupport
 import Testing
 
 @Suite struct ConfinementTests {
-  @Test func `before it reads a byte the program is confined`() async throws {
+  @Test func `the program is confined before it reads a byte`() async throws {
     let folder = try await Studio.shared.value.folder
-    // Open for reading and writing: reading waits forever, opening does not.
+    // Opened for reading and writing, so that only reads block.
     let words = ["-c", "mkfifo $0 && exec $1 <>$0", "\(folder)/nothing", try Studio.program]
     let program = try TestProgram("/bin/sh", words)
     defer { program.signal(SIGKILL) }
@@ -19,7 +19,7 @@ import Testing
     }
     #expect(status.contains("Seccomp:\t2"))
     #expect(status.contains("NoNewPrivs:\t1"))
-    // It waits in `read`, the first of its input.
+    // The program waits in its first `read`.
     #expect(try text("/proc/\(program.process)/limits").contains("seconds"))
     let limits = try text("/proc/\(program.process)/limits").split(separator: "\n")
       .map { $0.split(separator: " ").joined(separator: " ") }
@@ -34,7 +34,7 @@ import Testing
     _ = await program.end()
   }
 
-  @Test func `an answer that goes to a file is refused`() async throws {
+  @Test func `a file as output is refused`() async throws {
     let studio = try await Studio.shared.value
     let words = ["-c", "exec $1 <$0", "\(studio.folder)/small.jpg", try Studio.program]
     let program = try TestProgram("/bin/sh", words)
@@ -42,7 +42,7 @@ import Testing
   }
 
   private func text(_ path: String) throws -> String {
-    // Files of /proc have no size to go by.
+    // Files of /proc report no size.
     let file = open(path, O_RDONLY | O_CLOEXEC)
     defer { close(file) }
     var text: [UInt8] = []

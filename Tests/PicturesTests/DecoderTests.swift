@@ -8,7 +8,7 @@ import Testing
     let studio = try await Studio.shared.value
     let script = try await studio.script("echo $$ >\(studio.folder)/own-id; exec sleep infinity")
     var process = ""
-    // As long as the script needs to say who it is.
+    // Long enough for the script to print its process id.
     var deadline = Duration.milliseconds(100)
     while !process.hasSuffix("\n") {
       let result = try await upload([1], program: script, deadline: deadline)
@@ -20,18 +20,18 @@ import Testing
     #expect(kill(id, 0) == -1 && errno == ESRCH)
   }
 
-  @Test func `a real picture that takes too long is given up`() async throws {
+  @Test func `the decoding of a real picture is aborted at the deadline`() async throws {
     let file = try await Studio.shared.value.file("slow.png")
     var deadline = Duration.milliseconds(100)
     while case let result = try await upload(file, deadline: deadline), result != .failure(.tooSlow)
     {
       #expect(throws: Never.self) { try result.get() }
-      // This machine is fast.
+      // On a fast machine, the picture may be decoded in time.
       deadline /= 2
     }
   }
 
-  @Test @EventLoop func `what cannot be done soon is refused at once, and of one user sooner`()
+  @Test @EventLoop func `a full queue refuses at once, and one user's share fills earlier`()
     async throws
   {
     let studio = try await Studio.shared.value
@@ -45,7 +45,7 @@ import Testing
       taken.append(EventLoop.task { await outcome(of: script, pool, owner) })
       while pool.load == before { await EventLoop.sleep(for: .milliseconds(1)) }
     }
-    // A quarter of the room; who has that waits for nothing.
+    // A quarter of the queue is full, so this user is refused at once.
     for _ in 0..<2 { await send(greedy) }
     #expect(await outcome(of: script, pool, greedy) == "tooManyAtOnce")
     for name in ["other", "another", "third"] {
@@ -56,7 +56,7 @@ import Testing
     for task in taken { #expect(await task.value == "damaged") }
   }
 
-  @Test @EventLoop func `who has waited too long is refused`() async throws {
+  @Test @EventLoop func `an upload that waits too long is refused`() async throws {
     let studio = try await Studio.shared.value
     let gate = "\(studio.folder)/gate-\(UInt64.random(in: 0 ... .max))"
     let script = try await studio.script("while [ ! -e \(gate) ]; do sleep 0.01; done; exit 13")
@@ -68,7 +68,7 @@ import Testing
     #expect(await running.value == "damaged")
   }
 
-  @Test func `a program that is missing is nobody's fault`() async throws {
+  @Test func `a missing program is an internal error`() async throws {
     _ = try await Studio.shared.value
     let result = try await upload([1], program: "/nonexistent/dossier-pictures")
     guard case .failure(.unforeseen(let reason)) = result else {
@@ -84,7 +84,7 @@ import Testing
     "echo image/jpeg 10 10 9; printf '\\377\\330\\377x'", "exec head -c 9999999 /dev/zero",
     "exit 0",
   ])
-  func `a program that was taken over is not believed`(_ text: String) async throws {
+  func `the output of a compromised program is refused`(_ text: String) async throws {
     let script = try await Studio.shared.value.script(text)
     let result = try await upload([1], program: script)
     guard case .failure(.hostile) = result else {
@@ -93,11 +93,11 @@ import Testing
     }
   }
 
-  @Test func `the loop goes on while a picture is decoded`() async throws {
+  @Test func `the loop continues while a picture is decoded`() async throws {
     let studio = try await Studio.shared.value
     let gate = "\(studio.folder)/gate-\(UInt64.random(in: 0 ... .max))"
     let script = try await studio.script("while [ ! -e \(gate) ]; do sleep 0.01; done; exit 13")
-    // It ends only when the loop has gone on for some turns.
+    // The program ends only after some turns of the loop.
     let ticking = EventLoop.task {
       for _ in 0..<20 { await EventLoop.sleep(for: .milliseconds(1)) }
       close(open(gate, O_CREAT | O_WRONLY, 0o600))
@@ -107,7 +107,7 @@ import Testing
   }
 }
 
-/// What becomes of a picture that is given to a program, in a word.
+/// Returns the result of a program for a picture, in a word.
 @EventLoop private func outcome(
   of program: String,
   _ pool: FairPool,
@@ -127,7 +127,7 @@ import Testing
   }
 }
 
-/// Each in a network of its own.
+/// An uploader in its own network.
 @EventLoop private final class Uploader: JobOwner {
   let group: Int
   let member: Int?

@@ -8,7 +8,7 @@ import Testing
     "lossless.webp", "animated.webp", "animated.png", "small.heic", "small.avif", "small.gif",
     "animated.gif",
   ])
-  func `what is opaque becomes a JPEG of the same size`(_ name: String) async throws {
+  func `an opaque picture becomes a JPEG of the same size`(_ name: String) async throws {
     let picture = try await upload(name).get()
     let sight = try await Studio.shared.value.look(at: picture)
     #expect(picture.type == .jpeg && picture.width == 64 && picture.height == 48)
@@ -18,13 +18,13 @@ import Testing
   }
 
   @Test(arguments: ["grey.jpg", "cmyk.jpg", "sixteen.png"])
-  func `other colours become sRGB of 8 bits`(_ name: String) async throws {
+  func `other colours become 8-bit sRGB`(_ name: String) async throws {
     let sight = try await Studio.shared.value.look(at: upload(name).get())
     #expect(sight.format == "JPEG" && sight.mode == "RGB" && sight.size == "64x48")
   }
 
   @Test(arguments: ["alpha.png", "alpha.webp", "alpha.heic", "alpha.avif"])
-  func `what shows through becomes a PNG that does`(_ name: String) async throws {
+  func `a transparent picture becomes a transparent PNG`(_ name: String) async throws {
     let picture = try await upload(name).get()
     let sight = try await Studio.shared.value.look(at: picture)
     #expect(picture.type == .png)
@@ -33,7 +33,7 @@ import Testing
   }
 
   @Test(arguments: 1...8, ["jpg", "png", "webp"])
-  func `a camera's turn is applied`(_ orientation: Int, _ kind: String) async throws {
+  func `the orientation of a camera is applied`(_ orientation: Int, _ kind: String) async throws {
     let picture = try await upload("turned-\(orientation).\(kind)").get()
     let sight = try await Studio.shared.value.look(at: picture)
     #expect(sight.size == "64x48" && sight.quarters == upright && sight.metadata.isEmpty)
@@ -43,10 +43,10 @@ import Testing
     "private.jpg", "private.png", "private-alpha.png", "private.webp", "private.heic",
     "private.avif",
   ])
-  func `places, profiles and texts are gone`(_ name: String) async throws {
+  func `locations, profiles and texts are removed`(_ name: String) async throws {
     let file = try await Studio.shared.value.file(name)
     let secret = "SECRET-OF-THE-OWNER"
-    // Otherwise the test shows nothing.
+    // Otherwise the test proves nothing.
     #expect(file.contains(secret))
     let picture = try await upload(file).get()
     let marks = [
@@ -60,7 +60,9 @@ import Testing
     ("large.jpg", 1024, 512), ("tall.png", 256, 1024), ("exact.jpg", 1024, 1024), ("one.png", 1, 1),
     ("thin.png", 1024, 1),
   ])
-  func `large ones are fitted, small ones stay`(_ file: (String, Int, Int)) async throws {
+  func `large pictures are scaled down, and small ones keep their size`(_ file: (String, Int, Int))
+    async throws
+  {
     let picture = try await upload(file.0).get()
     #expect(picture.width == file.1 && picture.height == file.2)
     let sight = try await Studio.shared.value.look(at: picture)
@@ -69,7 +71,7 @@ import Testing
 }
 
 extension [UInt8] {
-  /// Whether the text's bytes occur.
+  /// Returns whether the bytes of the text occur.
   func contains(_ text: String) -> Bool {
     let wanted = Array(text.utf8)
     guard count >= wanted.count else { return false }

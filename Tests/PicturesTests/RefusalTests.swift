@@ -18,8 +18,8 @@ import Testing
     #expect(try await upload(Array(text.utf8)) == .failure(.notAccepted))
   }
 
-  @Test func `ten mebibytes are taken and one byte more is not`() async throws {
-    // A JPEG may be followed by anything, as by the films of some phones.
+  @Test func `ten mebibytes are accepted, and one more byte is refused`() async throws {
+    // A JPEG may have trailing data, such as the films of some phones.
     let picture = try await Studio.shared.value.file("small.jpg")
     let limit = PictureLimits.input
     let full = picture + [UInt8](repeating: 0, count: limit - picture.count)
@@ -39,7 +39,7 @@ import Testing
   @Test(arguments: [
     "small.jpg", "progressive.jpg", "small.png", "small.webp", "small.heic", "small.avif",
   ])
-  func `no beginning of a file is half a picture`(_ name: String) async throws {
+  func `a truncated file is refused`(_ name: String) async throws {
     let file = try await Studio.shared.value.file(name)
     let last = (file.count - 16)..<file.count
     let lengths = Array(stride(from: 1, to: file.count - 16, by: 23)) + Array(last)
@@ -55,7 +55,7 @@ import Testing
     "private.jpg", "progressive.jpg", "private.png", "small.webp", "private.heic", "private.avif",
     "animated.gif",
   ])
-  func `flipped bits give a picture or a refusal`(_ name: String) async throws {
+  func `flipped bits result in a picture or a refusal`(_ name: String) async throws {
     let file = try await Studio.shared.value.file(name)
     var random = Numbers(state: UInt64(name.utf8.reduce(7) { $0 &* 31 &+ UInt64($1) }))
     let files = (0..<100).map { _ in
@@ -79,30 +79,30 @@ import Testing
     }
   }
 
-  @Test func `bombs are seen by their header`() async throws {
+  @Test func `decompression bombs are refused by their header`() async throws {
     let failure = PictureFailure.tooManyPixels(limit: PictureLimits.pixels)
     #expect(try await upload("bomb.png") == .failure(failure))
     #expect(try await upload("column.png") == .failure(failure))
   }
 
-  /// Each would be unpacked to 50 MB, all to far more than there is processor time for.
-  @Test func `texts of a PNG are not looked at`() async throws {
+  /// Each text would expand to 50 MB, and all together would exceed the processor time.
+  @Test func `texts in a PNG are not decompressed`() async throws {
     #expect(try await upload("texts.png").get().width == 8)
   }
 
-  @Test func `a JPEG of endless scans is refused`() async throws {
+  @Test func `a JPEG with endless scans is refused`() async throws {
     #expect(try await upload("scans.jpg") == .failure(.damaged))
   }
 
-  @Test func `what takes too much memory is refused`() async throws {
+  @Test func `a picture that needs too much memory is refused`() async throws {
     #expect(try await upload("interlaced.png") == .failure(.tooMuchMemory))
   }
 
-  @Test func `what takes too much processor time is refused`() async throws {
+  @Test func `a picture that needs too much processor time is refused`() async throws {
     let studio = try await Studio.shared.value
     let file = try studio.file("slow.png")
-    // A process keeps what it has spent over `exec`, and the program leaves a lower limit in place:
-    // it starts with less and less of its one second, until the rest is too little.
+    // The processor time of a process continues over `exec`, and the program keeps a lower limit.
+    // So it starts with less and less of its one second, until the rest is too short.
     for spent in stride(from: 0, to: 1_000, by: 50) {
       let program = try await studio.script(
         """
@@ -130,7 +130,7 @@ import Testing
   }
 }
 
-/// The same numbers in each run.
+/// A generator with the same numbers in each run.
 ///
 /// - Source: SplitMix64, public domain.
 private struct Numbers: RandomNumberGenerator {

@@ -5,7 +5,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Files to upload, made once a run by `pictures.py`, and decoders to upload them to.
+/// The files of `pictures.py`, made once for each run, and decoders for them.
 final class Studio: Sendable {
   static let shared = Task { try await Studio() }
   let folder: String
@@ -20,7 +20,7 @@ final class Studio: Sendable {
     _ = try await Self.python("make", folder, "/usr/bin/heif-enc")
   }
 
-  /// The path of the program: it is built beside the tests.
+  /// The path of the program, which is in the folder of the tests.
   static var program: String {
     get throws {
       let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
@@ -32,14 +32,14 @@ final class Studio: Sendable {
     Array(try Data(contentsOf: URL(filePath: "\(folder)/\(name)")))
   }
 
-  /// A script, to stand for the program.
+  /// Writes a script that replaces the program.
   func script(_ text: String) async throws -> String {
     let path = "\(folder)/script-\(UInt64.random(in: 0 ... .max))"
     try await TestProgram.write(script: text, to: path)
     return path
   }
 
-  /// What Pillow sees: format, mode, size, colours of the quarters, range of alpha, metadata.
+  /// Returns Pillow's view: format, mode, size, colours of the quarters, range of alpha, metadata.
   func look(at picture: Picture) async throws -> Sight {
     let path = "\(folder)/seen-\(UInt64.random(in: 0 ... .max))"
     try Data(picture.bytes).write(to: URL(filePath: path))
@@ -78,7 +78,7 @@ final class Studio: Sendable {
   }
 }
 
-/// The quarters of every picture that is upright.
+/// The quarters of every upright picture.
 let upright = "red,green,blue,white"
 
 @EventLoop private let pool = FairPool(
@@ -88,9 +88,9 @@ let upright = "red,green,blue,white"
   patience: .seconds(600)
 )
 
-/// Uploads bytes to the real program, or to one that stands for it.
+/// Uploads bytes to the real program or a replacement.
 ///
-/// - Throws: what is no fault of the picture.
+/// - Throws: errors that the picture does not cause.
 @EventLoop func upload(
   _ bytes: [UInt8],
   program: String? = nil,

@@ -1,4 +1,4 @@
-"""Makes the files that PicturesTests uploads, and says what is in those that come back.
+"""Makes the files that PicturesTests uploads, and describes the files that the program returns.
 
 pictures.py make FOLDER [HEIF-ENCODER]   pictures.py look FILE
 
@@ -17,7 +17,7 @@ COLOURS = {"red": (230, 30, 30), "green": (30, 200, 30), "blue": (30, 30, 230), 
 
 
 def quarters(width, height, mode="RGB"):
-    """Red and green above blue and white: no turn or mirroring looks like another."""
+    """Red and green above blue and white, so that each rotation and reflection looks different."""
     image = Image.new("RGB", (width, height))
     half = (width // 2, height // 2)
     for index, colour in enumerate(COLOURS.values()):
@@ -36,7 +36,7 @@ def exif(orientation=None):
     return data
 
 
-# What a reader must do to show the picture upright, undone.
+# The inverse of what a reader does to show the picture upright.
 TURNS = {
     2: Image.Transpose.FLIP_LEFT_RIGHT, 3: Image.Transpose.ROTATE_180,
     4: Image.Transpose.FLIP_TOP_BOTTOM, 5: Image.Transpose.TRANSPOSE,
@@ -45,7 +45,7 @@ TURNS = {
 
 
 def png(path, width, height, depth, colour, bytes_a_pixel, interlaced, *more):
-    """A valid PNG of zeros, however large, with more chunks: pairs of a kind and data."""
+    """A valid PNG of zeros of any size, with more chunks: pairs of a kind and data."""
     def chunk(kind, data):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
@@ -65,7 +65,7 @@ def png(path, width, height, depth, colour, bytes_a_pixel, interlaced, *more):
 
 
 def scans(path):
-    """A progressive JPEG of 49 megapixels that repeats one short scan until it has nearly 10 MiB."""
+    """A progressive JPEG of 49 megapixels that repeats one short scan up to nearly 10 MiB."""
     Image.new("L", (7000, 7000), 90).save(path, progressive=True, quality=50)
     with open(path, "rb") as file:
         data = file.read()

@@ -4,11 +4,11 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Connection strings with several hosts.
+/// Tests connection strings with several hosts.
 @Suite struct ConnectionHostsTests {
   init() { LoopThread.start() }
 
-  @Test func `a host that does not answer is passed over`() async throws {
+  @Test func `a host that does not answer is skipped`() async throws {
     let folder = "/tmp/dossier-silent-\(getpid())-\(UInt32.random(in: 0...0xffff))"
     let silent = try #require(listen(in: folder))
     defer {
@@ -21,7 +21,7 @@ import Testing
     #expect(try await answer(of: hosts) == "1")
   }
 
-  @Test func `the error names what each host answered`() async throws {
+  @Test func `the error has the answer of each host`() async throws {
     await #expect {
       try await answer(of: "host=/nowhere,/elsewhere dbname=postgres")
     } throws: {
@@ -29,7 +29,7 @@ import Testing
     }
   }
 
-  @Test func `ports are matched with hosts, in keywords and in addresses`() async throws {
+  @Test func `ports belong to hosts, in keywords and in URLs`() async throws {
     let database = try await TestCluster.shared.createDatabase()
     let socket = try #require(database.split(separator: " ").first?.split(separator: "=").last)
     let name = try #require(database.split(separator: "=").last)
@@ -51,7 +51,7 @@ import Testing
     return try await connection.query("select 1").rows[0][0]
   }
 
-  /// Returns a socket that never answers, at the path of PostgreSQL's in the folder.
+  /// Returns a socket that never answers, at the path of PostgreSQL's socket in the folder.
   private func listen(in folder: String) -> Int32? {
     guard mkdir(folder, 0o700) == 0 else { return nil }
     let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)

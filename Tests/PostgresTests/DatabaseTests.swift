@@ -3,7 +3,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// The lanes, on a real server.
+/// Tests the lanes on a real server.
 @Suite struct DatabaseTests {
   init() { LoopThread.start() }
 
@@ -55,7 +55,7 @@ import Testing
     return database
   }
 
-  @Test func `what fails in a batch is its owner's alone`() async throws {
+  @Test func `a failure in a batch affects only its own statement`() async throws {
     let outcomes = try await batch()
     #expect(outcomes.filter { $0 == "22012" }.count == 10)
     #expect(outcomes.filter { $0 == "42703" }.count == 1)
@@ -87,7 +87,7 @@ import Testing
     (.microseconds(1_500_001), "1.500001"),
     (.seconds(36_500 * 86_400), "3153600000.000000"), (.seconds(-61), "-61.000000"),
   ])
-  @EventLoop func `a duration is the interval that it is`(_ span: Duration, _ text: String)
+  @EventLoop func `a duration is sent as an interval`(_ span: Duration, _ text: String)
     async throws
   {
     let database = try await database()
@@ -95,9 +95,9 @@ import Testing
     #expect(try await database.read(Queries.span, span) == [text])
   }
 
-  /// What follows a failure must not be done after all when the transaction is over.
+  /// A statement after a failure must not run after the transaction.
   @Test @EventLoop
-  func `what is sent together in a transaction fails together, with the first error`()
+  func `statements sent together in a transaction fail together, with the first error`()
     async throws
   {
     let database = try await database()
@@ -128,7 +128,7 @@ import Testing
     #expect(try await database.read(Queries.rows) == [2])
   }
 
-  @Test @EventLoop func `a commit that is sent ahead keeps all, or nothing of what failed`()
+  @Test @EventLoop func `a commit sent ahead stores all statements or none`()
     async throws
   {
     let database = try await database()
@@ -159,7 +159,7 @@ import Testing
     #expect(try await database.read(Queries.rows) == [1])
   }
 
-  @Test func `a transaction that throws leaves nothing, and conflicts are tried again`()
+  @Test func `a transaction that throws is rolled back, and conflicts are repeated`()
     async throws
   {
     let total = try await transactions()
@@ -182,7 +182,7 @@ import Testing
       refused = error.state.rawValue == "22012"
     }
     #expect(refused)
-    // Locks taken in both orders: PostgreSQL ends one of two by 40P01.
+    // The locks are taken in opposite orders, so PostgreSQL aborts one transaction with 40P01.
     for _ in 0..<6 {
       let tasks = (0..<2).map { index in
         Task { @EventLoop in
@@ -197,7 +197,7 @@ import Testing
     return try await database.read(Queries.count)[0]
   }
 
-  @Test func `a failure that a transaction passes over is not committed in silence`() async throws {
+  @Test func `a transaction that ignores a failure cannot commit`() async throws {
     let state = try await passedOver()
     #expect(state == "25000")
   }
@@ -215,7 +215,7 @@ import Testing
     }
   }
 
-  @Test func `a statement that takes too long is ended by the server`() async throws {
+  @Test func `the server cancels a statement that takes too long`() async throws {
     let state = try await slow()
     #expect(state == "57014")
   }
@@ -230,11 +230,11 @@ import Testing
     }
   }
 
-  @Test func `a database that is stopped while it connects stays stopped`() async throws {
+  @Test func `a database that is stopped during a connection attempt stays stopped`() async throws {
     #expect(try await stopped() == 0)
   }
 
-  /// - Returns: the connections that the server has left.
+  /// - Returns: the number of connections that remain on the server.
   @EventLoop func stopped() async throws -> Int {
     let name = try await TestCluster.shared.createDatabase()
     for _ in 0..<20 {
@@ -245,7 +245,7 @@ import Testing
     }
     let other = try await database()
     defer { other.stop() }
-    // The server takes a moment to see that they have gone. One that did not stop stays.
+    // The server notices closed connections after a moment. A leaked one would stay.
     var left = 1
     for _ in 0..<3_000 where left > 0 {
       left = try await other.read(Queries.connections, "stopped")[0]
@@ -254,13 +254,13 @@ import Testing
     return left
   }
 
-  @Test func `a lost connection is made anew`() async throws {
+  @Test func `a lost connection is replaced`() async throws {
     let (lost, after) = try await reconnect()
     #expect(lost)
     #expect(after == ["back"])
   }
 
-  /// - Returns: whether what was under way failed because the connection was lost, and what came next.
+  /// - Returns: whether the running statement failed because of the loss, and the next result.
   @EventLoop func reconnect() async throws -> (Bool, [String]) {
     let database = try await database()
     defer { database.stop() }
@@ -276,7 +276,7 @@ import Testing
     while try await database.write(Queries.isBusy, backend) != [true] {}
     _ = try await database.write(Queries.kill, backend)
     let error = await reading.value
-    // Until then it is said to be away, at once.
+    // Until then, each call reports at once that the database is unavailable.
     while !database.isReady { await EventLoop.sleep(for: .milliseconds(1)) }
     return (error?.isConnectionLost == true, try await database.read(Queries.echo, "back"))
   }

@@ -3,7 +3,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Lanes that are full.
+/// Tests full lanes.
 @Suite struct LaneTests {
   init() { LoopThread.start() }
 
@@ -24,7 +24,7 @@ import Testing
     return database
   }
 
-  /// What became of a call: `done`, or the state of the error.
+  /// Returns the outcome of a call: `done`, or the state of the error.
   @EventLoop private func outcome(
     _ body: @escaping @EventLoop @Sendable () async throws(DatabaseError) -> Void
   ) -> Task<String, Never> {
@@ -42,8 +42,7 @@ import Testing
     while !condition() { await EventLoop.sleep(for: .milliseconds(1)) }
   }
 
-  @Test @EventLoop func `one more than may wait for a connection is refused at once`() async throws
-  {
+  @Test @EventLoop func `a call over the length of the queue is refused at once`() async throws {
     let name = try await TestCluster.shared.createDatabase()
     let database = database(name) {
       $0.exclusiveConnections = 1
@@ -64,10 +63,10 @@ import Testing
     let refused = outcome { () async throws(DatabaseError) in
       _ = try await database.write(Queries.echo, "x")
     }
-    // Answered while the gate is shut.
+    // This call ends while the gate is closed.
     #expect(await refused.value == SQLState.laneFull.rawValue)
     #expect(database.load.exclusiveWaiting == 2)
-    // Reads have a lane of their own.
+    // Reads have a separate lane.
     #expect(try await database.read(Queries.echo, "read") == ["read"])
     gate.open()
     #expect(await holder.value == "done")
@@ -75,14 +74,14 @@ import Testing
     #expect(database.load.exclusive == 0 && database.load.exclusiveWaiting == 0)
   }
 
-  @Test @EventLoop func `who has waited for long enough is refused`() async throws {
+  @Test @EventLoop func `a call that waits too long is refused`() async throws {
     let name = try await TestCluster.shared.createDatabase()
     let database = database(name) {
       $0.exclusiveConnections = 1
       $0.exclusivePatience = .milliseconds(1)
     }
     defer { database.stop() }
-    // The first caller may be refused itself, before there is a connection.
+    // The first caller may be refused too, before a connection exists.
     while (try? await database.write(Queries.echo, "x")) == nil {}
     let gate = Gate()
     let holder = outcome { () async throws(DatabaseError) in
@@ -110,7 +109,7 @@ import Testing
         outcome { () async throws(DatabaseError) in _ = try await database.search(Queries.lock) }
       )
       await until { database.load.search + database.load.searchWaiting == searches.count }
-      // The first one waits for its connection to be made, and then for the lock.
+      // The first search waits for its connection, and then for the lock.
       await until { database.load.search == 1 }
     }
     let refused = outcome { () async throws(DatabaseError) in
@@ -123,11 +122,11 @@ import Testing
     for search in searches { #expect(await search.value == "done") }
   }
 
-  @Test @EventLoop func `more reads at once than the shared connection takes are refused`()
+  @Test @EventLoop func `concurrent reads over the limit of the shared connection are refused`()
     async throws
   {
     let name = try await TestCluster.shared.createDatabase()
-    // A read that has not been prepared yet counts twice, and the end of its batch once.
+    // An unprepared read counts twice, and the end of its batch once.
     let database = database(name) { $0.expressDepth = 3 }
     defer { database.stop() }
     while !database.isReady { await EventLoop.sleep(for: .milliseconds(1)) }
@@ -144,7 +143,7 @@ import Testing
   }
 }
 
-/// What holds up those who come until it is opened.
+/// A gate that blocks its callers until it opens.
 @EventLoop final class Gate {
   private var isOpen = false
 

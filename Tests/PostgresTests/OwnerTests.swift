@@ -25,7 +25,9 @@ import Testing
     return database
   }
 
-  /// Starts a write, whose value is `done`, or the state of the error.
+  /// Starts a write.
+  ///
+  /// Its value is `done`, or the state of the error.
   @EventLoop private func write(_ database: Database, _ owner: Owner?) -> Task<String, Never> {
     EventLoop.task {
       do throws(DatabaseError) {
@@ -65,7 +67,7 @@ import Testing
     defer { database.stop() }
     let gate = Gate()
     let held = await hold(database, Owner("network", "user"), gate)
-    // From elsewhere it is the same user.
+    // The same user calls from another network.
     let more = ["network", "elsewhere"].map { write(database, Owner($0, "user")) }
     while database.load.exclusiveWaiting < 2 { await EventLoop.sleep(for: .milliseconds(1)) }
     let others = [Owner("network", "other"), Owner("network", nil), Owner("stranger", "x"), nil]
@@ -95,7 +97,7 @@ import Testing
     #expect(await more.value == "done")
   }
 
-  @Test @EventLoop func `who has its share of the room is refused, and nobody else is`()
+  @Test @EventLoop func `an owner with a full share is refused, and others are not`()
     async throws
   {
     let database = try await database {
@@ -110,7 +112,7 @@ import Testing
     while database.load.exclusiveWaiting < 3 { await EventLoop.sleep(for: .milliseconds(1)) }
     #expect(await write(database, greedy).value == SQLState.shareTaken.rawValue)
     #expect(await write(database, Owner("other", "2")).value == "done")
-    // A client that has gone makes room.
+    // A client that has disconnected makes room.
     greedy.isGone = true
     let back = Owner("network", "greedy")
     waiting.append(write(database, back))
@@ -120,7 +122,7 @@ import Testing
     #expect(await waiting[3].value == "done")
   }
 
-  @Test @EventLoop func `a write that waits for a row is given up`() async throws {
+  @Test @EventLoop func `a write that waits too long for a row is aborted`() async throws {
     let database = try await database { $0.lockTimeout = .milliseconds(10) }
     defer { database.stop() }
     _ = try await database.write(Queries.make)

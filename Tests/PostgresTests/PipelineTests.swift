@@ -3,7 +3,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Statements of others that the server aborts for one that fails: they are sent again.
+/// Tests that statements are repeated if the server aborts them because of another one.
 @Suite struct PipelineTests {
   init() { LoopThread.start() }
 
@@ -38,14 +38,14 @@ import Testing
     }
   }
 
-  /// Until what this turn gave to the connection has left, and before any answer is read.
+  /// Waits until this turn's statements were sent, and returns before a result is read.
   @EventLoop private func endOfTurn() async {
     await withUnsafeContinuation { continuation in
       EventLoop.atEndOfTurn { EventLoop.atEndOfTurn { continuation.resume() } }
     }
   }
 
-  @Test @EventLoop func `what follows a failure in its batch is answered all the same`()
+  @Test @EventLoop func `a statement after a failure in its batch still succeeds`()
     async throws
   {
     let database = try await database()
@@ -61,12 +61,12 @@ import Testing
   }
 
   @Test @EventLoop
-  func `one whose preparation was aborted with an earlier batch is prepared again`()
+  func `a statement is prepared again if its preparation was aborted`()
     async throws
   {
     let database = try await database()
     defer { database.stop() }
-    // The batch with the preparation of `echo` is aborted; when the next one leaves, nobody knows.
+    // The batch that prepares `echo` is aborted. The next batch is sent before that is known.
     let failing = read(database, Queries.divide, 0)
     let first = read(database, Queries.echo, "first")
     await endOfTurn()
@@ -76,7 +76,7 @@ import Testing
     #expect(try await second.value.get() == ["second"])
   }
 
-  @Test @EventLoop func `a statement that cannot be prepared fails each time, and no other does`()
+  @Test @EventLoop func `a statement that cannot be prepared fails each time, without others`()
     async throws
   {
     let database = try await database()

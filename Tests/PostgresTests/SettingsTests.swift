@@ -41,7 +41,7 @@ import Testing
     #expect(try await database.search(Queries.settings) == ["read committed off hex 0"])
   }
 
-  @Test @EventLoop func `a read that met a conflict is tried again, a few times`() async throws {
+  @Test @EventLoop func `a read is repeated a few times after a conflict`() async throws {
     let name = try await TestCluster.shared.createDatabase()
     let connection = try await Connection.open(.patient(name))
     try await connection.script(

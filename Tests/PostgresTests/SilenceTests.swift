@@ -4,7 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Servers that say nothing any more.
+/// Tests servers that stop responding.
 @Suite struct SilenceTests {
   init() { LoopThread.start() }
 
@@ -13,8 +13,10 @@ import Testing
     static let echo = Statement<String, String>("test.silence_echo", "select $1::text")
   }
 
-  /// All but the connection for reads have minutes, and so have those who wait for one of them.
-  @Test @EventLoop func `what is under way on a silent server ends with the reads`() async throws {
+  /// Only the read connection has a short time-out.
+  ///
+  /// The others, and their queues, have minutes.
+  @Test @EventLoop func `a silent read connection ends the work of all connections`() async throws {
     var settings = DatabaseSettings.patient(try await TestCluster.shared.createDatabase())
     settings.readTimeout = .milliseconds(100)
     settings.grace = .milliseconds(100)
@@ -25,7 +27,7 @@ import Testing
     defer { database.stop() }
     while !database.isReady { await EventLoop.sleep(for: .milliseconds(1)) }
     var states: [SQLState?]
-    // On a slow machine a connection is replaced before it is stopped, and a write succeeds.
+    // On a slow machine, a connection is replaced before the stop, and a write succeeds.
     repeat { states = await statesOfWrites(on: database) } while states.contains(nil)
     #expect(states == [.connectionFailure, .connectionFailure])
     let answer = await retrying { () async throws(DatabaseError) in
@@ -34,7 +36,7 @@ import Testing
     #expect(answer == ["again"])
   }
 
-  /// Stops the servers of both connections, and returns what becomes of two writes.
+  /// Stops the servers of both connections, and returns the results of two writes.
   ///
   /// One write is under way, and the other waits for its connection. No read is under way.
   @EventLoop private func statesOfWrites(on database: Database) async -> [SQLState?] {
@@ -46,7 +48,7 @@ import Testing
     }
     let backends = [pid_t(reader), pid_t(writer)]
     for backend in backends { kill(backend, SIGSTOP) }
-    // One of them may hold a lock that the server needs.
+    // One process may hold a lock that the server needs.
     defer { for backend in backends { kill(backend, SIGCONT) } }
     let writes = (0..<2).map { _ in
       EventLoop.task { () -> SQLState? in

@@ -1,9 +1,9 @@
-/// Rows for every table that grows with the users.
+/// Rows for every table that grows with the number of users.
 package enum FullTables {
-  /// How many rows each of them gets.
+  /// The number of rows in each table.
   package static let rows = 4_000
 
-  /// Tables whose size follows from the number of users, or of requests.
+  /// The tables that grow with users or requests.
   package static let names = [
     "api_keys", "attempts", "audit", "authentication_flows", "beginnings", "device_users",
     "devices",
@@ -12,7 +12,7 @@ package enum FullTables {
     "search_values", "second_factors", "sessions", "users",
   ]
 
-  /// Returns the SQL that fills them with the users of so many apps; no row is due for removal.
+  /// Returns SQL that fills the tables for this number of apps, without rows that have expired.
   package static func fill(apps: Int) -> String {
     """
     insert into apps (app_id, name) select lpad(g::text, 24, 'f'), 'full-' || g

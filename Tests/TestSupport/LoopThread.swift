@@ -1,7 +1,7 @@
 import EventLoop
 import Glibc
 
-/// The event loop of a test process, on a thread of its own.
+/// The event loop of a test process, on its own thread.
 package enum LoopThread {
   private static let started: Void = {
     var thread = pthread_t()
@@ -17,6 +17,6 @@ package enum LoopThread {
     precondition(code == 0, "no thread for the event loop")
   }()
 
-  /// Starts it, once.
+  /// Starts the loop once.
   package static func start() { _ = started }
 }

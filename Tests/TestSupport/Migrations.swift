@@ -2,7 +2,7 @@ import FoundationEssentials
 
 /// The project's own migrations.
 enum Migrations {
-  /// The up parts of all files, in their order, and of the ledger as much as programs read.
+  /// The up parts of all files in order, and the part of the ledger that programs read.
   static func up() throws -> String {
     let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
     let folder = "\(root)/migrations"

@@ -1,8 +1,8 @@
 package import Postgres
 
 extension DatabaseSettings {
-  /// Without limits of time but as a last resort against hanging: all tests may come at once, on
-  /// however slow a machine.
+  /// Settings with time limits that only prevent a hang, since many tests run at once on slow
+  /// machines.
   package static func patient(_ conninfo: String, applicationName: String = "test") -> Self {
     var settings = DatabaseSettings(conninfo: conninfo, applicationName: applicationName)
     settings.connectTimeout = .seconds(300)
@@ -23,7 +23,7 @@ extension DatabaseSettings {
 }
 
 extension ConnectionSettings {
-  /// With no limit of time but as a last resort against hanging.
+  /// Settings with time limits that only prevent a hang.
   package static func patient(_ conninfo: String, applicationName: String = "test") -> Self {
     ConnectionSettings(conninfo, applicationName: applicationName, timeout: .seconds(300))
   }

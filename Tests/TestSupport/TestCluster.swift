@@ -6,10 +6,10 @@ import Synchronization
 
 /// A private PostgreSQL of the test process.
 ///
-/// It lives in a folder of /tmp, listens on a Unix socket alone, takes no care of its files, and
-/// ends with the process. Without an installed PostgreSQL `createDatabase` throws: such tests fail.
+/// It lives in a folder of /tmp, listens only on a Unix socket, does not sync its files, and ends
+/// with the process. Without an installed PostgreSQL, `createDatabase` throws and the test fails.
 package final class TestCluster: Sendable {
-  /// Started at the first use.
+  /// The cluster, started at the first use.
   package static let shared = TestCluster()
 
   private let folder: String
@@ -27,12 +27,12 @@ package final class TestCluster: Sendable {
     }
   }
 
-  /// Makes a database.
+  /// Creates a database.
   ///
-  /// - Parameter template: what this returned for another one, to which nobody may be connected;
-  ///   nil makes an empty one.
-  /// - Returns: its connection string.
-  /// - Throws: `TestClusterError`, also when the cluster could not be started.
+  /// - Parameter template: the connection string of a database to copy, without connections, or nil
+  ///   for an empty database.
+  /// - Returns: the connection string.
+  /// - Throws: `TestClusterError`, also if the cluster could not be started.
   package func createDatabase(template: String? = nil) async throws -> String {
     if let failure { throw failure }
     let name = "test_\(lastDatabase.add(1, ordering: .relaxed).newValue)"
@@ -44,15 +44,15 @@ package final class TestCluster: Sendable {
     return "host=\(folder) user=postgres dbname=\(name)"
   }
 
-  /// Makes a database with the schema that `migrations/` makes.
+  /// Creates a database with all migrations.
   ///
-  /// - Returns: its connection string.
-  /// - Throws: `TestClusterError`, also when a migration fails.
+  /// - Returns: the connection string.
+  /// - Throws: `TestClusterError`, also if a migration fails.
   package func createMigratedDatabase() async throws -> String {
     try await createDatabase(template: TestCluster.migrated.value.get())
   }
 
-  /// Made once, and copied.
+  /// The migrated database, created once and copied.
   private static let migrated = Task {
     () async -> Result<String, TestClusterError> in
     do {
@@ -70,9 +70,9 @@ package final class TestCluster: Sendable {
     }
   }
 
-  /// The path of one of PostgreSQL's programs, the newest installed.
+  /// Returns the path of a program of the newest installed PostgreSQL.
   ///
-  /// - Throws: `TestClusterError` when there is none.
+  /// - Throws: `TestClusterError` if PostgreSQL is missing.
   package static func tool(_ name: String) throws(TestClusterError) -> String {
     let root = "/usr/lib/postgresql"
     let versions = (try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []
@@ -111,7 +111,7 @@ package final class TestCluster: Sendable {
       "autovacuum=off", "shared_buffers=64MB",
     ]
     let postgres = try tool("postgres")
-    // The signal comes when the thread ends that started it; this one never does.
+    // The kernel sends the signal when the starting thread ends. This thread never ends.
     let server = try onLastingThread { () throws(TestClusterError) in
       try TestProgram(
         setpriv,
@@ -140,7 +140,7 @@ package final class TestCluster: Sendable {
     removeFolders { $0 == getpid() }
   }
 
-  /// What test processes left that were killed.
+  /// Removes the clusters of killed test processes.
   private static func removeStale() {
     removeFolders { kill($0, 0) != 0 && errno == ESRCH }
   }
@@ -192,26 +192,26 @@ private final class LastingThread: Sendable {
   }
 }
 
-/// Why there is no cluster or database.
+/// The reason for a missing cluster or database.
 package struct TestClusterError: Error, CustomStringConvertible {
   package let reason: String
   package var description: String { reason }
 }
 
-/// Another program under test; what it writes goes to files.
+/// Another program under test, whose output goes to files.
 package final class TestProgram: Sendable {
   package var process: pid_t { child.id }
   private let child: ChildProcess
   private let outputs: String
   private let status = Mutex<Int32?>(nil)
 
-  /// Starts it.
+  /// Starts the program.
   ///
   /// - Parameters:
-  ///   - path: of the program.
-  ///   - arguments: without its name.
-  ///   - environment: over that of this process.
-  /// - Throws: `TestClusterError` when it cannot be started.
+  ///   - path: the path of the program.
+  ///   - arguments: the arguments after its name.
+  ///   - environment: variables in addition to those of this process.
+  /// - Throws: `TestClusterError` if it cannot be started.
   package init(
     _ path: String,
     _ arguments: [String],
@@ -237,10 +237,10 @@ package final class TestProgram: Sendable {
     }
   }
 
-  /// Writes a script of the shell that can be run.
+  /// Writes an executable shell script.
   ///
-  /// Not by this process: a child of another test, begun at that moment, would hold the file open, and
-  /// it could not be run.
+  /// Another process writes it. Otherwise a child of a concurrent test could keep the file open, so
+  /// that it could not be executed.
   /// - Throws: `TestClusterError`.
   package static func write(script text: String, to path: String) async throws {
     let words = "printf '#!/bin/sh\n%s\n' \"$0\" > \"$1\" && chmod 755 \"$1\""
@@ -253,7 +253,7 @@ package final class TestProgram: Sendable {
     unlink(outputs + ".err")
   }
 
-  /// What it has written so far.
+  /// The output so far.
   package var output: String { read(".out") }
   package var errors: String { read(".err") }
 
@@ -274,14 +274,14 @@ package final class TestProgram: Sendable {
     }
   }
 
-  /// Sends it a signal, unless it has ended.
+  /// Sends a signal to the program, unless it has ended.
   package func signal(_ number: Int32) {
     status.withLock { if $0 == nil { child.signal(number) } }
   }
 
-  /// Waits for its end.
+  /// Waits until the program ends.
   ///
-  /// - Returns: its exit code; 128 more than the signal's number when one ended it.
+  /// - Returns: the exit code, or 128 plus the number of the signal that ended it.
   package func end() async -> Int32 {
     while true {
       if let status = endIfOver() { return status }

@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// Where threads of a pool wait until a test lets them on.
+/// A gate at which threads of a pool wait until a test opens it.
 package final class ThreadGate: Sendable {
   private let isOpen = Mutex(false)
 

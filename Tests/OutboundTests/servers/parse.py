@@ -1,4 +1,4 @@
-"""Reads messages with Python's email package and prints what it finds as a JSON array."""
+"""Parses messages with Python's email package, and prints them as a JSON array."""
 import email, email.header, email.policy, email.utils, json, sys
 
 

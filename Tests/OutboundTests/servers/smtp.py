@@ -1,4 +1,4 @@
-"""An SMTP server (aiosmtpd) for the tests. Prints its port, then a line of JSON a message.
+"""An SMTP server (aiosmtpd) for the tests. Prints its port, then one line of JSON for each message.
 
 usage: smtp.py CERTIFICATES FOLDER MODE...
   starttls   offers STARTTLS and takes nothing before it

@@ -1,4 +1,4 @@
-"""A web server with TLS for the tests. Prints its port, then a line a connection and a request.
+"""A web server with TLS for the tests. Prints its port, then one line for each connection and request.
 
 usage: web.py CERTIFICATES FOLDER [plain] [other]
 """
