@@ -1,5 +1,5 @@
-// Counts the allocations of a process, in a file that another may read meanwhile: preload it with
-// ALLOCATIONS=FILE; FILE.PID then holds two 64-bit numbers, allocations and the bytes asked for.
+// Counts the allocations of a process in a file that other processes may read. Preload it with
+// ALLOCATIONS=FILE. FILE.PID then holds two 64-bit numbers: allocations and requested bytes.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -16,7 +16,7 @@ static void *(*next_malloc)(size_t);
 static void *(*next_calloc)(size_t, size_t);
 static void *(*next_realloc)(void *, size_t);
 static int (*next_memalign)(void **, size_t, size_t);
-// For dlsym, which allocates while it looks for the allocator.
+// For dlsym, which allocates while it finds the allocator.
 static char early[65536];
 static size_t early_used;
 
@@ -67,7 +67,7 @@ void *calloc(size_t number, size_t size) {
 
 void *realloc(void *start, size_t size) {
   if (!next_realloc) find_next();
-  // One that grows is the same one.
+  // A block that grows counts once.
   if (!start) count(size);
   return next_realloc(start, size);
 }

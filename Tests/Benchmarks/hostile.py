@@ -1,20 +1,21 @@
 #!/usr/bin/env python3
-"""What one user can do to others: by one request, and by many at once.
+"""Measures how one user can harm others, with one request or with many at once.
 
     Tests/Benchmarks/hostile.py [--rounds 3] [--tries 30] [requests] [attacks]
 
 Needs a release build, as run.py does.
 
-`requests` prints how long one request holds the loop of a worker, and its memory. The requests are those of Tests/EndToEnd/test_hostile.py. Each is
-made alone, for the time that the loop's thread has a processor, in all its turns: the loop cannot be held
-longer by what it does itself. And it is made while another client asks the same worker for `/healthz`,
-which touches no database, again and again: the longest that it waits has in it that the threads that
-calculate, PostgreSQL, nginx and this program want processors too.
+`requests` prints how long one request occupies the loop of a worker, and its memory. The requests are
+those of Tests/EndToEnd/test_hostile.py. Each is sent twice:
 
-`attacks` runs each attack of Tests/EndToEnd/attacks.py, by one anonymous user. Meanwhile another user
-writes, reads and signs in, from another network, one request after another. Printed are how long that
-user waits and how often it is refused. No other user may be refused, and each small write must succeed
-within 250 ms. The clients of the attack take part of the machine's processors.
+- Alone. The result is the processor time of the loop's thread in all turns.
+- While another client repeatedly requests `/healthz` of the same worker, which uses no database. The
+  result is its longest wait. PostgreSQL, nginx and other threads share the processors meanwhile.
+
+`attacks` runs each attack of Tests/EndToEnd/attacks.py as one anonymous user. Meanwhile another user
+from another network writes, reads and signs in, one request after another. The script prints how long
+that user waits and how often it is refused. No other user may be refused, and each small write must
+succeed within 250 ms. The clients of the attack use the same processors.
 """
 
 import argparse
@@ -36,9 +37,9 @@ from test_hostile import Memory, array, hostile  # noqa: E402
 
 
 class Watch:
-    """Asks all the time, and knows how long the slowest answer took.
+    """Sends requests continuously, and records the slowest response.
 
-    A process of its own: a thread would wait while this program reads and checks a long answer.
+    It is a separate process, since a thread would wait while this program reads a long response.
     """
 
     def __init__(self, site):
@@ -69,7 +70,7 @@ class Watch:
 
 
 def processor(site):
-    """Seconds that the threads of the loops have had a processor."""
+    """Returns the processor time of the loops' threads, in seconds."""
     return sum(int(pathlib.Path(f"/proc/{worker}/task/{worker}/schedstat").read_text().split()[0])
                for worker in site.workers()) / 1e9
 
@@ -99,7 +100,7 @@ def measure(site, token, document, request):
 
 
 class Bystander:
-    """Another user, whose requests come one after another."""
+    """Another user, which sends one request after another."""
 
     def __init__(self, site):
         self.site, self.address = site, {ADDRESS: "198.51.100.7"}

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Counts what one request costs a worker, and the C loop: instructions in user space, allocations
-and the bytes of them. Other than times, these do not depend on what else the machine does.
+"""Counts the cost of one request in a worker and in the C loop: instructions in user space,
+allocations and their bytes. Unlike times, these do not depend on the load of the machine.
 
     Tests/Benchmarks/instructions.py [--requests 2000] [--log] [--keep FOLDER] [--json FILE]
 
@@ -28,9 +28,9 @@ KINDS = ["GET /v1/me", "GET /v1/me/metadata", "PATCH /v1/me/metadata", "POST /v1
 
 
 class Watched(Deployment):
-    """One worker, and a program around it that watches it."""
+    """One worker under a program that measures it."""
 
-    # Under valgrind a start takes long.
+    # A start under valgrind takes long.
     patience = 180
 
     def __init__(self, program, wrapper, environment, settings):
@@ -48,7 +48,7 @@ class Watched(Deployment):
 
 
 class Requests:
-    """Sends requests of each kind, one after the other, and lets `counted` look around them."""
+    """Sends requests of each kind, one after the other, between two calls of `counted`."""
 
     def __init__(self, site, count):
         self.site, self.count = site, count
@@ -116,7 +116,7 @@ class YardstickRequests(Requests):
 
 
 class Instructions:
-    """Callgrind's count of a process."""
+    """Returns Callgrind's count of a process."""
 
     def __init__(self, pid, folder):
         self.pid, self.folder, self.dumps = str(pid), folder, 0
@@ -139,7 +139,7 @@ class Instructions:
 
 
 class Allocations:
-    """What allocations.so counts of a process."""
+    """Returns the counts of allocations.so for a process."""
 
     def __init__(self, pid, folder):
         self.file = folder / f"allocations.{pid}"
@@ -153,7 +153,7 @@ class Allocations:
 
 
 def measured(folder, program, requests, wrapper, environment, counter, settings):
-    """The count of each kind of request, with `counter` around the requests."""
+    """Returns the count of each kind of request, measured by `counter`."""
     results = {}
     site = Watched(program, wrapper, environment, settings)
     bench = run.Bench.__new__(run.Bench)

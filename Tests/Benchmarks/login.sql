@@ -1,5 +1,5 @@
--- The writes of an anonymous login, without the product, in one transaction: user, identity, attempt of
--- one of many addresses, device, place on it, event and session.
+-- The writes of an anonymous login in one transaction, without the product: user, identity, attempt
+-- of one of many addresses, device, its user, event and session.
 \set address random(0, 16777215)
 select app_id as app, new_object_id() as "user", new_object_id() as identity, new_object_id() as device,
   new_object_id() as session from apps limit 1 \gset

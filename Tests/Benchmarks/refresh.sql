@@ -1,4 +1,4 @@
--- What a refresh writes, without the product.
+-- The writes of a refresh, without the product.
 \set n random(0, :sessions - 1)
 update sessions s set refresh_generation = s.refresh_generation + 1, refreshed_at = now(),
   expires_at = now() + interval '60 days'

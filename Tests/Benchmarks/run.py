@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Measures the product against two C programs that do the same query, through the same nginx.
+"""Compares the product with two C programs that run the same query, through the same nginx.
 
     Tests/Benchmarks/run.py [--users 1000] [--large 1000000] [--seconds 6] [--rounds 5]
                             [--json FILE]
 
-Needs a release build (swift build -c release), wrk, gcc, nginx and PostgreSQL. Numbers are worth
-something only as ratios within one run: nginx, PostgreSQL, wrk and the program share the machine.
+Needs a release build (swift build -c release), wrk, gcc, nginx and PostgreSQL. Only ratios within one
+run are meaningful, since nginx, PostgreSQL, wrk and the program share the machine.
 """
 
 import argparse
@@ -80,7 +80,7 @@ def children(pid):
 
 
 def processor_time(pids):
-    """Microseconds that these processes have had, those that have ended left out."""
+    """Returns the processor time in microseconds of those of these processes that still run."""
     ticks = 0
     for pid in pids:
         try:
@@ -114,7 +114,7 @@ class Bench:
         self.site.sql(f"insert into bench_sessions values {rows}")
         self.refreshes = self.site.folder / "refreshes"
         self.processes = []
-        # The program and the nginx behind a port.
+        # The program and the nginx of a port.
         self.served = {self.site.port: (self.site.workers, self.site.nginx.pid)}
 
     def processor(self, port):
@@ -126,7 +126,7 @@ class Bench:
 
     def stop(self):
         for process in self.processes:
-            # Not killed: the workers of an nginx would outlive it.
+            # SIGTERM, since the workers of a killed nginx would outlive it.
             process.terminate()
             try:
                 process.wait(10)
@@ -145,7 +145,7 @@ class Bench:
             "BODIES": str(bodies), "TARGET": path, "MODE": mode, **environment})
 
     def refresh(self):
-        # The tokens of a run before are used up.
+        # The tokens of an earlier run are used up.
         grants = [self.site.login() for _ in range(500)]
         self.refreshes.write_text("\n".join(
             json.dumps({"refresh_token": grant["refresh_token"]}) for grant in grants))
@@ -192,7 +192,7 @@ class Bench:
         return result
 
     def index(self):
-        """Lets users be searched by two paths: one that few users share, and one that all do."""
+        """Indexes two paths: one that few users share, and one that all users share."""
         for path, kind in [("metadata.group", "number"), ("metadata.theme", "text")]:
             self.site.dossier("index", "add", path, "--kind", kind, timeout=1_800)
         self.key = self.site.folder / "key"
@@ -203,11 +203,11 @@ class Bench:
         return self.wrk(self.site.port, self.key, path=path, clients=clients)
 
     def paced(self):
-        """GET /v1/me as often as 16 connections do that wait for 10 ms behind each answer."""
+        """GET /v1/me on 16 connections that pause for 10 ms after each response."""
         return self.wrk(self.site.port, self.tokens, clients=16, pause=10)
 
     def paced_while_searched(self, filter, clients):
-        """The same while others search, one search after another on each connection."""
+        """The same during searches, one after another on each connection."""
         with concurrent.futures.ThreadPoolExecutor() as pool:
             search = pool.submit(self.search, filter, clients)
             result = self.paced()
@@ -215,7 +215,7 @@ class Bench:
         return result
 
     def yardstick(self, name, sockets, keep, wrapper=(), environment=()):
-        """Starts a C program on sockets of its own behind an nginx of its own; returns the port."""
+        """Starts a C program with its own sockets and nginx, and returns the port."""
         folder = self.site.folder / name
         folder.mkdir()
         paths, programs = [], []
@@ -286,7 +286,7 @@ class Bench:
         return max(sizes)
 
     def start_time(self):
-        """From the start of the supervisor to the first answer with a database behind it."""
+        """Measures the time from the start of the supervisor to the first response from the database."""
         self.site.supervisor.terminate()
         self.site.supervisor.wait(60)
         started = time.monotonic()
@@ -346,7 +346,7 @@ def main():
             measures[PACED] = large.paced
             measures[LOADED.format("few found")] = lambda: large.paced_while_searched(few, 4)
             measures[LOADED.format("page of all")] = lambda: large.paced_while_searched(all_, 4)
-        # In turn, so that a machine that slows down slows all.
+        # Alternating, so that a slower machine slows all of them.
         results = [{name: measure() for name, measure in measures.items()}
                    for _ in range(options.rounds)]
         memory = bench.memory()
@@ -356,7 +356,7 @@ def main():
             site.stop()
 
     def ratio(name, other):
-        """The median of the rounds' ratios: what slows one round slows both its sides."""
+        """Returns the median of the rounds' ratios, since a slow round affects both sides."""
         ratios = sorted(result[name]["rate"] / result[other]["rate"] for result in results)
         return ratios[len(ratios) // 2]
 
@@ -379,7 +379,7 @@ def main():
         ratios[f"cost at {options.large} / {options.users} users (aim <= 1.1)"] = ratio(
             product, f"GET /v1/me, product, {options.large} users")
 
-    # Processor time is of one request.
+    # The processor time is that of one request.
     kinds = ["program", "nginx", "postgres"]
     print(f"| {'what':48} | requests/s | p50 us | p99 us | "
           + " | ".join(f"{kind} us" for kind in kinds) + " |")

@@ -1,5 +1,5 @@
-// One thread, one epoll, one pipelined connection to the database: as fast as libfcgi and libpq get
-// on one core. Listens on descriptor 0.
+// One thread, one epoll and one pipelined connection: the speed limit of libfcgi and libpq on one
+// core. Listens on descriptor 0.
 
 #define _GNU_SOURCE
 #include "yardstick.h"
@@ -11,7 +11,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-// libfcgi closes with select, whose sets end here.
+// libfcgi closes with select, whose sets have this size.
 #define MAX_PEERS 1024
 
 typedef struct {
@@ -23,8 +23,8 @@ static Peer peers[MAX_PEERS];
 static int poller;
 static PGconn *database;
 
-// What the database owes, in order: descriptors of peers, or SYNC. Each peer is in it at most once,
-// and each sync follows at least one of them.
+// The expected results, in order: descriptors of peers, or SYNC. Each peer occurs at most once, and
+// each sync follows at least one of them.
 enum { SYNC = -1, MAX_OWED = 2 * MAX_PEERS };
 static int owed[MAX_OWED];
 static unsigned first_owed, next_owed;
@@ -42,7 +42,7 @@ static void accept_peers(void) {
       close(descriptor);
       continue;
     }
-    // The reads and writes of libfcgi block.
+    // libfcgi reads and writes with blocking calls.
     struct timeval patience = {.tv_sec = 5};
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
@@ -57,11 +57,11 @@ static void accept_peers(void) {
 
 static void finish(int descriptor) {
   Peer *peer = &peers[descriptor];
-  // The end of the input is read now, or it would be taken for the next request.
+  // Reads the end of the input now. Otherwise it would count as the next request.
   while (FCGX_GetChar(peer->request.in) != EOF) {}
   FCGX_Finish_r(&peer->request);
   peer->busy = 0;
-  // Adding reports what has arrived meanwhile.
+  // Adding the descriptor reports input that has arrived meanwhile.
   if (peer->unwatched && peer->request.ipcFd >= 0) watch(descriptor, EPOLL_CTL_ADD, EPOLLIN);
   peer->unwatched = 0;
 }
@@ -69,12 +69,12 @@ static void finish(int descriptor) {
 static void begin(int descriptor) {
   Peer *peer = &peers[descriptor];
   if (peer->busy) {
-    // The web server has given the request up: not to be told so in every turn.
+    // The web server has closed the connection. Removing it stops repeated reports.
     if (!peer->unwatched) watch(descriptor, EPOLL_CTL_DEL, 0);
     peer->unwatched = 1;
     return;
   }
-  // At the end of the connection this fails and has closed it.
+  // At the end of the connection, this call fails and closes it.
   if (FCGX_Accept_r(&peer->request) != 0) return;
   peer->busy = 1;
   Caller caller;
@@ -110,7 +110,7 @@ static void take_results(void) {
       answer_result(&peers[descriptor].request, result);
       finish(descriptor);
     } else {
-      // A statement's results end with none.
+      // A null result ends the results of a statement.
       first_owed++;
     }
     PQclear(result);

@@ -1,4 +1,4 @@
-// The classic FastCGI program: threads that each wait for a request, then for the database.
+// The classic FastCGI program. Each thread waits for a request, then for the database.
 //
 //   yardstick_threads [-t THREADS] [SOCKET]     without SOCKET it listens on descriptor 0
 

@@ -2,7 +2,7 @@ import FoundationEssentials
 import Notation
 
 extension FuzzTarget {
-  /// Base64 and hexadecimal digits, beside what Foundation makes of them.
+  /// Compares base64 and hexadecimal digits with Foundation.
   static let digits = FuzzTarget(
     "digits",
     words: ["AAAA", "-_", "+/", "=", "==", "Zg", "Zm8", "0aF", "\n"],

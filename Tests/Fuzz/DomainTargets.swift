@@ -31,7 +31,7 @@ extension FuzzTarget {
     guard marked.utf8.count <= FilterLimits.length, found.terms.count < FilterLimits.terms,
       let sql = try? Users.searchStatement(marked, indexes)
     else { return }
-    // Nothing of a client's is in the text of a statement, but as a parameter.
+    // A client's text is only in parameters, never in a statement.
     for term in found.terms {
       guard case .compares(_, .text(let value)) = term.test, value.utf8.count >= 12 else {
         continue
@@ -42,7 +42,7 @@ extension FuzzTarget {
 
   private static let indexes = ["text", "number", "boolean"].map { ("metadata.\($0)", $0) }
 
-  /// Lines of an import; each is a user.
+  /// The lines of an import, one user each.
   static let imports = FuzzTarget(
     "imports",
     isJSON: true,
@@ -117,7 +117,7 @@ extension FuzzTarget {
     }
   }
 
-  /// With a carriage return before each newline, and one less where there are some.
+  /// Returns the text with CRLF line ends.
   private static func crossed(_ text: String) -> String {
     var bytes: [UInt8] = []
     for byte in text.utf8 {
@@ -130,7 +130,7 @@ extension FuzzTarget {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// A statement by itself is that statement.
+  /// Checks that a split statement is not split again.
   private static func checkSplit(_ text: String) {
     guard let statements = try? SQLSplitter.split(text) else { return }
     var last = 1

@@ -1,7 +1,9 @@
 import HTTP
 
 extension FuzzTarget {
-  /// The body of a form: in the first line its type, with the boundary of a form with files.
+  /// The body of a form.
+  ///
+  /// The first line is its type, with the boundary.
   static let forms = FuzzTarget(
     "forms",
     words: [
@@ -64,7 +66,7 @@ extension FuzzTarget {
     )
   }
 
-  /// By bytes: a mark that joins a quote before it leaves that a quote.
+  /// Returns the text in quotes, escaped by bytes, since a combining mark must not hide a quote.
   private static func quoted(_ text: String) -> String {
     let escaped = text.utf8.flatMap { byte in
       byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")

@@ -1,15 +1,15 @@
 import JSON
 
-/// One reader of what comes from outside, with what must hold of it whatever comes.
+/// A parser of external input, with rules that hold for every input.
 ///
-/// A target returns, or stops the process: that is a finding.
+/// A target returns, or stops the process to report a finding.
 struct FuzzTarget: Sendable {
   let name: String
-  /// Bytes of an input: enough for every rule to be met several times.
+  /// The maximum length of an input in bytes, enough to reach every rule several times.
   let longest: Int
   /// Whether the lines of an input are JSON.
   let isJSON: Bool
-  /// What mutations put in.
+  /// The words that mutations insert.
   let words: [String]
   let bound: MemoryBound?
   let run: @Sendable ([UInt8]) -> Void
@@ -30,11 +30,11 @@ struct FuzzTarget: Sendable {
     self.run = run
   }
 
-  /// Runs the target on an input, and looks at the memory that it took.
+  /// Runs the target on an input, and checks its memory.
   func check(_ input: [UInt8]) {
     let used = Memory.peak { run(input) }
     guard let bound, used > bound.bytes(for: input.count) else { return }
-    // The first to need a table, such as that of time zones, loads it for all; looked at again.
+    // The first use of a table, such as that of time zones, loads it. So the check runs again.
     let again = Memory.peak { run(input) }
     expect(
       again <= bound.bytes(for: input.count),
@@ -50,26 +50,28 @@ struct FuzzTarget: Sendable {
   ]
 }
 
-/// Stops the process, which libFuzzer reports with the input, unless the condition holds.
+/// Stops the process unless the condition holds.
+///
+/// libFuzzer then reports the input.
 func expect(_ condition: Bool, _ violation: @autoclosure () -> String) {
   if !condition { fatalError(violation()) }
 }
 
-/// The parts of an input: its lines.
+/// Returns the lines of an input.
 func lines(_ input: [UInt8]) -> [[UInt8]] {
   input.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map { Array($0) }
 }
 
 func text(_ bytes: some Collection<UInt8>) -> String { String(decoding: bytes, as: UTF8.self) }
 
-/// The JSON in the lines of an input; nil when there is other text, or there are too few lines.
+/// Returns the JSON of each line, or nil for invalid JSON or too few lines.
 func values(_ input: [UInt8], atLeast count: Int) -> [JSON]? {
   let values = lines(input).map { try? JSON.parse($0) }
   guard values.count >= count, !values.contains(nil) else { return nil }
   return values.compactMap(\.self)
 }
 
-/// Whether the gate lets a value pass that is about to be stored.
+/// Expects that a value can be stored: the strict parser accepts it.
 func expectStorable(_ value: JSON, _ what: String) {
   let text = value.serialized()
   do {

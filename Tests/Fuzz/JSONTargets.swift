@@ -3,7 +3,7 @@ import Dossier
 @testable import JSON
 
 extension FuzzTarget {
-  /// The gate in front of all else, and the arithmetic on what it lets pass.
+  /// Tests the strict parser, and the operations on its values.
   static let jsonGate = FuzzTarget(
     "json",
     longest: 16_384,
@@ -14,7 +14,7 @@ extension FuzzTarget {
     ],
     bound: MemoryBound(factor: 30, base: 65_536)
   ) { input in
-    // Imports have limits of their own.
+    // Imports have other limits.
     let wide = JSONLimits(depth: 65, numberLength: 700)
     if let value = try? JSON.parse(input, limits: wide) { checkNumbers(of: value) }
     guard let value = try? JSON.parse(input) else { return }
@@ -23,7 +23,7 @@ extension FuzzTarget {
     checkForeign(input, value)
   }
 
-  /// That what PostgreSQL makes of a number, which is what GET answers, passes the gate as the same.
+  /// Checks that a number in the form of PostgreSQL, which GET returns, parses to the same value.
   private static func checkWrittenOut(_ value: JSON) {
     for number in numbers(in: value).prefix(64) {
       let text = writtenOut(number.text)
@@ -35,7 +35,7 @@ extension FuzzTarget {
     }
   }
 
-  /// A number as `numeric` is written: without an exponent, with its zeros at the end.
+  /// Returns a number in the form of `numeric`: without exponent, with trailing zeros.
   private static func writtenOut(_ text: String) -> String {
     let parts = text.lowercased().split(separator: "e")
     let sign = parts[0].hasPrefix("-") ? "-" : ""
@@ -53,7 +53,7 @@ extension FuzzTarget {
     return sign + (whole.isEmpty ? "0" : whole) + (scale > 0 ? "." + digits.suffix(scale) : "")
   }
 
-  /// That numbers compare as numbers do.
+  /// Checks that the comparison of numbers is consistent.
   private static func checkNumbers(of value: JSON) {
     let numbers = numbers(in: value).prefix(24)
     for first in numbers {
@@ -85,7 +85,7 @@ extension FuzzTarget {
     }
   }
 
-  /// Another reader, which is laxer, must take what the gate takes, and find the same in it.
+  /// Checks that Foundation's laxer parser accepts the same text with the same value.
   private static func checkForeign(_ input: [UInt8], _ value: JSON) {
     guard input.count <= 4_096 else { return }
     do {
@@ -123,7 +123,7 @@ extension FuzzTarget {
   }
 }
 
-/// A value as Foundation reads it; numbers are left out, which it rounds.
+/// Returns a value as Foundation parses it, without numbers, which it rounds.
 private indirect enum ForeignJSON: Decodable {
   case null
   case number
@@ -170,7 +170,7 @@ private indirect enum ForeignJSON: Decodable {
     case (.array(let first), .array(let second)):
       first.count == second.count && zip(first, second).allSatisfy { $0.isAlike($1) }
     case (.object(let first), .object(let second)):
-      // Its keys are Swift's strings, of which those of one canonical form are one.
+      // Its keys are Swift strings, which compare by canonical form.
       Set(second.map(\.key)).count < second.count
         || first.count == second.count
           && first.allSatisfy { key, member in second[key].map(member.isAlike) ?? false }

@@ -1,6 +1,6 @@
-/// How many bytes are allocated, and were at most; kept by hooks of the address sanitizer.
+/// The current and maximum number of allocated bytes, counted by hooks of the address sanitizer.
 ///
-/// Counted behind pointers: a hook must neither allocate nor be checked for exclusive access.
+/// The counts are behind pointers, since a hook must not allocate or trigger exclusivity checks.
 enum Memory {
   private nonisolated(unsafe) static let counts = UnsafeMutablePointer<Int>.allocate(capacity: 2)
 
@@ -14,7 +14,7 @@ enum Memory {
     )
   }
 
-  /// How many bytes more were allocated at one time, at most, than before.
+  /// Returns the maximum of additional allocated bytes while `body` runs.
   static func peak(of body: () -> Void) -> Int {
     let start = unsafe counts[0]
     unsafe counts[1] = start
@@ -28,11 +28,11 @@ enum Memory {
   }
 }
 
-/// How much memory reading an input may take.
+/// The memory limit of a target.
 struct MemoryBound {
-  /// Times the length of the input.
+  /// The bytes for each byte of input.
   let factor: Int
-  /// Bytes, whatever the input.
+  /// The bytes for every input.
   let base: Int
 
   func bytes(for length: Int) -> Int { base + factor * length }

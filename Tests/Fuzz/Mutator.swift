@@ -1,6 +1,6 @@
 import JSON
 
-/// Makes inputs that get further than those of changed bytes.
+/// Makes inputs that reach deeper code than changed bytes do.
 struct Mutator {
   var dice: Dice
   private let words: [String]
@@ -10,7 +10,9 @@ struct Mutator {
     self.words = words
   }
 
-  /// Puts a word somewhere, over what is there or between it; nil when there are none.
+  /// Inserts a word or overwrites bytes with it.
+  ///
+  /// Returns nil without words.
   mutating func text(_ input: [UInt8]) -> [UInt8]? {
     guard !words.isEmpty, dice.chance(3) else { return nil }
     let word = Array(dice.pick(words).utf8)
@@ -21,7 +23,9 @@ struct Mutator {
 
   // MARK: JSON
 
-  /// Changes a value within one of the lines; nil when it is no JSON.
+  /// Changes a value in one of the lines.
+  ///
+  /// Returns nil if the line is not JSON.
   mutating func tree(_ input: [UInt8]) -> [UInt8]? {
     guard var trees = values(input, atLeast: 1), let donor = trees.randomElement(using: &dice)
     else { return nil }
@@ -119,7 +123,7 @@ struct Mutator {
   ]
 }
 
-/// A generator that begins anew for each seed.
+/// A generator that a seed determines.
 struct Dice: RandomNumberGenerator {
   var state: UInt64
 
@@ -132,7 +136,7 @@ struct Dice: RandomNumberGenerator {
     return word ^ (word >> 31)
   }
 
-  /// Once in so many times.
+  /// Returns true once in this number of calls, on average.
   mutating func chance(_ times: Int) -> Bool { count(times) == 0 }
   mutating func count(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &self) }
 

@@ -64,7 +64,7 @@ extension FuzzTarget {
       guard let again = try? BSONDocument(stored) else {
         fatalError("what was updated is not read again: \(stored.text)")
       }
-      // A document whose fields make it a wrapper is the wrapper's value from then on.
+      // A document that has become a wrapper by an update has the wrapper's value.
       expect(again.json(.stored).text == stored.text, "what was updated is written as another")
     }
   }
@@ -84,7 +84,7 @@ extension FuzzTarget {
         guard let again = try? BSON(json) else {
           fatalError("a value is not read again: \(json.text)")
         }
-        // `{"$date": 5000000000}` is data, and what clients are told of its number makes it a date.
+        // `{"$date": 5000000000}` is plain data, but its form for clients parses as a date.
         guard form == .stored || BSON.malformedWrapper(in: value.json(.stored)) == nil else {
           continue
         }

@@ -55,7 +55,7 @@ extension FuzzTarget {
     let dialect = isECMAScript ? Pattern.Dialect.ecmaScript : .pcre
     let options = String(decoding: parts[0].utf8.dropFirst(), as: UTF8.self)
     guard let pattern = try? Pattern(parts[1], options: options, dialect: dialect) else { return }
-    // Comments and quotes may run on over what is put behind.
+    // Comments and quotes may extend over appended text.
     let isPlain = !parts[1].contains("#") && !parts[1].contains("\\Q")
     for text in parts.dropFirst(2).prefix(3) {
       let isMatch = matches(pattern, text)
@@ -75,8 +75,9 @@ extension FuzzTarget {
 
   private struct TooMuch: Error {}
 
-  /// Work is bounded by the lengths of the pattern, which compiles to 4,096 instructions and some
-  /// more, and of the text.
+  /// Returns whether a pattern matches, and checks the bound on its steps.
+  ///
+  /// The bound is the length of the text times the number of instructions, about 4,096.
   private static func matches(_ pattern: Pattern, _ text: String) -> Bool {
     var steps = 0
     let isMatch = pattern.matches(text) { steps += $0 }

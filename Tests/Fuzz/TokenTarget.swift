@@ -6,10 +6,9 @@ import WebTokens
 @testable import Dossier
 
 extension FuzzTarget {
-  /// Lines: the head and the claims of a token, its signature, a set of keys.
+  /// Lines: the head and the claims of a token, its signature, and a key set.
   ///
-  /// A single line is a
-  /// token as it came.
+  /// A single line is a whole token.
   static let tokens = FuzzTarget(
     "tokens",
     isJSON: true,
@@ -31,7 +30,7 @@ extension FuzzTarget {
       )
       let token = "\(signed).\(Array(code).base64URL)"
       let isValid = SignedToken(token).map(IssuerKeys.secret(secret).verify)
-      expect(isValid ?? true, "a rightful signature is not valid: \(token)")
+      expect(isValid ?? true, "a genuine signature is not valid: \(token)")
     }
     for token in ["\(signed).\(Array(lines[2]).base64URL)", "\(signed).\(text(lines[2]))"] {
       read(token)
@@ -40,13 +39,13 @@ extension FuzzTarget {
     let token = "\(signed).\(Array(lines[2]).base64URL)"
     guard let read = try? ExternalToken(token) else { return }
     let isValid = IssuerKeys(set: set).verify(read.token)
-    expect(!isValid, "a signature that nobody made is valid: \(token) \(set.text)")
+    expect(!isValid, "a forged signature is valid: \(token) \(set.text)")
   }
 
   private static func read(_ token: String) {
     guard let signed = SignedToken(token) else { return }
     let isValid = IssuerKeys.secret(secret).verify(signed)
-    expect(!isValid, "a signature that nobody made is valid: \(token)")
+    expect(!isValid, "a forged signature is valid: \(token)")
     guard let read = try? ExternalToken(token) else { return }
     expectStorable(.object(read.members), "the claims of a token")
   }

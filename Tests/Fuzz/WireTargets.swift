@@ -5,7 +5,7 @@ import Glibc
 import HTTP
 
 extension FuzzTarget {
-  /// Records as they arrive, in pieces.
+  /// FastCGI records that arrive in pieces.
   static let records = FuzzTarget(
     "records",
     words: [
@@ -28,7 +28,9 @@ extension FuzzTarget {
     }
   }
 
-  /// Has libfcgi read what is said to be whole: if it waits for more, this hangs, which is found.
+  /// Makes libfcgi read a request that the scan calls whole.
+  ///
+  /// If libfcgi waits for more, this hangs.
   private static func readByLibrary(_ bytes: UnsafeRawBufferPointer) {
     var ends: [Int32] = [-1, -1]
     unsafe expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0, "no sockets")
@@ -41,16 +43,18 @@ extension FuzzTarget {
     unsafe FCGX_InitRequest(request, -1, 0)
     unsafe request.pointee.ipcFd = ends[1]
     unsafe request.pointee.keepConnection = 1
-    // Else closing waits for the other side.
+    // Otherwise closing waits for the peer.
     unsafe request.pointee.detached = 1
-    // When it refuses the request, it has closed the descriptor.
+    // libfcgi closes the descriptor if it refuses the request.
     guard unsafe FCGX_Accept_r(request) == 0 else { return }
     var piece = [CChar](repeating: 0, count: 1_024)
     while unsafe FCGX_GetStr(&piece, Int32(piece.count), request.pointee.in) > 0 {}
     unsafe FCGX_Free(request, 1)
   }
 
-  /// More bytes may add to what is known, and never change it.
+  /// Returns the order of the results.
+  ///
+  /// More bytes may only lead to a later result.
   private static func rank(_ scan: RecordScan) -> Int {
     switch scan {
     case .partialHead: 0
@@ -59,7 +63,9 @@ extension FuzzTarget {
     }
   }
 
-  /// Lines: a request target, and values of fields, each of which every reader of a field gets.
+  /// Lines: a request target and field values.
+  ///
+  /// Every parser of a field gets each value.
   static let heads = FuzzTarget(
     "heads",
     words: [

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The driver of libFuzzer, which runs a target over and over, and its own mutator of bytes.
+/// The driver of libFuzzer, which runs a target repeatedly.
 @_silgen_name("LLVMFuzzerRunDriver")
 func runDriver(
   _ count: UnsafeMutablePointer<CInt>,
@@ -12,8 +12,8 @@ func runDriver(
 func mutateBytes(_ bytes: UnsafeMutablePointer<UInt8>?, _ count: Int, _ limit: Int) -> Int
 
 extension FuzzTarget {
-  /// The name of the target, not by an argument: libFuzzer gives its own to the processes that it
-  /// starts.
+  /// The name of the target, from the environment, since libFuzzer controls the arguments of the
+  /// processes that it starts.
   static let wanted = unsafe getenv("DOSSIER_FUZZ_TARGET").map { unsafe String(cString: $0) }
   static let chosen = all.first { $0.name == wanted }
 }
@@ -34,7 +34,7 @@ exit(
   }
 )
 
-/// What libFuzzer asks for a new input made of one that it has.
+/// Makes a new input from an existing one, for libFuzzer.
 @_cdecl("LLVMFuzzerCustomMutator")
 func mutate(
   _ bytes: UnsafeMutablePointer<UInt8>,

@@ -1,4 +1,4 @@
-"""A bare Debian in a folder, with the package of what is tested: entered, or booted with its systemd."""
+"""A bare Debian in a folder with the tested package, entered or booted with systemd."""
 
 import os
 import pathlib
@@ -12,17 +12,17 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "Tests/EndToEnd"))
 from machine import wait_until
 
-# Programs that are built already, linked as deploy/package does; without it they are built.
+# A folder with built programs, linked like those of deploy/package. Without it, they are built.
 PROGRAMS = os.environ.get("DOSSIER_TEST_RELEASE")
-# What debootstrap made before; without it that is done here.
+# A folder made by debootstrap. Without it, this file runs debootstrap.
 BASE = os.environ.get("DOSSIER_TEST_DEBIAN")
-# What a person has who is logged in as root.
+# The environment of a person who is logged in as root.
 LOGIN = ["/usr/bin/env", "-i", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
          "HOME=/root", "LC_ALL=C.UTF-8", "DEBIAN_FRONTEND=noninteractive"]
 
 
 def mirror():
-    """The first mirror of this machine's own sources."""
+    """Returns the first mirror in this machine's sources."""
     text = "".join(path.read_text() for path in [
         pathlib.Path("/etc/apt/sources.list"), *pathlib.Path("/etc/apt/sources.list.d").glob("*")]
         if path.is_file())
@@ -30,7 +30,7 @@ def mirror():
 
 
 class Debian:
-    """`/root` has the package; nothing else was installed."""
+    """A Debian with the package in `/root`, and nothing else installed."""
 
     def __init__(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="dossier-debian-", dir="/var/tmp"))
@@ -49,7 +49,7 @@ class Debian:
                     ["debootstrap", "--variant=minbase", "bookworm", self.root, mirror()],
                     check=True, stdout=subprocess.DEVNULL)
             shutil.copy("/etc/resolv.conf", self.root / "etc/resolv.conf")
-            # Nothing may start while there is no init.
+            # Nothing may start without an init process.
             self.policy = self.root / "usr/sbin/policy-rc.d"
             self.policy.write_text("#!/bin/sh\nexit 101\n")
             self.policy.chmod(0o755)
@@ -62,8 +62,10 @@ class Debian:
             raise
 
     def later_package(self):
-        """Puts `dossier_OLD.deb`, and `dossier_NEW.deb` of a later commit with one more migration, into
-        root's home; the version of the first."""
+        """Puts `dossier_OLD.deb` and `dossier_NEW.deb` into root's home, and returns the old version.
+
+        The new package is that of a later commit with one more migration.
+        """
         package, = self.folder.glob("dossier_*.deb")
         folder = self.folder / "later"
         subprocess.run(["dpkg-deb", "-R", package, folder], check=True)
@@ -89,7 +91,7 @@ class Debian:
             subprocess.run(["umount", "-R", "-l", self.root / kind], stderr=subprocess.DEVNULL)
 
     def boot(self):
-        """Starts its systemd, in a network of its own; false where this machine cannot."""
+        """Starts systemd in a separate network. Returns false if this machine cannot do that."""
         self.leave()
         self.policy.unlink()
         with open(self.folder / "boot", "wb") as log:
@@ -108,7 +110,7 @@ class Debian:
         return machine.poll() is None
 
     def first_process(self, parent):
-        """The child that is process 1 where it lives."""
+        """Returns the child that is process 1 in its namespace."""
         children = pathlib.Path(f"/proc/{parent}/task/{parent}/children")
         for child in children.read_text().split() if children.exists() else []:
             try:
@@ -119,14 +121,14 @@ class Debian:
                 return int(child)
 
     def inside(self, *command):
-        """The words that run a command there."""
+        """Returns the arguments that run a command in this Debian."""
         if self.leader:
             return ["nsenter", f"--target={self.leader}", "--mount", "--uts", "--ipc", "--net",
                     "--pid", "--root", "--wdns=/root", *LOGIN, *command]
         return ["chroot", self.root, *LOGIN, *command]
 
     def run(self, script, check=True):
-        """Runs a script as root; what it printed."""
+        """Runs a script as root, and returns its output."""
         run = subprocess.run(
             self.inside("sh", "-ec", f"cd /root\n{script}"), stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -135,7 +137,7 @@ class Debian:
         return run.stdout
 
     def start(self, *command):
-        """Starts what goes on until the end."""
+        """Starts a command that runs until the end."""
         with open(self.folder / "log", "ab") as log:
             self.processes.append(subprocess.Popen(
                 self.inside(*command), stdout=log, stderr=log, stdin=subprocess.DEVNULL))
@@ -145,7 +147,7 @@ class Debian:
 
     def remove(self):
         for process in reversed(self.processes):
-            # systemd ends at the third in a row of these whatever still runs.
+            # systemd ends at the third of these signals, even if units still run.
             process.terminate()
             try:
                 process.wait(60)

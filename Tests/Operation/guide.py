@@ -1,4 +1,4 @@
-"""What the operator's guide says, for tests that do it word by word."""
+"""The commands of the operator's guide, for tests that follow it word by word."""
 
 import pathlib
 import re
@@ -10,7 +10,7 @@ CONFIGURATION = "/etc/dossier/dossier.conf"
 
 
 def section(heading, text=GUIDE):
-    """Returns what stands below a heading."""
+    """Returns the text below a heading."""
     text = text[text.index(f"\n## {heading}\n") + 1:]
     end = text.find("\n## ")
     return text[:end] if end >= 0 else text

@@ -153,7 +153,7 @@ class Host:
             return {}
 
     def backup_environment(self):
-        """Returns the environment in which pgBackRest finds what is in Debian's places otherwise."""
+        """Returns the environment in which pgBackRest finds this host's files."""
         return {"HOME": str(self.folder), "PGHOST": str(self.folder), "PGUSER": "postgres",
                 "PGBACKREST_CONFIG": str(self.folder / "pgbackrest.conf"),
                 "PGBACKREST_PG1_SOCKET_PATH": str(self.folder),

@@ -50,7 +50,7 @@ class Backup(Case):
         self.start_postgres()
 
     def start_postgres(self):
-        # The command that archives finds its settings where Debian has them, or here.
+        # The archive command reads its settings at Debian's path, or here.
         kept = dict(os.environ)
         os.environ.update({name: value for name, value in self.environment.items()
                            if name.startswith("PGBACKREST_")})
@@ -59,7 +59,7 @@ class Backup(Case):
         finally:
             os.environ.clear()
             os.environ.update(kept)
-        # Each worker reconnects for itself, and nginx asks them in turn.
+        # Each worker reconnects by itself, and nginx uses them in turn.
         wait_until(lambda: all(self.site.get("/readyz").status == 200 for _ in range(8)),
                    what="workers that are ready")
 
@@ -73,7 +73,7 @@ class Backup(Case):
                               capture_output=True, text=True)
 
     def test_backup_and_recovery_to_a_point_in_time(self):
-        # Without an archive there is no backup, and no metric of one.
+        # Without an archive, the backup fails and has no metric.
         self.pgbackrest("stanza-create", check=True)
         refused = self.back_up()
         self.assertNotEqual(refused.returncode, 0, refused.stdout)
@@ -86,14 +86,14 @@ class Backup(Case):
         self.assertEqual(made.returncode, 0, made.stdout + made.stderr)
         self.assertRegex(self.metrics.read_text(),
                          r"(?m)^dossier_backup_completed_timestamp_seconds \d{10}$")
-        # This user is in the WAL alone.
+        # This user is only in the WAL.
         self.expect(self.register("middle@example.com"), 201)
         moment = self.site.sql("select clock_timestamp()")
         self.expect(self.register("late@example.com"), 201)
         # A second backup builds on the first.
         self.assertEqual(self.back_up().returncode, 0)
 
-        # As the guide has it.
+        # The commands of the guide.
         script, = commands("Restore the database as it was at a moment")
         restore = re.search(r"(?m)^.* (pgbackrest .*--type=time.*)$", script)[1]
         self.site.stop_postgres()
@@ -111,7 +111,7 @@ class Backup(Case):
         again = self.back_up()
         self.assertEqual(again.returncode, 0, again.stdout + again.stderr)
 
-        # A backup that is damaged later is found, and the metric stays that of the last good one.
+        # The verification detects later damage. The metric stays that of the last good backup.
         kept = self.metrics.read_text()
         largest = max((path for path in self.repository.glob("backup/**/*.gz")
                        if not path.is_symlink()), key=lambda path: path.stat().st_size)

@@ -1,5 +1,4 @@
-"""PostgreSQL's primary is gone, and its synchronous replica takes over: nothing that was answered is
-lost."""
+"""PostgreSQL's primary is lost. Its synchronous replica takes over with every acknowledged write."""
 
 import shutil
 import subprocess
@@ -37,7 +36,7 @@ class Failover(unittest.TestCase):
         self.site.sql("select pg_reload_conf()")
         wait_until(lambda: self.site.sql(
             "select sync_state from pg_stat_replication") == "sync", what="the replica")
-        # Both are named, and the one that takes writes is used.
+        # The string names both hosts, and libpq uses the primary.
         self.site.supervisor.terminate()
         self.site.supervisor.wait(120)
         self.site.environment["DOSSIER_DATABASE"] = (

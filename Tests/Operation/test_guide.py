@@ -1,7 +1,7 @@
 """The operator's guide, followed word by word on a bare Debian that runs real systemd, in a container.
 
-Where this machine cannot boot one (systemd-nspawn needs root and cgroups), these are skipped; what
-systemd does with sockets is then tested by EndToEnd/test_activation alone, without systemd.
+If this machine cannot boot a container (systemd-nspawn needs root and cgroups), the tests are skipped.
+Then only EndToEnd/test_activation tests inherited sockets, without systemd.
 """
 
 import json
@@ -27,7 +27,7 @@ class Guide(unittest.TestCase):
         cls.machine = Debian()
         cls.addClassCleanup(cls.machine.remove)
         cls.run_there = cls.machine.run
-        # A Debian that boots, and what it would fetch: it has no network afterwards.
+        # A bootable Debian with the packages of the guide, since it has no network later.
         cls.machine.run("apt-get install -y -q --no-install-recommends systemd-sysv dbus")
         cls.machine.run("apt-get install -y -q --download-only ./dossier_*.deb postgresql nginx-light curl "
                         "pgbackrest")
@@ -42,7 +42,7 @@ class Guide(unittest.TestCase):
                 continue
             cls.said[number] = cls.step(number)
             if number == 2:
-                # A relay, on the machine itself; Python has come as a dependency.
+                # A mail relay on the machine itself. Python is there as a dependency.
                 cls.machine.start("python3", "-W", "ignore", "-m", "smtpd", "-n", "-c",
                                   "DebuggingServer", "127.0.0.1:25")
                 wait_until(lambda: "up" in cls.machine.run(
@@ -54,7 +54,7 @@ class Guide(unittest.TestCase):
 
     @classmethod
     def step(cls, number):
-        # Nobody is there to say yes, and nothing is found by a network that there is not.
+        # The script cannot answer questions, and has no network.
         script = steps()[number].replace("apt update\n", "")
         return cls.machine.run(script.replace("apt install ", "apt-get install -y -q "))
 
@@ -74,7 +74,7 @@ class Guide(unittest.TestCase):
         return set(self.there(f"cat /proc/{main}/task/{main}/children").split())
 
     def settled(self):
-        """The workers, when those that a reload replaced have ended."""
+        """Returns the workers, after those that a reload replaced have ended."""
         wait_until(lambda: len(self.workers()) == 2, what="the end of those before")
         return self.workers()
 
@@ -85,7 +85,7 @@ class Guide(unittest.TestCase):
         self.assertIn("issuer", self.said[5])
         self.assertRegex(self.said[10], r"(?m)^default ")
         self.assertIn("dck_", self.said[10])
-        # It listens for this machine, and nothing else does.
+        # nginx listens on port 8080 only.
         self.assertEqual(self.there("curl -s http://127.0.0.1/ || echo nobody"), "nobody\n")
         self.there("curl -sf http://127.0.0.1:8080/dossier.js >/dev/null")
         self.assertEqual(self.said[9].splitlines()[-1], "ready")
@@ -94,7 +94,7 @@ class Guide(unittest.TestCase):
         grant = json.loads(self.there(REGISTER % "grace@example.com"))
         shown = json.loads(self.there("dossier user show grace@example.com --output json"))
         self.assertEqual(shown["id"], grant["user_id"])
-        # A picture takes libvips, and the decoder's confinement within the unit's.
+        # A picture needs libvips, and the decoder's confinement inside that of the unit.
         picture = self.machine.root / "root/picture.jpg"
         subprocess.run(["/usr/bin/python3", "-c", "from PIL import Image; import sys; "
                         "Image.new('RGB', (40, 30), 'red').save(sys.argv[1])", picture], check=True)
@@ -102,7 +102,7 @@ class Guide(unittest.TestCase):
             "curl -s -o /dev/null -w '%{http_code}' -X PUT http://127.0.0.1:8080/v1/me/picture "
             "--data-binary @/root/picture.jpg -H 'Content-Type: image/jpeg' "
             f"-H 'Authorization: Bearer {grant['access_token']}'"), "200")
-        # journald has lines of JSON, and nothing of what was sent.
+        # journald has lines of JSON without client data.
         log = self.there("journalctl -u dossierd -o cat --no-pager")
         lines = [json.loads(line) for line in log.splitlines() if line.startswith("{")]
         self.assertIn("PUT /v1/me/picture", [line.get("route") for line in lines])
@@ -139,7 +139,7 @@ class Guide(unittest.TestCase):
         self.edit("s/^workers = .*/workers = 4/")
         self.there("systemctl restart dossierd", check=False)
         self.assertEqual(self.there("systemctl show -P ExecMainStatus dossierd").strip(), "78")
-        # Who comes meanwhile has it started again and again, and that ends no socket.
+        # Clients cause repeated starts meanwhile, and the sockets survive them.
         self.there("curl -s -m 25 http://127.0.0.1:8080/v1/me || true")
         self.assertEqual(self.there("systemctl is-active dossierd.socket").strip(), "active")
         self.assertIn("2 sockets were given and workers is 4",
@@ -173,7 +173,7 @@ class Guide(unittest.TestCase):
             wait_until(self.ready, what="readiness")
             if command.startswith("apt"):
                 installed.append(self.version())
-                # What runs goes on until it is reloaded.
+                # The running workers continue until the reload.
                 self.assertEqual(self.workers(), before)
             elif "reload" in command:
                 before = self.settled()
@@ -182,7 +182,7 @@ class Guide(unittest.TestCase):
         self.assertIn("# mine", self.there(f"cat {CONFIGURATION}"))
 
     def newest_version(self):
-        """The newest migration that is applied."""
+        """Returns the newest applied migration."""
         found = json.loads(self.there("dossier-migrate status --json"))
         return max(one["version"] for one in found if one["state"] == "applied")
 
@@ -199,7 +199,7 @@ class Guide(unittest.TestCase):
                    "-keyout /etc/ssl/dossier.key -out /etc/ssl/dossier.pem 2>/dev/null\n"
                    "cp /etc/ssl/dossier.pem /usr/local/share/ca-certificates/dossier.crt\n"
                    "update-ca-certificates\necho 127.0.0.1 id.example.com >>/etc/hosts")
-        # The lines of the head, below `listen`.
+        # The lines of the file's head, after `listen`.
         lines = re.search(r"(?m)^#   listen 443 (?:.*\n#   )*.*", kept)[0].replace("#   ", "  ")
         server.write_text(re.sub(r"(?m)^  listen .*;$", lambda found: f"{found[0]}\n{lines}", kept))
         self.assertIn('"token_missing"', self.there(*commands("TLS")))
@@ -250,7 +250,7 @@ class Guide(unittest.TestCase):
         self.settled()
         self.assertEqual(self.there("wc -w </etc/dossier/master-key").strip(), "1")
         self.assertEqual(status("/v1/apps", client["key"]), "401")
-        # It is lost, and the file with it; nobody is there to say yes.
+        # The key and its file are lost. The script cannot answer questions.
         self.there("rm /etc/dossier/master-key\n" + lost.replace("-lost", "-lost --yes"))
         self.assertIn("-rw-r----- 1 root dossier", self.there("ls -l /etc/dossier/master-key"))
         wait_until(self.ready, what="readiness")
@@ -273,14 +273,14 @@ class Guide(unittest.TestCase):
         self.there(f"curl -sf http://127.0.0.1:8080/v1/me -H 'Authorization: Bearer {early['access_token']}'")
         shown = self.there("dossier user show late@example.com 2>&1", check=False)
         self.assertIn("there is no such user", shown)
-        # The job goes on with what was restored.
+        # The job continues with the restored database.
         self.there("systemctl start dossier-backup")
 
     def test_what_was_backed_up_is_restored_on_a_bare_machine(self):
         grant = json.loads(self.there(REGISTER % "saved@example.com"))
         save, restore = commands("Backup and restore")
         self.there(save)
-        # Nothing of it is left.
+        # Nothing remains on the machine.
         self.there("systemctl stop dossierd.socket dossierd\napt-get purge -y -q dossier\n"
                    "rm -r /etc/dossier\ncd /\nrunuser -u postgres -- dropdb dossier\n"
                    "runuser -u postgres -- dropuser dossier\n"

@@ -30,7 +30,7 @@ class HighAvailability(unittest.TestCase):
         cls.addClassCleanup(cls.hosts.stop)
         cls.site = Deployment()
         cls.addClassCleanup(cls.site.stop)
-        # It has a database of its own at first.
+        # At first, the service has its own database.
         cls.site.stop_postgres()
         cls.make_database()
         cls.start_haproxy()
@@ -96,7 +96,7 @@ class HighAvailability(unittest.TestCase):
                       file=sys.stderr)
                 self.assertEqual(set(load.statuses) - {200, 503}, set())
                 self.assertEqual(load.lost(), [])
-                # The former leader follows, with what it missed.
+                # The former leader follows, and catches up.
                 self.hosts.wait_for_synchronous_replica()
 
     def test_a_switchover(self):
@@ -144,7 +144,7 @@ class HighAvailability(unittest.TestCase):
     def thaw(self, leader):
         leader.signal_all(signal.SIGCONT)
         wait_until(lambda: leader.status().get("role") == "replica", what="a leader that steps down")
-        # Patroni 3.0.2 may go on with what etcd held before; the chapter says to restart the host.
+        # Patroni 3.0.2 may continue with outdated data of etcd. Then the chapter restarts the host.
         leader.kill()
         leader.start()
 

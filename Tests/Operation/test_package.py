@@ -1,4 +1,4 @@
-"""The package, installed on a bare Debian as the operator's guide says, and run there."""
+"""Installs and runs the package on a bare Debian with the commands of the operator's guide."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from machine import free_port, wait_until
 
 @unittest.skipIf(os.geteuid() != 0, "debootstrap and chroot are for root")
 class Package(unittest.TestCase):
-    """Without systemd, as in a container; with it is in test_guide."""
+    """Runs without systemd, as in a container. test_guide runs with it."""
 
     def setUp(self):
         self.machine = Debian()
@@ -23,7 +23,7 @@ class Package(unittest.TestCase):
                     "nginx-light curl")
 
     def test_it_is_installed_runs_and_goes(self):
-        # No toolchain, no runtime of Swift.
+        # Neither the toolchain nor Swift's runtime is installed.
         self.assertEqual(self.inside("find / -xdev -name 'libswift*' -not -path '/proc/*'"), "")
         for program in ["dossierd", "dossier", "dossier-migrate"]:
             self.assertIn("USAGE: ", self.inside(f"{program} --help"))
@@ -32,28 +32,28 @@ class Package(unittest.TestCase):
                          f"fish/vendor_completions.d/{program}.fish"]:
                 self.assertIn(program, (self.root / "usr/share" / path).read_text())
         self.assertIn("-rw-r----- 1 root dossier", self.inside("ls -l /etc/dossier/master-key"))
-        # What was built of another commit has another version.
+        # A build of another commit has another version.
         commit = subprocess.run(["git", "-C", ROOT, "log", "-1", "--format=%h", "--abbrev=8"],
                                 capture_output=True, text=True).stdout.strip()
         self.assertRegex(self.inside("dpkg-query -W -f '${Version}' dossier"),
                          rf"^[\d.]+\+\d{{14}}\.({commit}|changed)$" if commit else r"^[\d.]+$")
-        # The units are what systemd takes.
+        # systemd accepts the units.
         verified = self.inside("systemd-analyze verify dossierd.socket dossierd.service "
                                "dossier-migrate.service dossier-backup.service "
                                "dossier-backup.timer 2>&1 | grep -i dossier || true")
         self.assertEqual(verified, "")
-        # Backups are made when the operator says so.
+        # Backups run only if the operator enables them.
         self.assertEqual(self.inside("systemctl is-enabled dossier-backup.timer || true"), "disabled\n")
         self.assertEqual(self.inside("dossierd socket-unit --config /etc/dossier/dossier.conf"),
                          (ROOT / "deploy/systemd/dossierd.socket").read_text())
-        # PostgreSQL, as the guide says.
+        # PostgreSQL, with the commands of the guide.
         self.inside("pg_ctlcluster 15 main start")
         for command in ["createuser dossier", "createuser dossier-owner",
                         "createdb -O dossier-owner dossier"]:
             self.inside(f"setpriv --reuid=postgres --regid=postgres --init-groups {command}")
         self.assertIn("at version", self.inside("dossier-migrate up --grant-to dossier"))
         self.assertIn("default", self.inside("dossier app list"))
-        # The service, as its unit starts it.
+        # The service, with the command of its unit.
         port = free_port()
         groups = self.inside("echo $(id -g dossier),$(id -g www-data)").strip()
         self.start("setpriv", "--reuid=dossier", "--regid=dossier", f"--groups={groups}",
@@ -69,7 +69,7 @@ class Package(unittest.TestCase):
         base = f"http://127.0.0.1:{port}"
         wait_until(lambda: "ready" == self.inside(f"curl -s {base}/readyz", check=False).strip(),
                    what="readiness: " + self.machine.log())
-        # The client for web pages, with all that it loads.
+        # The client for web pages, with all files that it loads.
         client = self.inside(f"curl -sf {base}/dossier.js")
         self.assertIn("export class Dossier", client)
         loaded = re.findall(r'(?m)^import .* from "\./(.*)";$', client)
@@ -81,7 +81,7 @@ class Package(unittest.TestCase):
             "-d '{\"email\":\"ada@example.com\",\"password\":\"correct horse battery\"}'"))
         shown = json.loads(self.inside("dossier user show ada@example.com --output json"))
         self.assertEqual(shown["id"], grant["user_id"])
-        # A picture takes libvips, and the confinement of its decoder.
+        # A picture needs libvips and the confinement of its decoder.
         picture = self.root / "root/picture.jpg"
         subprocess.run(["/usr/bin/python3", "-c", "from PIL import Image; import sys; "
                         "Image.new('RGB', (40, 30), 'red').save(sys.argv[1])", picture], check=True)
@@ -92,7 +92,7 @@ class Package(unittest.TestCase):
         self.assertEqual(status, "200")
         self.connect_over_tls()
         self.go_forth_and_back()
-        # An upgrade keeps settings and key.
+        # An upgrade keeps the settings and the master key.
         key = (self.root / "etc/dossier/master-key").read_text()
         self.inside("echo '# mine' >>/etc/dossier/dossier.conf; "
                     "apt-get install -y -q --reinstall ./dossier_*.deb")
@@ -100,14 +100,14 @@ class Package(unittest.TestCase):
         self.assertEqual((self.root / "etc/dossier/master-key").read_text(), key)
         self.inside("apt-get purge -y -q dossier")
         self.assertFalse((self.root / "usr/lib/dossier").exists())
-        # What opens the database is not thrown away.
+        # A removal keeps the key that decrypts the database.
         self.assertEqual((self.root / "etc/dossier/master-key").read_text(), key)
 
     def as_postgres(self, command):
         return self.inside(f"setpriv --reuid=postgres --regid=postgres --init-groups {command}")
 
     def connect_over_tls(self):
-        """The database as on another machine; its certificate is the one that Debian has made."""
+        """Connects to the database as on another machine, with the certificate that Debian created."""
         port = self.inside("pg_lsclusters -h | cut -d ' ' -f 3").strip()
         settings = (self.root / "etc/dossier/dossier.conf").read_text()
         for role, setting, file in [("dossier", "database", "dossier"),
@@ -126,7 +126,7 @@ class Package(unittest.TestCase):
                       self.inside("dossier-migrate verify --grant-to dossier"))
 
     def go_forth_and_back(self):
-        """An upgrade that changes the schema, and the guide's way back without systemd."""
+        """Tests an upgrade that changes the schema, and the guide's rollback without systemd."""
         before = self.inside("dossier-migrate status")
         version = int(before.splitlines()[-1].split()[0])
         self.machine.later_package()

@@ -1,4 +1,4 @@
-"""What was saved is restored, as the operator's guide says."""
+"""Restores a backup with the commands of the operator's guide."""
 
 import subprocess
 import unittest
@@ -26,7 +26,7 @@ class Restore(Case):
         program = self.site.client("--operator")
         saved = self.site.folder / "saved.dump"
         self.tool("pg_dump", "-Fc", "-f", saved, "dossier")
-        # What comes after it is lost, and a session that went on is over.
+        # Later writes, users and refresh tokens are lost.
         self.expect(self.site.request("PATCH", "/v1/me/metadata", {"late": 1}, MERGE, token), 200)
         later = self.expect(self.refresh(grant), 200).json
         late = self.expect(self.register("late@example.com"), 201).json
@@ -34,7 +34,7 @@ class Restore(Case):
         self.tool("createdb", "restored")
         self.tool("pg_restore", "-d", "restored", saved)
         owner = self.site.conninfo("owner").replace("dbname=dossier", "dbname=restored")
-        # The restored schema equals that of the migrations, though the server prints it again.
+        # The restored schema equals that of the migrations.
         for command in ["up", "verify"]:
             subprocess.run(
                 [BUILD / "dossier-migrate", command, "--quiet", "--grant-to", "server",
@@ -47,8 +47,7 @@ class Restore(Case):
         self.assertTrue(self.me(grant).json["email_verified"])
         self.expect(self.me(late), 401)
         self.expect(self.login("late@example.com"), 401, "wrong_credentials")
-        # Its refresh token of then is good; one that was given out since is not known, and is not taken
-        # for a stolen one.
+        # The refresh token of that time is valid. A later one is unknown, and does not count as copied.
         self.expect(self.refresh(later), 401, "refresh_token_invalid")
         self.expect(self.refresh(grant), 200)
         self.expect(self.login("ada@example.com"), 200)

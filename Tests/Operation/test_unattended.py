@@ -7,7 +7,7 @@ import unittest
 from debian import Debian
 from guide import CONFIGURATION, commands
 
-# A repository in a folder, which unattended-upgrade takes packages from.
+# A repository in a folder, from which unattended-upgrade installs.
 REPOSITORY = """
 mkdir repository && mv later.deb repository && cd repository
 apt-ftparchive packages . >Packages
@@ -53,7 +53,7 @@ class Unattended(unittest.TestCase):
         self.make_later_package()
         self.inside(REPOSITORY)
         self.inside(f"echo '# mine' >>{CONFIGURATION}")
-        # Without the settings, the package is left as it is.
+        # Without the settings, the package stays unchanged.
         self.assertIn("conffile", self.inside("unattended-upgrade --verbose"))
         self.assertEqual(self.version(), before)
         self.assertIn("dossier", self.inside(rest))

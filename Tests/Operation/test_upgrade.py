@@ -1,4 +1,4 @@
-"""The schema of the next release comes and goes under load, and the workers are replaced."""
+"""Applies and reverts the schema of a next release under load, and replaces the workers."""
 
 import pathlib
 import shutil
@@ -10,7 +10,7 @@ import writing
 from deployment import Deployment
 from machine import BUILD
 
-# What a next release may bring to the schema while the programs of this one go on.
+# Changes that a next release may make while the programs of this release run.
 NEXT = """-- What a next release brings.
 
 -- migrate: up
@@ -34,7 +34,7 @@ class Upgrade(unittest.TestCase):
         self.addCleanup(self.site.stop)
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
-        # The files of the program before have no part in the next release.
+        # The next release does not use files of the earlier program.
         self.before = writing.ROOT / "migrations"
         self.migrations = pathlib.Path(folder.name) / "migrations"
         shutil.copytree(self.before, self.migrations)
@@ -61,7 +61,7 @@ class Upgrade(unittest.TestCase):
         self.reload()
         load.go_on()
         self.assertEqual(self.site.sql("select max(version) from schema_migrations"), "9002")
-        # And back: programs first, the schema then. The files of the next release are gone.
+        # The rollback: first the programs, then the schema, without the files of the next release.
         self.reload()
         load.go_on()
         granted = self.migrate(self.before, "up", "--grant-to", "server")

@@ -1,4 +1,4 @@
-"""Clients that write one after the other, and remember what was acknowledged."""
+"""Clients that write continuously, and record the acknowledged writes."""
 
 import pathlib
 import sys
@@ -17,7 +17,7 @@ class Writing:
         self.tokens = [site.login()["access_token"] for _ in range(clients)]
         self.acknowledged = [0] * clients
         self.statuses = []
-        # When each write was answered that was acknowledged, or failed.
+        # The times of acknowledged and of failed writes.
         self.times, self.failures = [], []
         self.threads = [
             threading.Thread(target=self.run, args=[index]) for index in range(clients)]
@@ -39,15 +39,15 @@ class Writing:
                 self.statuses.append(repr(error))
 
     def go_on(self, count=100):
-        """Waits until so many more writes were acknowledged."""
+        """Waits for this number of further acknowledged writes."""
         goal = self.statuses.count(200) + count
         wait_until(lambda: self.statuses.count(200) >= goal, what="acknowledged writes")
 
     def go_on_after(self, moment, count=100):
-        """Waits until so many writes were acknowledged after a moment, and every worker is ready."""
+        """Waits for this number of acknowledged writes after a moment, and for ready workers."""
         wait_until(lambda: sum(at > moment for at in self.times) >= count,
                    what="acknowledged writes")
-        # nginx asks the workers in turn.
+        # nginx uses the workers in turn.
         wait_until(lambda: all(self.site.get("/readyz").status == 200 for _ in range(8)),
                    what="workers that are ready")
 
@@ -66,12 +66,12 @@ class Writing:
             thread.join()
 
     def lost(self):
-        """Clients of whom something is not stored that was acknowledged."""
+        """Returns the clients with an acknowledged write that is not stored."""
         stored = [self.stored(token) for token in self.tokens]
         return [pair for pair in zip(stored, self.acknowledged) if pair[0] < pair[1]]
 
     def stored(self, token):
-        """Returns the turn that is stored of a client, when reads are answered again."""
+        """Returns the stored turn of a client, once reads succeed again."""
         answer = None
 
         def is_read():
