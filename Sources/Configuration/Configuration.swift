@@ -50,7 +50,7 @@ package struct Configuration: Sendable {
     func number(_ setting: Setting, _ range: ClosedRange<Int>) -> Int {
       let value = text(setting)
       guard let number = Int(value), range.contains(number) else {
-        problems.append("\(setting.rawValue) is \(value), and must be a number in \(range)")
+        problems.append("\(setting.rawValue) is \(value), but must be a number in \(range)")
         return range.lowerBound
       }
       return number
@@ -61,7 +61,7 @@ package struct Configuration: Sendable {
     let secrets = keys.compactMap { [UInt8](paddedBase64: String($0)) }
     if secrets.count < keys.count || secrets.contains(where: { $0.count < 32 }) {
       problems.append(
-        "each master_key must be at least 32 bytes in base64; openssl rand -base64 32"
+        "each master_key must be at least 32 bytes in base64: openssl rand -base64 32"
       )
     }
     masterKey = MasterKey(secrets.isEmpty ? [[]] : secrets)
@@ -79,7 +79,7 @@ package struct Configuration: Sendable {
     let group = text(.socketGroup)
     socketGroup = group.isEmpty ? nil : getgrnam(group)?.pointee.gr_gid
     if !group.isEmpty, socketGroup == nil {
-      problems.append("socket_group is \(group), and there is no group of that name here")
+      problems.append("socket_group is \(group), but this machine has no such group")
     }
     let address = text(.listen)
     listen = ListenAddress(address)
@@ -107,19 +107,19 @@ package struct Configuration: Sendable {
     let networks = text(.operationsNetworks).split { $0 == "," || $0.isWhitespace }
     operationsNetworks = networks.compactMap { IPNetwork($0) }
     if operationsNetworks.count < networks.count {
-      problems.append("operations_networks has more than networks such as 10.0.0.0/8 in it")
+      problems.append("operations_networks contains a value that is not a CIDR network")
     }
     mail = MailRelaySettings(Self.destination(text, &problems))
     if serves, let fault = mail.fault { problems.append("mail: \(fault)") }
     let program = text(.pictureProgram)
     pictureProgram = program.isEmpty ? Self.sibling("dossier-pictures") : program
     if serves, access(pictureProgram, X_OK) != 0 {
-      problems.append("picture_program \(pictureProgram) is not a program that can be run")
+      problems.append("picture_program \(pictureProgram) is not an executable program")
     }
     let folder = text(.pictureFolder)
     pictureFolder = folder.isEmpty ? nil : folder
     if serves, !folder.isEmpty, access(folder, W_OK | X_OK) != 0 {
-      problems.append("picture_folder \(folder) is not a folder that can be written")
+      problems.append("picture_folder \(folder) is not a writable folder")
     }
     var source = HTTPSourceSettings()
     let network = text(.issuerNetwork)

@@ -5,7 +5,7 @@ import FoundationEssentials
 package struct ConfigurationOptions: ParsableArguments {
   @Option(
     name: .customLong("config"),
-    help: "A file of settings, name = value a line; without it the one that DOSSIER_CONFIG names."
+    help: "The settings file, with lines `name = value`. The default is the file in DOSSIER_CONFIG."
   )
   private var given: String?
 
@@ -21,7 +21,7 @@ package struct ConfigurationOptions: ParsableArguments {
   @Option(
     name: .customLong("set"),
     help: ArgumentHelp(
-      "A setting, over the environment (DOSSIER_NAME) and the file.",
+      "A setting. It overrides the environment (DOSSIER_NAME) and the file.",
       valueName: "name=value"
     )
   )

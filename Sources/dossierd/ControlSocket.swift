@@ -45,7 +45,7 @@ import Glibc
     var process = pid_t()
     var user = uid_t()
     guard CLinux_peer(connection, &process, &user) == 0, user == 0 || user == geteuid() else {
-      return Self.answer(connection, "only root and the user of dossierd may ask for that")
+      return Self.answer(connection, "only root and the user of dossierd may request a reload")
     }
     reload { Self.answer(connection, $0 ?? Self.done) }
   }

@@ -60,12 +60,11 @@ func complain(_ message: String) {
 
 struct Run: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Make the sockets, start the workers and keep them running.",
+    abstract: "Create the sockets, start the workers and keep them running.",
     discussion: """
-      SIGTERM and SIGINT end all workers when they have answered what they accepted. SIGHUP
-      replaces the workers, with the settings as they are then, without a refused request, as does
-      `dossierd reload`, which tells whether that came about. Takes its sockets from systemd where
-      that gives any, one for each worker.
+      SIGTERM and SIGINT end all workers after their accepted requests. SIGHUP replaces the workers
+      with the current settings, and refuses no request. `dossierd reload` does the same, and
+      reports the result. If systemd passes sockets, one for each worker, the workers use them.
       """
   )
   @OptionGroup var options: ConfigurationOptions
@@ -101,15 +100,15 @@ struct Run: ParsableCommand {
   private static func check(_ given: [ListeningSocket], _ configuration: Configuration) throws {
     guard !given.isEmpty else { return }
     let cure = """
-      have systemd make those of the settings: write what `dossierd socket-unit` prints to \
+      let systemd create those of the settings: write the output of `dossierd socket-unit` to \
       /etc/systemd/system/dossierd.socket, then systemctl daemon-reload, and systemctl restart \
       dossierd.socket dossierd
       """
     if given.count != configuration.workers {
       Log.write(
         "error",
-        "\(given.count) sockets were given and workers is \(configuration.workers), which is what "
-          + "nginx is told: set workers = \(given.count), or \(cure)"
+        "\(given.count) sockets were given and workers is \(configuration.workers), which nginx "
+          + "uses too: set workers = \(given.count), or \(cure)"
       )
       throw ExitCode(unusable)
     }
@@ -130,7 +129,7 @@ struct WorkerCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "worker",
     abstract: "Answer requests on the listening socket that is descriptor 0.",
-    discussion: "What `run` starts; also for spawn-fcgi."
+    discussion: "`run` and spawn-fcgi start this command."
   )
   @OptionGroup var options: ConfigurationOptions
 
@@ -164,7 +163,7 @@ struct WorkerCommand: ParsableCommand {
 struct ReloadCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "reload",
-    abstract: "Have a running dossierd replace its workers, and wait until it has.",
+    abstract: "Replace the workers of a running dossierd, and wait for the result.",
     discussion: """
       Where the new workers do not get ready, the old ones go on, and this ends with 1 and the
       reason.
@@ -183,7 +182,7 @@ struct ReloadCommand: ParsableCommand {
 
 struct Config: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Print the settings in force and where each comes from."
+    abstract: "Print the settings in force, and the source of each."
   )
   @OptionGroup var options: ConfigurationOptions
 
@@ -195,7 +194,7 @@ struct Config: ParsableCommand {
 
 struct Settings: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Print every setting there is, with its default and meaning."
+    abstract: "Print all settings with their defaults and meanings."
   )
 
   func run() throws { print(SettingValues.table) }
@@ -203,7 +202,7 @@ struct Settings: ParsableCommand {
 
 struct Routes: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Print every route of the API: method, path, access and what it does."
+    abstract: "Print all routes of the API with method, path, access and summary."
   )
 
   func run() throws {
@@ -215,7 +214,7 @@ struct Routes: ParsableCommand {
 
 struct Upstream: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Print the upstream block for nginx, and where it retries a request."
+    abstract: "Print nginx's upstream block, and its servers for retries."
   )
   @OptionGroup var options: ConfigurationOptions
 
@@ -261,7 +260,7 @@ struct Upstream: ParsableCommand {
 struct SocketUnit: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "socket-unit",
-    abstract: "Print the unit by which systemd makes the sockets."
+    abstract: "Print the systemd unit that creates the sockets."
   )
   @OptionGroup var options: ConfigurationOptions
 

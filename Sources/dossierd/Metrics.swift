@@ -200,7 +200,7 @@ import Wiring
   /// - Source: Prometheus exposition formats, text version 0.0.4.
   var text: String {
     var text = MetricsText()
-    text.family("dossier_info", "gauge", "Which program answers, on which host.")
+    text.family("dossier_info", "gauge", "The version and the host of the program.")
     text.sample([("version", Version.text), ("host", HostName.own)], "1")
     text.family("dossier_requests_total", "counter", "Requests by route and class of status.")
     for (index, route) in names.enumerated() {
@@ -210,13 +210,13 @@ import Wiring
         text.sample([("route", route), ("status", "\(status)xx")], count)
       }
     }
-    let help = "From the first byte read to the last written."
+    let help = "Time from the first byte read to the last byte written."
     text.family("dossier_request_seconds", "histogram", help)
     for kind in RouteClass.allCases { tellHistogram(of: kind, in: &text) }
     text.family(
       "dossier_database_failures_total",
       "counter",
-      "Requests that were answered 503 for the database."
+      "Requests answered 503 because of the database."
     )
     for fault in DatabaseFault.allCases {
       text.sample([("reason", "\(fault)".snakeCased)], sum(places.faults + fault.rawValue))

@@ -35,20 +35,20 @@ extension Metrics.Gauge {
 
   var help: String {
     switch self {
-    case .workers: "Workers that live; those that drain too."
-    case .ready: "Workers that could serve a request when they last looked."
-    case .databaseUp: "Workers that have connections for reads and writes."
+    case .workers: "Running workers, including draining ones."
+    case .ready: "Workers that were ready at their last check."
+    case .databaseUp: "Workers with database connections for reads and writes."
     case .connections: "Connections of nginx."
-    case .reads: "Reads under way."
-    case .writes: "Connections for writes that are in use."
-    case .writesWaiting: "Requests that wait for such a connection."
-    case .searches: "Searches under way."
-    case .searchesWaiting: "Requests that wait to search."
-    case .largeValues: "Reads with large answers, such as pictures and exports, under way."
-    case .largeValuesWaiting: "Requests that wait for such a read."
-    case .hashing: "Passwords that are hashed or wait for it."
-    case .mailQueue: "Mails in the queue of the database, also those given up."
-    case .mailAge: "Age of the oldest mail there that is still to be sent."
+    case .reads: "Reads in progress."
+    case .writes: "Write connections in use."
+    case .writesWaiting: "Requests that wait for a write connection."
+    case .searches: "Searches in progress."
+    case .searchesWaiting: "Searches that wait for a connection."
+    case .largeValues: "Large reads, such as pictures and exports, in progress."
+    case .largeValuesWaiting: "Requests that wait for a large read."
+    case .hashing: "Passwords that are hashed, or wait for that."
+    case .mailQueue: "Mails in the queue, including abandoned ones."
+    case .mailAge: "Age of the oldest unsent mail in the queue."
     }
   }
 }
@@ -68,13 +68,13 @@ extension Metrics.Counter {
 
   var help: String {
     switch self {
-    case .workerStarts: "Workers that were started."
+    case .workerStarts: "Started workers."
     case .databaseMicroseconds: "Time that requests waited for PostgreSQL."
-    case .hashes: "Passwords that were hashed."
-    case .longTurns: "Turns of a loop of over 50 ms: all else waits."
-    case .longestTurn: "The longest of them since the start."
-    case .mailsSent: "Mails that the relay took."
-    case .mailsLost: "Mails that were given up."
+    case .hashes: "Hashed passwords."
+    case .longTurns: "Turns of an event loop of over 50 ms, in which other requests wait."
+    case .longestTurn: "The longest turn since the start."
+    case .mailsSent: "Mails that the relay accepted."
+    case .mailsLost: "Abandoned mails."
     }
   }
 }

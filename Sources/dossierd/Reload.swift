@@ -81,7 +81,7 @@ extension Supervisor {
       answer(reason)
     }
     if isEnding { return refuse("dossierd is ending") }
-    if reload != nil { return refuse("they are being replaced already") }
+    if reload != nil { return refuse("another reload is in progress") }
     do throws(SocketError) {
       let snapshot = try Self.snapshot(options)
       // The new program validates the file. This check is only for changes that a reload cannot

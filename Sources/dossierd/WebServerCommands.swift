@@ -7,7 +7,7 @@ import Wiring
 struct FastCGIParameters: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "fastcgi-params",
-    abstract: "Print nginx's list of what a worker is told of a request."
+    abstract: "Print nginx's list of request parameters for workers."
   )
 
   func run() { print(WebServer.parameters(of: clientWires()), terminator: "") }
@@ -16,7 +16,7 @@ struct FastCGIParameters: ParsableCommand {
 struct BodyLimits: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "body-limits",
-    abstract: "Print how large a body nginx lets through, by path."
+    abstract: "Print nginx's limits on bodies, by path."
   )
 
   func run() { print(WebServer.bodyLimits(of: clientWires()), terminator: "") }
@@ -25,7 +25,7 @@ struct BodyLimits: ParsableCommand {
 struct ErrorPages: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "error-pages",
-    abstract: "Print nginx's answers to what it refuses by itself."
+    abstract: "Print nginx's responses to requests that it refuses."
   )
 
   func run() { print(WebServer.errorPages(of: clientWires()), terminator: "") }
