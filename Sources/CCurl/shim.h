@@ -2,8 +2,8 @@
 #include <curl/curl.h>
 #include <sys/socket.h>
 
-// `curl_easy_setopt` and `curl_easy_getinfo` are variadic, which Swift cannot call: one function a
-// type of argument. `long` serves the options of `curl_off_t` too, which is one on 64 bits.
+// Swift cannot call the variadic `curl_easy_setopt` and `curl_easy_getinfo`, so each argument type
+// has a function. `long` serves `curl_off_t` too, since both have 64 bits.
 static inline CURLcode CCurl_set_number(CURL *easy, CURLoption option, long value) {
   return curl_easy_setopt(easy, option, value);
 }
@@ -31,7 +31,7 @@ static inline CURLcode CCurl_get_number(CURL *easy, CURLINFO information, long *
   return curl_easy_getinfo(easy, information, value);
 }
 
-// The structure ends in an address that may be longer than its type.
+// The structure ends with an address, which may be longer than its type.
 static inline const struct sockaddr *CCurl_address(const struct curl_sockaddr *to) {
   return &to->addr;
 }

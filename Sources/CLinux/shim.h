@@ -1,5 +1,5 @@
 #pragma once
-// What Glibc's module leaves out: Linux's descriptors for events, signals and processes.
+// Linux functions that Glibc's module omits: descriptors for events, signals and processes.
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include <pthread.h>
 
-// `accept4` hides behind _GNU_SOURCE, which modules do not get.
+// `accept4` requires _GNU_SOURCE, which modules cannot define.
 int accept4(int socket, struct sockaddr *address, socklen_t *length, int flags);
 
 // So does `pthread_setname_np`.
@@ -28,15 +28,15 @@ static inline int CLinux_memfd_create(const char *name, unsigned int flags) {
   return (int)syscall(SYS_memfd_create, name, flags);
 }
 
-// A worker must not outlive its supervisor.
+// Sends a signal to the process when its parent ends, so that no worker outlives its supervisor.
 static inline int CLinux_die_with_parent(int signal) {
   return prctl(PR_SET_PDEATHSIG, (unsigned long)signal, 0, 0, 0);
 }
 
-// What a process has in its memory is not for core files, nor for others of the same user.
+// Hides the memory of the process from core files and from other processes of the user.
 static inline int CLinux_hide_memory(void) { return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }
 
-// A file in memory that stays as large as it is: what is written beyond fails.
+// Creates a file in memory with a fixed size. A write beyond the size fails.
 static inline int CLinux_make_sealed_file(const char *name, off_t size) {
   int descriptor = (int)syscall(SYS_memfd_create, name, 3 /* MFD_CLOEXEC | MFD_ALLOW_SEALING */);
   if (descriptor >= 0 && ftruncate(descriptor, size) == 0)
@@ -44,14 +44,14 @@ static inline int CLinux_make_sealed_file(const char *name, off_t size) {
   return descriptor;
 }
 
-// Nor must what decodes strangers' files gain rights, or be looked into by what does.
+// Prevents new privileges, and hides the memory, for the program that decodes clients' files.
 static inline int CLinux_give_up_privileges(void) {
   return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 ? prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) : -1;
 }
 
-// Behind _GNU_SOURCE too.
+// This one requires _GNU_SOURCE too.
 int pipe2(int descriptors[2], int flags);
-// Who is at the other end of a Unix socket.
+// Returns the process and the user of the peer of a Unix socket.
 static inline int CLinux_peer(int socket, pid_t *process, uid_t *user) {
   struct { pid_t process; uid_t user; gid_t group; } peer;
   socklen_t size = sizeof peer;
@@ -66,8 +66,8 @@ int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions
 static inline int CLinux_close_from(unsigned int first) {
   return (int)syscall(SYS_close_range, first, ~0U, 0);
 }
-// Which file a path names. Not `struct stat`: whether Swift finds its members depends on which other
-// modules a program is made of.
+// The identity of a file. `struct stat` is not used, since its members are visible in Swift only
+// together with certain other modules.
 typedef struct {
   int exists, is_socket;
   unsigned long long device, inode;
@@ -83,7 +83,7 @@ static inline CLinux_file CLinux_file_at(const char *path) {
   }
   return file;
 }
-// How long an open file is; -1 for a pipe, a terminal and whatever else has no length.
+// Returns the length of an open file, or -1 for pipes, terminals and other files without one.
 static inline long long CLinux_file_length(int descriptor) {
   struct stat found;
   if (fstat(descriptor, &found) != 0 || !S_ISREG(found.st_mode)) return -1;
@@ -93,11 +93,11 @@ static inline int CLinux_open_process(pid_t process) {
   return (int)syscall(SYS_pidfd_open, process, 0);
 }
 
-// The variable by which Swift's concurrency runtime lets a program run the jobs that belong to no
-// executor; declared in its swift/Runtime/Concurrency.h, and set before the first task is made.
+// The hook of Swift's concurrency runtime for jobs without an executor. It is declared in the
+// runtime's swift/Runtime/Concurrency.h, and must be set before the first task.
 extern void (*swift_task_enqueueGlobal_hook)(void *job, void *original)
   __attribute__((swiftcall));
-// In Swift, in EventLoop.
+// Implemented in Swift, in EventLoop.
 void EventLoop_take_global_job(void *job);
 __attribute__((swiftcall)) static inline void CLinux_pass_global_job(void *job, void *original) {
   (void)original;

@@ -1,7 +1,7 @@
 #pragma once
 #include <libpq-fe.h>
 
-// Character macros do not import; as enumerators they do.
+// Swift does not import character macros, but it imports enumerators.
 enum CPostgresField : int {
   CPostgresFieldSQLState = PG_DIAG_SQLSTATE,
   CPostgresFieldMessage = PG_DIAG_MESSAGE_PRIMARY,

@@ -3,8 +3,8 @@
 #include <sched.h>
 #include <seccomp.h>
 
-// A macro with an argument.
+// Swift does not import macros with arguments.
 static inline unsigned int CSeccomp_refuse(int code) { return SCMP_ACT_ERRNO(code); }
 
-// `sched.h` shows it only to _GNU_SOURCE.
+// `sched.h` declares it only for _GNU_SOURCE.
 enum CSeccompFlag : unsigned long { CSeccompFlagThread = 0x00010000 };

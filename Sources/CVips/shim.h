@@ -6,15 +6,16 @@
 
 // Every operation of vips is variadic, which Swift cannot call.
 
-// Reads the header only. `fail_on` has no default worth having: a file that breaks off would give
-// a half picture.
+// Reads the header only. With the default of `fail_on`, a truncated file would become half a
+// picture.
 static inline VipsImage *CVips_open(const void *bytes, size_t count) {
   return vips_image_new_from_buffer(bytes, count, "", "access", VIPS_ACCESS_SEQUENTIAL, "fail_on",
                                     VIPS_FAIL_ON_ERROR, NULL);
 }
 
-// Turned by its orientation, in sRGB, fitted into a square without enlarging. `fail_on` stands in
-// the loader's options because the operation's own is ignored for buffers (libvips issue 5195).
+// Applies the orientation, converts to sRGB, and fits the picture into a square without enlarging.
+// The loader's options have `fail_on`, since the operation ignores its own for buffers (libvips
+// issue 5195).
 static inline int CVips_fit(void *bytes, size_t count, int side, VipsImage **fitted) {
   return vips_thumbnail_buffer(bytes, count, fitted, side, "height", side, "size", VIPS_SIZE_DOWN,
                                "export_profile", "srgb", "option_string", "[fail_on=error]", NULL);
@@ -45,15 +46,15 @@ static inline int CVips_png(VipsImage *image, void **bytes, size_t *count) {
   return vips_pngsave_buffer(image, bytes, count, "compression", 9, "strip", TRUE, NULL);
 }
 
-// `dladdr` hides behind _GNU_SOURCE, which modules do not get.
+// `dladdr` requires _GNU_SOURCE, which modules cannot define.
 struct CVips_place { const char *file; void *base; const char *symbol; void *address; };
 int CVips_dladdr(const void *address, struct CVips_place *place) __asm__("dladdr");
 
-// The path of libvips itself.
+// Returns the path of libvips.
 static inline const char *CVips_library(void) {
   struct CVips_place place;
   return CVips_dladdr((const void *)vips_init, &place) ? place.file : NULL;
 }
 
-// A macro with a cast.
+// Swift does not import macros with casts.
 static inline void CVips_release(VipsImage *image) { g_object_unref(image); }

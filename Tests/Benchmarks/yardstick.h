@@ -1,4 +1,4 @@
-// What both yardsticks do alike, so that they differ only in how they wait.
+// The common part of both yardsticks, which differ only in how they wait.
 #pragma once
 
 #include <fcgiapp.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// That of the product, its two columns the other way round.
+// The product's query, with its two columns swapped.
 #define QUERY \
   "select p.version, json_build_object(" \
   "'id', p.id, 'created_at', p.created_at, 'updated_at', p.updated_at, 'version', p.version, " \
@@ -28,7 +28,7 @@ _Noreturn static inline void fail(const char *what, const char *why) {
   exit(1);
 }
 
-// libfcgi takes these signals for itself and then only ends a blocked accept.
+// libfcgi handles these signals itself, and then only interrupts a blocked accept.
 static inline void start_fastcgi(void) {
   if (FCGX_Init() != 0) fail("libfcgi", "cannot start");
   signal(SIGTERM, SIG_DFL);
@@ -47,7 +47,7 @@ static inline PGconn *open_database(void) {
   return database;
 }
 
-// From `Authorization: Bearer USERID.SESSIONID`; 0 when there is none.
+// Parses `Authorization: Bearer USERID.SESSIONID`. Returns 0 without it.
 static inline int read_caller(FCGX_Request *request, Caller *caller) {
   const char *value = FCGX_GetParam("HTTP_AUTHORIZATION", request->envp);
   if (!value || strncmp(value, "Bearer ", 7) != 0) return 0;
@@ -63,7 +63,7 @@ static inline void answer_empty(FCGX_Request *request, const char *status) {
   FCGX_FPrintF(request->out, "Status: %s\r\nContent-Length: 0\r\n\r\n", status);
 }
 
-// The row as an answer: version and body; 401 when there is none.
+// Responds with the version and the body of the row, or with 401 without a row.
 static inline void answer_result(FCGX_Request *request, const PGresult *result) {
   if (PQresultStatus(result) != PGRES_TUPLES_OK) {
     answer_empty(request, "503 Service Unavailable");

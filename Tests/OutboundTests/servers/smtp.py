@@ -1,12 +1,12 @@
 """An SMTP server (aiosmtpd) for the tests. Prints its port, then one line of JSON for each message.
 
 usage: smtp.py CERTIFICATES FOLDER MODE...
-  starttls   offers STARTTLS and takes nothing before it
+  starttls   offers STARTTLS, and accepts nothing before it
   smtps      TLS from the first byte
   other      its certificate is for another host
-  auth       wants user ada, password "secret pass" (spoken without TLS too)
-  hang       accepts connections and says nothing
-  slow       answers the message never
+  auth       requires user ada, password "secret pass" (also without TLS)
+  hang       accepts connections, and sends nothing
+  slow       never answers the message
   greet N    answers a connection with code N
   rcpt N     answers a recipient with code N, data N a message, login N a password
 """
