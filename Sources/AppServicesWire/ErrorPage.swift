@@ -38,8 +38,8 @@ enum ErrorPage {
       <body>
       <main>
       <h1>Errors of the App Services API</h1>
-      <p>This address names the request after <code>co_id=</code>. The operator finds that name in the
-      log of the server, as <code>request</code>.</p>
+      <p>The address of this page has the id of the request after <code>co_id=</code>. The operator finds
+      it in the log of the server, as <code>request</code>.</p>
       <dl>
       \(rows.joined(separator: "\n"))
       </dl>

@@ -146,23 +146,24 @@ struct ReferencePage {
   }
 
   private static let introduction = """
-    <p>Bodies are JSON in UTF-8, as strict as RFC 8259, with no member that is not named here.
-    Users call with <code>Authorization: Bearer</code> and their access token, programs with their
-    key; a device shows its secret in <code>Dossier-Device</code>. <code>Dossier-App</code> names
-    the app, where there are several and the host name does not tell.</p>
-    <p>An <code>ETag</code> is the version of what was answered: send it back in
-    <code>If-Match</code>, and nobody's change is lost. <code>If-None-Match: *</code> on a write asks
-    that nothing is there; metadata and app metadata, which are there from the start as
-    <code>{}</code> in version 0, count as not there in that version for a write, and as there for
-    <code>If-Match: *</code> and for reading. Preconditions are tested on every route: what has no
-    versions meets no entity tag. Pages of lists go on where
-    <code>Link</code> leads. Ids are 24 hexadecimal digits, times are RFC 3339.</p>
-    <p>What is refused is answered by a <a href="#Problem">Problem</a> with a stable
-    <code>code</code>; those that any route may answer are only in
-    <a href="#problems">the table at the end</a>. With <code>Retry-After</code>, come again.</p>
-    <p>Examples are for a shell, where <code>$B</code> is the address of the server, and for web pages,
-    where <code>dossier</code> is this server's client, which keeps and refreshes the tokens and whose
-    members <a href="/dossier.d.ts">dossier.d.ts</a> explains:</p>
+    <p>Bodies are strict JSON (RFC 8259) in UTF-8. A member that the reference does not list is
+    refused. Ids are 24 hexadecimal digits, and times are RFC 3339.</p>
+    <ul><li>Users send <code>Authorization: Bearer</code> with their access token, API clients with
+    their key. A device sends its secret in <code>Dossier-Device</code>. <code>Dossier-App</code>
+    selects the app, if the host name does not.</li>
+    <li>An <code>ETag</code> is the version of a resource. Send it back in <code>If-Match</code>, and a
+    write fails if another client has changed the resource. <code>If-None-Match: *</code> on a write
+    requires an absent resource. Metadata and app metadata always exist: before their first write
+    they are <code>{}</code> in version 0. That version counts as absent for <code>If-None-Match: *</code> on a
+    write, and as present for <code>If-Match: *</code> and for reads. Every route evaluates
+    preconditions. A resource without an <code>ETag</code> matches no entity tag.</li>
+    <li>The <code>Link</code> of a page leads to the next one.</li>
+    <li>An error is a <a href="#Problem">Problem</a> with a stable <code>code</code>. Errors that every
+    route may return are only in <a href="#problems">the table at the end</a>. With
+    <code>Retry-After</code>, repeat the request later.</li></ul>
+    <p>The examples are for a shell, where <code>$B</code> is the URL of the server, and for web pages.
+    There <code>dossier</code> is this server's client, which stores and refreshes the tokens.
+    <a href="/dossier.d.ts">dossier.d.ts</a> documents its members:</p>
     <pre>import { Dossier } from "https://users.example.com/dossier.js";
     const dossier = new Dossier("https://users.example.com");</pre>
 
