@@ -1,14 +1,20 @@
--- Users and the identities by which they are known.
+-- Users and their identities.
 --
--- user_id leads every key of every table of user data. What must be unique in an app (an
--- identity's subject) has a table of its own, keyed by app and subject.
+-- user_id leads every key of every table of user data. Uniqueness within an app has a table of its
+-- own, identity_subjects, keyed by app and subject.
 
 -- migrate: up
+
+create function email_key(address text) returns text
+  language sql immutable parallel safe strict
+  return lower(normalize(btrim(address), nfkc) collate "und-x-icu");
+
+comment on function email_key(text) is
+  'Returns the form in which addresses are compared: two addresses with the same key are the same.';
 
 create table users (
   user_id object_id primary key,
   app_id object_id not null,
-  -- True until the first identity that can be logged in with again.
   anonymous boolean not null,
   email text,
   email_verified boolean not null default false,
@@ -20,9 +26,7 @@ create table users (
   locale text,
   zone text,
   picture text,
-  -- Grows by one with each change of the columns above and of the blocking below.
   version bigint not null default 1,
-  -- The largest version of a property that was removed: a key that comes back goes on above it.
   property_floor bigint not null default 0,
   blocked_at timestamptz,
   created_at timestamptz not null default now(),
@@ -34,117 +38,165 @@ create table users (
 -- Pages of an app's users, oldest first: ids begin with their second.
 create index users_by_app on users (app_id, user_id);
 
+-- Maintenance looks for anonymous users without data.
+create index users_anonymous on users (app_id, user_id) where anonymous;
+
+-- Members of the profile that every app can search by. A login changes none of them.
+create index users_by_email on users (app_id, (email_key(email)) collate "C", user_id)
+  where email is not null;
+create index users_by_phone on users (app_id, phone collate "C", user_id) where phone is not null;
+create index users_by_name on users (app_id, name collate "C", user_id) where name is not null;
+create index users_by_given_name on users (app_id, given_name collate "C", user_id)
+  where given_name is not null;
+create index users_by_family_name on users (app_id, family_name collate "C", user_id)
+  where family_name is not null;
+create index users_by_nickname on users (app_id, nickname collate "C", user_id)
+  where nickname is not null;
+create index users_by_created_at on users (app_id, created_at, user_id);
+
+comment on table users is 'Users of all apps, with their profiles.';
+comment on column users.anonymous is
+  'Whether the user has no identity to sign in with again. Such a user is a guest.';
+comment on column users.email is 'The address as the user wrote it; email_key compares it.';
+comment on column users.email_verified is 'Whether the user proved to receive mail there.';
+comment on column users.picture is 'The name of the current picture in the table pictures.';
+comment on column users.version is
+  'Grows by one with each change of the profile, the address or the block.';
+comment on column users.property_floor is
+  'The largest version of a removed property. A property with the same key continues above it.';
+comment on column users.blocked_at is 'When an administrator blocked the user; null if nobody did.';
+
+create table beginnings (
+  user_id object_id not null references users on delete cascade,
+  kind text collate "C" not null check (kind in ('anonymous', 'registered')),
+  primary key (user_id, kind)
+);
+
+comment on table beginnings is 'How users were created whose identities no longer tell it.';
+comment on column beginnings.kind is
+  'anonymous: as a guest who linked an identity later. registered: by a registration without a session; until the first login, a client with the password may continue the account.';
+
 create table identities (
   user_id object_id not null references users on delete cascade,
   identity_id object_id not null,
   app_id object_id not null,
-  -- anonymous, password, api-key, jwt: and the issuer's name, or what a foreign wire names.
   provider text collate "C" not null,
-  -- What the provider calls the user: the email's key, the token's sub, the id of the API key.
   subject text collate "C" not null,
   profile jsonb not null default '{}',
   created_at timestamptz not null default now(),
   last_used_at timestamptz,
+  proved_by_reader boolean not null default false,
   primary key (user_id, identity_id)
 );
 
--- An identity belongs to at most one user of an app; whoever inserts here first has it. Under
--- the provider `email` are the confirmed addresses.
+comment on table identities is 'Identities of users: what they sign in with.';
+comment on column identities.provider is
+  'anonymous, password, email, api-key, or jwt: followed by the iss of the issuer.';
+comment on column identities.subject is
+  'The name of the user at the provider: the key of the address, the sub of a token, the id of an API key.';
+comment on column identities.profile is 'What the provider reported of the user.';
+comment on column identities.proved_by_reader is
+  'Whether only a mail verified the address. Its reader may not be the user who chose the password, so the first reset revokes all other credentials.';
+
 create table identity_subjects (
   app_id object_id not null,
   provider text collate "C" not null,
   subject text collate "C" not null,
   user_id object_id not null,
   identity_id object_id not null,
+  reserved_until timestamptz,
   constraint identity_subjects_taken primary key (app_id, provider, subject)
 );
 
--- No foreign key: on several nodes this table is spread otherwise than identities. What deletes an
--- identity or a user deletes here too, and looks for it by this.
+-- Statements that delete an identity or a user delete its subjects by this index.
 create index identity_subjects_by_user on identity_subjects (user_id, identity_id);
 
-create table passwords (
-  user_id object_id primary key references users on delete cascade,
-  -- With its algorithm and parameters, in the form of the PHC string format.
-  hash text collate "C" not null,
-  changed_at timestamptz not null default now()
-);
+create index identity_subjects_reserved on identity_subjects (reserved_until)
+  where reserved_until is not null;
 
--- Addresses that nobody has proved to be theirs: any number of users may claim one, and none is in
--- the way of whoever proves it.
-create table unconfirmed_emails (
-  app_id object_id not null,
-  email_key text collate "C" not null,
-  user_id object_id not null references users on delete cascade,
-  created_at timestamptz not null default now(),
-  primary key (app_id, email_key, user_id)
-);
+comment on table identity_subjects is
+  'The user of each identity and address. An identity belongs to at most one user of an app. No foreign key, since several nodes distribute this table by another key than identities.';
+comment on column identity_subjects.provider is
+  'As in identities; email stands for addresses, verified or not.';
+comment on column identity_subjects.reserved_until is
+  'For a former address of the user: until when no other user can have it. Null for the present one.';
 
-create index unconfirmed_emails_by_user on unconfirmed_emails (user_id);
+create function drop_anonymous_identity(of_user text) returns boolean
+language sql
+begin atomic
+  delete from identities where user_id = of_user and provider = 'anonymous';
+  delete from identity_subjects where user_id = of_user and provider = 'anonymous';
+  select true;
+end;
 
--- What was mailed to a user to be shown again: one of each purpose, the newest.
-create table mail_tokens (
-  user_id object_id not null references users on delete cascade,
-  purpose text collate "C" not null check (purpose in ('confirm', 'reset')),
-  -- A keyed hash.
-  token_hash bytea not null,
-  -- The address that the mail went to.
-  email text not null,
-  expires_at timestamptz not null,
-  primary key (user_id, purpose)
-);
+comment on function drop_anonymous_identity(text) is
+  'Deletes the identity of a guest. Each statement that adds another identity calls it.';
 
-create index mail_tokens_by_time on mail_tokens (expires_at);
+create type user_row as (
+  user_id object_id, app_id object_id, anonymous boolean, email text, email_verified boolean,
+  name text, given_name text, family_name text, nickname text, phone text, locale text, zone text,
+  picture text, version bigint, property_floor bigint, blocked_at timestamptz,
+  created_at timestamptz, updated_at timestamptz, last_login_at timestamptz, login_count bigint);
 
-create table api_keys (
-  user_id object_id not null references users on delete cascade,
-  key_id object_id not null,
-  name text not null,
-  -- A keyed hash.
-  key_hash bytea not null,
-  disabled_at timestamptz,
-  created_at timestamptz not null default now(),
-  last_used_at timestamptz,
-  primary key (user_id, key_id)
-);
+comment on type user_row is
+  'A user as functions return it. A function that returned rows of users would fail once the table has another column.';
 
--- Failures of an identifier or an address, counted over all workers.
-create table failures (
-  app_id object_id not null,
-  -- A keyed hash of what failed.
-  subject bytea not null,
-  count integer not null,
-  -- When the count starts anew.
-  until timestamptz not null,
-  primary key (app_id, subject)
-);
+create function user_row(u users) returns user_row
+language sql stable parallel safe
+return row(u.user_id, u.app_id, u.anonymous, u.email, u.email_verified, u.name, u.given_name,
+  u.family_name, u.nickname, u.phone, u.locale, u.zone, u.picture, u.version, u.property_floor,
+  u.blocked_at, u.created_at, u.updated_at, u.last_login_at, u.login_count)::user_row;
 
-create index failures_by_time on failures (until);
+comment on function user_row(users) is 'Returns a row of users as a user_row.';
 
--- What two addresses that people hold for the same have in common.
-create function email_key(address text) returns text
-  language sql immutable parallel safe strict
-  return lower(normalize(btrim(address), nfkc) collate "und-x-icu");
+create function profile_of(u user_row) returns table (
+  id text, created_at timestamptz, updated_at timestamptz, version bigint, anonymous boolean,
+  blocked boolean, email text, email_verified boolean, name text, given_name text,
+  family_name text, nickname text, phone text, locale text, zone text, picture text)
+language sql stable rows 1 parallel safe
+begin atomic
+  select u.user_id, u.created_at, u.updated_at, u.version, u.anonymous, u.blocked_at is not null,
+    u.email, u.email_verified, u.name, u.given_name, u.family_name, u.nickname, u.phone, u.locale,
+    u.zone, u.picture;
+end;
 
--- A user as the API shows it. Inlined by the planner.
-create function profile_of(u users) returns text
-  language sql stable parallel safe
-  return json_build_object(
-    'id', u.user_id, 'created_at', u.created_at, 'updated_at', u.updated_at,
-    'version', u.version, 'anonymous', u.anonymous, 'blocked', u.blocked_at is not null,
-    'email', u.email, 'email_verified', u.email_verified, 'name', u.name,
-    'given_name', u.given_name, 'family_name', u.family_name, 'nickname', u.nickname,
-    'phone', u.phone, 'locale', u.locale, 'zone', u.zone, 'picture', u.picture)::text;
+comment on function profile_of(user_row) is 'Returns the profile as the API shows it.';
+
+create function profile_of(u users) returns table (
+  id text, created_at timestamptz, updated_at timestamptz, version bigint, anonymous boolean,
+  blocked boolean, email text, email_verified boolean, name text, given_name text,
+  family_name text, nickname text, phone text, locale text, zone text, picture text)
+language sql stable rows 1 parallel safe
+begin atomic
+  select p.id, p.created_at, p.updated_at, p.version, p.anonymous, p.blocked, p.email,
+    p.email_verified, p.name, p.given_name, p.family_name, p.nickname, p.phone, p.locale, p.zone,
+    p.picture
+  from profile_of(user_row(u)) p;
+end;
+
+comment on function profile_of(users) is 'Returns the profile as the API shows it.';
+
+create function patched_profile(u users, patch jsonb) returns table (
+  name text, given_name text, family_name text, nickname text, phone text, locale text, zone text)
+language sql stable rows 1 parallel safe
+begin atomic
+  select p.name, p.given_name, p.family_name, p.nickname, p.phone, p.locale, p.zone
+  from jsonb_populate_record(u, patch) p;
+end;
+
+comment on function patched_profile(users, jsonb) is
+  'Returns the members that a user may change: those in the patch, nulls included, over the stored ones.';
 
 -- migrate: down
 
-drop function profile_of;
-drop function email_key;
-drop table failures;
-drop table api_keys;
-drop table mail_tokens;
-drop table unconfirmed_emails;
-drop table passwords;
+drop function patched_profile(users, jsonb);
+drop function profile_of(users);
+drop function profile_of(user_row);
+drop function user_row(users);
+drop type user_row;
+drop function drop_anonymous_identity(text);
 drop table identity_subjects;
 drop table identities;
+drop table beginnings;
 drop table users;
+drop function email_key(text);

@@ -39,6 +39,13 @@ CREATE TYPE public.user_row AS (
 
 
 --
+-- Name: TYPE user_row; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TYPE public.user_row IS 'A user as functions return it. A function that returned rows of users would fail once the table has another column.';
+
+
+--
 -- Name: sessions; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -67,6 +74,90 @@ CREATE TABLE public.sessions (
 
 
 --
+-- Name: TABLE sessions; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.sessions IS 'Sessions. Each access and refresh token belongs to one.';
+
+
+--
+-- Name: COLUMN sessions.client_id; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.sessions.client_id IS 'The OpenID Connect client; null for the other wires.';
+
+
+--
+-- Name: COLUMN sessions.provider; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.sessions.provider IS 'The provider of the identity that signed in.';
+
+
+--
+-- Name: COLUMN sessions.refresh_generation; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.sessions.refresh_generation IS 'The number of the valid refresh token. An older number tells a repeated refresh from a stolen token.';
+
+
+--
+-- Name: COLUMN sessions.refresh_salt; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.sessions.refresh_salt IS 'The refresh token is derived from this, the generation and the master key.';
+
+
+--
+-- Name: COLUMN sessions.end_reason; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.sessions.end_reason IS 'Why the session ended, such as logout, blocked or refresh_reuse.';
+
+
+--
+-- Name: COLUMN sessions.address; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.sessions.address IS 'The IP address of the sign-in.';
+
+
+--
+-- Name: COLUMN sessions.agent; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.sessions.agent IS 'The User-Agent field of the sign-in.';
+
+
+--
+-- Name: COLUMN sessions.authenticated_at; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.sessions.authenticated_at IS 'When the user last authenticated in this session.';
+
+
+--
+-- Name: COLUMN sessions.key_id; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.sessions.key_id IS 'The API key that opened the session, which ends with it; null for other credentials.';
+
+
+--
+-- Name: COLUMN sessions.style; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.sessions.style IS 'The wire of its tokens. No other wire refreshes or switches to the session.';
+
+
+--
+-- Name: COLUMN sessions.amr; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.sessions.amr IS 'The authentication methods (RFC 8176) of the user, with spaces between them.';
+
+
+--
 -- Name: users; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -92,6 +183,62 @@ CREATE TABLE public.users (
     last_login_at timestamp with time zone,
     login_count bigint DEFAULT 0 NOT NULL
 );
+
+
+--
+-- Name: TABLE users; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.users IS 'Users of all apps, with their profiles.';
+
+
+--
+-- Name: COLUMN users.anonymous; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.users.anonymous IS 'Whether the user has no identity to sign in with again. Such a user is a guest.';
+
+
+--
+-- Name: COLUMN users.email; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.users.email IS 'The address as the user wrote it; email_key compares it.';
+
+
+--
+-- Name: COLUMN users.email_verified; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.users.email_verified IS 'Whether the user proved to receive mail there.';
+
+
+--
+-- Name: COLUMN users.picture; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.users.picture IS 'The name of the current picture in the table pictures.';
+
+
+--
+-- Name: COLUMN users.version; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.users.version IS 'Grows by one with each change of the profile, the address or the block.';
+
+
+--
+-- Name: COLUMN users.property_floor; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.users.property_floor IS 'The largest version of a removed property. A property with the same key continues above it.';
+
+
+--
+-- Name: COLUMN users.blocked_at; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.users.blocked_at IS 'When an administrator blocked the user; null if nobody did.';
 
 
 --
@@ -133,6 +280,13 @@ END;
 
 
 --
+-- Name: FUNCTION caller(of_user text, authority text); Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON FUNCTION public.caller(of_user text, authority text) IS 'Returns the user that a request concerns. The authority is a session: no row if it has ended or the user is blocked. Or it is app: and an id: no row if the user is another app''s. The planner inlines it.';
+
+
+--
 -- Name: device_users; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -143,6 +297,27 @@ CREATE TABLE public.device_users (
     assurance smallint DEFAULT 1 NOT NULL,
     CONSTRAINT device_users_assurance_check CHECK (((assurance >= 0) AND (assurance <= 2)))
 );
+
+
+--
+-- Name: TABLE device_users; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.device_users IS 'Accounts on devices. Their state is computed: a user with a live session there is signed in, and of these the one with the latest chosen_at is active.';
+
+
+--
+-- Name: COLUMN device_users.chosen_at; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.device_users.chosen_at IS 'When the user last signed in on the device or was switched to.';
+
+
+--
+-- Name: COLUMN device_users.assurance; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.device_users.assurance IS 'How well the user authenticated there so far: 0 by an API key only, 1 by another credential, 2 by a second factor. Failed sign-ins of strangers do not limit a familiar device.';
 
 
 --
@@ -159,6 +334,41 @@ CREATE TABLE public.devices (
     replaced_at timestamp with time zone,
     inactive_since timestamp with time zone
 );
+
+
+--
+-- Name: TABLE devices; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.devices IS 'Installations and browsers. Several users can be on one, so it is no user''s data.';
+
+
+--
+-- Name: COLUMN devices.secret_hash; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.devices.secret_hash IS 'A keyed hash of the secret by which the device lists and switches its users. Each login replaces the secret.';
+
+
+--
+-- Name: COLUMN devices.previous_hash; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.devices.previous_hash IS 'The hash before the last login, accepted for 30 seconds for requests that were under way.';
+
+
+--
+-- Name: COLUMN devices.replaced_at; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.devices.replaced_at IS 'When the last login replaced the secret.';
+
+
+--
+-- Name: COLUMN devices.inactive_since; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.devices.inactive_since IS 'Since when no user is active on the device; null while one may be.';
 
 
 --
@@ -188,6 +398,13 @@ END;
 
 
 --
+-- Name: FUNCTION device_places(of_device text, switching boolean); Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON FUNCTION public.device_places(of_device text, switching boolean) IS 'Returns the users of a device, with the live session of each and whether it is active. Without switching, no other user becomes active when the active one signs out. The planner inlines it.';
+
+
+--
 -- Name: identities; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -205,6 +422,41 @@ CREATE TABLE public.identities (
 
 
 --
+-- Name: TABLE identities; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.identities IS 'Identities of users: what they sign in with.';
+
+
+--
+-- Name: COLUMN identities.provider; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.identities.provider IS 'anonymous, password, email, api-key, or jwt: followed by the iss of the issuer.';
+
+
+--
+-- Name: COLUMN identities.subject; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.identities.subject IS 'The name of the user at the provider: the key of the address, the sub of a token, the id of an API key.';
+
+
+--
+-- Name: COLUMN identities.profile; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.identities.profile IS 'What the provider reported of the user.';
+
+
+--
+-- Name: COLUMN identities.proved_by_reader; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.identities.proved_by_reader IS 'Whether only a mail verified the address. Its reader may not be the user who chose the password, so the first reset revokes all other credentials.';
+
+
+--
 -- Name: identity_subjects; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -216,6 +468,27 @@ CREATE TABLE public.identity_subjects (
     identity_id public.object_id NOT NULL,
     reserved_until timestamp with time zone
 );
+
+
+--
+-- Name: TABLE identity_subjects; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.identity_subjects IS 'The user of each identity and address. An identity belongs to at most one user of an app. No foreign key, since several nodes distribute this table by another key than identities.';
+
+
+--
+-- Name: COLUMN identity_subjects.provider; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.identity_subjects.provider IS 'As in identities; email stands for addresses, verified or not.';
+
+
+--
+-- Name: COLUMN identity_subjects.reserved_until; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.identity_subjects.reserved_until IS 'For a former address of the user: until when no other user can have it. Null for the present one.';
 
 
 --
@@ -234,12 +507,26 @@ END;
 
 
 --
+-- Name: FUNCTION drop_anonymous_identity(of_user text); Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON FUNCTION public.drop_anonymous_identity(of_user text) IS 'Deletes the identity of a guest. Each statement that adds another identity calls it.';
+
+
+--
 -- Name: email_key(text); Type: FUNCTION; Schema: public; Owner: -
 --
 
 CREATE FUNCTION public.email_key(address text) RETURNS text
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     RETURN lower((NORMALIZE(btrim(address), NFKC) COLLATE "und-x-icu"));
+
+
+--
+-- Name: FUNCTION email_key(address text); Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON FUNCTION public.email_key(address text) IS 'Returns the form in which addresses are compared: two addresses with the same key are the same.';
 
 
 --
@@ -260,6 +547,13 @@ begin
   return event;
 end
 $$;
+
+
+--
+-- Name: FUNCTION record_event(of_user text, of_app text, of_action text, by_actor text, of_session text, of_device text, from_address inet, from_agent text, facts jsonb, as_event text); Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON FUNCTION public.record_event(of_user text, of_app text, of_action text, by_actor text, of_session text, of_device text, from_address inet, from_agent text, facts jsonb, as_event text) IS 'Inserts an audit event and returns its id.';
 
 
 --
@@ -301,12 +595,26 @@ END;
 
 
 --
+-- Name: FUNCTION end_sessions(of_user text, reason text, by_actor text, from_address inet, from_agent text, one text, spared text, by_key text); Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON FUNCTION public.end_sessions(of_user text, reason text, by_actor text, from_address inet, from_agent text, one text, spared text, by_key text) IS 'Ends sessions and returns their ids: one, those of an API key, or all but an optional spared one. Ending all also removes the user from devices, except from that of the spared session. A blocked user stays on them, as an administrator can undo a block.';
+
+
+--
 -- Name: has_second_factor(text); Type: FUNCTION; Schema: public; Owner: -
 --
 
 CREATE FUNCTION public.has_second_factor(amr text) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN (((' '::text || amr) || ' '::text) ~~ '% mfa %'::text);
+
+
+--
+-- Name: FUNCTION has_second_factor(amr text); Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON FUNCTION public.has_second_factor(amr text) IS 'Returns whether authentication methods (sessions.amr) include a second factor.';
 
 
 --
@@ -358,6 +666,13 @@ $$;
 
 
 --
+-- Name: FUNCTION index_document(of_app text, of_user text, of_class text, body jsonb); Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON FUNCTION public.index_document(of_app text, of_user text, of_class text, body jsonb) IS 'Updates the search values of a document. Each statement that writes a document calls it. The lock of the document orders the writers, and each call sees what the one before stored, as the function is volatile.';
+
+
+--
 -- Name: api_keys; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -370,6 +685,20 @@ CREATE TABLE public.api_keys (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     last_used_at timestamp with time zone
 );
+
+
+--
+-- Name: TABLE api_keys; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.api_keys IS 'API keys with which users sign in.';
+
+
+--
+-- Name: COLUMN api_keys.key_hash; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.api_keys.key_hash IS 'A keyed hash of the key.';
 
 
 --
@@ -396,6 +725,55 @@ CREATE TABLE public.authentication_flows (
 
 
 --
+-- Name: TABLE authentication_flows; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.authentication_flows IS 'Sign-ins, registrations and changes of an address that wait for a code or a second factor.';
+
+
+--
+-- Name: COLUMN authentication_flows.password_hash; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.authentication_flows.password_hash IS 'The password of a registration, whose user is created when the code is entered.';
+
+
+--
+-- Name: COLUMN authentication_flows.code_hash; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.authentication_flows.code_hash IS 'A keyed hash of the mailed code. Null while none was sent, and if an authenticator app makes the codes.';
+
+
+--
+-- Name: COLUMN authentication_flows.provider; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.authentication_flows.provider IS 'The provider of the credential that the first step verified.';
+
+
+--
+-- Name: COLUMN authentication_flows.evidence; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.authentication_flows.evidence IS 'The stored form of that credential, by which the last step checks it again.';
+
+
+--
+-- Name: COLUMN authentication_flows.authenticated_at; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.authentication_flows.authenticated_at IS 'When the first step verified it.';
+
+
+--
+-- Name: COLUMN authentication_flows.tries; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.authentication_flows.tries IS 'How many more codes may be entered.';
+
+
+--
 -- Name: document_versions; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -409,6 +787,34 @@ CREATE TABLE public.document_versions (
     changed_at timestamp with time zone DEFAULT now() NOT NULL,
     kept integer NOT NULL
 );
+
+
+--
+-- Name: TABLE document_versions; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.document_versions IS 'Versions of documents, the present one included, in apps with the setting document_history.';
+
+
+--
+-- Name: COLUMN document_versions.body; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.document_versions.body IS 'Null if this version is a deletion.';
+
+
+--
+-- Name: COLUMN document_versions.actor; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.document_versions.actor IS 'As in the table audit.';
+
+
+--
+-- Name: COLUMN document_versions.kept; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.document_versions.kept IS 'How many versions the app kept when this one was written, or at the last maintenance.';
 
 
 --
@@ -435,6 +841,41 @@ END))
 
 
 --
+-- Name: TABLE documents; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.documents IS 'Documents of users.';
+
+
+--
+-- Name: COLUMN documents.class; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.documents.class IS 'metadata: the user writes it. app_metadata: only back ends write it. custom_data: the user or back ends write it.';
+
+
+--
+-- Name: COLUMN documents.version; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.documents.version IS 'Grows by one with each change, a deletion included, so no version names two bodies.';
+
+
+--
+-- Name: COLUMN documents.deleted_at; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.documents.deleted_at IS 'When the document was deleted. The row remains for its version.';
+
+
+--
+-- Name: COLUMN documents.size; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.documents.size IS 'The bytes of the body as text. Statements read it before they print a body, which takes tens of milliseconds for a large one.';
+
+
+--
 -- Name: passwords; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -443,6 +884,20 @@ CREATE TABLE public.passwords (
     hash text NOT NULL COLLATE pg_catalog."C",
     changed_at timestamp with time zone DEFAULT now() NOT NULL
 );
+
+
+--
+-- Name: TABLE passwords; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.passwords IS 'Hashes of passwords.';
+
+
+--
+-- Name: COLUMN passwords.hash; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.passwords.hash IS 'The hash with its algorithm and parameters, in the PHC string format.';
 
 
 --
@@ -456,6 +911,27 @@ CREATE TABLE public.pictures (
     created_at timestamp with time zone DEFAULT now() NOT NULL
 );
 ALTER TABLE ONLY public.pictures ALTER COLUMN body SET STORAGE EXTERNAL;
+
+
+--
+-- Name: TABLE pictures; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.pictures IS 'Pictures of users, decoded and encoded again, so that they contain nothing else.';
+
+
+--
+-- Name: COLUMN pictures.name; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.pictures.name IS 'Its name in the URL. It has 128 random bits, so only those who got the URL know it.';
+
+
+--
+-- Name: COLUMN pictures.body; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.pictures.body IS 'The picture; null if it is a file of that name in the operator''s folder.';
 
 
 --
@@ -479,6 +955,27 @@ END)
 
 
 --
+-- Name: TABLE properties; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.properties IS 'Properties of users. A writer locks the user, so a user never has more than 100.';
+
+
+--
+-- Name: COLUMN properties.value; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.properties.value IS 'A JSON string, boolean or number as the client wrote it.';
+
+
+--
+-- Name: COLUMN properties.version; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.properties.version IS 'Grows by one with each change; see users.property_floor.';
+
+
+--
 -- Name: recovery_codes; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -487,6 +984,20 @@ CREATE TABLE public.recovery_codes (
     code_hash bytea NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL
 );
+
+
+--
+-- Name: TABLE recovery_codes; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.recovery_codes IS 'Unused recovery codes. Each replaces the authenticator once.';
+
+
+--
+-- Name: COLUMN recovery_codes.code_hash; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.recovery_codes.code_hash IS 'A keyed hash of the code.';
 
 
 --
@@ -505,12 +1016,47 @@ CREATE TABLE public.second_factors (
 
 
 --
+-- Name: TABLE second_factors; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.second_factors IS 'Authenticator apps (TOTP, RFC 6238) of users.';
+
+
+--
+-- Name: COLUMN second_factors.secret; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.second_factors.secret IS 'The shared secret, encrypted with the master key.';
+
+
+--
+-- Name: COLUMN second_factors.confirmed_at; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.second_factors.confirmed_at IS 'Null until the user entered a first code.';
+
+
+--
+-- Name: COLUMN second_factors.last_step; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.second_factors.last_step IS 'The time step of the last accepted code, so that each code is accepted once.';
+
+
+--
 -- Name: is_unused(public.users, integer); Type: FUNCTION; Schema: public; Owner: -
 --
 
 CREATE FUNCTION public.is_unused(u public.users, days integer) RETURNS boolean
     LANGUAGE sql STABLE PARALLEL SAFE
     RETURN ((days > 0) AND (u).anonymous AND ((u).blocked_at IS NULL) AND (GREATEST((u).created_at, (u).last_login_at) < (now() - ((days)::double precision * '1 day'::interval))) AND (num_nonnulls((u).email, (u).name, (u).given_name, (u).family_name, (u).nickname, (u).phone, (u).locale, (u).zone, (u).picture) = 0) AND (EXISTS (SELECT FROM public.identities t WHERE (((t.user_id)::text = ((is_unused.u).user_id)::text) AND (t.provider = 'anonymous'::text)))) AND (NOT (EXISTS (SELECT FROM public.identities t WHERE (((t.user_id)::text = ((is_unused.u).user_id)::text) AND (t.provider <> 'anonymous'::text))))) AND (NOT (EXISTS (SELECT FROM public.sessions t WHERE (((t.user_id)::text = ((is_unused.u).user_id)::text) AND (t.refreshed_at >= (now() - ((is_unused.days)::double precision * '1 day'::interval))))))) AND (NOT (EXISTS (SELECT FROM public.documents t WHERE (((t.user_id)::text = ((is_unused.u).user_id)::text) AND (t.deleted_at IS NULL))))) AND (NOT (EXISTS (SELECT FROM public.document_versions t WHERE ((t.user_id)::text = ((is_unused.u).user_id)::text)))) AND (NOT (EXISTS (SELECT FROM public.properties t WHERE ((t.user_id)::text = ((is_unused.u).user_id)::text)))) AND (NOT (EXISTS (SELECT FROM public.pictures t WHERE ((t.user_id)::text = ((is_unused.u).user_id)::text)))) AND (NOT (EXISTS (SELECT FROM public.api_keys t WHERE ((t.user_id)::text = ((is_unused.u).user_id)::text)))) AND (NOT (EXISTS (SELECT FROM public.authentication_flows t WHERE ((t.user_id)::text = ((is_unused.u).user_id)::text)))) AND (NOT (EXISTS (SELECT FROM public.second_factors t WHERE ((t.user_id)::text = ((is_unused.u).user_id)::text)))) AND (NOT (EXISTS (SELECT FROM public.recovery_codes t WHERE ((t.user_id)::text = ((is_unused.u).user_id)::text)))) AND (NOT (EXISTS (SELECT FROM public.passwords t WHERE ((t.user_id)::text = ((is_unused.u).user_id)::text)))));
+
+
+--
+-- Name: FUNCTION is_unused(u public.users, days integer); Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON FUNCTION public.is_unused(u public.users, days integer) IS 'Returns whether a guest stored nothing, has no other identity, is not blocked and was not seen for so many days; never for 0. The version does not matter. A new table of user data belongs here too; a test checks this.';
 
 
 --
@@ -531,12 +1077,26 @@ $$;
 
 
 --
+-- Name: FUNCTION keep_version(of_app text, count integer, of_user text, of_class text, of_version bigint, new_body jsonb, by_actor text); Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON FUNCTION public.keep_version(of_app text, count integer, of_user text, of_class text, of_version bigint, new_body jsonb, by_actor text) IS 'Stores the version of a document that the same statement wrote, and deletes all but the newest `count`. The lock of the document orders the writers.';
+
+
+--
 -- Name: meets_mfa(boolean, text, text, boolean); Type: FUNCTION; Schema: public; Owner: -
 --
 
 CREATE FUNCTION public.meets_mfa(is_required boolean, amr text, provider text, is_guest boolean) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN ((NOT is_required) OR public.has_second_factor(amr) OR (provider = 'api-key'::text) OR is_guest);
+
+
+--
+-- Name: FUNCTION meets_mfa(is_required boolean, amr text, provider text, is_guest boolean); Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON FUNCTION public.meets_mfa(is_required boolean, amr text, provider text, is_guest boolean) IS 'Returns whether a session may continue in an app that may require second factors. Guests and API keys need none.';
 
 
 --
@@ -564,12 +1124,26 @@ $$;
 
 
 --
+-- Name: FUNCTION merge_patch(target jsonb, patch jsonb); Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON FUNCTION public.merge_patch(target jsonb, patch jsonb) IS 'Returns a document after a merge patch (RFC 7396), in one pass over its members. The recursion is as deep as the patch, which the server limits.';
+
+
+--
 -- Name: new_object_id(); Type: FUNCTION; Schema: public; Owner: -
 --
 
 CREATE FUNCTION public.new_object_id() RETURNS text
     LANGUAGE sql PARALLEL SAFE
     RETURN (to_hex(((date_part('epoch'::text, clock_timestamp()) * (1048576)::double precision))::bigint) || "left"(replace((gen_random_uuid())::text, '-'::text, ''::text), 11));
+
+
+--
+-- Name: FUNCTION new_object_id(); Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON FUNCTION public.new_object_id() IS 'Returns a new id. Its first 52 bits are the time in units of 2^-20 seconds, so ids sort by time; the others are random. The body is one expression, so the planner inlines it.';
 
 
 --
@@ -588,6 +1162,13 @@ CREATE FUNCTION public.patched_profile(u public.users, patch jsonb) RETURNS TABL
      p.zone
     FROM jsonb_populate_record(patched_profile.u, patched_profile.patch) p(user_id, app_id, anonymous, email, email_verified, name, given_name, family_name, nickname, phone, locale, zone, picture, version, property_floor, blocked_at, created_at, updated_at, last_login_at, login_count);
 END;
+
+
+--
+-- Name: FUNCTION patched_profile(u public.users, patch jsonb); Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON FUNCTION public.patched_profile(u public.users, patch jsonb) IS 'Returns the members that a user may change: those in the patch, nulls included, over the stored ones.';
 
 
 --
@@ -617,12 +1198,26 @@ END;
 
 
 --
+-- Name: FUNCTION profile_of(u public.user_row); Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON FUNCTION public.profile_of(u public.user_row) IS 'Returns the profile as the API shows it.';
+
+
+--
 -- Name: user_row(public.users); Type: FUNCTION; Schema: public; Owner: -
 --
 
 CREATE FUNCTION public.user_row(u public.users) RETURNS public.user_row
     LANGUAGE sql STABLE PARALLEL SAFE
     RETURN ROW((u).user_id, (u).app_id, (u).anonymous, (u).email, (u).email_verified, (u).name, (u).given_name, (u).family_name, (u).nickname, (u).phone, (u).locale, (u).zone, (u).picture, (u).version, (u).property_floor, (u).blocked_at, (u).created_at, (u).updated_at, (u).last_login_at, (u).login_count)::public.user_row;
+
+
+--
+-- Name: FUNCTION user_row(u public.users); Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON FUNCTION public.user_row(u public.users) IS 'Returns a row of users as a user_row.';
 
 
 --
@@ -653,6 +1248,13 @@ END;
 
 
 --
+-- Name: FUNCTION profile_of(u public.users); Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON FUNCTION public.profile_of(u public.users) IS 'Returns the profile as the API shows it.';
+
+
+--
 -- Name: proved_device(text, text, bytea); Type: FUNCTION; Schema: public; Owner: -
 --
 
@@ -670,6 +1272,13 @@ END;
 
 
 --
+-- Name: FUNCTION proved_device(of_device text, of_app text, shown bytea); Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON FUNCTION public.proved_device(of_device text, of_app text, shown bytea) IS 'Returns one row if the presented hash authenticates the device. It acts for the users chosen there before `until`; a replaced secret never acts for the user of the login that replaced it. The planner inlines it.';
+
+
+--
 -- Name: record_change(text, text, jsonb); Type: FUNCTION; Schema: public; Owner: -
 --
 
@@ -678,6 +1287,13 @@ CREATE FUNCTION public.record_change(of_user text, of_app text, change jsonb) RE
     BEGIN ATOMIC
  SELECT (public.record_event(of_user, of_app, 'data_change'::text, (change ->> 'actor'::text), (change ->> 'session'::text), NULL::text, ((change ->> 'address'::text))::inet, (change ->> 'agent'::text), jsonb_build_object('what', (change -> 'what'::text))) IS NOT NULL);
 END;
+
+
+--
+-- Name: FUNCTION record_change(of_user text, of_app text, change jsonb); Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON FUNCTION public.record_change(of_user text, of_app text, change jsonb) IS 'Inserts the event of a change of user data. Does nothing for a null argument, which the statement passes if it changed nothing.';
 
 
 --
@@ -694,6 +1310,13 @@ begin
   return true;
 end
 $$;
+
+
+--
+-- Name: FUNCTION require(holds boolean); Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON FUNCTION public.require(holds boolean) IS 'Raises an error unless the condition holds, so that the transaction is undone.';
 
 
 --
@@ -734,6 +1357,13 @@ END;
 
 
 --
+-- Name: FUNCTION revoke_credentials(of_user text, of_app text, by_actor text, from_address inet, from_agent text, spared_device text); Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON FUNCTION public.revoke_credentials(of_user text, of_app text, by_actor text, from_address inet, from_agent text, spared_device text) IS 'Revokes all credentials but the address: API keys, linked identities, and accounts on devices but an optional spared one.';
+
+
+--
 -- Name: revoke_guest_credentials(text, text, text, inet, text, text, text); Type: FUNCTION; Schema: public; Owner: -
 --
 
@@ -750,6 +1380,13 @@ END;
 
 
 --
+-- Name: FUNCTION revoke_guest_credentials(of_user text, of_app text, by_actor text, from_address inet, from_agent text, spared_session text, spared_device text); Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON FUNCTION public.revoke_guest_credentials(of_user text, of_app text, by_actor text, from_address inet, from_agent text, spared_session text, spared_device text) IS 'Revokes what a guest had before the first link, as another person may have been the guest.';
+
+
+--
 -- Name: app_hosts; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -758,6 +1395,13 @@ CREATE TABLE public.app_hosts (
     app_id public.object_id NOT NULL,
     CONSTRAINT app_hosts_host_check CHECK ((host = lower(host)))
 );
+
+
+--
+-- Name: TABLE app_hosts; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.app_hosts IS 'Host names by which requests select an app.';
 
 
 --
@@ -779,6 +1423,48 @@ CREATE TABLE public.apps (
 
 
 --
+-- Name: TABLE apps; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.apps IS 'Products. Each has its own users, settings, clients, issuers and keys.';
+
+
+--
+-- Name: COLUMN apps.name; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.apps.name IS 'The name by which requests and the command line select the app.';
+
+
+--
+-- Name: COLUMN apps.settings; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.apps.settings IS 'Settings that differ from the defaults, by the names that `dossier app set` takes.';
+
+
+--
+-- Name: COLUMN apps.version; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.apps.version IS 'Grows by one with each change of the name or the settings.';
+
+
+--
+-- Name: COLUMN apps.document_history; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.apps.document_history IS 'The setting document_history as a number, since each write of a document reads it.';
+
+
+--
+-- Name: COLUMN apps.anonymous_days; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.apps.anonymous_days IS 'The setting anonymous_days as a number, for maintenance.';
+
+
+--
 -- Name: app_records; Type: VIEW; Schema: public; Owner: -
 --
 
@@ -796,6 +1482,13 @@ CREATE VIEW public.app_records AS
 
 
 --
+-- Name: VIEW app_records; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON VIEW public.app_records IS 'Apps as the API and the command line show them.';
+
+
+--
 -- Name: attempts; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -804,6 +1497,27 @@ CREATE TABLE public.attempts (
     subject bytea NOT NULL,
     clear_at timestamp with time zone NOT NULL
 );
+
+
+--
+-- Name: TABLE attempts; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.attempts IS 'Rate limits by the generic cell rate algorithm. A missing row is an unused limit.';
+
+
+--
+-- Name: COLUMN attempts.subject; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.attempts.subject IS 'A keyed hash of the attempted action and the caller.';
+
+
+--
+-- Name: COLUMN attempts.clear_at; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.attempts.clear_at IS 'The theoretical arrival time: each attempt adds its share of the limit''s period. An attempt is refused if this would exceed the present time by more than the period.';
 
 
 --
@@ -823,6 +1537,48 @@ CREATE TABLE public.audit (
     agent text,
     detail jsonb DEFAULT '{}'::jsonb NOT NULL
 );
+
+
+--
+-- Name: TABLE audit; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.audit IS 'Audit events. They outlive the user, so no foreign key refers to users.';
+
+
+--
+-- Name: COLUMN audit.user_id; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.audit.user_id IS 'The user concerned; the id of the app if the event concerns no known user.';
+
+
+--
+-- Name: COLUMN audit.actor; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.audit.actor IS 'user; client: followed by the id of the client; operator for the command line; or anyone.';
+
+
+--
+-- Name: COLUMN audit.address; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.audit.address IS 'The IP address of the caller.';
+
+
+--
+-- Name: COLUMN audit.agent; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.audit.agent IS 'The User-Agent field of the request.';
+
+
+--
+-- Name: COLUMN audit.detail; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.audit.detail IS 'Members that depend on the action.';
 
 
 --
@@ -848,6 +1604,13 @@ CREATE VIEW public.audit_entries AS
 
 
 --
+-- Name: VIEW audit_entries; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON VIEW public.audit_entries IS 'Audit events as the API shows them. user_id is null if the event concerns the app itself; subject_id never is.';
+
+
+--
 -- Name: beginnings; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -856,6 +1619,20 @@ CREATE TABLE public.beginnings (
     kind text NOT NULL COLLATE pg_catalog."C",
     CONSTRAINT beginnings_kind_check CHECK ((kind = ANY (ARRAY['anonymous'::text, 'registered'::text])))
 );
+
+
+--
+-- Name: TABLE beginnings; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.beginnings IS 'How users were created whose identities no longer tell it.';
+
+
+--
+-- Name: COLUMN beginnings.kind; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.beginnings.kind IS 'anonymous: as a guest who linked an identity later. registered: by a registration without a session; until the first login, a client with the password may continue the account.';
 
 
 --
@@ -874,6 +1651,34 @@ CREATE TABLE public.clients (
 
 
 --
+-- Name: TABLE clients; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.clients IS 'Machine-to-machine clients: back ends of apps, and programs of the operator.';
+
+
+--
+-- Name: COLUMN clients.app_id; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.clients.app_id IS 'Null for a client of the operator, which may call every app.';
+
+
+--
+-- Name: COLUMN clients.scope; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.clients.scope IS 'Its scopes, with spaces between them.';
+
+
+--
+-- Name: COLUMN clients.key_hash; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.clients.key_hash IS 'A keyed hash of its key.';
+
+
+--
 -- Name: document_schemas; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -889,6 +1694,27 @@ CREATE TABLE public.document_schemas (
 
 
 --
+-- Name: TABLE document_schemas; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.document_schemas IS 'JSON Schemas that an app''s documents must satisfy.';
+
+
+--
+-- Name: COLUMN document_schemas.schema_id; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.document_schemas.schema_id IS 'Changes with each change of the body. Workers then compile the schema again.';
+
+
+--
+-- Name: COLUMN document_schemas.body; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.document_schemas.body IS 'The schema as the operator wrote it.';
+
+
+--
 -- Name: hosts; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -900,6 +1726,41 @@ CREATE TABLE public.hosts (
     seen_at timestamp with time zone NOT NULL,
     CONSTRAINT hosts_name_check CHECK ((name <> ''::text))
 );
+
+
+--
+-- Name: TABLE hosts; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.hosts IS 'Hosts that serve from this database. `dossier doctor` compares them.';
+
+
+--
+-- Name: COLUMN hosts.version; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.hosts.version IS 'The version of its programs.';
+
+
+--
+-- Name: COLUMN hosts.master_key; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.hosts.master_key IS 'The name of the master key that hashes the settings.';
+
+
+--
+-- Name: COLUMN hosts.settings; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.hosts.settings IS 'A keyed hash of the value of each setting that all hosts must share.';
+
+
+--
+-- Name: COLUMN hosts.seen_at; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.hosts.seen_at IS 'When a worker of the host last wrote this row.';
 
 
 --
@@ -926,6 +1787,83 @@ CREATE TABLE public.imports (
 
 
 --
+-- Name: TABLE imports; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.imports IS 'The progress of imports, so that a killed one continues where it stopped.';
+
+
+--
+-- Name: COLUMN imports.source; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.imports.source IS 'The name that the operator gave the input.';
+
+
+--
+-- Name: COLUMN imports.lines; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.imports.lines IS 'Lines of the input that are read and committed.';
+
+
+--
+-- Name: COLUMN imports.bytes; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.imports.bytes IS 'Bytes of the input that are read and committed.';
+
+
+--
+-- Name: COLUMN imports.digest; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.imports.digest IS 'SHA-256 of these bytes.';
+
+
+--
+-- Name: COLUMN imports.created; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.imports.created IS 'Rows that created a user.';
+
+
+--
+-- Name: COLUMN imports.updated; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.imports.updated IS 'Rows that changed a user.';
+
+
+--
+-- Name: COLUMN imports.skipped; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.imports.skipped IS 'Rows that changed nothing.';
+
+
+--
+-- Name: COLUMN imports.failed; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.imports.failed IS 'Rows that were refused.';
+
+
+--
+-- Name: COLUMN imports.results_before; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.imports.results_before IS 'Bytes of results written before the last batch.';
+
+
+--
+-- Name: COLUMN imports.results; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.imports.results IS 'The results of the last batch. A run killed before it wrote them to its file writes them again.';
+
+
+--
 -- Name: issuers; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -948,6 +1886,76 @@ CREATE TABLE public.issuers (
 
 
 --
+-- Name: TABLE issuers; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.issuers IS 'Other issuers whose JSON Web Tokens sign users in to an app.';
+
+
+--
+-- Name: COLUMN issuers.name; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.issuers.name IS 'The name by which the operator and the routes know the issuer.';
+
+
+--
+-- Name: COLUMN issuers.issuer; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.issuers.issuer IS 'The iss claim of its tokens.';
+
+
+--
+-- Name: COLUMN issuers.audience; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.issuers.audience IS 'The aud claim that its tokens must have.';
+
+
+--
+-- Name: COLUMN issuers.jwks_url; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.issuers.jwks_url IS 'The URL of its key set. Exactly one of jwks_url, jwks and secret is set.';
+
+
+--
+-- Name: COLUMN issuers.jwks; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.issuers.jwks IS 'Its key set.';
+
+
+--
+-- Name: COLUMN issuers.secret; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.issuers.secret IS 'A key shared with it, encrypted with the master key.';
+
+
+--
+-- Name: COLUMN issuers.claims; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.issuers.claims IS 'Members of the profile, each with the claim that its value comes from.';
+
+
+--
+-- Name: COLUMN issuers.allows_missing_iss; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.issuers.allows_missing_iss IS 'Whether a token may lack the iss claim.';
+
+
+--
+-- Name: COLUMN issuers.allows_missing_aud; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.issuers.allows_missing_aud IS 'Whether a token may lack the aud claim.';
+
+
+--
 -- Name: kept_answers; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -960,6 +1968,62 @@ CREATE TABLE public.kept_answers (
     answer bytea,
     expires_at timestamp with time zone NOT NULL
 );
+
+
+--
+-- Name: TABLE kept_answers; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.kept_answers IS 'Answers to requests with an Idempotency-Key, which a repeated request gets again.';
+
+
+--
+-- Name: COLUMN kept_answers.app_id; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.kept_answers.app_id IS 'All zeros if a client of the operator calls without an app.';
+
+
+--
+-- Name: COLUMN kept_answers.owner; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.kept_answers.owner IS 'The user or client that sent the request.';
+
+
+--
+-- Name: COLUMN kept_answers.user_id; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.kept_answers.user_id IS 'The user, with whom the answer is deleted.';
+
+
+--
+-- Name: COLUMN kept_answers.key_hash; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.kept_answers.key_hash IS 'A keyed hash of the Idempotency-Key.';
+
+
+--
+-- Name: COLUMN kept_answers.request_hash; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.kept_answers.request_hash IS 'A keyed hash of the request. Another request with the same key is refused.';
+
+
+--
+-- Name: COLUMN kept_answers.answer; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.kept_answers.answer IS 'The answer, encrypted with the master key; null while the first request is under way.';
+
+
+--
+-- Name: COLUMN kept_answers.expires_at; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.kept_answers.expires_at IS 'When the answer is deleted. Without an answer: when another request may start, as the worker of the first one must have died.';
 
 
 --
@@ -981,6 +2045,13 @@ CREATE VIEW public.live_sessions AS
 
 
 --
+-- Name: VIEW live_sessions; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON VIEW public.live_sessions IS 'Sessions that have neither ended nor expired.';
+
+
+--
 -- Name: mail_tokens; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -992,6 +2063,34 @@ CREATE TABLE public.mail_tokens (
     expires_at timestamp with time zone NOT NULL,
     CONSTRAINT mail_tokens_purpose_check CHECK ((purpose = ANY (ARRAY['verify'::text, 'reset'::text, 'restore'::text])))
 );
+
+
+--
+-- Name: TABLE mail_tokens; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.mail_tokens IS 'Tokens in mailed links. A newer token replaces the older ones once the relay accepted its mail.';
+
+
+--
+-- Name: COLUMN mail_tokens.purpose; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.mail_tokens.purpose IS 'verify: verifies the address. reset: sets a new password. restore: gives the former address back.';
+
+
+--
+-- Name: COLUMN mail_tokens.token_hash; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.mail_tokens.token_hash IS 'A keyed hash of the token.';
+
+
+--
+-- Name: COLUMN mail_tokens.email; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.mail_tokens.email IS 'The address that received the mail.';
 
 
 --
@@ -1015,6 +2114,62 @@ CREATE TABLE public.mails (
 
 
 --
+-- Name: TABLE mails; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.mails IS 'Mail that the relay has not accepted yet.';
+
+
+--
+-- Name: COLUMN mails.kind; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.mails.kind IS 'The purpose of the mail. request: its recipient is not looked up yet.';
+
+
+--
+-- Name: COLUMN mails.sealed; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.mails.sealed IS 'Sender, recipient and text, encrypted with the master key, as the mail may contain a token.';
+
+
+--
+-- Name: COLUMN mails.user_id; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.mails.user_id IS 'The user whose token in mail_tokens the mail contains; without the token it is not sent.';
+
+
+--
+-- Name: COLUMN mails.token_hash; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.mails.token_hash IS 'The hash of that token.';
+
+
+--
+-- Name: COLUMN mails.attempts; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.mails.attempts IS 'How many times the relay was tried.';
+
+
+--
+-- Name: COLUMN mails.next_attempt_at; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.mails.next_attempt_at IS 'When to try again. Null if delivery was given up; the row remains for the operator.';
+
+
+--
+-- Name: COLUMN mails.last_error; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.mails.last_error IS 'The last answer of the relay.';
+
+
+--
 -- Name: master_keys; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -1023,6 +2178,27 @@ CREATE TABLE public.master_keys (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT master_keys_check_value_check CHECK ((octet_length(check_value) = 32))
 );
+
+
+--
+-- Name: TABLE master_keys; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.master_keys IS 'The master keys that encrypt something in this database. A program without one of them refuses to start.';
+
+
+--
+-- Name: COLUMN master_keys.check_value; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.master_keys.check_value IS 'Derived from the key, which cannot be computed from it.';
+
+
+--
+-- Name: COLUMN master_keys.created_at; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.master_keys.created_at IS 'When the key first encrypted something.';
 
 
 --
@@ -1047,6 +2223,41 @@ CREATE TABLE public.search_indexes (
 
 
 --
+-- Name: TABLE search_indexes; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.search_indexes IS 'Paths of documents that an app can search by.';
+
+
+--
+-- Name: COLUMN search_indexes.path; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.search_indexes.path IS 'Names of members, from the root of the document.';
+
+
+--
+-- Name: COLUMN search_indexes.state; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.search_indexes.state IS 'Writers maintain an index in the states building and ready; searches use a ready one.';
+
+
+--
+-- Name: COLUMN search_indexes.visible_from; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.search_indexes.visible_from IS 'Transactions from this one on see the state; null until that is known. Older ones must have ended before work on the values begins.';
+
+
+--
+-- Name: COLUMN search_indexes.built_to; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.search_indexes.built_to IS 'The last user whose documents are indexed, while the state is building.';
+
+
+--
 -- Name: search_index_records; Type: VIEW; Schema: public; Owner: -
 --
 
@@ -1059,6 +2270,13 @@ CREATE VIEW public.search_index_records AS
     search_indexes.created_at,
     search_indexes.app_id
    FROM public.search_indexes;
+
+
+--
+-- Name: VIEW search_index_records; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON VIEW public.search_index_records IS 'Search indexes as the API shows them.';
 
 
 --
@@ -1075,6 +2293,20 @@ CREATE TABLE public.search_values (
 
 
 --
+-- Name: TABLE search_values; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.search_values IS 'The value of each user at each search index, unless it is null or missing. A value of another kind than the index''s has a row without a value.';
+
+
+--
+-- Name: COLUMN search_values.text_value; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.search_values.text_value IS 'The first 256 characters. Filters have at most 255, so all comparisons are exact.';
+
+
+--
 -- Name: signing_keys; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -1088,6 +2320,34 @@ CREATE TABLE public.signing_keys (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     retires_at timestamp with time zone
 );
+
+
+--
+-- Name: TABLE signing_keys; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.signing_keys IS 'Keys that sign the tokens of an app.';
+
+
+--
+-- Name: COLUMN signing_keys.purpose; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.signing_keys.purpose IS 'The kind of token that the key signs.';
+
+
+--
+-- Name: COLUMN signing_keys.private_key; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.signing_keys.private_key IS 'The key, encrypted with the master key.';
+
+
+--
+-- Name: COLUMN signing_keys.retires_at; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.signing_keys.retires_at IS 'Null for the key that signs. A rotated key verifies tokens until this time.';
 
 
 --

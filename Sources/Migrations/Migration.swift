@@ -1,7 +1,7 @@
 import Crypto
 import Notation
 
-/// A file of the migrations' folder, such as `0001_apps.sql`.
+/// A file of the migrations' folder, such as `0001_tenancy.sql`.
 ///
 /// Marker lines divide the file: `-- migrate: up`, and then `-- migrate: down` or
 /// `-- migrate: irreversible REASON`. `-- migrate: no transaction` may precede them.

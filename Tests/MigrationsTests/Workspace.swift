@@ -20,32 +20,6 @@ final class Workspace: Sendable {
     for (name, text) in files { try write(name, text) }
   }
 
-  /// With all of our own migrations before one.
-  convenience init(before name: String) async throws {
-    try await self.init()
-    for name in try Self.migrations(before: name) { try copy(name) }
-    try await run("up")
-  }
-
-  private static let own =
-    "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/") + "/migrations"
-
-  static func migrations(before name: String) throws -> [String] {
-    try FileManager.default.contentsOfDirectory(atPath: own).sorted().filter {
-      $0.first?.isNumber == true && $0 < name
-    }
-  }
-
-  /// Runs one of our own migrations.
-  func take(_ name: String) async throws {
-    try copy(name)
-    try await run("up")
-  }
-
-  private func copy(_ name: String) throws {
-    try FileManager.default.copyItem(atPath: "\(Self.own)/\(name)", toPath: "\(folder)/\(name)")
-  }
-
   deinit { try? FileManager.default.removeItem(atPath: folder) }
 
   func write(_ name: String, _ text: String) throws {

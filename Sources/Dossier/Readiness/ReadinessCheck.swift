@@ -12,7 +12,7 @@ package import Postgres
   private let app: String?
 
   /// The newest migration that the statements of this program require.
-  package nonisolated static let schemaVersion = 230
+  package nonisolated static let schemaVersion = 14
 
   /// A condition for serving requests.
   package enum Condition: String, Sendable {

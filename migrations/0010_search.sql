@@ -1,11 +1,10 @@
--- What operators declared to be searched by, and the values found there.
+-- Search: the paths that operators declared, and the values that users' documents have there.
 --
 -- The values are in a table of their own, written by the statement that writes the document, and
--- not in indexes on documents. An index on `body`, be it GIN or on an expression, makes every
--- write of a document touch every index of the table (no heap-only update), searched by or not;
--- GIN knows no order, so neither `>=` nor `^=`; and an index on an expression is a change of the
--- schema, which the server's role must not make. Here a write that leaves the value as it was
--- reads a row, and declaring an index is a row.
+-- not in indexes on documents. An index on `body` makes every write of a document touch every index
+-- of the table (no heap-only update). GIN knows no order, so neither `>=` nor `^=`. An index on an
+-- expression changes the schema, which the server's role must not do. Here, a write that leaves a
+-- value unchanged reads a row, and declaring an index inserts a row.
 
 -- migrate: up
 
@@ -13,28 +12,29 @@ create table search_indexes (
   app_id object_id not null,
   index_id object_id not null,
   class text collate "C" not null check (class in ('metadata', 'app_metadata', 'custom_data')),
-  -- Names of members, from the root of the document.
   path text[] not null check (cardinality(path) > 0),
   kind text collate "C" not null check (kind in ('text', 'number', 'boolean')),
-  -- Writers serve an index from the start; searches use it when it is ready.
   state text collate "C" not null default 'building'
     check (state in ('building', 'ready', 'removing')),
-  -- Transactions from here on see the state: set when it has changed, null until then. What is
-  -- older must have ended before the work on the values begins.
   visible_from xid8,
-  -- Documents of users up to here have been looked at.
   built_to text collate "C" not null default '',
   created_at timestamptz not null default now(),
   primary key (app_id, index_id),
   constraint search_indexes_path unique (app_id, class, path)
 );
 
--- One row for each user with a value there, other than null. Of a value of another kind than the
--- index's it is only known that there is one.
+comment on table search_indexes is 'Paths of documents that an app can search by.';
+comment on column search_indexes.path is 'Names of members, from the root of the document.';
+comment on column search_indexes.state is
+  'Writers maintain an index in the states building and ready; searches use a ready one.';
+comment on column search_indexes.visible_from is
+  'Transactions from this one on see the state; null until that is known. Older ones must have ended before work on the values begins.';
+comment on column search_indexes.built_to is
+  'The last user whose documents are indexed, while the state is building.';
+
 create table search_values (
   user_id object_id not null references users on delete cascade,
   index_id object_id not null,
-  -- The first 256 characters: filters have strings of at most 255, so all comparisons are exact.
   text_value text collate "C",
   number_value numeric,
   boolean_value boolean,
@@ -50,30 +50,15 @@ create index search_values_boolean on search_values (index_id, boolean_value, us
 create index search_values_other on search_values (index_id, user_id)
   where text_value is null and number_value is null and boolean_value is null;
 
--- 'dark' is common under one index and unknown under the next.
+-- A value that is common under one index may be rare under another.
 create statistics search_values_common (mcv) on index_id, text_value, boolean_value
   from search_values;
 
--- Members of the profile that can be searched by in every app. Users without them are not in the
--- way, and none of these changes at a login.
-create index users_by_email on users (app_id, (email_key(email)) collate "C", user_id)
-  where email is not null;
-create index users_by_phone on users (app_id, phone collate "C", user_id) where phone is not null;
-create index users_by_name on users (app_id, name collate "C", user_id) where name is not null;
-create index users_by_given_name on users (app_id, given_name collate "C", user_id)
-  where given_name is not null;
-create index users_by_family_name on users (app_id, family_name collate "C", user_id)
-  where family_name is not null;
-create index users_by_nickname on users (app_id, nickname collate "C", user_id)
-  where nickname is not null;
-create index users_by_created_at on users (app_id, created_at, user_id);
+comment on table search_values is
+  'The value of each user at each search index, unless it is null or missing. A value of another kind than the index''s has a row without a value.';
+comment on column search_values.text_value is
+  'The first 256 characters. Filters have at most 255, so all comparisons are exact.';
 
--- Makes the values of a user's document those that are in it. Whatever writes a document calls
--- this in the same statement, on what it has written: the row's lock makes writers follow one
--- another, and here each sees what the one before left, being volatile.
---
--- Some 10 microseconds for an app without indexes, and as many for each index whose value stays as
--- it was.
 create function index_document(of_app text, of_user text, of_class text, body jsonb)
   returns boolean
   language plpgsql volatile
@@ -118,10 +103,18 @@ begin
 end
 $$;
 
+comment on function index_document(text, text, text, jsonb) is
+  'Updates the search values of a document. Each statement that writes a document calls it. The lock of the document orders the writers, and each call sees what the one before stored, as the function is volatile.';
+
+create view search_index_records as
+  select index_id as id, class, to_json(path) as path, kind, state, created_at, app_id
+  from search_indexes;
+
+comment on view search_index_records is 'Search indexes as the API shows them.';
+
 -- migrate: down
 
-drop function index_document;
-drop index users_by_email, users_by_phone, users_by_name, users_by_given_name,
-  users_by_family_name, users_by_nickname, users_by_created_at;
+drop view search_index_records;
+drop function index_document(text, text, text, jsonb);
 drop table search_values;
 drop table search_indexes;

@@ -1,5 +1,4 @@
--- The properties of a user: small values by key. Whoever changes them locks the user, so that
--- there are never more than 100.
+-- Properties: small values of a user by key.
 
 -- migrate: up
 
@@ -7,7 +6,6 @@ create table properties (
   user_id object_id not null references users on delete cascade,
   key text collate "C" not null
     constraint properties_key check (char_length(key) between 1 and 128),
-  -- A JSON string, boolean or number as the client spelled it.
   value text not null,
   version bigint not null,
   created_at timestamptz not null default now(),
@@ -17,6 +15,13 @@ create table properties (
     case jsonb_typeof(value::jsonb) when 'string' then char_length(value::jsonb #>> '{}') <= 1024
       else jsonb_typeof(value::jsonb) in ('boolean', 'number') end)
 );
+
+comment on table properties is
+  'Properties of users. A writer locks the user, so a user never has more than 100.';
+comment on column properties.value is
+  'A JSON string, boolean or number as the client wrote it.';
+comment on column properties.version is
+  'Grows by one with each change; see users.property_floor.';
 
 -- migrate: down
 

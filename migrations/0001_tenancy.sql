@@ -1,0 +1,144 @@
+-- Tenancy: apps, their host names, clients and issuers, and the keys that sign their tokens.
+
+-- migrate: up
+
+create domain object_id as text collate "C" check (value ~ '^[0-9a-f]{24}$');
+
+create function new_object_id() returns text
+  language sql volatile parallel safe
+  return to_hex((date_part('epoch', clock_timestamp()) * 1048576)::bigint)
+    || left(replace(gen_random_uuid()::text, '-', ''), 11);
+
+comment on function new_object_id() is
+  'Returns a new id. Its first 52 bits are the time in units of 2^-20 seconds, so ids sort by time; the others are random. The body is one expression, so the planner inlines it.';
+
+create table apps (
+  app_id object_id primary key,
+  name text collate "C" not null unique check (name ~ '^[a-z0-9][a-z0-9-]{0,62}$'),
+  settings jsonb not null default '{}' check (jsonb_typeof(settings) = 'object'),
+  version bigint not null default 1,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  document_history integer not null
+    generated always as (coalesce((settings ->> 'document_history')::integer, 0)) stored,
+  anonymous_days integer not null
+    generated always as (coalesce((settings ->> 'anonymous_days')::integer, 30)) stored
+);
+
+comment on table apps is
+  'Products. Each has its own users, settings, clients, issuers and keys.';
+comment on column apps.name is 'The name by which requests and the command line select the app.';
+comment on column apps.settings is
+  'Settings that differ from the defaults, by the names that `dossier app set` takes.';
+comment on column apps.version is 'Grows by one with each change of the name or the settings.';
+comment on column apps.document_history is
+  'The setting document_history as a number, since each write of a document reads it.';
+comment on column apps.anonymous_days is
+  'The setting anonymous_days as a number, for maintenance.';
+
+insert into apps (app_id, name) values (new_object_id(), 'default');
+
+create table app_hosts (
+  host text collate "C" primary key check (host = lower(host)),
+  app_id object_id not null references apps on delete cascade
+);
+
+create index app_hosts_by_app on app_hosts (app_id);
+
+comment on table app_hosts is 'Host names by which requests select an app.';
+
+create table issuers (
+  app_id object_id not null references apps on delete cascade,
+  name text collate "C" not null check (name ~ '^[a-z0-9][a-z0-9-]{0,62}$'),
+  issuer text not null,
+  audience text not null,
+  jwks_url text,
+  jwks jsonb,
+  secret bytea,
+  claims jsonb not null default '{}' check (jsonb_typeof(claims) = 'object'),
+  created_at timestamptz not null default now(),
+  allows_missing_iss boolean not null default false,
+  allows_missing_aud boolean not null default false,
+  primary key (app_id, name),
+  constraint issuers_keys check (num_nonnulls(jwks_url, jwks, secret) = 1)
+);
+
+-- A token without iss must belong to one issuer. Of two, either could log in the other's users.
+create unique index issuers_missing_iss on issuers (app_id) where allows_missing_iss;
+
+-- Likewise for issuers with the same iss and different audiences.
+create unique index issuers_missing_aud on issuers (app_id, issuer) where allows_missing_aud;
+
+comment on table issuers is 'Other issuers whose JSON Web Tokens sign users in to an app.';
+comment on column issuers.name is 'The name by which the operator and the routes know the issuer.';
+comment on column issuers.issuer is 'The iss claim of its tokens.';
+comment on column issuers.audience is 'The aud claim that its tokens must have.';
+comment on column issuers.jwks_url is
+  'The URL of its key set. Exactly one of jwks_url, jwks and secret is set.';
+comment on column issuers.jwks is 'Its key set.';
+comment on column issuers.secret is 'A key shared with it, encrypted with the master key.';
+comment on column issuers.claims is
+  'Members of the profile, each with the claim that its value comes from.';
+comment on column issuers.allows_missing_iss is 'Whether a token may lack the iss claim.';
+comment on column issuers.allows_missing_aud is 'Whether a token may lack the aud claim.';
+
+create table clients (
+  client_id object_id primary key,
+  app_id object_id references apps on delete cascade,
+  name text not null,
+  scope text collate "C" not null,
+  key_hash bytea not null,
+  disabled_at timestamptz,
+  created_at timestamptz not null default now()
+);
+
+create index clients_by_app on clients (app_id);
+
+comment on table clients is
+  'Machine-to-machine clients: back ends of apps, and programs of the operator.';
+comment on column clients.app_id is
+  'Null for a client of the operator, which may call every app.';
+comment on column clients.scope is 'Its scopes, with spaces between them.';
+comment on column clients.key_hash is 'A keyed hash of its key.';
+
+create table signing_keys (
+  app_id object_id not null references apps on delete cascade,
+  key_id text collate "C" not null,
+  purpose text collate "C" not null,
+  algorithm text collate "C" not null,
+  public_key bytea not null,
+  private_key bytea not null,
+  created_at timestamptz not null default now(),
+  retires_at timestamptz,
+  primary key (app_id, key_id)
+);
+
+-- Workers that start together agree on one key by this index.
+create unique index signing_keys_current on signing_keys (app_id, purpose)
+  where retires_at is null;
+
+comment on table signing_keys is 'Keys that sign the tokens of an app.';
+comment on column signing_keys.purpose is 'The kind of token that the key signs.';
+comment on column signing_keys.private_key is 'The key, encrypted with the master key.';
+comment on column signing_keys.retires_at is
+  'Null for the key that signs. A rotated key verifies tokens until this time.';
+
+create view app_records as
+  select a.app_id as id, a.name, a.settings,
+    coalesce((select string_agg(h.host, ' ' order by h.host) from app_hosts h
+      where h.app_id = a.app_id), '') as hosts,
+    a.version, a.created_at, a.updated_at
+  from apps a;
+
+comment on view app_records is 'Apps as the API and the command line show them.';
+
+-- migrate: down
+
+drop view app_records;
+drop table signing_keys;
+drop table clients;
+drop table issuers;
+drop table app_hosts;
+drop table apps;
+drop function new_object_id();
+drop domain object_id;

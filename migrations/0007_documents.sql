@@ -1,0 +1,111 @@
+-- Documents: one JSON object of each class for a user, their schemas, and earlier versions.
+
+-- migrate: up
+
+create table documents (
+  user_id object_id not null references users on delete cascade,
+  class text collate "C" not null check (class in ('metadata', 'app_metadata', 'custom_data')),
+  body jsonb not null check (jsonb_typeof(body) = 'object'),
+  version bigint not null,
+  deleted_at timestamptz,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  size integer not null generated always as (octet_length(body::text)) stored,
+  primary key (user_id, class),
+  constraint documents_size check (
+    size <= case class when 'custom_data' then 1048576 else 65536 end)
+);
+
+comment on table documents is 'Documents of users.';
+comment on column documents.class is
+  'metadata: the user writes it. app_metadata: only back ends write it. custom_data: the user or back ends write it.';
+comment on column documents.version is
+  'Grows by one with each change, a deletion included, so no version names two bodies.';
+comment on column documents.deleted_at is
+  'When the document was deleted. The row remains for its version.';
+comment on column documents.size is
+  'The bytes of the body as text. Statements read it before they print a body, which takes tens of milliseconds for a large one.';
+
+create function merge_patch(target jsonb, patch jsonb) returns jsonb
+language plpgsql immutable parallel safe as $$
+begin
+  if jsonb_typeof(patch) <> 'object' then
+    return patch;
+  end if;
+  return (
+    select coalesce(jsonb_object_agg(coalesce(p.key, t.key), case
+      when p.key is null then t.value
+      when jsonb_typeof(p.value) = 'object' then merge_patch(t.value, p.value)
+      else p.value end), '{}')
+    from jsonb_each(case when jsonb_typeof(target) = 'object' then target else '{}' end) t
+    full join jsonb_each(patch) p on p.key = t.key
+    where p.key is null or jsonb_typeof(p.value) <> 'null'
+  );
+end
+$$;
+
+comment on function merge_patch(jsonb, jsonb) is
+  'Returns a document after a merge patch (RFC 7396), in one pass over its members. The recursion is as deep as the patch, which the server limits.';
+
+create table document_schemas (
+  app_id object_id not null references apps on delete cascade,
+  class text collate "C" not null check (class in ('metadata', 'app_metadata', 'custom_data')),
+  schema_id object_id not null,
+  body json not null check (octet_length(body::text) <= 65536),
+  updated_at timestamptz not null default now(),
+  primary key (app_id, class)
+);
+
+comment on table document_schemas is 'JSON Schemas that an app''s documents must satisfy.';
+comment on column document_schemas.schema_id is
+  'Changes with each change of the body. Workers then compile the schema again.';
+comment on column document_schemas.body is 'The schema as the operator wrote it.';
+
+create table document_versions (
+  user_id object_id not null,
+  class text collate "C" not null,
+  version bigint not null,
+  app_id object_id not null,
+  body jsonb,
+  actor text collate "C" not null,
+  changed_at timestamptz not null default now(),
+  kept integer not null,
+  primary key (user_id, class, version),
+  -- Not to users: a statement that stores a version has locked the document, and not the user.
+  foreign key (user_id, class) references documents on delete cascade
+);
+
+-- Maintenance looks for versions stored when the app kept more of them.
+create index document_versions_by_kept on document_versions (app_id, kept);
+
+comment on table document_versions is
+  'Versions of documents, the present one included, in apps with the setting document_history.';
+comment on column document_versions.body is 'Null if this version is a deletion.';
+comment on column document_versions.actor is 'As in the table audit.';
+comment on column document_versions.kept is
+  'How many versions the app kept when this one was written, or at the last maintenance.';
+
+create function keep_version(
+  of_app text, count integer, of_user text, of_class text, of_version bigint, new_body jsonb,
+  by_actor text) returns boolean
+  language plpgsql volatile
+as $$
+begin
+  insert into document_versions (user_id, class, version, app_id, body, actor, kept)
+  values (of_user, of_class, of_version, of_app, new_body, by_actor, count);
+  delete from document_versions v
+  where v.user_id = of_user and v.class = of_class and v.version <= of_version - count;
+  return true;
+end
+$$;
+
+comment on function keep_version(text, integer, text, text, bigint, jsonb, text) is
+  'Stores the version of a document that the same statement wrote, and deletes all but the newest `count`. The lock of the document orders the writers.';
+
+-- migrate: down
+
+drop function keep_version(text, integer, text, text, bigint, jsonb, text);
+drop table document_versions;
+drop table document_schemas;
+drop function merge_patch(jsonb, jsonb);
+drop table documents;
