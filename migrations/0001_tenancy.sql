@@ -1,8 +1,9 @@
 -- Tenancy: apps, their host names, clients and issuers, and the keys that sign their tokens.
+--
+-- Ids are 24 hexadecimal characters, compared by bytes. The table that an id identifies checks it;
+-- other columns have copies of checked ids.
 
 -- migrate: up
-
-create domain object_id as text collate "C" check (value ~ '^[0-9a-f]{24}$');
 
 create function new_object_id() returns text
   language sql volatile parallel safe
@@ -13,7 +14,7 @@ comment on function new_object_id() is
   'Returns a new id. Its first 52 bits are the time in units of 2^-20 seconds, so ids sort by time; the others are random. The body is one expression, so the planner inlines it.';
 
 create table apps (
-  app_id object_id primary key,
+  app_id text collate "C" primary key check (app_id ~ '^[0-9a-f]{24}$'),
   name text collate "C" not null unique check (name ~ '^[a-z0-9][a-z0-9-]{0,62}$'),
   settings jsonb not null default '{}' check (jsonb_typeof(settings) = 'object'),
   version bigint not null default 1,
@@ -40,7 +41,7 @@ insert into apps (app_id, name) values (new_object_id(), 'default');
 
 create table app_hosts (
   host text collate "C" primary key check (host = lower(host)),
-  app_id object_id not null references apps on delete cascade
+  app_id text collate "C" not null references apps on delete cascade
 );
 
 create index app_hosts_by_app on app_hosts (app_id);
@@ -48,7 +49,7 @@ create index app_hosts_by_app on app_hosts (app_id);
 comment on table app_hosts is 'Host names by which requests select an app.';
 
 create table issuers (
-  app_id object_id not null references apps on delete cascade,
+  app_id text collate "C" not null references apps on delete cascade,
   name text collate "C" not null check (name ~ '^[a-z0-9][a-z0-9-]{0,62}$'),
   issuer text not null,
   audience text not null,
@@ -83,8 +84,8 @@ comment on column issuers.allows_missing_iss is 'Whether a token may lack the is
 comment on column issuers.allows_missing_aud is 'Whether a token may lack the aud claim.';
 
 create table clients (
-  client_id object_id primary key,
-  app_id object_id references apps on delete cascade,
+  client_id text collate "C" primary key check (client_id ~ '^[0-9a-f]{24}$'),
+  app_id text collate "C" references apps on delete cascade,
   name text not null,
   scope text collate "C" not null,
   key_hash bytea not null,
@@ -102,7 +103,7 @@ comment on column clients.scope is 'Its scopes, with spaces between them.';
 comment on column clients.key_hash is 'A keyed hash of its key.';
 
 create table signing_keys (
-  app_id object_id not null references apps on delete cascade,
+  app_id text collate "C" not null references apps on delete cascade,
   key_id text collate "C" not null,
   purpose text collate "C" not null,
   algorithm text collate "C" not null,
@@ -141,4 +142,3 @@ drop table issuers;
 drop table app_hosts;
 drop table apps;
 drop function new_object_id();
-drop domain object_id;

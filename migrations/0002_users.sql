@@ -13,8 +13,8 @@ comment on function email_key(text) is
   'Returns the form in which addresses are compared: two addresses with the same key are the same.';
 
 create table users (
-  user_id object_id primary key,
-  app_id object_id not null,
+  user_id text collate "C" primary key check (user_id ~ '^[0-9a-f]{24}$'),
+  app_id text collate "C" not null,
   anonymous boolean not null,
   email text,
   email_verified boolean not null default false,
@@ -67,7 +67,7 @@ comment on column users.property_floor is
 comment on column users.blocked_at is 'When an administrator blocked the user; null if nobody did.';
 
 create table beginnings (
-  user_id object_id not null references users on delete cascade,
+  user_id text collate "C" not null references users on delete cascade,
   kind text collate "C" not null check (kind in ('anonymous', 'registered')),
   primary key (user_id, kind)
 );
@@ -77,9 +77,9 @@ comment on column beginnings.kind is
   'anonymous: as a guest who linked an identity later. registered: by a registration without a session; until the first login, a client with the password may continue the account.';
 
 create table identities (
-  user_id object_id not null references users on delete cascade,
-  identity_id object_id not null,
-  app_id object_id not null,
+  user_id text collate "C" not null references users on delete cascade,
+  identity_id text collate "C" not null check (identity_id ~ '^[0-9a-f]{24}$'),
+  app_id text collate "C" not null,
   provider text collate "C" not null,
   subject text collate "C" not null,
   profile jsonb not null default '{}',
@@ -99,11 +99,11 @@ comment on column identities.proved_by_reader is
   'Whether only a mail verified the address. Its reader may not be the user who chose the password, so the first reset revokes all other credentials.';
 
 create table identity_subjects (
-  app_id object_id not null,
+  app_id text collate "C" not null,
   provider text collate "C" not null,
   subject text collate "C" not null,
-  user_id object_id not null,
-  identity_id object_id not null,
+  user_id text collate "C" not null,
+  identity_id text collate "C" not null,
   reserved_until timestamptz,
   constraint identity_subjects_taken primary key (app_id, provider, subject)
 );
@@ -133,21 +133,14 @@ comment on function drop_anonymous_identity(text) is
   'Deletes the identity of a guest. Each statement that adds another identity calls it.';
 
 create type user_row as (
-  user_id object_id, app_id object_id, anonymous boolean, email text, email_verified boolean,
-  name text, given_name text, family_name text, nickname text, phone text, locale text, zone text,
-  picture text, version bigint, property_floor bigint, blocked_at timestamptz,
-  created_at timestamptz, updated_at timestamptz, last_login_at timestamptz, login_count bigint);
+  user_id text collate "C", app_id text collate "C", anonymous boolean, email text,
+  email_verified boolean, name text, given_name text, family_name text, nickname text, phone text,
+  locale text, zone text, picture text, version bigint, property_floor bigint,
+  blocked_at timestamptz, created_at timestamptz, updated_at timestamptz,
+  last_login_at timestamptz, login_count bigint);
 
 comment on type user_row is
   'A user as functions return it. A function that returned rows of users would fail once the table has another column.';
-
-create function user_row(u users) returns user_row
-language sql stable parallel safe
-return row(u.user_id, u.app_id, u.anonymous, u.email, u.email_verified, u.name, u.given_name,
-  u.family_name, u.nickname, u.phone, u.locale, u.zone, u.picture, u.version, u.property_floor,
-  u.blocked_at, u.created_at, u.updated_at, u.last_login_at, u.login_count)::user_row;
-
-comment on function user_row(users) is 'Returns a row of users as a user_row.';
 
 create function profile_of(u user_row) returns table (
   id text, created_at timestamptz, updated_at timestamptz, version bigint, anonymous boolean,
@@ -162,37 +155,26 @@ end;
 
 comment on function profile_of(user_row) is 'Returns the profile as the API shows it.';
 
-create function profile_of(u users) returns table (
-  id text, created_at timestamptz, updated_at timestamptz, version bigint, anonymous boolean,
-  blocked boolean, email text, email_verified boolean, name text, given_name text,
-  family_name text, nickname text, phone text, locale text, zone text, picture text)
-language sql stable rows 1 parallel safe
-begin atomic
-  select p.id, p.created_at, p.updated_at, p.version, p.anonymous, p.blocked, p.email,
-    p.email_verified, p.name, p.given_name, p.family_name, p.nickname, p.phone, p.locale, p.zone,
-    p.picture
-  from profile_of(user_row(u)) p;
-end;
+create view profiles as
+  select u.user_id as id, u.created_at, u.updated_at, u.version, u.anonymous,
+    u.blocked_at is not null as blocked, u.email, u.email_verified, u.name, u.given_name,
+    u.family_name, u.nickname, u.phone, u.locale, u.zone, u.picture, u.app_id
+  from users u;
 
-comment on function profile_of(users) is 'Returns the profile as the API shows it.';
+comment on view profiles is 'Profiles as the API shows them.';
 
-create function patched_profile(u users, patch jsonb) returns table (
-  name text, given_name text, family_name text, nickname text, phone text, locale text, zone text)
-language sql stable rows 1 parallel safe
-begin atomic
-  select p.name, p.given_name, p.family_name, p.nickname, p.phone, p.locale, p.zone
-  from jsonb_populate_record(u, patch) p;
-end;
+create function patched(patch jsonb, member text, stored text) returns text
+language sql immutable parallel safe
+return case when patch ? member then patch ->> member else stored end;
 
-comment on function patched_profile(users, jsonb) is
-  'Returns the members that a user may change: those in the patch, nulls included, over the stored ones.';
+comment on function patched(jsonb, text, text) is
+  'Returns the value of a column after a patch: that of the member, null included, or else the stored one.';
 
 -- migrate: down
 
-drop function patched_profile(users, jsonb);
-drop function profile_of(users);
+drop function patched(jsonb, text, text);
+drop view profiles;
 drop function profile_of(user_row);
-drop function user_row(users);
 drop type user_row;
 drop function drop_anonymous_identity(text);
 drop table identity_subjects;

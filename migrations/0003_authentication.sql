@@ -3,7 +3,7 @@
 -- migrate: up
 
 create table passwords (
-  user_id object_id primary key references users on delete cascade,
+  user_id text collate "C" primary key references users on delete cascade,
   hash text collate "C" not null,
   changed_at timestamptz not null default now()
 );
@@ -13,8 +13,8 @@ comment on column passwords.hash is
   'The hash with its algorithm and parameters, in the PHC string format.';
 
 create table api_keys (
-  user_id object_id not null references users on delete cascade,
-  key_id object_id not null,
+  user_id text collate "C" not null references users on delete cascade,
+  key_id text collate "C" not null check (key_id ~ '^[0-9a-f]{24}$'),
   name text not null,
   key_hash bytea not null,
   disabled_at timestamptz,
@@ -27,7 +27,7 @@ comment on table api_keys is 'API keys with which users sign in.';
 comment on column api_keys.key_hash is 'A keyed hash of the key.';
 
 create table mail_tokens (
-  user_id object_id not null references users on delete cascade,
+  user_id text collate "C" not null references users on delete cascade,
   purpose text collate "C" not null check (purpose in ('verify', 'reset', 'restore')),
   token_hash bytea not null,
   email text not null,
@@ -45,11 +45,11 @@ comment on column mail_tokens.token_hash is 'A keyed hash of the token.';
 comment on column mail_tokens.email is 'The address that received the mail.';
 
 create table authentication_flows (
-  app_id object_id not null references apps on delete cascade,
-  flow_id object_id not null,
+  app_id text collate "C" not null references apps on delete cascade,
+  flow_id text collate "C" not null check (flow_id ~ '^[0-9a-f]{24}$'),
   purpose text collate "C" not null check (
     purpose in ('sign_in', 'register', 'change_email', 'second_factor', 'enroll')),
-  user_id object_id references users on delete cascade,
+  user_id text collate "C" references users on delete cascade,
   email_key text collate "C",
   email text,
   password_hash text collate "C",
@@ -83,8 +83,8 @@ comment on column authentication_flows.authenticated_at is 'When the first step 
 comment on column authentication_flows.tries is 'How many more codes may be entered.';
 
 create table second_factors (
-  user_id object_id not null references users on delete cascade,
-  factor_id object_id not null,
+  user_id text collate "C" not null references users on delete cascade,
+  factor_id text collate "C" not null check (factor_id ~ '^[0-9a-f]{24}$'),
   secret bytea not null,
   confirmed_at timestamptz,
   last_step bigint not null default 0,
@@ -100,7 +100,7 @@ comment on column second_factors.last_step is
   'The time step of the last accepted code, so that each code is accepted once.';
 
 create table recovery_codes (
-  user_id object_id not null references users on delete cascade,
+  user_id text collate "C" not null references users on delete cascade,
   code_hash bytea not null,
   created_at timestamptz not null default now(),
   primary key (user_id, code_hash)

@@ -3,14 +3,14 @@
 -- migrate: up
 
 create table audit (
-  user_id object_id not null,
-  event_id object_id not null,
-  app_id object_id not null,
+  user_id text collate "C" not null,
+  event_id text collate "C" not null check (event_id ~ '^[0-9a-f]{24}$'),
+  app_id text collate "C" not null,
   at timestamptz not null default now(),
   action text collate "C" not null,
   actor text collate "C" not null,
-  session_id object_id,
-  device_id object_id,
+  session_id text collate "C",
+  device_id text collate "C",
   address inet,
   agent text,
   detail jsonb not null default '{}',

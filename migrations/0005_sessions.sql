@@ -3,8 +3,8 @@
 -- migrate: up
 
 create table devices (
-  device_id object_id primary key,
-  app_id object_id not null,
+  device_id text collate "C" primary key check (device_id ~ '^[0-9a-f]{24}$'),
+  app_id text collate "C" not null,
   secret_hash bytea not null,
   created_at timestamptz not null default now(),
   last_seen_at timestamptz not null default now(),
@@ -24,8 +24,8 @@ comment on column devices.inactive_since is
   'Since when no user is active on the device; null while one may be.';
 
 create table device_users (
-  user_id object_id not null references users on delete cascade,
-  device_id object_id not null,
+  user_id text collate "C" not null references users on delete cascade,
+  device_id text collate "C" not null,
   chosen_at timestamptz not null default now(),
   assurance smallint not null default 1
     constraint device_users_assurance_check check (assurance between 0 and 2),
@@ -42,10 +42,10 @@ comment on column device_users.assurance is
   'How well the user authenticated there so far: 0 by an API key only, 1 by another credential, 2 by a second factor. Failed sign-ins of strangers do not limit a familiar device.';
 
 create table sessions (
-  user_id object_id not null references users on delete cascade,
-  session_id object_id not null,
-  app_id object_id not null,
-  device_id object_id not null,
+  user_id text collate "C" not null references users on delete cascade,
+  session_id text collate "C" not null check (session_id ~ '^[0-9a-f]{24}$'),
+  app_id text collate "C" not null,
+  device_id text collate "C" not null,
   client_id text collate "C",
   provider text collate "C" not null,
   scope text collate "C" not null,
@@ -59,7 +59,7 @@ create table sessions (
   address inet,
   agent text,
   authenticated_at timestamptz not null default now(),
-  key_id object_id,
+  key_id text collate "C",
   style text collate "C" not null default 'native',
   amr text collate "C" not null default '',
   primary key (user_id, session_id)
@@ -168,7 +168,7 @@ begin atomic
     update sessions s set ended_at = now(), end_reason = reason
     where s.user_id = of_user and s.ended_at is null
       and (one is null or s.session_id = one) and (spared is null or s.session_id <> spared)
-      and (by_key is null or s.provider = 'api-key' and coalesce(s.key_id::text, by_key) = by_key)
+      and (by_key is null or s.provider = 'api-key' and coalesce(s.key_id, by_key) = by_key)
     returning s.user_id, s.session_id, s.device_id, s.app_id
   ), places as (
     delete from device_users p

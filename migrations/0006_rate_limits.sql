@@ -3,7 +3,7 @@
 -- migrate: up
 
 create table attempts (
-  app_id object_id not null,
+  app_id text collate "C" not null,
   subject bytea not null,
   clear_at timestamptz not null,
   primary key (app_id, subject)

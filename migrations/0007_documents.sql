@@ -3,7 +3,7 @@
 -- migrate: up
 
 create table documents (
-  user_id object_id not null references users on delete cascade,
+  user_id text collate "C" not null references users on delete cascade,
   class text collate "C" not null check (class in ('metadata', 'app_metadata', 'custom_data')),
   body jsonb not null check (jsonb_typeof(body) = 'object'),
   version bigint not null,
@@ -48,9 +48,9 @@ comment on function merge_patch(jsonb, jsonb) is
   'Returns a document after a merge patch (RFC 7396), in one pass over its members. The recursion is as deep as the patch, which the server limits.';
 
 create table document_schemas (
-  app_id object_id not null references apps on delete cascade,
+  app_id text collate "C" not null references apps on delete cascade,
   class text collate "C" not null check (class in ('metadata', 'app_metadata', 'custom_data')),
-  schema_id object_id not null,
+  schema_id text collate "C" not null check (schema_id ~ '^[0-9a-f]{24}$'),
   body json not null check (octet_length(body::text) <= 65536),
   updated_at timestamptz not null default now(),
   primary key (app_id, class)
@@ -62,10 +62,10 @@ comment on column document_schemas.schema_id is
 comment on column document_schemas.body is 'The schema as the operator wrote it.';
 
 create table document_versions (
-  user_id object_id not null,
+  user_id text collate "C" not null,
   class text collate "C" not null,
   version bigint not null,
-  app_id object_id not null,
+  app_id text collate "C" not null,
   body jsonb,
   actor text collate "C" not null,
   changed_at timestamptz not null default now(),

@@ -3,7 +3,7 @@
 -- migrate: up
 
 create table properties (
-  user_id object_id not null references users on delete cascade,
+  user_id text collate "C" not null references users on delete cascade,
   key text collate "C" not null
     constraint properties_key check (char_length(key) between 1 and 128),
   value text not null,

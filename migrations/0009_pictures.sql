@@ -3,7 +3,7 @@
 -- migrate: up
 
 create table pictures (
-  user_id object_id not null references users on delete cascade,
+  user_id text collate "C" not null references users on delete cascade,
   name text collate "C" not null,
   body bytea,
   created_at timestamptz not null default now(),

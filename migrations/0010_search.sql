@@ -9,8 +9,8 @@
 -- migrate: up
 
 create table search_indexes (
-  app_id object_id not null,
-  index_id object_id not null,
+  app_id text collate "C" not null,
+  index_id text collate "C" not null check (index_id ~ '^[0-9a-f]{24}$'),
   class text collate "C" not null check (class in ('metadata', 'app_metadata', 'custom_data')),
   path text[] not null check (cardinality(path) > 0),
   kind text collate "C" not null check (kind in ('text', 'number', 'boolean')),
@@ -33,8 +33,8 @@ comment on column search_indexes.built_to is
   'The last user whose documents are indexed, while the state is building.';
 
 create table search_values (
-  user_id object_id not null references users on delete cascade,
-  index_id object_id not null,
+  user_id text collate "C" not null references users on delete cascade,
+  index_id text collate "C" not null,
   text_value text collate "C",
   number_value numeric,
   boolean_value boolean,

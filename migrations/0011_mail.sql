@@ -3,12 +3,12 @@
 -- migrate: up
 
 create table mails (
-  mail_id object_id primary key,
-  app_id object_id not null references apps on delete cascade,
+  mail_id text collate "C" primary key check (mail_id ~ '^[0-9a-f]{24}$'),
+  app_id text collate "C" not null references apps on delete cascade,
   kind text collate "C" not null check (
     kind in ('request', 'verify', 'reset', 'restore', 'change', 'taken', 'code')),
   sealed bytea not null,
-  user_id object_id,
+  user_id text collate "C",
   token_hash bytea,
   attempts integer not null default 0,
   next_attempt_at timestamptz default now(),

@@ -3,9 +3,9 @@
 -- migrate: up
 
 create table kept_answers (
-  app_id object_id not null,
-  owner object_id not null,
-  user_id object_id references users on delete cascade,
+  app_id text collate "C" not null,
+  owner text collate "C" not null,
+  user_id text collate "C" references users on delete cascade,
   key_hash bytea not null,
   request_hash bytea not null,
   answer bytea,

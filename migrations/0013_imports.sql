@@ -3,9 +3,9 @@
 -- migrate: up
 
 create table imports (
-  app_id object_id not null,
+  app_id text collate "C" not null,
   source text collate "C" not null,
-  import_id object_id not null,
+  import_id text collate "C" not null check (import_id ~ '^[0-9a-f]{24}$'),
   lines bigint not null default 0,
   bytes bigint not null default 0,
   digest bytea not null default '',

@@ -3,20 +3,12 @@
 --
 
 --
--- Name: object_id; Type: DOMAIN; Schema: public; Owner: -
---
-
-CREATE DOMAIN public.object_id AS text COLLATE pg_catalog."C"
-	CONSTRAINT object_id_check CHECK ((VALUE ~ '^[0-9a-f]{24}$'::text));
-
-
---
 -- Name: user_row; Type: TYPE; Schema: public; Owner: -
 --
 
 CREATE TYPE public.user_row AS (
-	user_id public.object_id,
-	app_id public.object_id,
+	user_id text COLLATE pg_catalog."C",
+	app_id text COLLATE pg_catalog."C",
 	anonymous boolean,
 	email text,
 	email_verified boolean,
@@ -50,10 +42,10 @@ COMMENT ON TYPE public.user_row IS 'A user as functions return it. A function th
 --
 
 CREATE TABLE public.sessions (
-    user_id public.object_id NOT NULL,
-    session_id public.object_id NOT NULL,
-    app_id public.object_id NOT NULL,
-    device_id public.object_id NOT NULL,
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    session_id text NOT NULL COLLATE pg_catalog."C",
+    app_id text NOT NULL COLLATE pg_catalog."C",
+    device_id text NOT NULL COLLATE pg_catalog."C",
     client_id text COLLATE pg_catalog."C",
     provider text NOT NULL COLLATE pg_catalog."C",
     scope text NOT NULL COLLATE pg_catalog."C",
@@ -67,9 +59,10 @@ CREATE TABLE public.sessions (
     address inet,
     agent text,
     authenticated_at timestamp with time zone DEFAULT now() NOT NULL,
-    key_id public.object_id,
+    key_id text COLLATE pg_catalog."C",
     style text DEFAULT 'native'::text NOT NULL COLLATE pg_catalog."C",
-    amr text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C"
+    amr text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    CONSTRAINT sessions_session_id_check CHECK ((session_id ~ '^[0-9a-f]{24}$'::text))
 );
 
 
@@ -162,8 +155,8 @@ COMMENT ON COLUMN public.sessions.amr IS 'The authentication methods (RFC 8176) 
 --
 
 CREATE TABLE public.users (
-    user_id public.object_id NOT NULL,
-    app_id public.object_id NOT NULL,
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    app_id text NOT NULL COLLATE pg_catalog."C",
     anonymous boolean NOT NULL,
     email text,
     email_verified boolean DEFAULT false NOT NULL,
@@ -181,7 +174,8 @@ CREATE TABLE public.users (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
     last_login_at timestamp with time zone,
-    login_count bigint DEFAULT 0 NOT NULL
+    login_count bigint DEFAULT 0 NOT NULL,
+    CONSTRAINT users_user_id_check CHECK ((user_id ~ '^[0-9a-f]{24}$'::text))
 );
 
 
@@ -269,12 +263,12 @@ CREATE FUNCTION public.caller(of_user text, authority text) RETURNS SETOF public
      u.last_login_at,
      u.login_count
     FROM public.users u
-   WHERE (((u.user_id)::text = caller.of_user) AND
+   WHERE ((u.user_id = caller.of_user) AND
          CASE
-             WHEN (caller.authority ~~ 'app:%'::text) THEN (caller.authority = ('app:'::text || (u.app_id)::text))
+             WHEN (caller.authority ~~ 'app:%'::text) THEN (caller.authority = ('app:'::text || u.app_id))
              ELSE ((u.blocked_at IS NULL) AND (EXISTS ( SELECT
                 FROM public.sessions s
-               WHERE (((s.user_id)::text = caller.of_user) AND ((s.session_id)::text = caller.authority) AND (s.ended_at IS NULL) AND (s.expires_at > now())))))
+               WHERE ((s.user_id = caller.of_user) AND (s.session_id = caller.authority) AND (s.ended_at IS NULL) AND (s.expires_at > now())))))
          END);
 END;
 
@@ -291,8 +285,8 @@ COMMENT ON FUNCTION public.caller(of_user text, authority text) IS 'Returns the 
 --
 
 CREATE TABLE public.device_users (
-    user_id public.object_id NOT NULL,
-    device_id public.object_id NOT NULL,
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    device_id text NOT NULL COLLATE pg_catalog."C",
     chosen_at timestamp with time zone DEFAULT now() NOT NULL,
     assurance smallint DEFAULT 1 NOT NULL,
     CONSTRAINT device_users_assurance_check CHECK (((assurance >= 0) AND (assurance <= 2)))
@@ -325,14 +319,15 @@ COMMENT ON COLUMN public.device_users.assurance IS 'How well the user authentica
 --
 
 CREATE TABLE public.devices (
-    device_id public.object_id NOT NULL,
-    app_id public.object_id NOT NULL,
+    device_id text NOT NULL COLLATE pg_catalog."C",
+    app_id text NOT NULL COLLATE pg_catalog."C",
     secret_hash bytea NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     last_seen_at timestamp with time zone DEFAULT now() NOT NULL,
     previous_hash bytea,
     replaced_at timestamp with time zone,
-    inactive_since timestamp with time zone
+    inactive_since timestamp with time zone,
+    CONSTRAINT devices_device_id_check CHECK ((device_id ~ '^[0-9a-f]{24}$'::text))
 );
 
 
@@ -384,16 +379,16 @@ CREATE FUNCTION public.device_places(of_device text, switching boolean) RETURNS 
      (s.session_id IS NOT NULL),
      ((s.session_id IS NOT NULL) AND (row_number() OVER (ORDER BY (device_places.switching AND (s.session_id IS NULL)), p.chosen_at DESC, p.user_id) = 1) AND (p.chosen_at > COALESCE(( SELECT d.inactive_since
             FROM public.devices d
-           WHERE ((d.device_id)::text = device_places.of_device)), '-infinity'::timestamp with time zone)))
+           WHERE (d.device_id = device_places.of_device)), '-infinity'::timestamp with time zone)))
     FROM (public.device_users p
       LEFT JOIN LATERAL ( SELECT s_1.session_id
             FROM public.sessions s_1
-           WHERE (((s_1.device_id)::text = (p.device_id)::text) AND ((s_1.user_id)::text = (p.user_id)::text) AND (s_1.ended_at IS NULL) AND (s_1.expires_at > now()) AND ( SELECT (u.blocked_at IS NULL)
+           WHERE ((s_1.device_id = p.device_id) AND (s_1.user_id = p.user_id) AND (s_1.ended_at IS NULL) AND (s_1.expires_at > now()) AND ( SELECT (u.blocked_at IS NULL)
                     FROM public.users u
-                   WHERE ((u.user_id)::text = (p.user_id)::text)))
+                   WHERE (u.user_id = p.user_id)))
            ORDER BY s_1.created_at DESC, s_1.session_id DESC
           LIMIT 1) s ON (true))
-   WHERE ((p.device_id)::text = device_places.of_device);
+   WHERE (p.device_id = device_places.of_device);
 END;
 
 
@@ -409,15 +404,16 @@ COMMENT ON FUNCTION public.device_places(of_device text, switching boolean) IS '
 --
 
 CREATE TABLE public.identities (
-    user_id public.object_id NOT NULL,
-    identity_id public.object_id NOT NULL,
-    app_id public.object_id NOT NULL,
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    identity_id text NOT NULL COLLATE pg_catalog."C",
+    app_id text NOT NULL COLLATE pg_catalog."C",
     provider text NOT NULL COLLATE pg_catalog."C",
     subject text NOT NULL COLLATE pg_catalog."C",
     profile jsonb DEFAULT '{}'::jsonb NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     last_used_at timestamp with time zone,
-    proved_by_reader boolean DEFAULT false NOT NULL
+    proved_by_reader boolean DEFAULT false NOT NULL,
+    CONSTRAINT identities_identity_id_check CHECK ((identity_id ~ '^[0-9a-f]{24}$'::text))
 );
 
 
@@ -461,11 +457,11 @@ COMMENT ON COLUMN public.identities.proved_by_reader IS 'Whether only a mail ver
 --
 
 CREATE TABLE public.identity_subjects (
-    app_id public.object_id NOT NULL,
+    app_id text NOT NULL COLLATE pg_catalog."C",
     provider text NOT NULL COLLATE pg_catalog."C",
     subject text NOT NULL COLLATE pg_catalog."C",
-    user_id public.object_id NOT NULL,
-    identity_id public.object_id NOT NULL,
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    identity_id text NOT NULL COLLATE pg_catalog."C",
     reserved_until timestamp with time zone
 );
 
@@ -499,9 +495,9 @@ CREATE FUNCTION public.drop_anonymous_identity(of_user text) RETURNS boolean
     LANGUAGE sql
     BEGIN ATOMIC
  DELETE FROM public.identities
-   WHERE (((identities.user_id)::text = drop_anonymous_identity.of_user) AND (identities.provider = 'anonymous'::text));
+   WHERE ((identities.user_id = drop_anonymous_identity.of_user) AND (identities.provider = 'anonymous'::text));
  DELETE FROM public.identity_subjects
-   WHERE (((identity_subjects.user_id)::text = drop_anonymous_identity.of_user) AND (identity_subjects.provider = 'anonymous'::text));
+   WHERE ((identity_subjects.user_id = drop_anonymous_identity.of_user) AND (identity_subjects.provider = 'anonymous'::text));
  SELECT true;
 END;
 
@@ -565,26 +561,26 @@ CREATE FUNCTION public.end_sessions(of_user text, reason text, by_actor text, fr
     BEGIN ATOMIC
  WITH ended AS (
           UPDATE public.sessions s SET ended_at = now(), end_reason = end_sessions.reason
-           WHERE (((s.user_id)::text = end_sessions.of_user) AND (s.ended_at IS NULL) AND ((end_sessions.one IS NULL) OR ((s.session_id)::text = end_sessions.one)) AND ((end_sessions.spared IS NULL) OR ((s.session_id)::text <> end_sessions.spared)) AND ((end_sessions.by_key IS NULL) OR ((s.provider = 'api-key'::text) AND (COALESCE((s.key_id)::text, end_sessions.by_key) = end_sessions.by_key))))
+           WHERE ((s.user_id = end_sessions.of_user) AND (s.ended_at IS NULL) AND ((end_sessions.one IS NULL) OR (s.session_id = end_sessions.one)) AND ((end_sessions.spared IS NULL) OR (s.session_id <> end_sessions.spared)) AND ((end_sessions.by_key IS NULL) OR ((s.provider = 'api-key'::text) AND (COALESCE(s.key_id, end_sessions.by_key) = end_sessions.by_key))))
            RETURNING s.user_id,
              s.session_id,
              s.device_id,
              s.app_id
          ), places AS (
           DELETE FROM public.device_users p
-           WHERE (((p.user_id)::text = end_sessions.of_user) AND (end_sessions.one IS NULL) AND (end_sessions.by_key IS NULL) AND (end_sessions.reason <> 'blocked'::text) AND (NOT (EXISTS ( SELECT
+           WHERE ((p.user_id = end_sessions.of_user) AND (end_sessions.one IS NULL) AND (end_sessions.by_key IS NULL) AND (end_sessions.reason <> 'blocked'::text) AND (NOT (EXISTS ( SELECT
                     FROM public.sessions s
-                   WHERE (((s.user_id)::text = end_sessions.of_user) AND ((s.session_id)::text = end_sessions.spared) AND ((s.device_id)::text = (p.device_id)::text))))) AND (( SELECT count(*) AS count
+                   WHERE ((s.user_id = end_sessions.of_user) AND (s.session_id = end_sessions.spared) AND (s.device_id = p.device_id))))) AND (( SELECT count(*) AS count
                     FROM ended) >= 0))
            RETURNING p.user_id,
              p.device_id
          ), removed AS (
-          SELECT public.record_event((p.user_id)::text, (u.app_id)::text, 'device_remove'::text, end_sessions.by_actor, NULL::text, (p.device_id)::text, end_sessions.from_address, end_sessions.from_agent) AS record_event
+          SELECT public.record_event(p.user_id, u.app_id, 'device_remove'::text, end_sessions.by_actor, NULL::text, p.device_id, end_sessions.from_address, end_sessions.from_agent) AS record_event
             FROM (places p
-              JOIN public.users u ON (((u.user_id)::text = end_sessions.of_user)))
+              JOIN public.users u ON ((u.user_id = end_sessions.of_user)))
          ), facts AS (
           SELECT e.session_id,
-             public.record_event((e.user_id)::text, (e.app_id)::text, 'session_end'::text, end_sessions.by_actor, (e.session_id)::text, (e.device_id)::text, end_sessions.from_address, end_sessions.from_agent, jsonb_build_object('reason', end_sessions.reason)) AS record_event
+             public.record_event(e.user_id, e.app_id, 'session_end'::text, end_sessions.by_actor, e.session_id, e.device_id, end_sessions.from_address, end_sessions.from_agent, jsonb_build_object('reason', end_sessions.reason)) AS record_event
             FROM ended e
          )
   SELECT f.session_id
@@ -670,393 +666,6 @@ $$;
 --
 
 COMMENT ON FUNCTION public.index_document(of_app text, of_user text, of_class text, body jsonb) IS 'Updates the search values of a document. Each statement that writes a document calls it. The lock of the document orders the writers, and each call sees what the one before stored, as the function is volatile.';
-
-
---
--- Name: api_keys; Type: TABLE; Schema: public; Owner: -
---
-
-CREATE TABLE public.api_keys (
-    user_id public.object_id NOT NULL,
-    key_id public.object_id NOT NULL,
-    name text NOT NULL,
-    key_hash bytea NOT NULL,
-    disabled_at timestamp with time zone,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    last_used_at timestamp with time zone
-);
-
-
---
--- Name: TABLE api_keys; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON TABLE public.api_keys IS 'API keys with which users sign in.';
-
-
---
--- Name: COLUMN api_keys.key_hash; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.api_keys.key_hash IS 'A keyed hash of the key.';
-
-
---
--- Name: authentication_flows; Type: TABLE; Schema: public; Owner: -
---
-
-CREATE TABLE public.authentication_flows (
-    app_id public.object_id NOT NULL,
-    flow_id public.object_id NOT NULL,
-    purpose text NOT NULL COLLATE pg_catalog."C",
-    user_id public.object_id,
-    email_key text COLLATE pg_catalog."C",
-    email text,
-    password_hash text COLLATE pg_catalog."C",
-    code_hash bytea,
-    provider text COLLATE pg_catalog."C",
-    evidence text COLLATE pg_catalog."C",
-    authenticated_at timestamp with time zone,
-    tries integer NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    CONSTRAINT authentication_flows_purpose_check CHECK ((purpose = ANY (ARRAY['sign_in'::text, 'register'::text, 'change_email'::text, 'second_factor'::text, 'enroll'::text])))
-);
-
-
---
--- Name: TABLE authentication_flows; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON TABLE public.authentication_flows IS 'Sign-ins, registrations and changes of an address that wait for a code or a second factor.';
-
-
---
--- Name: COLUMN authentication_flows.password_hash; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.authentication_flows.password_hash IS 'The password of a registration, whose user is created when the code is entered.';
-
-
---
--- Name: COLUMN authentication_flows.code_hash; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.authentication_flows.code_hash IS 'A keyed hash of the mailed code. Null while none was sent, and if an authenticator app makes the codes.';
-
-
---
--- Name: COLUMN authentication_flows.provider; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.authentication_flows.provider IS 'The provider of the credential that the first step verified.';
-
-
---
--- Name: COLUMN authentication_flows.evidence; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.authentication_flows.evidence IS 'The stored form of that credential, by which the last step checks it again.';
-
-
---
--- Name: COLUMN authentication_flows.authenticated_at; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.authentication_flows.authenticated_at IS 'When the first step verified it.';
-
-
---
--- Name: COLUMN authentication_flows.tries; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.authentication_flows.tries IS 'How many more codes may be entered.';
-
-
---
--- Name: document_versions; Type: TABLE; Schema: public; Owner: -
---
-
-CREATE TABLE public.document_versions (
-    user_id public.object_id NOT NULL,
-    class text NOT NULL COLLATE pg_catalog."C",
-    version bigint NOT NULL,
-    app_id public.object_id NOT NULL,
-    body jsonb,
-    actor text NOT NULL COLLATE pg_catalog."C",
-    changed_at timestamp with time zone DEFAULT now() NOT NULL,
-    kept integer NOT NULL
-);
-
-
---
--- Name: TABLE document_versions; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON TABLE public.document_versions IS 'Versions of documents, the present one included, in apps with the setting document_history.';
-
-
---
--- Name: COLUMN document_versions.body; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.document_versions.body IS 'Null if this version is a deletion.';
-
-
---
--- Name: COLUMN document_versions.actor; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.document_versions.actor IS 'As in the table audit.';
-
-
---
--- Name: COLUMN document_versions.kept; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.document_versions.kept IS 'How many versions the app kept when this one was written, or at the last maintenance.';
-
-
---
--- Name: documents; Type: TABLE; Schema: public; Owner: -
---
-
-CREATE TABLE public.documents (
-    user_id public.object_id NOT NULL,
-    class text NOT NULL COLLATE pg_catalog."C",
-    body jsonb NOT NULL,
-    version bigint NOT NULL,
-    deleted_at timestamp with time zone,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    updated_at timestamp with time zone DEFAULT now() NOT NULL,
-    size integer GENERATED ALWAYS AS (octet_length((body)::text)) STORED NOT NULL,
-    CONSTRAINT documents_body_check CHECK ((jsonb_typeof(body) = 'object'::text)),
-    CONSTRAINT documents_class_check CHECK ((class = ANY (ARRAY['metadata'::text, 'app_metadata'::text, 'custom_data'::text]))),
-    CONSTRAINT documents_size CHECK ((size <=
-CASE class
-    WHEN 'custom_data'::text THEN 1048576
-    ELSE 65536
-END))
-);
-
-
---
--- Name: TABLE documents; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON TABLE public.documents IS 'Documents of users.';
-
-
---
--- Name: COLUMN documents.class; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.documents.class IS 'metadata: the user writes it. app_metadata: only back ends write it. custom_data: the user or back ends write it.';
-
-
---
--- Name: COLUMN documents.version; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.documents.version IS 'Grows by one with each change, a deletion included, so no version names two bodies.';
-
-
---
--- Name: COLUMN documents.deleted_at; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.documents.deleted_at IS 'When the document was deleted. The row remains for its version.';
-
-
---
--- Name: COLUMN documents.size; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.documents.size IS 'The bytes of the body as text. Statements read it before they print a body, which takes tens of milliseconds for a large one.';
-
-
---
--- Name: passwords; Type: TABLE; Schema: public; Owner: -
---
-
-CREATE TABLE public.passwords (
-    user_id public.object_id NOT NULL,
-    hash text NOT NULL COLLATE pg_catalog."C",
-    changed_at timestamp with time zone DEFAULT now() NOT NULL
-);
-
-
---
--- Name: TABLE passwords; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON TABLE public.passwords IS 'Hashes of passwords.';
-
-
---
--- Name: COLUMN passwords.hash; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.passwords.hash IS 'The hash with its algorithm and parameters, in the PHC string format.';
-
-
---
--- Name: pictures; Type: TABLE; Schema: public; Owner: -
---
-
-CREATE TABLE public.pictures (
-    user_id public.object_id NOT NULL,
-    name text NOT NULL COLLATE pg_catalog."C",
-    body bytea,
-    created_at timestamp with time zone DEFAULT now() NOT NULL
-);
-ALTER TABLE ONLY public.pictures ALTER COLUMN body SET STORAGE EXTERNAL;
-
-
---
--- Name: TABLE pictures; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON TABLE public.pictures IS 'Pictures of users, decoded and encoded again, so that they contain nothing else.';
-
-
---
--- Name: COLUMN pictures.name; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.pictures.name IS 'Its name in the URL. It has 128 random bits, so only those who got the URL know it.';
-
-
---
--- Name: COLUMN pictures.body; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.pictures.body IS 'The picture; null if it is a file of that name in the operator''s folder.';
-
-
---
--- Name: properties; Type: TABLE; Schema: public; Owner: -
---
-
-CREATE TABLE public.properties (
-    user_id public.object_id NOT NULL,
-    key text NOT NULL COLLATE pg_catalog."C",
-    value text NOT NULL,
-    version bigint NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    updated_at timestamp with time zone DEFAULT now() NOT NULL,
-    CONSTRAINT properties_key CHECK (((char_length(key) >= 1) AND (char_length(key) <= 128))),
-    CONSTRAINT properties_value CHECK (
-CASE jsonb_typeof((value)::jsonb)
-    WHEN 'string'::text THEN (char_length(((value)::jsonb #>> '{}'::text[])) <= 1024)
-    ELSE (jsonb_typeof((value)::jsonb) = ANY (ARRAY['boolean'::text, 'number'::text]))
-END)
-);
-
-
---
--- Name: TABLE properties; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON TABLE public.properties IS 'Properties of users. A writer locks the user, so a user never has more than 100.';
-
-
---
--- Name: COLUMN properties.value; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.properties.value IS 'A JSON string, boolean or number as the client wrote it.';
-
-
---
--- Name: COLUMN properties.version; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.properties.version IS 'Grows by one with each change; see users.property_floor.';
-
-
---
--- Name: recovery_codes; Type: TABLE; Schema: public; Owner: -
---
-
-CREATE TABLE public.recovery_codes (
-    user_id public.object_id NOT NULL,
-    code_hash bytea NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL
-);
-
-
---
--- Name: TABLE recovery_codes; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON TABLE public.recovery_codes IS 'Unused recovery codes. Each replaces the authenticator once.';
-
-
---
--- Name: COLUMN recovery_codes.code_hash; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.recovery_codes.code_hash IS 'A keyed hash of the code.';
-
-
---
--- Name: second_factors; Type: TABLE; Schema: public; Owner: -
---
-
-CREATE TABLE public.second_factors (
-    user_id public.object_id NOT NULL,
-    factor_id public.object_id NOT NULL,
-    secret bytea NOT NULL,
-    confirmed_at timestamp with time zone,
-    last_step bigint DEFAULT 0 NOT NULL,
-    last_used_at timestamp with time zone,
-    created_at timestamp with time zone DEFAULT now() NOT NULL
-);
-
-
---
--- Name: TABLE second_factors; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON TABLE public.second_factors IS 'Authenticator apps (TOTP, RFC 6238) of users.';
-
-
---
--- Name: COLUMN second_factors.secret; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.second_factors.secret IS 'The shared secret, encrypted with the master key.';
-
-
---
--- Name: COLUMN second_factors.confirmed_at; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.second_factors.confirmed_at IS 'Null until the user entered a first code.';
-
-
---
--- Name: COLUMN second_factors.last_step; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.second_factors.last_step IS 'The time step of the last accepted code, so that each code is accepted once.';
-
-
---
--- Name: is_unused(public.users, integer); Type: FUNCTION; Schema: public; Owner: -
---
-
-CREATE FUNCTION public.is_unused(u public.users, days integer) RETURNS boolean
-    LANGUAGE sql STABLE PARALLEL SAFE
-    RETURN ((days > 0) AND (u).anonymous AND ((u).blocked_at IS NULL) AND (GREATEST((u).created_at, (u).last_login_at) < (now() - ((days)::double precision * '1 day'::interval))) AND (num_nonnulls((u).email, (u).name, (u).given_name, (u).family_name, (u).nickname, (u).phone, (u).locale, (u).zone, (u).picture) = 0) AND (EXISTS (SELECT FROM public.identities t WHERE (((t.user_id)::text = ((is_unused.u).user_id)::text) AND (t.provider = 'anonymous'::text)))) AND (NOT (EXISTS (SELECT FROM public.identities t WHERE (((t.user_id)::text = ((is_unused.u).user_id)::text) AND (t.provider <> 'anonymous'::text))))) AND (NOT (EXISTS (SELECT FROM public.sessions t WHERE (((t.user_id)::text = ((is_unused.u).user_id)::text) AND (t.refreshed_at >= (now() - ((is_unused.days)::double precision * '1 day'::interval))))))) AND (NOT (EXISTS (SELECT FROM public.documents t WHERE (((t.user_id)::text = ((is_unused.u).user_id)::text) AND (t.deleted_at IS NULL))))) AND (NOT (EXISTS (SELECT FROM public.document_versions t WHERE ((t.user_id)::text = ((is_unused.u).user_id)::text)))) AND (NOT (EXISTS (SELECT FROM public.properties t WHERE ((t.user_id)::text = ((is_unused.u).user_id)::text)))) AND (NOT (EXISTS (SELECT FROM public.pictures t WHERE ((t.user_id)::text = ((is_unused.u).user_id)::text)))) AND (NOT (EXISTS (SELECT FROM public.api_keys t WHERE ((t.user_id)::text = ((is_unused.u).user_id)::text)))) AND (NOT (EXISTS (SELECT FROM public.authentication_flows t WHERE ((t.user_id)::text = ((is_unused.u).user_id)::text)))) AND (NOT (EXISTS (SELECT FROM public.second_factors t WHERE ((t.user_id)::text = ((is_unused.u).user_id)::text)))) AND (NOT (EXISTS (SELECT FROM public.recovery_codes t WHERE ((t.user_id)::text = ((is_unused.u).user_id)::text)))) AND (NOT (EXISTS (SELECT FROM public.passwords t WHERE ((t.user_id)::text = ((is_unused.u).user_id)::text)))));
-
-
---
--- Name: FUNCTION is_unused(u public.users, days integer); Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON FUNCTION public.is_unused(u public.users, days integer) IS 'Returns whether a guest stored nothing, has no other identity, is not blocked and was not seen for so many days; never for 0. The version does not matter. A new table of user data belongs here too; a test checks this.';
 
 
 --
@@ -1147,28 +756,19 @@ COMMENT ON FUNCTION public.new_object_id() IS 'Returns a new id. Its first 52 bi
 
 
 --
--- Name: patched_profile(public.users, jsonb); Type: FUNCTION; Schema: public; Owner: -
+-- Name: patched(jsonb, text, text); Type: FUNCTION; Schema: public; Owner: -
 --
 
-CREATE FUNCTION public.patched_profile(u public.users, patch jsonb) RETURNS TABLE(name text, given_name text, family_name text, nickname text, phone text, locale text, zone text)
-    LANGUAGE sql STABLE ROWS 1 PARALLEL SAFE
-    BEGIN ATOMIC
- SELECT p.name,
-     p.given_name,
-     p.family_name,
-     p.nickname,
-     p.phone,
-     p.locale,
-     p.zone
-    FROM jsonb_populate_record(patched_profile.u, patched_profile.patch) p(user_id, app_id, anonymous, email, email_verified, name, given_name, family_name, nickname, phone, locale, zone, picture, version, property_floor, blocked_at, created_at, updated_at, last_login_at, login_count);
-END;
+CREATE FUNCTION public.patched(patch jsonb, member text, stored text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN (patch ? member) THEN (patch ->> member) ELSE stored END;
 
 
 --
--- Name: FUNCTION patched_profile(u public.users, patch jsonb); Type: COMMENT; Schema: public; Owner: -
+-- Name: FUNCTION patched(patch jsonb, member text, stored text); Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON FUNCTION public.patched_profile(u public.users, patch jsonb) IS 'Returns the members that a user may change: those in the patch, nulls included, over the stored ones.';
+COMMENT ON FUNCTION public.patched(patch jsonb, member text, stored text) IS 'Returns the value of a column after a patch: that of the member, null included, or else the stored one.';
 
 
 --
@@ -1205,56 +805,6 @@ COMMENT ON FUNCTION public.profile_of(u public.user_row) IS 'Returns the profile
 
 
 --
--- Name: user_row(public.users); Type: FUNCTION; Schema: public; Owner: -
---
-
-CREATE FUNCTION public.user_row(u public.users) RETURNS public.user_row
-    LANGUAGE sql STABLE PARALLEL SAFE
-    RETURN ROW((u).user_id, (u).app_id, (u).anonymous, (u).email, (u).email_verified, (u).name, (u).given_name, (u).family_name, (u).nickname, (u).phone, (u).locale, (u).zone, (u).picture, (u).version, (u).property_floor, (u).blocked_at, (u).created_at, (u).updated_at, (u).last_login_at, (u).login_count)::public.user_row;
-
-
---
--- Name: FUNCTION user_row(u public.users); Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON FUNCTION public.user_row(u public.users) IS 'Returns a row of users as a user_row.';
-
-
---
--- Name: profile_of(public.users); Type: FUNCTION; Schema: public; Owner: -
---
-
-CREATE FUNCTION public.profile_of(u public.users) RETURNS TABLE(id text, created_at timestamp with time zone, updated_at timestamp with time zone, version bigint, anonymous boolean, blocked boolean, email text, email_verified boolean, name text, given_name text, family_name text, nickname text, phone text, locale text, zone text, picture text)
-    LANGUAGE sql STABLE ROWS 1 PARALLEL SAFE
-    BEGIN ATOMIC
- SELECT p.id,
-     p.created_at,
-     p.updated_at,
-     p.version,
-     p.anonymous,
-     p.blocked,
-     p.email,
-     p.email_verified,
-     p.name,
-     p.given_name,
-     p.family_name,
-     p.nickname,
-     p.phone,
-     p.locale,
-     p.zone,
-     p.picture
-    FROM public.profile_of(public.user_row(profile_of.u)) p(id, created_at, updated_at, version, anonymous, blocked, email, email_verified, name, given_name, family_name, nickname, phone, locale, zone, picture);
-END;
-
-
---
--- Name: FUNCTION profile_of(u public.users); Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON FUNCTION public.profile_of(u public.users) IS 'Returns the profile as the API shows it.';
-
-
---
 -- Name: proved_device(text, text, bytea); Type: FUNCTION; Schema: public; Owner: -
 --
 
@@ -1267,7 +817,7 @@ CREATE FUNCTION public.proved_device(of_device text, of_app text, shown bytea) R
              ELSE d.replaced_at
          END AS replaced_at
     FROM public.devices d
-   WHERE (((d.device_id)::text = proved_device.of_device) AND ((d.app_id)::text = proved_device.of_app) AND ((d.secret_hash = proved_device.shown) OR ((d.previous_hash = proved_device.shown) AND (d.replaced_at > (now() - '00:00:30'::interval)))));
+   WHERE ((d.device_id = proved_device.of_device) AND (d.app_id = proved_device.of_app) AND ((d.secret_hash = proved_device.shown) OR ((d.previous_hash = proved_device.shown) AND (d.replaced_at > (now() - '00:00:30'::interval)))));
 END;
 
 
@@ -1320,6 +870,36 @@ COMMENT ON FUNCTION public.require(holds boolean) IS 'Raises an error unless the
 
 
 --
+-- Name: api_keys; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.api_keys (
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    key_id text NOT NULL COLLATE pg_catalog."C",
+    name text NOT NULL,
+    key_hash bytea NOT NULL,
+    disabled_at timestamp with time zone,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    last_used_at timestamp with time zone,
+    CONSTRAINT api_keys_key_id_check CHECK ((key_id ~ '^[0-9a-f]{24}$'::text))
+);
+
+
+--
+-- Name: TABLE api_keys; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.api_keys IS 'API keys with which users sign in.';
+
+
+--
+-- Name: COLUMN api_keys.key_hash; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.api_keys.key_hash IS 'A keyed hash of the key.';
+
+
+--
 -- Name: revoke_credentials(text, text, text, inet, text, text); Type: FUNCTION; Schema: public; Owner: -
 --
 
@@ -1328,27 +908,27 @@ CREATE FUNCTION public.revoke_credentials(of_user text, of_app text, by_actor te
     BEGIN ATOMIC
  WITH gone AS (
           DELETE FROM public.identities i
-           WHERE (((i.user_id)::text = revoke_credentials.of_user) AND (i.provider <> ALL (ARRAY['password'::text, 'email'::text])))
+           WHERE ((i.user_id = revoke_credentials.of_user) AND (i.provider <> ALL (ARRAY['password'::text, 'email'::text])))
            RETURNING i.provider
          ), subjects AS (
           DELETE FROM public.identity_subjects s
-           WHERE (((s.user_id)::text = revoke_credentials.of_user) AND (s.provider <> 'email'::text))
+           WHERE ((s.user_id = revoke_credentials.of_user) AND (s.provider <> 'email'::text))
          ), keys AS (
           DELETE FROM public.api_keys k
-           WHERE ((k.user_id)::text = revoke_credentials.of_user)
+           WHERE (k.user_id = revoke_credentials.of_user)
          ), places AS (
           DELETE FROM public.device_users p
-           WHERE (((p.user_id)::text = revoke_credentials.of_user) AND ((revoke_credentials.spared_device IS NULL) OR ((p.device_id)::text <> revoke_credentials.spared_device)))
+           WHERE ((p.user_id = revoke_credentials.of_user) AND ((revoke_credentials.spared_device IS NULL) OR (p.device_id <> revoke_credentials.spared_device)))
            RETURNING p.device_id
          ), changed AS (
           UPDATE public.users u SET version = (u.version + 1), updated_at = now()
-           WHERE ((u.user_id)::text = revoke_credentials.of_user)
+           WHERE (u.user_id = revoke_credentials.of_user)
          ), facts AS (
           SELECT public.record_event(revoke_credentials.of_user, revoke_credentials.of_app, 'unlink'::text, revoke_credentials.by_actor, NULL::text, NULL::text, revoke_credentials.from_address, revoke_credentials.from_agent, jsonb_build_object('provider', g.provider)) AS record_event
             FROM gone g
            WHERE (g.provider <> 'anonymous'::text)
          UNION ALL
-          SELECT public.record_event(revoke_credentials.of_user, revoke_credentials.of_app, 'device_remove'::text, revoke_credentials.by_actor, NULL::text, (p.device_id)::text, revoke_credentials.from_address, revoke_credentials.from_agent) AS record_event
+          SELECT public.record_event(revoke_credentials.of_user, revoke_credentials.of_app, 'device_remove'::text, revoke_credentials.by_actor, NULL::text, p.device_id, revoke_credentials.from_address, revoke_credentials.from_agent) AS record_event
             FROM places p
          )
   SELECT (count(*) >= 0)
@@ -1375,7 +955,7 @@ CREATE FUNCTION public.revoke_guest_credentials(of_user text, of_app text, by_ac
             FROM public.end_sessions(revoke_guest_credentials.of_user, 'link'::text, revoke_guest_credentials.by_actor, revoke_guest_credentials.from_address, revoke_guest_credentials.from_agent, NULL::text, revoke_guest_credentials.spared_session) end_sessions(end_sessions)) AS count
    WHERE (NOT (EXISTS ( SELECT
             FROM public.identities i
-           WHERE (((i.user_id)::text = revoke_guest_credentials.of_user) AND (i.provider <> ALL (ARRAY['anonymous'::text, 'api-key'::text]))))));
+           WHERE ((i.user_id = revoke_guest_credentials.of_user) AND (i.provider <> ALL (ARRAY['anonymous'::text, 'api-key'::text]))))));
 END;
 
 
@@ -1392,7 +972,7 @@ COMMENT ON FUNCTION public.revoke_guest_credentials(of_user text, of_app text, b
 
 CREATE TABLE public.app_hosts (
     host text NOT NULL COLLATE pg_catalog."C",
-    app_id public.object_id NOT NULL,
+    app_id text NOT NULL COLLATE pg_catalog."C",
     CONSTRAINT app_hosts_host_check CHECK ((host = lower(host)))
 );
 
@@ -1409,7 +989,7 @@ COMMENT ON TABLE public.app_hosts IS 'Host names by which requests select an app
 --
 
 CREATE TABLE public.apps (
-    app_id public.object_id NOT NULL,
+    app_id text NOT NULL COLLATE pg_catalog."C",
     name text NOT NULL COLLATE pg_catalog."C",
     settings jsonb DEFAULT '{}'::jsonb NOT NULL,
     version bigint DEFAULT 1 NOT NULL,
@@ -1417,6 +997,7 @@ CREATE TABLE public.apps (
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
     document_history integer GENERATED ALWAYS AS (COALESCE(((settings ->> 'document_history'::text))::integer, 0)) STORED NOT NULL,
     anonymous_days integer GENERATED ALWAYS AS (COALESCE(((settings ->> 'anonymous_days'::text))::integer, 30)) STORED NOT NULL,
+    CONSTRAINT apps_app_id_check CHECK ((app_id ~ '^[0-9a-f]{24}$'::text)),
     CONSTRAINT apps_name_check CHECK ((name ~ '^[a-z0-9][a-z0-9-]{0,62}$'::text)),
     CONSTRAINT apps_settings_check CHECK ((jsonb_typeof(settings) = 'object'::text))
 );
@@ -1474,7 +1055,7 @@ CREATE VIEW public.app_records AS
     a.settings,
     COALESCE(( SELECT string_agg(h.host, ' '::text ORDER BY h.host) AS string_agg
            FROM public.app_hosts h
-          WHERE ((h.app_id)::text = (a.app_id)::text)), ''::text) AS hosts,
+          WHERE (h.app_id = a.app_id)), ''::text) AS hosts,
     a.version,
     a.created_at,
     a.updated_at
@@ -1493,7 +1074,7 @@ COMMENT ON VIEW public.app_records IS 'Apps as the API and the command line show
 --
 
 CREATE TABLE public.attempts (
-    app_id public.object_id NOT NULL,
+    app_id text NOT NULL COLLATE pg_catalog."C",
     subject bytea NOT NULL,
     clear_at timestamp with time zone NOT NULL
 );
@@ -1525,17 +1106,18 @@ COMMENT ON COLUMN public.attempts.clear_at IS 'The theoretical arrival time: eac
 --
 
 CREATE TABLE public.audit (
-    user_id public.object_id NOT NULL,
-    event_id public.object_id NOT NULL,
-    app_id public.object_id NOT NULL,
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    event_id text NOT NULL COLLATE pg_catalog."C",
+    app_id text NOT NULL COLLATE pg_catalog."C",
     at timestamp with time zone DEFAULT now() NOT NULL,
     action text NOT NULL COLLATE pg_catalog."C",
     actor text NOT NULL COLLATE pg_catalog."C",
-    session_id public.object_id,
-    device_id public.object_id,
+    session_id text COLLATE pg_catalog."C",
+    device_id text COLLATE pg_catalog."C",
     address inet,
     agent text,
-    detail jsonb DEFAULT '{}'::jsonb NOT NULL
+    detail jsonb DEFAULT '{}'::jsonb NOT NULL,
+    CONSTRAINT audit_event_id_check CHECK ((event_id ~ '^[0-9a-f]{24}$'::text))
 );
 
 
@@ -1590,7 +1172,7 @@ CREATE VIEW public.audit_entries AS
     a.at,
     a.action,
     a.actor,
-    NULLIF((a.user_id)::text, (a.app_id)::text) AS user_id,
+    NULLIF(a.user_id, a.app_id) AS user_id,
     a.session_id,
     a.device_id,
     host(a.address) AS address,
@@ -1600,7 +1182,7 @@ CREATE VIEW public.audit_entries AS
     a.user_id AS subject_id,
     a.app_id
    FROM (public.audit a
-     LEFT JOIN public.apps p ON (((p.app_id)::text = (a.app_id)::text)));
+     LEFT JOIN public.apps p ON ((p.app_id = a.app_id)));
 
 
 --
@@ -1611,11 +1193,84 @@ COMMENT ON VIEW public.audit_entries IS 'Audit events as the API shows them. use
 
 
 --
+-- Name: authentication_flows; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.authentication_flows (
+    app_id text NOT NULL COLLATE pg_catalog."C",
+    flow_id text NOT NULL COLLATE pg_catalog."C",
+    purpose text NOT NULL COLLATE pg_catalog."C",
+    user_id text COLLATE pg_catalog."C",
+    email_key text COLLATE pg_catalog."C",
+    email text,
+    password_hash text COLLATE pg_catalog."C",
+    code_hash bytea,
+    provider text COLLATE pg_catalog."C",
+    evidence text COLLATE pg_catalog."C",
+    authenticated_at timestamp with time zone,
+    tries integer NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT authentication_flows_flow_id_check CHECK ((flow_id ~ '^[0-9a-f]{24}$'::text)),
+    CONSTRAINT authentication_flows_purpose_check CHECK ((purpose = ANY (ARRAY['sign_in'::text, 'register'::text, 'change_email'::text, 'second_factor'::text, 'enroll'::text])))
+);
+
+
+--
+-- Name: TABLE authentication_flows; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.authentication_flows IS 'Sign-ins, registrations and changes of an address that wait for a code or a second factor.';
+
+
+--
+-- Name: COLUMN authentication_flows.password_hash; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.authentication_flows.password_hash IS 'The password of a registration, whose user is created when the code is entered.';
+
+
+--
+-- Name: COLUMN authentication_flows.code_hash; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.authentication_flows.code_hash IS 'A keyed hash of the mailed code. Null while none was sent, and if an authenticator app makes the codes.';
+
+
+--
+-- Name: COLUMN authentication_flows.provider; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.authentication_flows.provider IS 'The provider of the credential that the first step verified.';
+
+
+--
+-- Name: COLUMN authentication_flows.evidence; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.authentication_flows.evidence IS 'The stored form of that credential, by which the last step checks it again.';
+
+
+--
+-- Name: COLUMN authentication_flows.authenticated_at; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.authentication_flows.authenticated_at IS 'When the first step verified it.';
+
+
+--
+-- Name: COLUMN authentication_flows.tries; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.authentication_flows.tries IS 'How many more codes may be entered.';
+
+
+--
 -- Name: beginnings; Type: TABLE; Schema: public; Owner: -
 --
 
 CREATE TABLE public.beginnings (
-    user_id public.object_id NOT NULL,
+    user_id text NOT NULL COLLATE pg_catalog."C",
     kind text NOT NULL COLLATE pg_catalog."C",
     CONSTRAINT beginnings_kind_check CHECK ((kind = ANY (ARRAY['anonymous'::text, 'registered'::text])))
 );
@@ -1640,13 +1295,14 @@ COMMENT ON COLUMN public.beginnings.kind IS 'anonymous: as a guest who linked an
 --
 
 CREATE TABLE public.clients (
-    client_id public.object_id NOT NULL,
-    app_id public.object_id,
+    client_id text NOT NULL COLLATE pg_catalog."C",
+    app_id text COLLATE pg_catalog."C",
     name text NOT NULL,
     scope text NOT NULL COLLATE pg_catalog."C",
     key_hash bytea NOT NULL,
     disabled_at timestamp with time zone,
-    created_at timestamp with time zone DEFAULT now() NOT NULL
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT clients_client_id_check CHECK ((client_id ~ '^[0-9a-f]{24}$'::text))
 );
 
 
@@ -1683,13 +1339,14 @@ COMMENT ON COLUMN public.clients.key_hash IS 'A keyed hash of its key.';
 --
 
 CREATE TABLE public.document_schemas (
-    app_id public.object_id NOT NULL,
+    app_id text NOT NULL COLLATE pg_catalog."C",
     class text NOT NULL COLLATE pg_catalog."C",
-    schema_id public.object_id NOT NULL,
+    schema_id text NOT NULL COLLATE pg_catalog."C",
     body json NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT document_schemas_body_check CHECK ((octet_length((body)::text) <= 65536)),
-    CONSTRAINT document_schemas_class_check CHECK ((class = ANY (ARRAY['metadata'::text, 'app_metadata'::text, 'custom_data'::text])))
+    CONSTRAINT document_schemas_class_check CHECK ((class = ANY (ARRAY['metadata'::text, 'app_metadata'::text, 'custom_data'::text]))),
+    CONSTRAINT document_schemas_schema_id_check CHECK ((schema_id ~ '^[0-9a-f]{24}$'::text))
 );
 
 
@@ -1712,6 +1369,108 @@ COMMENT ON COLUMN public.document_schemas.schema_id IS 'Changes with each change
 --
 
 COMMENT ON COLUMN public.document_schemas.body IS 'The schema as the operator wrote it.';
+
+
+--
+-- Name: document_versions; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.document_versions (
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    class text NOT NULL COLLATE pg_catalog."C",
+    version bigint NOT NULL,
+    app_id text NOT NULL COLLATE pg_catalog."C",
+    body jsonb,
+    actor text NOT NULL COLLATE pg_catalog."C",
+    changed_at timestamp with time zone DEFAULT now() NOT NULL,
+    kept integer NOT NULL
+);
+
+
+--
+-- Name: TABLE document_versions; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.document_versions IS 'Versions of documents, the present one included, in apps with the setting document_history.';
+
+
+--
+-- Name: COLUMN document_versions.body; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.document_versions.body IS 'Null if this version is a deletion.';
+
+
+--
+-- Name: COLUMN document_versions.actor; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.document_versions.actor IS 'As in the table audit.';
+
+
+--
+-- Name: COLUMN document_versions.kept; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.document_versions.kept IS 'How many versions the app kept when this one was written, or at the last maintenance.';
+
+
+--
+-- Name: documents; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.documents (
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    class text NOT NULL COLLATE pg_catalog."C",
+    body jsonb NOT NULL,
+    version bigint NOT NULL,
+    deleted_at timestamp with time zone,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    size integer GENERATED ALWAYS AS (octet_length((body)::text)) STORED NOT NULL,
+    CONSTRAINT documents_body_check CHECK ((jsonb_typeof(body) = 'object'::text)),
+    CONSTRAINT documents_class_check CHECK ((class = ANY (ARRAY['metadata'::text, 'app_metadata'::text, 'custom_data'::text]))),
+    CONSTRAINT documents_size CHECK ((size <=
+CASE class
+    WHEN 'custom_data'::text THEN 1048576
+    ELSE 65536
+END))
+);
+
+
+--
+-- Name: TABLE documents; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.documents IS 'Documents of users.';
+
+
+--
+-- Name: COLUMN documents.class; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.documents.class IS 'metadata: the user writes it. app_metadata: only back ends write it. custom_data: the user or back ends write it.';
+
+
+--
+-- Name: COLUMN documents.version; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.documents.version IS 'Grows by one with each change, a deletion included, so no version names two bodies.';
+
+
+--
+-- Name: COLUMN documents.deleted_at; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.documents.deleted_at IS 'When the document was deleted. The row remains for its version.';
+
+
+--
+-- Name: COLUMN documents.size; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.documents.size IS 'The bytes of the body as text. Statements read it before they print a body, which takes tens of milliseconds for a large one.';
 
 
 --
@@ -1768,9 +1527,9 @@ COMMENT ON COLUMN public.hosts.seen_at IS 'When a worker of the host last wrote 
 --
 
 CREATE TABLE public.imports (
-    app_id public.object_id NOT NULL,
+    app_id text NOT NULL COLLATE pg_catalog."C",
     source text NOT NULL COLLATE pg_catalog."C",
-    import_id public.object_id NOT NULL,
+    import_id text NOT NULL COLLATE pg_catalog."C",
     lines bigint DEFAULT 0 NOT NULL,
     bytes bigint DEFAULT 0 NOT NULL,
     digest bytea DEFAULT '\x'::bytea NOT NULL,
@@ -1782,7 +1541,8 @@ CREATE TABLE public.imports (
     results text DEFAULT ''::text NOT NULL,
     started_at timestamp with time zone DEFAULT now() NOT NULL,
     changed_at timestamp with time zone DEFAULT now() NOT NULL,
-    finished_at timestamp with time zone
+    finished_at timestamp with time zone,
+    CONSTRAINT imports_import_id_check CHECK ((import_id ~ '^[0-9a-f]{24}$'::text))
 );
 
 
@@ -1868,7 +1628,7 @@ COMMENT ON COLUMN public.imports.results IS 'The results of the last batch. A ru
 --
 
 CREATE TABLE public.issuers (
-    app_id public.object_id NOT NULL,
+    app_id text NOT NULL COLLATE pg_catalog."C",
     name text NOT NULL COLLATE pg_catalog."C",
     issuer text NOT NULL,
     audience text NOT NULL,
@@ -1960,9 +1720,9 @@ COMMENT ON COLUMN public.issuers.allows_missing_aud IS 'Whether a token may lack
 --
 
 CREATE TABLE public.kept_answers (
-    app_id public.object_id NOT NULL,
-    owner public.object_id NOT NULL,
-    user_id public.object_id,
+    app_id text NOT NULL COLLATE pg_catalog."C",
+    owner text NOT NULL COLLATE pg_catalog."C",
+    user_id text COLLATE pg_catalog."C",
     key_hash bytea NOT NULL,
     request_hash bytea NOT NULL,
     answer bytea,
@@ -2056,7 +1816,7 @@ COMMENT ON VIEW public.live_sessions IS 'Sessions that have neither ended nor ex
 --
 
 CREATE TABLE public.mail_tokens (
-    user_id public.object_id NOT NULL,
+    user_id text NOT NULL COLLATE pg_catalog."C",
     purpose text NOT NULL COLLATE pg_catalog."C",
     token_hash bytea NOT NULL,
     email text NOT NULL,
@@ -2098,18 +1858,19 @@ COMMENT ON COLUMN public.mail_tokens.email IS 'The address that received the mai
 --
 
 CREATE TABLE public.mails (
-    mail_id public.object_id NOT NULL,
-    app_id public.object_id NOT NULL,
+    mail_id text NOT NULL COLLATE pg_catalog."C",
+    app_id text NOT NULL COLLATE pg_catalog."C",
     kind text NOT NULL COLLATE pg_catalog."C",
     sealed bytea NOT NULL,
-    user_id public.object_id,
+    user_id text COLLATE pg_catalog."C",
     token_hash bytea,
     attempts integer DEFAULT 0 NOT NULL,
     next_attempt_at timestamp with time zone DEFAULT now(),
     last_error text,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     expires_at timestamp with time zone NOT NULL,
-    CONSTRAINT mails_kind_check CHECK ((kind = ANY (ARRAY['request'::text, 'verify'::text, 'reset'::text, 'restore'::text, 'change'::text, 'taken'::text, 'code'::text])))
+    CONSTRAINT mails_kind_check CHECK ((kind = ANY (ARRAY['request'::text, 'verify'::text, 'reset'::text, 'restore'::text, 'change'::text, 'taken'::text, 'code'::text]))),
+    CONSTRAINT mails_mail_id_check CHECK ((mail_id ~ '^[0-9a-f]{24}$'::text))
 );
 
 
@@ -2202,12 +1963,169 @@ COMMENT ON COLUMN public.master_keys.created_at IS 'When the key first encrypted
 
 
 --
+-- Name: passwords; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.passwords (
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    hash text NOT NULL COLLATE pg_catalog."C",
+    changed_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+
+--
+-- Name: TABLE passwords; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.passwords IS 'Hashes of passwords.';
+
+
+--
+-- Name: COLUMN passwords.hash; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.passwords.hash IS 'The hash with its algorithm and parameters, in the PHC string format.';
+
+
+--
+-- Name: pictures; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.pictures (
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    name text NOT NULL COLLATE pg_catalog."C",
+    body bytea,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+ALTER TABLE ONLY public.pictures ALTER COLUMN body SET STORAGE EXTERNAL;
+
+
+--
+-- Name: TABLE pictures; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.pictures IS 'Pictures of users, decoded and encoded again, so that they contain nothing else.';
+
+
+--
+-- Name: COLUMN pictures.name; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.pictures.name IS 'Its name in the URL. It has 128 random bits, so only those who got the URL know it.';
+
+
+--
+-- Name: COLUMN pictures.body; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.pictures.body IS 'The picture; null if it is a file of that name in the operator''s folder.';
+
+
+--
+-- Name: profiles; Type: VIEW; Schema: public; Owner: -
+--
+
+CREATE VIEW public.profiles AS
+ SELECT u.user_id AS id,
+    u.created_at,
+    u.updated_at,
+    u.version,
+    u.anonymous,
+    (u.blocked_at IS NOT NULL) AS blocked,
+    u.email,
+    u.email_verified,
+    u.name,
+    u.given_name,
+    u.family_name,
+    u.nickname,
+    u.phone,
+    u.locale,
+    u.zone,
+    u.picture,
+    u.app_id
+   FROM public.users u;
+
+
+--
+-- Name: VIEW profiles; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON VIEW public.profiles IS 'Profiles as the API shows them.';
+
+
+--
+-- Name: properties; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.properties (
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    key text NOT NULL COLLATE pg_catalog."C",
+    value text NOT NULL,
+    version bigint NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT properties_key CHECK (((char_length(key) >= 1) AND (char_length(key) <= 128))),
+    CONSTRAINT properties_value CHECK (
+CASE jsonb_typeof((value)::jsonb)
+    WHEN 'string'::text THEN (char_length(((value)::jsonb #>> '{}'::text[])) <= 1024)
+    ELSE (jsonb_typeof((value)::jsonb) = ANY (ARRAY['boolean'::text, 'number'::text]))
+END)
+);
+
+
+--
+-- Name: TABLE properties; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.properties IS 'Properties of users. A writer locks the user, so a user never has more than 100.';
+
+
+--
+-- Name: COLUMN properties.value; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.properties.value IS 'A JSON string, boolean or number as the client wrote it.';
+
+
+--
+-- Name: COLUMN properties.version; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.properties.version IS 'Grows by one with each change; see users.property_floor.';
+
+
+--
+-- Name: recovery_codes; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.recovery_codes (
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    code_hash bytea NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+
+--
+-- Name: TABLE recovery_codes; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.recovery_codes IS 'Unused recovery codes. Each replaces the authenticator once.';
+
+
+--
+-- Name: COLUMN recovery_codes.code_hash; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.recovery_codes.code_hash IS 'A keyed hash of the code.';
+
+
+--
 -- Name: search_indexes; Type: TABLE; Schema: public; Owner: -
 --
 
 CREATE TABLE public.search_indexes (
-    app_id public.object_id NOT NULL,
-    index_id public.object_id NOT NULL,
+    app_id text NOT NULL COLLATE pg_catalog."C",
+    index_id text NOT NULL COLLATE pg_catalog."C",
     class text NOT NULL COLLATE pg_catalog."C",
     path text[] NOT NULL,
     kind text NOT NULL COLLATE pg_catalog."C",
@@ -2216,6 +2134,7 @@ CREATE TABLE public.search_indexes (
     built_to text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT search_indexes_class_check CHECK ((class = ANY (ARRAY['metadata'::text, 'app_metadata'::text, 'custom_data'::text]))),
+    CONSTRAINT search_indexes_index_id_check CHECK ((index_id ~ '^[0-9a-f]{24}$'::text)),
     CONSTRAINT search_indexes_kind_check CHECK ((kind = ANY (ARRAY['text'::text, 'number'::text, 'boolean'::text]))),
     CONSTRAINT search_indexes_path_check CHECK ((cardinality(path) > 0)),
     CONSTRAINT search_indexes_state_check CHECK ((state = ANY (ARRAY['building'::text, 'ready'::text, 'removing'::text])))
@@ -2284,8 +2203,8 @@ COMMENT ON VIEW public.search_index_records IS 'Search indexes as the API shows 
 --
 
 CREATE TABLE public.search_values (
-    user_id public.object_id NOT NULL,
-    index_id public.object_id NOT NULL,
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    index_id text NOT NULL COLLATE pg_catalog."C",
     text_value text COLLATE pg_catalog."C",
     number_value numeric,
     boolean_value boolean
@@ -2307,11 +2226,55 @@ COMMENT ON COLUMN public.search_values.text_value IS 'The first 256 characters. 
 
 
 --
+-- Name: second_factors; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.second_factors (
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    factor_id text NOT NULL COLLATE pg_catalog."C",
+    secret bytea NOT NULL,
+    confirmed_at timestamp with time zone,
+    last_step bigint DEFAULT 0 NOT NULL,
+    last_used_at timestamp with time zone,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT second_factors_factor_id_check CHECK ((factor_id ~ '^[0-9a-f]{24}$'::text))
+);
+
+
+--
+-- Name: TABLE second_factors; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.second_factors IS 'Authenticator apps (TOTP, RFC 6238) of users.';
+
+
+--
+-- Name: COLUMN second_factors.secret; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.second_factors.secret IS 'The shared secret, encrypted with the master key.';
+
+
+--
+-- Name: COLUMN second_factors.confirmed_at; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.second_factors.confirmed_at IS 'Null until the user entered a first code.';
+
+
+--
+-- Name: COLUMN second_factors.last_step; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.second_factors.last_step IS 'The time step of the last accepted code, so that each code is accepted once.';
+
+
+--
 -- Name: signing_keys; Type: TABLE; Schema: public; Owner: -
 --
 
 CREATE TABLE public.signing_keys (
-    app_id public.object_id NOT NULL,
+    app_id text NOT NULL COLLATE pg_catalog."C",
     key_id text NOT NULL COLLATE pg_catalog."C",
     purpose text NOT NULL COLLATE pg_catalog."C",
     algorithm text NOT NULL COLLATE pg_catalog."C",
@@ -2348,6 +2311,49 @@ COMMENT ON COLUMN public.signing_keys.private_key IS 'The key, encrypted with th
 --
 
 COMMENT ON COLUMN public.signing_keys.retires_at IS 'Null for the key that signs. A rotated key verifies tokens until this time.';
+
+
+--
+-- Name: unused_users; Type: VIEW; Schema: public; Owner: -
+--
+
+CREATE VIEW public.unused_users AS
+ SELECT u.user_id,
+    u.app_id
+   FROM (public.users u
+     JOIN public.apps a ON ((a.app_id = u.app_id)))
+  WHERE ((a.anonymous_days > 0) AND u.anonymous AND (u.blocked_at IS NULL) AND (GREATEST(u.created_at, u.last_login_at) < (now() - ((a.anonymous_days)::double precision * '1 day'::interval))) AND (num_nonnulls(u.email, u.name, u.given_name, u.family_name, u.nickname, u.phone, u.locale, u.zone, u.picture) = 0) AND (EXISTS ( SELECT
+           FROM public.identities t
+          WHERE ((t.user_id = u.user_id) AND (t.provider = 'anonymous'::text)))) AND (NOT (EXISTS ( SELECT
+           FROM public.identities t
+          WHERE ((t.user_id = u.user_id) AND (t.provider <> 'anonymous'::text))))) AND (NOT (EXISTS ( SELECT
+           FROM public.sessions t
+          WHERE ((t.user_id = u.user_id) AND (t.refreshed_at >= (now() - ((a.anonymous_days)::double precision * '1 day'::interval))))))) AND (NOT (EXISTS ( SELECT
+           FROM public.documents t
+          WHERE ((t.user_id = u.user_id) AND (t.deleted_at IS NULL))))) AND (NOT (EXISTS ( SELECT
+           FROM public.document_versions t
+          WHERE (t.user_id = u.user_id)))) AND (NOT (EXISTS ( SELECT
+           FROM public.properties t
+          WHERE (t.user_id = u.user_id)))) AND (NOT (EXISTS ( SELECT
+           FROM public.pictures t
+          WHERE (t.user_id = u.user_id)))) AND (NOT (EXISTS ( SELECT
+           FROM public.api_keys t
+          WHERE (t.user_id = u.user_id)))) AND (NOT (EXISTS ( SELECT
+           FROM public.authentication_flows t
+          WHERE (t.user_id = u.user_id)))) AND (NOT (EXISTS ( SELECT
+           FROM public.second_factors t
+          WHERE (t.user_id = u.user_id)))) AND (NOT (EXISTS ( SELECT
+           FROM public.recovery_codes t
+          WHERE (t.user_id = u.user_id)))) AND (NOT (EXISTS ( SELECT
+           FROM public.passwords t
+          WHERE (t.user_id = u.user_id)))));
+
+
+--
+-- Name: VIEW unused_users; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON VIEW public.unused_users IS 'Guests without data who have no other identity, are not blocked, and were not seen for the app''s anonymous_days; none for 0. Their version does not matter. A new table of user data belongs here too; a test checks this.';
 
 
 --

@@ -94,7 +94,7 @@ import Testing
         -- Rows that depend on an identity, a password or a document, stored responses, and origins.
         and conrelid::regclass::text not in (
           'beginnings', 'device_users', 'kept_answers', 'mail_tokens', 'search_values')
-        and pg_get_functiondef('is_unused'::regproc) !~ ('\\m' || conrelid::regclass::text || '\\M')
+        and pg_get_viewdef('unused_users'::regclass) !~ ('\\m' || conrelid::regclass::text || '\\M')
       """
     )
   }

@@ -15,7 +15,8 @@ NEXT = """-- What a next release brings.
 
 -- migrate: up
 alter table users add column next_release text;
-create table next_release (user_id object_id primary key references users on delete cascade);
+create table next_release (
+  user_id text collate "C" primary key references users on delete cascade);
 -- migrate: down
 drop table next_release;
 alter table users drop column next_release;

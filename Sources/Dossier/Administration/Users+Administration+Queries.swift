@@ -64,9 +64,9 @@ package enum UsersAdministrationQueries {
     select p.id, p.created_at, p.updated_at, p.version, p.anonymous, p.blocked, p.email,
       p.email_verified, p.name, p.given_name, p.family_name, p.nickname, p.phone, p.locale,
       p.zone, p.picture
-    from users u cross join lateral profile_of(u) p
-    where u.app_id = $1 and u.user_id > coalesce($2, '')
-    order by u.user_id limit $3::bigint
+    from profiles p
+    where p.app_id = $1 and p.id > coalesce($2, '')
+    order by p.id limit $3::bigint
     """
   )
 

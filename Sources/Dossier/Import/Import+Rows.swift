@@ -30,7 +30,8 @@ extension ImportQueries {
       p.name, p.given_name, p.family_name, p.nickname, p.phone, p.locale, p.zone,
       case when r.blocked then now() end,
       coalesce(r.created_at, now())
-    from r, lateral patched_profile(null::users, r.profile) p
+    from r, lateral jsonb_to_record(coalesce(r.profile, '{}')) as p (name text, given_name text,
+      family_name text, nickname text, phone text, locale text, zone text)
     """
   )
 
@@ -57,9 +58,13 @@ extension ImportQueries {
     update users u set
       email = coalesce(btrim(r.email), u.email),
       email_verified = coalesce(r.email_verified, u.email_verified),
-      (name, given_name, family_name, nickname, phone, locale, zone)
-        = (select p.name, p.given_name, p.family_name, p.nickname, p.phone, p.locale, p.zone
-          from patched_profile(u, r.profile) p),
+      name = patched(r.profile, 'name', u.name),
+      given_name = patched(r.profile, 'given_name', u.given_name),
+      family_name = patched(r.profile, 'family_name', u.family_name),
+      nickname = patched(r.profile, 'nickname', u.nickname),
+      phone = patched(r.profile, 'phone', u.phone),
+      locale = patched(r.profile, 'locale', u.locale),
+      zone = patched(r.profile, 'zone', u.zone),
       blocked_at = case when r.blocked is null then u.blocked_at
         when r.blocked then coalesce(u.blocked_at, now()) end,
       version = u.version + 1, updated_at = now()

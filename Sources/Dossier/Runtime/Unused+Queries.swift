@@ -46,8 +46,9 @@ package enum UnusedQueries {
     )
     select (array_agg(p.app_id::text order by p.app_id desc, p.user_id desc))[1],
       (array_agg(p.user_id::text order by p.app_id desc, p.user_id desc))[1],
-      coalesce(string_agg(p.user_id, ' ') filter (where is_unused(u, a.anonymous_days)), '')
-    from page p join users u on u.user_id = p.user_id left join apps a on a.app_id = p.app_id
+      coalesce(string_agg(p.user_id, ' ') filter (
+        where (select true from unused_users u where u.user_id = p.user_id)), '')
+    from page p
     having count(*) > 0
     """
   )
@@ -66,8 +67,11 @@ package enum UnusedQueries {
     "unused.remove_users",
     """
     with old as (
-      select u.user_id, u.app_id from users u join apps a on a.app_id = u.app_id
-      where u.user_id = any (string_to_array($1, ' ')) and is_unused(u, a.anonymous_days)
+      select u.user_id, u.app_id
+      from unnest(string_to_array($1, ' ')) as i (id)
+      -- Each user by its key, for any statistics.
+      cross join lateral (
+        select user_id, app_id from unused_users where user_id = i.id offset 0) u
     ), subjects as (
       delete from identity_subjects i using old o where i.user_id = o.user_id
     ), fact as (

@@ -47,7 +47,7 @@ struct FilterComposer {
     composer.statement.bind(count, as: "bigint")
     composer.append(
       """
-      ) f join users u on u.user_id = f.user_id cross join lateral profile_of(u) p order by p.id
+      ) f join profiles p on p.id = f.user_id order by p.id
       """
     )
     return composer.statement

@@ -155,20 +155,26 @@ package enum ProfileQueries {
     "profile.change",
     """
     with c as (select user_id from caller($1, $2)), changed as (
-      update users u set (name, given_name, family_name, nickname, phone, locale, zone)
-          = (select p.name, p.given_name, p.family_name, p.nickname, p.phone, p.locale, p.zone
-            from patched_profile(u, $3::jsonb) p),
+      update users u set name = patched($3::jsonb, 'name', u.name),
+        given_name = patched($3::jsonb, 'given_name', u.given_name),
+        family_name = patched($3::jsonb, 'family_name', u.family_name),
+        nickname = patched($3::jsonb, 'nickname', u.nickname),
+        phone = patched($3::jsonb, 'phone', u.phone),
+        locale = patched($3::jsonb, 'locale', u.locale),
+        zone = patched($3::jsonb, 'zone', u.zone),
         version = u.version + 1, updated_at = now()
       from c
       where u.user_id = c.user_id
         and ($4::bigint[] is null or u.version = any ($4::bigint[]))
-      returning u, u.user_id, u.app_id
+      returning u.user_id, u.created_at, u.updated_at, u.version, u.anonymous,
+        u.blocked_at is not null as blocked, u.email, u.email_verified, u.name, u.given_name,
+        u.family_name, u.nickname, u.phone, u.locale, u.zone, u.picture, u.app_id
     )
-    select p.id, p.created_at, p.updated_at, p.version, p.anonymous, p.blocked, p.email,
-      p.email_verified, p.name, p.given_name, p.family_name, p.nickname, p.phone, p.locale,
-      p.zone, p.picture,
+    select w.user_id, w.created_at, w.updated_at, w.version, w.anonymous, w.blocked, w.email,
+      w.email_verified, w.name, w.given_name, w.family_name, w.nickname, w.phone, w.locale,
+      w.zone, w.picture,
       record_change(w.user_id, w.app_id, $5::jsonb)
-    from c left join changed w on true left join lateral profile_of(w.u) p on w.user_id is not null
+    from c left join changed w on true
     """
   )
 

@@ -25,7 +25,8 @@ package enum UsersQueries {
         phone, locale, zone)
       select $1, $2, $6, case when exists (select from address) then $7::jsonb ->> 'email' end,
         p.name, p.given_name, p.family_name, p.nickname, p.phone, p.locale, p.zone
-      from patched_profile(null::users, $7::jsonb) p
+      from jsonb_to_record($7::jsonb) as p (name text, given_name text, family_name text,
+        nickname text, phone text, locale text, zone text)
     ), identity as (
       insert into identities (user_id, identity_id, app_id, provider, subject)
       values ($1, $3, $2, $4, $5)
