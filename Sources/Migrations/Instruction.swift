@@ -3,29 +3,29 @@ package struct Instruction: Equatable, Sendable {
   package enum Role: Equatable, Sendable {
     /// Begin, commit, and updates of the ledger.
     case bookkeeping
-    /// A statement of the file.
-    case statement
-    /// A statement of the file that runs outside a transaction.
+    /// Fails if the file has ended its transaction.
+    case check
+    /// A part of the file.
+    case script(SQLScript)
+    /// A part of the file with one statement, which runs outside a transaction.
     ///
-    /// It is `resumed` if an earlier run stopped there. It is `attempted` if that run may have
-    /// completed it without recording the result.
-    case alone(resumed: Bool, attempted: Bool)
+    /// It is `resumed` if an earlier run may have completed it without recording the result.
+    case alone(SQLScript, resumed: Bool)
   }
 
   package let sql: String
   package let role: Role
-  package let statement: SQLStatement?
 
-  init(_ sql: String) {
+  init(_ sql: String, _ role: Role = .bookkeeping) {
     self.sql = sql
-    role = .bookkeeping
-    statement = nil
+    self.role = role
   }
 
-  init(_ statement: SQLStatement, _ role: Role = .statement) {
-    sql = statement.text
-    self.role = role
-    self.statement = statement
+  package var script: SQLScript? {
+    switch role {
+    case .bookkeeping, .check: nil
+    case .script(let script), .alone(let script, _): script
+    }
   }
 }
 
@@ -36,48 +36,26 @@ extension Step {
   }
 
   private func inTransaction(_ ledger: Ledger) -> [Instruction] {
-    [Instruction("begin")]
-      + migration.statements(direction).map { Instruction($0) }
-      + [
-        Instruction(
-          direction == .up ? ledger.insertion(of: migration) : ledger.deletion(of: migration)
-        ),
-        Instruction("commit"),
-      ]
+    let script = migration.script(direction)
+    return [
+      Instruction("begin"),
+      // The server forgets the savepoint at a commit or rollback in the file.
+      Instruction("savepoint dossier_file"),
+      Instruction(script.text, .script(script)),
+      Instruction("release savepoint dossier_file", .check),
+      Instruction(
+        direction == .up ? ledger.insertion(of: migration) : ledger.deletion(of: migration)
+      ),
+      Instruction("commit"),
+    ]
   }
 
   private func alone(_ ledger: Ledger) -> [Instruction] {
-    let statements = migration.statements(direction)
-    let first = resumed?.statement ?? 0
-    // The new session lacks the settings of the interrupted one.
-    var instructions = statements.prefix(first).filter(\.isSetting).map { Instruction($0) }
-    if resumed == nil { instructions.append(Instruction(ledger.beginning(of: migration))) }
-    for index in first..<statements.count {
-      let statement = statements[index]
-      let advance = Instruction(
-        ledger.advance(
-          of: migration,
-          to: index + 1,
-          checksum: Step.checksum(statements.prefix(index + 1))
-        )
-      )
-      if statement.needsNoTransaction {
-        let isResumed = index == resumed?.statement
-        instructions += [
-          Instruction(ledger.attempt(at: migration)),
-          Instruction(
-            statement,
-            .alone(resumed: isResumed, attempted: isResumed && resumed?.isAttempted == true)
-          ),
-          advance,
-        ]
-      } else {
-        instructions += [
-          Instruction("begin"), Instruction(statement), advance, Instruction("commit"),
-        ]
-      }
-    }
-    return instructions + [
+    let script = migration.script(direction)
+    let statement =
+      script.isEmpty
+      ? [] : [Instruction(script.text, .alone(script, resumed: isResumed))]
+    return (isResumed ? [] : [Instruction(ledger.beginning(of: migration))]) + statement + [
       Instruction("begin"),
       Instruction(
         direction == .up ? ledger.slowInsertion(of: migration) : ledger.deletion(of: migration)
@@ -87,23 +65,22 @@ extension Step {
     ]
   }
 
-  /// Returns a checksum that detects a file edited during an interrupted run.
-  package static func checksum(_ statements: ArraySlice<SQLStatement>) -> String {
-    Migration.checksum(statements.map { $0.text + ";" }.joined(separator: "\n"))
-  }
-
   /// Returns the text that `plan` prints for the step.
   package func rendered(_ ledger: Ledger) -> String {
     let title =
-      "-- \(migration.file): \(direction.rawValue)"
-      + (resumed.map { ", from statement \($0.statement + 1)" } ?? "")
-    return ([title] + instructions(ledger).map { $0.sql + "\n;" }.map(joiningLastLine))
-      .joined(separator: "\n") + "\n"
+      "-- \(migration.file): \(direction.rawValue)" + (isResumed ? ", interrupted before" : "")
+    return ([title] + instructions(ledger).map { terminated($0.sql) }).joined(separator: "\n")
+      + "\n"
   }
 
-  /// Puts the semicolon at the end of the line, unless a comment there would swallow it.
-  private func joiningLastLine(_ text: String) -> String {
-    let last = String(text.dropLast(2)).lines.last ?? ""
-    return last.contains("--") ? text : String(text.dropLast(2)) + ";"
+  /// Returns the SQL with a semicolon at its end.
+  ///
+  /// The semicolon has its own line if the last line could be a comment.
+  private func terminated(_ text: String) -> String {
+    let last = text.lines.last { !$0.allSatisfy(\.isWhitespace) } ?? ""
+    var trimmed = text[...]
+    while trimmed.last?.isWhitespace == true { trimmed.removeLast() }
+    if last.contains("--") { return trimmed + "\n;" }
+    return trimmed.hasSuffix(";") ? String(trimmed) : trimmed + ";"
   }
 }

@@ -11,20 +11,16 @@ package struct Migration: Equatable, Sendable {
   /// The name of the file, without its folder.
   package let file: String
   package let isTransactional: Bool
-  package let up: [SQLStatement]
-  /// The statements of the down part.
-  ///
+  package let up: SQLScript
   /// Empty if nothing needs to be done.
-  package let down: [SQLStatement]
+  package let down: SQLScript
   package let irreversible: String?
   /// SHA-256, in hexadecimal, of the text after the up marker and the text after the down marker.
   package let checksum: String
-  /// The file without the statements of its up part, as the ledger stores it.
+  /// The file without its up part, as the ledger stores it.
   package let undoing: String
-  /// The line at which the up part begins.
-  private let upLine: Int
 
-  package func statements(_ direction: Direction) -> [SQLStatement] {
+  package func script(_ direction: Direction) -> SQLScript {
     direction == .up ? up : down
   }
 
@@ -45,19 +41,17 @@ package struct Migration: Equatable, Sendable {
     // A file has the same checksum with any line endings.
     try self.init(file: file, unixText: text.unixLines, checksum: nil)
     guard !up.isEmpty else {
-      throw .badFile(file: file, line: upLine, reason: "there is nothing to do up")
+      throw .badFile(file: file, line: up.line, reason: "there is nothing to do up")
     }
   }
 
   /// Returns the stored form of a migration, which can be undone but not applied.
   ///
-  /// - Returns: nil if the ledger stores no down part for it.
   /// - Throws: `.badFile` if the stored text is invalid.
-  package static func kept(_ entry: Ledger.Entry) throws(MigrationError) -> Migration? {
-    guard let down = entry.down else { return nil }
-    return try Migration(
+  package static func kept(_ entry: Ledger.Entry) throws(MigrationError) -> Migration {
+    try Migration(
       file: fileName(version: entry.version, name: entry.name),
-      unixText: down,
+      unixText: entry.down,
       checksum: entry.checksum
     )
   }
@@ -83,9 +77,8 @@ package struct Migration: Equatable, Sendable {
     self.file = file
     isTransactional = sections.isTransactional
     irreversible = sections.irreversible
-    up = try sections.statements(\.up)
-    down = try sections.statements(\.down)
-    upLine = sections.up.line
+    up = try sections.script(\.up)
+    down = try sections.script(\.down)
     undoing = sections.undoing
     self.checksum = checksum ?? Migration.checksum(sections.up.text + sections.down.text)
   }
@@ -174,7 +167,7 @@ private struct Sections {
     }
   }
 
-  /// The file without the statements of its up part.
+  /// The file without its up part.
   ///
   /// The reader adds a newline to each line, including the last one. It is removed here, so that
   /// the text reads back unchanged.
@@ -186,26 +179,20 @@ private struct Sections {
     return text
   }
 
-  func statements(_ path: KeyPath<Sections, Section>) throws(MigrationError) -> [SQLStatement] {
-    let statements: [SQLStatement]
-    do throws(SQLSplitError) {
-      statements = try SQLSplitter.split(self[keyPath: path].text, line: self[keyPath: path].line)
-    } catch {
-      throw .badFile(file: file, line: error.line, reason: error.reason)
+  func script(_ path: KeyPath<Sections, Section>) throws(MigrationError) -> SQLScript {
+    let section = self[keyPath: path]
+    let script = SQLScript(text: section.text, line: section.line)
+    if let objection = script.objection {
+      throw .badFile(file: file, line: script.line, reason: objection)
     }
-    for statement in statements {
-      if let objection = statement.objection {
-        throw .badFile(file: file, line: statement.line, reason: objection)
-      }
-      if !isTransactional, statement.isConcurrentIndexCreation, statement.concurrentIndex == nil {
-        throw .badFile(
-          file: file,
-          line: statement.line,
-          reason: "an index made concurrently needs a name, by which a half-made one is found"
-        )
-      }
+    if !isTransactional, script.isConcurrentIndexCreation, script.concurrentIndex == nil {
+      throw .badFile(
+        file: file,
+        line: script.line,
+        reason: "an index made concurrently needs a name, by which a half-made one is found"
+      )
     }
-    return statements
+    return script
   }
 }
 
@@ -229,7 +216,7 @@ extension String {
 }
 
 extension Substring {
-  fileprivate var isBlankOrComment: Bool {
+  var isBlankOrComment: Bool {
     let text = drop(while: \.isWhitespace)
     return text.isEmpty || text.hasPrefix("--")
   }

@@ -13,13 +13,13 @@ package enum Goal: Equatable, Sendable {
 package struct Step: Equatable, Sendable {
   package let migration: Migration
   package let direction: Direction
-  /// The progress of an earlier run that was interrupted in this migration.
-  package let resumed: Ledger.Progress?
+  /// Whether an earlier run was interrupted in this migration.
+  package let isResumed: Bool
 
-  package init(_ migration: Migration, _ direction: Direction, resumed: Ledger.Progress? = nil) {
+  package init(_ migration: Migration, _ direction: Direction, isResumed: Bool = false) {
     self.migration = migration
     self.direction = direction
-    self.resumed = resumed
+    self.isResumed = isResumed
   }
 }
 
@@ -47,7 +47,7 @@ package struct Planner: Sendable {
   ///   `.badFile` if the goal cannot be reached.
   package func steps(to goal: Goal) throws(MigrationError) -> [Step] {
     try checkApplied { entry in
-      goal == .latest ? entry.version > newestFile : entry.down != nil || entry.version > newestFile
+      goal != .latest || entry.version > newestFile
     }
     var applied = Set(ledger.entries.map(\.version))
     var steps: [Step] = []
@@ -108,21 +108,15 @@ package struct Planner: Sendable {
   private func undoable(_ version: Int) throws(MigrationError) -> Migration {
     if let migration = migrations[version] { return migration }
     let entry = ledger.entries.first { $0.version == version }
-    guard let entry, let migration = try Migration.kept(entry) else {
-      throw .missing(version: version, name: entry?.name ?? "half done")
-    }
-    return migration
+    guard let entry else { throw .missing(version: version, name: "half done") }
+    return try Migration.kept(entry)
   }
 
   private func resumption(_ applied: Set<Int>) throws(MigrationError) -> Step? {
-    guard let progress = ledger.progress else { return nil }
-    let migration = try undoable(progress.version)
-    let direction = applied.contains(progress.version) ? Direction.down : .up
-    let statements = migration.statements(direction)
-    guard !migration.isTransactional, progress.statement <= statements.count,
-      Step.checksum(statements.prefix(progress.statement)) == progress.checksum
-    else { throw .edited(file: migration.file) }
-    return Step(migration, direction, resumed: progress)
+    guard let version = ledger.interrupted else { return nil }
+    let migration = try undoable(version)
+    guard !migration.isTransactional else { throw .edited(file: migration.file) }
+    return Step(migration, applied.contains(version) ? .down : .up, isResumed: true)
   }
 
   private func ups(to last: Int, over applied: Set<Int>) throws(MigrationError) -> [Step] {

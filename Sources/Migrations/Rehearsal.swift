@@ -69,12 +69,12 @@ import Postgres
       try await run(ledger.creation.joined(separator: ";\n"), rest: "verify made its own ledger")
     }
     for migration in migrations {
-      for statement in migration.up {
-        guard let sql = statement.rehearsed else { continue }
+      // Any other statement that needs no transaction changes no schema.
+      if let sql = migration.isTransactional ? migration.up.text : migration.up.rehearsedIndex {
         try await run(
           sql,
           file: migration.file,
-          line: statement.line(of:),
+          line: migration.up.line(of:),
           rest: "verify applied it again in a schema of its own, which is rolled back"
         )
       }
@@ -103,7 +103,7 @@ import Postgres
   private func run(
     _ sql: String,
     file: String = "verify",
-    line: ((Int?) -> Int)? = nil,
+    line: ((Int?) -> Int?)? = nil,
     rest: String
   ) async throws(MigrationError) {
     do throws(DatabaseError) {
@@ -133,14 +133,4 @@ import Postgres
       end loop;
     end $$
     """
-}
-
-extension SQLStatement {
-  /// The statement in a form that a transaction accepts, or nil if it changes no schema.
-  var rehearsed: String? {
-    if words.contains("concurrently") {
-      return text.replacing(#/\bconcurrently\b/#.ignoresCase(), with: "", maxReplacements: 1)
-    }
-    return needsNoTransaction && !["do", "call"].contains(words.first) ? nil : text
-  }
 }

@@ -35,9 +35,8 @@ import Postgres
     var ledger = try await session.ledger()
     let planner = planner(ledger)
     let steps = try planner.steps(to: goal)
-    let preparation = preparation(of: ledger)
-    if !preparation.isEmpty {
-      try await session.run((["begin"] + preparation + ["commit"]).joined(separator: ";\n"))
+    if !ledger.exists {
+      try await session.run((["begin"] + ledger.creation + ["commit"]).joined(separator: ";\n"))
     }
     if goal == .latest, let version = planner.overtakenVersion {
       session.say(
@@ -71,17 +70,16 @@ import Postgres
     let ledger = try await session.ledger()
     let steps = try planner(ledger).steps(to: goal)
     var parts: [String] = []
-    let preparation = preparation(of: ledger)
-    if !preparation.isEmpty {
+    if !ledger.exists {
       parts.append(
-        (["-- the ledger", "begin;"] + preparation.map { $0 + ";" } + ["commit;"])
+        (["-- the ledger", "begin;"] + ledger.creation.map { $0 + ";" } + ["commit;"])
           .joined(separator: "\n") + "\n"
       )
     }
     for step in steps {
       for instruction in step.instructions(ledger) {
         if case .drop(let index) = try await remedy(instruction) {
-          parts.append("-- half made by an interrupted run\ndrop index concurrently \(index);\n")
+          parts.append("-- half made by an earlier run\ndrop index concurrently \(index);\n")
         }
       }
       parts.append(step.rendered(ledger))
@@ -99,14 +97,6 @@ import Postgres
     Planner(migrations, ledger, allowsOutOfOrder: allowsOutOfOrder)
   }
 
-  /// Returns the statements that create the ledger, or complete one from an older program.
-  private func preparation(of ledger: Ledger) -> [String] {
-    let isComplete = ledger.exists && ledger.keepsDownParts
-    let unkept = Set(ledger.entries.filter { $0.down == nil }.map(\.version))
-    return (isComplete ? [] : ledger.creation)
-      + migrations.filter { unkept.contains($0.version) }.map(ledger.keeping)
-  }
-
   // MARK: One step
 
   private func carryOut(_ step: Step, _ ledger: Ledger) async throws(MigrationError) {
@@ -119,40 +109,57 @@ import Postgres
         try await session.run("drop index concurrently \(index)", as: step.migration.file)
       }
       do throws(DatabaseError) {
-        try await session.connection.script(instruction.sql)
+        if case .alone = instruction.role {
+          // By this protocol, the server rejects a text with several statements.
+          try await session.connection.query(instruction.sql)
+        } else {
+          try await session.connection.script(instruction.sql)
+        }
       } catch {
-        await undo(instruction, of: step, ledger)
-        throw MigrationError(
-          error,
-          file: step.migration.file,
-          line: instruction.statement?.line(of: error.position),
-          rest: step.migration.isTransactional
-            ? "nothing of this file was done"
-            : "the statements before it are done; the next run goes on with this one"
-        )
+        // If these fail, the connection is lost and the server rolls back by itself.
+        _ = try? await session.connection.script("rollback")
+        if case .alone = instruction.role {
+          _ = try? await session.connection.script(ledger.ending(of: step.migration))
+        }
+        throw failure(error, of: instruction, step)
       }
     }
   }
 
-  private func undo(_ instruction: Instruction, of step: Step, _ ledger: Ledger) async {
-    // If these fail, the connection is lost and the server rolls back by itself.
-    _ = try? await session.connection.script("rollback")
-    guard case .alone = instruction.role else { return }
-    _ = try? await session.connection.script(ledger.attempt(at: step.migration, isOver: true))
+  private func failure(
+    _ error: DatabaseError,
+    of instruction: Instruction,
+    _ step: Step
+  ) -> MigrationError {
+    let file = step.migration.file
+    if instruction.role == .check, !error.isConnectionLost {
+      return .badFile(
+        file: file,
+        line: nil,
+        reason: "it ended its transaction, which dossier-migrate begins and ends; what it committed "
+          + "stays, and is not recorded"
+      )
+    }
+    return MigrationError(
+      error,
+      file: file,
+      line: instruction.script?.line(of: error.position),
+      rest: step.migration.isTransactional ? "nothing of this file was done" : "it has to run again"
+    )
   }
 
   private enum Remedy {
     case none
     /// An earlier run completed the statement but could not record it.
     case skip
-    /// Drop the index with this qualified name, which an earlier run left invalid.
+    /// Drop the index with this qualified name, whose creation failed or was killed.
     case drop(String)
   }
 
   /// Returns the action that an earlier attempt at an index requires.
   private func remedy(_ instruction: Instruction) async throws(MigrationError) -> Remedy {
-    guard case .alone(resumed: true, let attempted) = instruction.role else { return .none }
-    switch instruction.statement?.concurrentIndex {
+    guard case .alone(let script, let isResumed) = instruction.role else { return .none }
+    switch script.concurrentIndex {
     case .create(let name, let table):
       let row = try await session.query(
         """
@@ -165,8 +172,8 @@ import Postgres
       ).rows.first
       guard let row, let index = row[1] else { return .none }
       if row[0] == "f" { return .drop(index) }
-      return attempted ? .skip : .none
-    case .drop(let name) where attempted:
+      return isResumed ? .skip : .none
+    case .drop(let name) where isResumed:
       let found = try await session.query("select to_regclass($1)", [name])
       return found.rows.first?[0] == nil ? .skip : .none
     case .drop, nil: return .none

@@ -1,73 +1,58 @@
-/// One statement of a file.
-package struct SQLStatement: Equatable, Sendable {
-  /// The text from its first word up to its semicolon, without it.
+/// The SQL of a file's up or down part, which the server reads.
+package struct SQLScript: Equatable, Sendable {
   package let text: String
-  /// The line of its first word in the file, from 1.
+  /// The line of the file at which the text begins, from 1.
   package let line: Int
-  /// The line of its semicolon.
-  package let lastLine: Int
-  /// Its first words outside of parentheses, quotes and comments, in lower case.
-  package let words: [String]
+
+  package init(text: String, line: Int) {
+    self.text = text
+    self.line = line
+  }
+
+  /// Whether there are only empty lines and comments of one line.
+  package var isEmpty: Bool { text.lines.allSatisfy(\.isBlankOrComment) }
 
   /// Returns the line of a character position in a server error.
   ///
   /// - Parameter position: the position in characters, from 1.
-  /// - Returns: the number of the line in the file.
-  package func line(of position: Int?) -> Int {
-    guard let position else { return line }
+  /// - Returns: the number of the line in the file, or nil without a position.
+  package func line(of position: Int?) -> Int? {
+    guard let position else { return nil }
     return line + text.unicodeScalars.prefix(max(0, position - 1)).count { $0 == "\n" }
   }
 
-  /// The reason why a migration must not contain the statement, or nil.
+  /// The reason why no migration may contain it, or nil.
   package var objection: String? {
-    switch words.first {
-    case "begin", "commit", "end", "abort", "start":
-      "transactions are begun and ended by dossier-migrate"
-    case "rollback" where !words.contains("to"):
-      "transactions are begun and ended by dossier-migrate"
-    case "prepare" where words.dropFirst().first == "transaction":
-      "transactions are begun and ended by dossier-migrate"
-    case "discard": "it would release the lock that keeps other runs out"
-    case "copy" where words.contains("stdin") || words.contains("stdout"):
-      "there is nothing to copy from or to; use insert"
-    default: nil
-    }
+    text.contains(#/\bcopy\b[^;]*\b(?:stdin|stdout)\b/#.ignoresCase())
+      ? "there is nothing to copy from or to; use insert" : nil
   }
 
-  /// Whether the server rejects the statement in a transaction, or it may end transactions itself.
-  ///
-  /// The statement and the record of its success are two transactions. If the process is killed
-  /// between them, the statement runs again. All other statements run once.
-  package var needsNoTransaction: Bool {
-    if words.contains("concurrently") { return true }
-    switch words.first {
-    case "vacuum", "reindex", "cluster", "do", "call", "checkpoint": return true
-    case "create", "drop", "alter":
-      return ["database", "tablespace", "system", "subscription"].contains(
-        words.dropFirst().first ?? ""
-      )
-    default: return false
-    }
+  // MARK: Indexes created or dropped without a transaction
+
+  /// The text from its first statement on.
+  private var statement: Substring {
+    var rest = text.lines[...]
+    while let first = rest.first, first.isBlankOrComment { rest.removeFirst() }
+    guard let start = rest.first?.startIndex else { return "" }
+    return text[start...].drop(while: \.isWhitespace)
   }
 
-  /// Whether later statements of the session may depend on it.
-  package var isSetting: Bool { words.first == "set" || words.first == "reset" }
-
-  /// The index that it creates or drops concurrently, or nil.
+  /// The index that the statement creates or drops concurrently, or nil.
   package var concurrentIndex: ConcurrentIndex? {
+    let statement = statement
     let name = #/(?:"(?:[^"]|"")+"|[\w$]+)/#
     let create = #/create\s+(?:unique\s+)?index\s+concurrently\s+(?:if\s+not\s+exists\s+)?/#
       .ignoresCase()
     let on = #/\s+on\s+(?:only\s+)?/#.ignoresCase()
     let drop = #/drop\s+index\s+concurrently\s+(?:if\s+exists\s+)?/#.ignoresCase()
-    if let start = text.prefixMatch(of: create)?.range.upperBound,
-      let index = text[start...].prefixMatch(of: name)?.output,
-      let table = text[index.endIndex...].prefixMatch(of: on)?.range.upperBound
+    if let start = statement.prefixMatch(of: create)?.range.upperBound,
+      let index = statement[start...].prefixMatch(of: name)?.output,
+      let table = statement[index.endIndex...].prefixMatch(of: on)?.range.upperBound
     {
-      return .create(name: String(index), table: String(qualifiedName(text[table...])))
+      return .create(name: String(index), table: String(qualifiedName(statement[table...])))
     }
-    if let start = text.prefixMatch(of: drop)?.range.upperBound {
-      return .drop(name: String(qualifiedName(text[start...])))
+    if let start = statement.prefixMatch(of: drop)?.range.upperBound {
+      return .drop(name: String(qualifiedName(statement[start...])))
     }
     return nil
   }
@@ -79,8 +64,15 @@ package struct SQLStatement: Equatable, Sendable {
 
   /// Whether it creates an index concurrently, with or without a name.
   package var isConcurrentIndexCreation: Bool {
-    let start = words.prefix(4).filter { $0 != "unique" }
-    return start.starts(with: ["create", "index", "concurrently"])
+    let create = #/create\s+(?:unique\s+)?index\s+concurrently\b/#.ignoresCase()
+    return statement.prefixMatch(of: create) != nil
+  }
+
+  /// The creation or removal of an index in a form that a transaction accepts, or nil.
+  var rehearsedIndex: String? {
+    guard concurrentIndex != nil else { return nil }
+    return String(statement)
+      .replacing(#/\bconcurrently\b/#.ignoresCase(), with: "", maxReplacements: 1)
   }
 }
 

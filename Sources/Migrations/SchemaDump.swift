@@ -99,27 +99,19 @@ package struct SchemaDump: Equatable, Sendable {
   // MARK: Normalization
 
   /// Returns the dump without versions, settings of the dumping session, and pg_dump's `\restrict`.
+  ///
+  /// The settings stand before the first object, except for two that pg_dump repeats.
   package static func normalized(_ dump: String) -> String {
-    let lines = dump.lines.filter {
-      !$0.hasPrefix("\\restrict ") && !$0.hasPrefix("\\unrestrict ")
-        && !$0.hasPrefix("-- Dumped ")
-    }
-    let text = lines.joined(separator: "\n")
-    // A dump that cannot be split is compared unchanged.
-    let statements = (try? SQLSplitter.split(text)) ?? []
-    var dropped: Set<Int> = []
-    for statement in statements
-    where statement.words.first == "set"
-      || statement.text.hasPrefix("SELECT pg_catalog.set_config(")
-    {
-      dropped.formUnion(statement.line...statement.lastLine)
-    }
     var kept: [Substring] = []
-    var isAfterDropped = false
-    for (index, line) in lines.enumerated() {
-      if dropped.contains(index + 1) {
+    var (isHead, isAfterDropped) = (true, true)
+    for line in dump.lines {
+      if line.hasPrefix("-- Name: ") { isHead = false }
+      if isHead && (line.hasPrefix("SET ") || line.hasPrefix("SELECT pg_catalog.set_config("))
+        || ["SET default_tablespace = ", "SET default_table_access_method = ", "\\restrict ",
+          "\\unrestrict ", "-- Dumped "].contains(where: line.hasPrefix)
+      {
         isAfterDropped = true
-      } else if isAfterDropped || index < 6, line.isEmpty, kept.last?.isEmpty ?? true {
+      } else if isAfterDropped, line.isEmpty, kept.last?.isEmpty ?? true {
         continue
       } else {
         kept.append(line)

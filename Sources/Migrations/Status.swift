@@ -36,7 +36,7 @@ package struct Status: Equatable, Sendable, Encodable {
     return Set(entries.keys).union(files.keys).sorted().map { version in
       let (entry, file) = (entries[version], files[version])
       let state: State =
-        if version == ledger.progress?.version {
+        if version == ledger.interrupted {
           .interrupted
         } else if let entry {
           switch file {

@@ -61,38 +61,78 @@ import Testing
     #expect(try await place.sql("select to_regclass('a') is null") == "t")
   }
 
-  @Test func `a half-made index is dropped before it is made again`() async throws {
+  @Test func `a file that ends its transaction is refused and not recorded`() async throws {
+    for end in ["commit;", "rollback;", "commit; begin;", "rollback; begin;"] {
+      let place = try await Workspace([
+        "0001_a.sql": "-- migrate: up\ncreate table a ();\n\(end)\n-- migrate: down\n"
+      ])
+      let errors = try await place.run("up", status: 16).errors
+      #expect(errors.contains("0001_a.sql: it ended its transaction"), "\(errors)")
+      #expect(try await place.sql("select count(*) from schema_migrations") == "0")
+    }
+  }
+
+  @Test func `a file without a transaction has one statement`() async throws {
     let place = try await Workspace([
       "0001_a.sql": """
       -- migrate: no transaction
       -- migrate: up
-      create table a (id int);
-      insert into a values (1), (1);
-      create unique index concurrently a_by_id on a (id);
-      insert into a values (2);
+      create table a ();
+      create table b ();
       -- migrate: down
-      drop index concurrently a_by_id;
-      drop table a;
       """
     ])
     let errors = try await place.run("up", status: 13).errors
-    #expect(errors.contains("0001_a.sql:5: SQLSTATE 23505"), "\(errors)")
-    #expect(try await place.run("status").output == "0001  a  interrupted\n")
+    #expect(errors.contains("cannot insert multiple commands into a prepared statement"))
+    #expect(try await place.sql("select to_regclass('a') is null") == "t")
+    #expect(try await place.run("status").output == "0001  a  pending\n")
+  }
+
+  @Test func `a half-made index is dropped before it is made again`() async throws {
+    let place = try await Workspace([
+      "0001_a.sql": """
+      -- migrate: up
+      create table a (id int);
+      insert into a values (1), (1);
+      -- migrate: down
+      drop table a;
+      """,
+      "0002_b.sql": """
+      -- migrate: no transaction
+      -- migrate: up
+      -- One row for each id.
+      create unique index concurrently a_by_id on a (id);
+      -- migrate: down
+      drop index concurrently a_by_id;
+      """,
+    ])
+    let errors = try await place.run("up", status: 13).errors
+    #expect(errors.contains("0002_b.sql: SQLSTATE 23505"), "\(errors)")
+    #expect(errors.contains("it has to run again"))
+    #expect(try await place.run("status").output.hasSuffix("0002  b  pending\n"))
     let plan = try await place.run("plan").output
     #expect(plan.contains("drop index concurrently public.a_by_id;"))
     #expect(try await place.run("up", status: 13).errors.contains("dropping the half-made index"))
     try await place.sql("delete from a where ctid = '(0,1)'")
     try await place.run("up")
-    #expect(try await place.sql("select id from a order by id") == "1\n2")
     let valid = "select indisvalid from pg_index where indrelid = 'a'::regclass"
     #expect(try await place.sql(valid) == "t")
-    // Undone, but the run could not note it.
-    let interrupted = """
-      drop index a_by_id; insert into schema_migration_progress
-      values (1, 0, encode(sha256(''), 'hex'), now(), now())
-      """
-    try await place.sql(interrupted)
-    #expect(try await place.run("down").output == "1 down; at version 0\n")
+    // Undone, but the run could not record it.
+    try await place.sql(
+      "drop index a_by_id; insert into schema_migration_progress values (2, now())"
+    )
+    #expect(try await place.run("status").output.hasPrefix("0001  a  applied"))
+    #expect(try await place.run("status").output.contains("0002  b  interrupted"))
+    #expect(try await place.run("down").output == "1 down; at version 1\n")
+    // Made, but the run could not record it.
+    try await place.sql(
+      "create index a_by_id on a (id); insert into schema_migration_progress values (2, now())"
+    )
+    #expect(try await place.run("up").output == "1 up; at version 2\n")
+    // Another's index of this name is no half-made one.
+    try await place.run("down")
+    try await place.sql("create index a_by_id on a (id)")
+    #expect(try await place.run("up", status: 13).errors.contains("SQLSTATE 42P07"))
   }
 
   @Test func `the lock is waited for no longer than was asked`() async throws {

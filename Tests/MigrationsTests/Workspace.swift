@@ -92,13 +92,10 @@ let threeFiles = [
   "0002_b.sql": """
   -- migrate: no transaction
   -- migrate: up
-  create table b (id int, word text);
-  insert into b select n, 'x;' || n from generate_series(1, 10) n;
-  create unique index concurrently b_by_id on b (id);
-  vacuum b;
+  -- Two users of one id are found here.
+  create unique index concurrently a_by_id on a (id);
   -- migrate: down
-  drop index concurrently b_by_id;
-  drop table b;
+  drop index concurrently a_by_id;
   """,
   "0003_c.sql": """
   -- migrate: up
