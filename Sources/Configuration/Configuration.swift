@@ -23,6 +23,7 @@ package struct Configuration: Sendable {
   package let connections: Int
   package let drain: Duration
   package let logsRequests: Bool
+  package let logsStatements: Bool
   package let operationsNetworks: [IPNetwork]
   package let mail: MailRelaySettings
   package let issuerSource: HTTPSourceSettings
@@ -100,9 +101,10 @@ package struct Configuration: Sendable {
     connections = number(.connections, 1...900)
     drain = .seconds(number(.drainSeconds, 1...3_600))
     let log = text(.log)
-    logsRequests = log == "requests"
-    if log != "requests", log != "errors" {
-      problems.append("log is \(log), not requests or errors")
+    logsStatements = log == "debug"
+    logsRequests = log == "requests" || logsStatements
+    if !logsRequests, log != "errors" {
+      problems.append("log is \(log), not requests, errors or debug")
     }
     let networks = text(.operationsNetworks).split { $0 == "," || $0.isWhitespace }
     operationsNetworks = networks.compactMap { IPNetwork($0) }

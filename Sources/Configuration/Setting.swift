@@ -114,7 +114,8 @@ package enum Setting: String, CaseIterable {
     case .pictureFolder: "folder that nginx shows pictures from; empty keeps them in the database"
     case .operationsNetworks:
       "networks, as 10.0.0.0/8, that may ask for /metrics, /readyz and /healthz beside this machine; nginx has to let them too"
-    case .log: "requests: a line for each; errors: only for what failed in the server"
+    case .log:
+      "requests: a line for each; errors: only for what failed in the server; debug: a line for each request and each statement"
     }
   }
 }

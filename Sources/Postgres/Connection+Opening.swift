@@ -42,7 +42,7 @@ extension Connection {
     guard let pointer = unsafe begin(settings, host) else {
       throw DatabaseError(.connectionFailure, "libpq is out of memory")
     }
-    let connection = unsafe Connection(pointer, watch: watch)
+    let connection = unsafe Connection(pointer, watch: watch, observer: settings.observer)
     do throws(DatabaseError) {
       try await connection.finishOpening(within: timeout)
     } catch {

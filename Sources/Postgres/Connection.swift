@@ -10,6 +10,7 @@ package import EventLoop
 @safe @EventLoop package final class Connection {
   nonisolated(unsafe) let pointer: OpaquePointer
   private let connectionWatch: ConnectionWatch?
+  private let observer: StatementObserver?
   private var watch: Watch?
   /// The expected replies, in the order sent.
   var expected = Deque<Expectation>()
@@ -31,9 +32,11 @@ package import EventLoop
   /// - Parameters:
   ///   - pointer: a libpq connection, open or opening; freed when it fails or is closed.
   ///   - watch: the limits for the server's silence while a reply is due.
-  init(_ pointer: OpaquePointer, watch: ConnectionWatch?) {
+  ///   - observer: observes each statement; nil for none.
+  init(_ pointer: OpaquePointer, watch: ConnectionWatch?, observer: StatementObserver?) {
     unsafe self.pointer = pointer
     connectionWatch = watch
+    self.observer = observer
   }
 
   /// The number of statements that wait for their reply.
@@ -42,6 +45,7 @@ package import EventLoop
   // MARK: Sending
 
   func send(_ call: StatementCall) {
+    if let observer { call.observe(observer) }
     guard failure == nil else { return call.fail(failure ?? closed) }
     guard unsafe PQenterPipelineMode(pointer) == 1 else {
       return call.fail(lastError)

@@ -4,6 +4,8 @@ package struct ConnectionSettings: Sendable {
   package let applicationName: String
   package let timeout: Duration
   package let parameters: [(String, String)]
+  /// Observes each statement of the connection; nil for none.
+  var observer: StatementObserver?
 
   /// Creates settings.
   ///

@@ -40,6 +40,8 @@ package struct DatabaseSettings: Sendable {
   package var grace = Duration.seconds(1)
   /// The time that a transaction may be idle before the server ends it.
   package var transactionIdleTimeout = Duration.seconds(10)
+  /// Observes each statement; nil for none.
+  package var observer: StatementObserver?
 
   package init(conninfo: String, applicationName: String) {
     self.conninfo = conninfo
@@ -60,7 +62,7 @@ package struct DatabaseSettings: Sendable {
     mayScan: Bool = true
   ) -> ConnectionSettings {
     func milliseconds(_ time: Duration) -> String { "\(time.nanoseconds / 1_000_000)" }
-    return ConnectionSettings(
+    var settings = ConnectionSettings(
       conninfo,
       applicationName: applicationName,
       timeout: connectTimeout,
@@ -79,5 +81,7 @@ package struct DatabaseSettings: Sendable {
         ("bytea_output", "hex"),
       ]
     )
+    settings.observer = observer
+    return settings
   }
 }

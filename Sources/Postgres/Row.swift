@@ -31,6 +31,11 @@ package protocol RowDecodable: Sendable {
     }
   }
 
+  /// The rows that the statement returned, or else changed.
+  var affectedRows: Int {
+    count > 0 ? count : unsafe Int(String(cString: PQcmdTuples(pointer))) ?? 0
+  }
+
   var isAborted: Bool { unsafe PQresultStatus(pointer) == PGRES_PIPELINE_ABORTED }
 
   package func decode<Value: RowDecodable>(_ type: Value.Type) throws(DatabaseError) -> [Value] {

@@ -12,7 +12,7 @@ package import EventLoop
   /// If false, it is not sent again after an earlier call failed.
   var isAlone = true
   var attempts = 0
-  private var failures: Failures?
+  private var rare: RareState?
   private var result: ResultSet?
   private var continuation: UnsafeContinuation<Void, Never>?
 
@@ -52,7 +52,7 @@ package import EventLoop
   /// Sends the call on a connection, and resumes `continuation` when there is a result.
   @unsafe func start(on connection: Connection, _ continuation: UnsafeContinuation<Void, Never>) {
     result = nil
-    failures = nil
+    rare = nil
     attempts = 0
     unsafe self.continuation = continuation
     connection.send(self)
@@ -60,7 +60,7 @@ package import EventLoop
 
   /// Waits for the result of a call that was sent without waiting.
   func settled() async throws(DatabaseError) -> ResultSet {
-    if result == nil, failures?.last == nil {
+    if result == nil, rare?.last == nil {
       await unsafe withUnsafeContinuation { unsafe continuation = $0 }
     }
     return try outcome()
@@ -68,38 +68,57 @@ package import EventLoop
 
   func outcome() throws(DatabaseError) -> ResultSet {
     if let result { return result }
-    throw failures?.last ?? DatabaseError(.connectionFailure, "a call ended without an outcome")
+    throw rare?.last ?? DatabaseError(.connectionFailure, "a call ended without an outcome")
   }
 
   /// Whether the call should be retried.
-  var metConflict: Bool { result == nil && failures?.last?.isConflict == true }
+  var metConflict: Bool { result == nil && rare?.last?.isConflict == true }
+
+  /// Reports the outcome to an observer, unless one is already waiting for it.
+  func observe(_ observer: StatementObserver) {
+    let rare = remember()
+    if rare.observation == nil { rare.observation = StatementObservation(receive: observer()) }
+  }
 
   func complete(_ result: ResultSet) {
     self.result = result
+    rare?.endObservation(of: self, rows: result.affectedRows)
     resume()
   }
 
   func fail(_ error: DatabaseError) {
-    remember().last = error
+    let rare = remember()
+    rare.last = error
+    rare.endObservation(of: self, rows: 0, error.state)
     resume()
   }
 
   /// The error of its preparation.
   var preparationFailure: DatabaseError? {
-    get { failures?.preparation }
+    get { rare?.preparation }
     set { remember().preparation = newValue }
   }
 
-  private func remember() -> Failures {
-    let failures = failures ?? Failures()
-    self.failures = failures
-    return failures
+  private func remember() -> RareState {
+    let rare = rare ?? RareState()
+    self.rare = rare
+    return rare
   }
 
   /// State that most calls never need.
-  private final class Failures {
+  @EventLoop private final class RareState {
     var preparation: DatabaseError?
     var last: DatabaseError?
+    var observation: StatementObservation?
+
+    func endObservation(
+      of call: StatementCall,
+      rows: @autoclosure () -> Int,
+      _ failure: SQLState? = nil
+    ) {
+      observation?.end(call, rows: rows(), failure)
+      observation = nil
+    }
   }
 
   private func resume() {

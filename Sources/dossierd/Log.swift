@@ -3,6 +3,7 @@ import EventLoop
 import Glibc
 import HTTP
 import JSON
+import Postgres
 import Wiring
 
 /// The log on standard output, with one JSON object per line.
@@ -34,6 +35,29 @@ enum Log {
     if let client = call.client { lines.append("client", client.id.text) }
     if let rule = call.rule { lines.append("refused", rule) }
     if let error = call.error { lines.append("error", error) }
+    lines.end()
+  }
+
+  /// The id of the request that the current task answers; nil for work of the server.
+  ///
+  /// Set only if statements are logged.
+  @TaskLocal static var requestID: String?
+
+  /// Observes a statement that is sent now, and logs its outcome with the id of the request.
+  @EventLoop static func observeStatement() -> StatementReceiver {
+    let id = requestID
+    return { statement($0, of: id) }
+  }
+
+  /// Logs a statement, without its parameters.
+  @EventLoop private static func statement(_ report: StatementReport, of request: String?) {
+    if lines.isEmpty { EventLoop.atEndOfTurn { flush() } }
+    lines.begin("debug")
+    if let request { lines.append("request", request) }
+    lines.append("statement", "\(report.name)")
+    lines.append("us", Int(report.nanoseconds / 1_000))
+    lines.append("rows", report.rows)
+    if let failure = report.failure { lines.append("state", failure.rawValue) }
     lines.end()
   }
 

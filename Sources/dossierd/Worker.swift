@@ -87,6 +87,7 @@ import Wiring
     self.configuration = configuration
     var settings = DatabaseSettings(conninfo: configuration.database, applicationName: "dossierd")
     settings.exclusiveConnections = configuration.exclusiveConnections
+    if configuration.logsStatements { settings.observer = Log.observeStatement }
     let database = Database(settings)
     self.database = database
     let report = MetricsReport()
@@ -194,7 +195,12 @@ import Wiring
   private func serve(_ exchange: Exchange) async {
     let start = EventLoop.now()
     let call = service.call(Request(exchange), exchange)
-    var response = await service.answer(call)
+    var response =
+      if configuration.logsStatements {
+        await Log.$requestID.withValue(call.request.id.description) { await service.answer(call) }
+      } else {
+        await service.answer(call)
+      }
     metrics.count(hashes: passwords.hashes)
     response.add(.requestID, call.request.id.description)
     let status = response.status.code
