@@ -2,6 +2,7 @@
 
 import contextlib
 import http.client
+import json
 import os
 import pathlib
 import pwd
@@ -205,6 +206,66 @@ class LocalPages(Case):
                             f"allowed_origins={origins}"], check=True, capture_output=True)
             self.stop()
             self.assertEqual([line for line in self.start(port) if line], left)
+
+
+class SampleData(Case):
+    """deploy/up --seed, and psql on what runs."""
+
+    PASSWORD = "correct horse battery"
+
+    def post(self, path, body, **headers):
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port)) as connection:
+            headers = {"Content-Type": "application/json", **headers}
+            connection.request("POST", path, json.dumps(body), headers)
+            answer = connection.getresponse()
+            self.assertEqual(answer.status, 200)
+            return json.loads(answer.read())
+
+    def get(self, path, **headers):
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port)) as connection:
+            connection.request("GET", path, headers=headers)
+            return json.loads(connection.getresponse().read())
+
+    def psql(self, *words, data=None):
+        return subprocess.run(
+            [ROOT / "deploy/psql", "--data", data or self.data, "-XAtq", *words],
+            capture_output=True, text=True, timeout=60)
+
+    def seed(self):
+        run = functions(
+            'add_sample_data "$1" "$2" 2>&1', self.data, self.port, timeout=120)
+        self.assertEqual(run.returncode, 0, run.stdout)
+        return run.stdout
+
+    def test_sample_users_can_be_used_and_are_added_once(self):
+        self.port = free_port()
+        self.assertEqual(self.psql().returncode, 69)
+        self.addCleanup(functions, 'stop_all "$1" 2>/dev/null', self.data)
+        started = functions(
+            """
+            start_postgres "$1"
+            make_database "$1" >/dev/null
+            start_workers "$1" "$2" 1
+            start_nginx "$1" "$2"
+            wait_ready "$1" "$2"
+            """, self.data, self.port, stderr=subprocess.PIPE, timeout=120)
+        self.assertEqual(started.returncode, 0, started.stderr)
+        self.assertIn(self.PASSWORD, self.seed())
+        counts = "select (select count(*) from users), (select count(*) from devices), " \
+            "(select count(*) from documents), (select count(*) from properties) > 20, " \
+            "(select max(n) from (select count(*) n from device_users group by device_id) d)"
+        made = self.psql("-c", counts)
+        self.assertEqual((made.stdout, made.stderr), ("10|4|25|t|2\n", ""))
+        token = self.post("/v1/login/password", {
+            "email": "grace@example.org", "password": self.PASSWORD})["access_token"]
+        bearer = {"Authorization": f"Bearer {token}"}
+        self.assertEqual(self.get("/v1/me", **bearer)["name"], "Grace Hopper")
+        self.assertEqual(self.get("/v1/me/metadata", **bearer)["theme"], "dark")
+        self.assertEqual(self.get("/v1/me/custom-data", **bearer)["level"], 2)
+        before = self.psql("-c", counts).stdout
+        self.assertIn("exist already", self.seed())
+        self.assertEqual(self.psql("-c", counts).stdout, before)
+        self.assertEqual(self.psql(data=self.data / "none").returncode, 66)
 
 
 if __name__ == "__main__":
