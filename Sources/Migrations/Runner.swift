@@ -136,8 +136,8 @@ import Postgres
       return .badFile(
         file: file,
         line: nil,
-        reason: "it ended its transaction, which dossier-migrate begins and ends; what it committed "
-          + "stays, and is not recorded"
+        reason: "it ended its transaction, which dossier-migrate begins and ends; what it "
+          + "committed stays, and is not recorded"
       )
     }
     return MigrationError(

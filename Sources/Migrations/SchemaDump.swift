@@ -98,6 +98,12 @@ package struct SchemaDump: Equatable, Sendable {
 
   // MARK: Normalization
 
+  private static let headSettings = ["SET ", "SELECT pg_catalog.set_config("]
+  private static let dropped = [
+    "SET default_tablespace = ", "SET default_table_access_method = ", "\\restrict ",
+    "\\unrestrict ", "-- Dumped ",
+  ]
+
   /// Returns the dump without versions, settings of the dumping session, and pg_dump's `\restrict`.
   ///
   /// The settings stand before the first object, except for two that pg_dump repeats.
@@ -106,9 +112,8 @@ package struct SchemaDump: Equatable, Sendable {
     var (isHead, isAfterDropped) = (true, true)
     for line in dump.lines {
       if line.hasPrefix("-- Name: ") { isHead = false }
-      if isHead && (line.hasPrefix("SET ") || line.hasPrefix("SELECT pg_catalog.set_config("))
-        || ["SET default_tablespace = ", "SET default_table_access_method = ", "\\restrict ",
-          "\\unrestrict ", "-- Dumped "].contains(where: line.hasPrefix)
+      if isHead && headSettings.contains(where: line.hasPrefix)
+        || dropped.contains(where: line.hasPrefix)
       {
         isAfterDropped = true
       } else if isAfterDropped, line.isEmpty, kept.last?.isEmpty ?? true {
