@@ -28,7 +28,8 @@ class Deployment(Cluster, Asking):
     patience = 10
 
     def __init__(self, workers=2, settings=(), picture_folder=False, program=None, arguments=(),
-                 activated=False, nginx=(), tls=False):
+                 activated=False, nginx=(), tls=False, migrations=ROOT / "migrations",
+                 migrator=BUILD / "dossier-migrate"):
         """`nginx` are pairs: what stands in the shipped configuration, and what stands there here."""
         self.tls = tls
         self.nginx_changes = nginx
@@ -51,8 +52,8 @@ class Deployment(Cluster, Asking):
                 for role in ["owner", "server"]:
                     self.sql(f"alter role {role} password '{self.PASSWORD}'")
             subprocess.run(
-                [BUILD / "dossier-migrate", "up", "--quiet", "--grant-to", "server",
-                 "--migrations", ROOT / "migrations", "--database", self.conninfo("owner")],
+                [migrator, "up", "--quiet", "--grant-to", "server",
+                 "--migrations", migrations, "--database", self.conninfo("owner")],
                 check=True, stdout=subprocess.DEVNULL)
             # Tests come from one address, unless they say from where.
             self.set_app(failures_per_address=1_000_000, anonymous_per_address=1_000_000)

@@ -1,4 +1,4 @@
-"""Applies and reverts the schema of a next release under load, and replaces the workers."""
+"""Replaces programs and schema under load: the older version by this one, and this by the next."""
 
 import pathlib
 import shutil
@@ -6,6 +6,7 @@ import subprocess
 import tempfile
 import unittest
 
+import older
 import writing
 from deployment import Deployment
 from machine import BUILD
@@ -29,7 +30,67 @@ drop index concurrently users_by_next_release;
 """
 
 
-class Upgrade(unittest.TestCase):
+class Case(unittest.TestCase):
+    def migrate(self, migrations, *arguments, programs=BUILD):
+        return subprocess.run(
+            [programs / "dossier-migrate", *arguments, "--migrations", migrations,
+             "--database", self.site.conninfo("owner")], check=True, text=True,
+            capture_output=True)
+
+    def reload(self):
+        subprocess.run([BUILD / "dossierd", "reload", str(self.site.supervisor.pid)], check=True)
+
+    def newest(self):
+        return self.site.sql("select max(version) from schema_migrations")
+
+    def check(self, load):
+        load.stop()
+        failed = [line for line in self.site.logged() if line["status"] >= 500]
+        self.assertEqual(set(load.statuses), {200}, failed[:3])
+        self.assertEqual(load.lost(), [])
+        self.assertEqual(self.site.get("/readyz").status, 200)
+
+
+class FromOlderVersion(Case):
+    def test_no_request_fails_on_the_way_from_the_older_version_and_back(self):
+        before = older.OlderVersion(older.version())
+        print(f"the older version is {before.name}")
+        folder = tempfile.TemporaryDirectory(dir="/tmp")
+        self.addCleanup(folder.cleanup)
+        pathlib.Path(folder.name).chmod(0o755)
+        program = pathlib.Path(folder.name) / "dossierd"
+        program.symlink_to(before.programs / "dossierd")
+        self.site = Deployment(
+            tls=True, program=program, migrations=before.migrations,
+            migrator=before.programs / "dossier-migrate")
+        self.addCleanup(self.site.stop)
+        version = self.newest()
+        load = writing.Writing(self.site)
+        self.addCleanup(load.stop)
+        load.go_on()
+        self.migrate(writing.ROOT / "migrations", "up", "--grant-to", "server")
+        self.migrate(writing.ROOT / "migrations", "verify", "--grant-to", "server")
+        load.go_on()
+        self.exchange(program, BUILD / "dossierd")
+        load.go_on()
+        # And back: programs first, then the schema, by the older program.
+        self.exchange(program, before.programs / "dossierd")
+        load.go_on()
+        self.migrate(before.migrations, "to", version, programs=before.programs)
+        self.assertEqual(self.newest(), version)
+        self.migrate(before.migrations, "verify", "--grant-to", "server", programs=before.programs)
+        load.go_on()
+        self.check(load)
+
+    def exchange(self, program, other):
+        """Replaces the program as an upgrade does, and the workers."""
+        new = program.with_suffix(".new")
+        new.symlink_to(other)
+        new.rename(program)
+        self.reload()
+
+
+class Upgrade(Case):
     def setUp(self):
         self.site = Deployment(tls=True)
         self.addCleanup(self.site.stop)
@@ -42,17 +103,8 @@ class Upgrade(unittest.TestCase):
         (self.migrations / "9001_next.sql").write_text(NEXT)
         (self.migrations / "9002_next_index.sql").write_text(NEXT_INDEX)
 
-    def migrate(self, migrations, *arguments):
-        return subprocess.run(
-            [BUILD / "dossier-migrate", *arguments, "--migrations", migrations,
-             "--database", self.site.conninfo("owner")], check=True, text=True,
-            capture_output=True)
-
-    def reload(self):
-        subprocess.run([BUILD / "dossierd", "reload", str(self.site.supervisor.pid)], check=True)
-
     def test_no_request_fails_on_the_way_up_and_down(self):
-        before = self.site.sql("select max(version) from schema_migrations")
+        before = self.newest()
         load = writing.Writing(self.site)
         self.addCleanup(load.stop)
         load.go_on()
@@ -61,7 +113,7 @@ class Upgrade(unittest.TestCase):
         load.go_on()
         self.reload()
         load.go_on()
-        self.assertEqual(self.site.sql("select max(version) from schema_migrations"), "9002")
+        self.assertEqual(self.newest(), "9002")
         # The rollback: first the programs, then the schema, without the files of the next release.
         self.reload()
         load.go_on()
@@ -72,11 +124,7 @@ class Upgrade(unittest.TestCase):
         self.migrate(self.before, "to", before)
         self.migrate(self.before, "verify", "--grant-to", "server")
         load.go_on()
-        load.stop()
-        failed = [line for line in self.site.logged() if line["status"] >= 500]
-        self.assertEqual(set(load.statuses), {200}, failed[:3])
-        self.assertEqual(load.lost(), [])
-        self.assertEqual(self.site.get("/readyz").status, 200)
+        self.check(load)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,62 @@
+"""The older version from which the upgrade test starts."""
+
+import os
+import pathlib
+import subprocess
+
+from writing import ROOT
+
+PRODUCTS = ["dossierd", "dossier", "dossier-migrate", "dossier-pictures"]
+
+
+def git(*words):
+    return subprocess.run(
+        ["git", "-c", f"safe.directory={ROOT}", *words], cwd=ROOT, check=True, text=True,
+        capture_output=True).stdout
+
+
+def version():
+    """Returns the newest tag of a release, else the oldest commit that can be upgraded from.
+
+    Without a release, files of migrations may still change. So that commit is the oldest from which
+    on all commits have only files that are here unchanged.
+    """
+    tags = git("tag", "--list", "v*", "--merged", "HEAD", "--sort=-version:refname").split()
+    if tags:
+        return tags[0]
+    present = migrations("HEAD")
+    found = None
+    for commit in git("rev-list", "--first-parent", "HEAD").split():
+        if not migrations(commit).items() <= present.items():
+            break
+        found = commit
+    return found
+
+
+def migrations(commit):
+    """Returns the files of migrations of a commit, each with the hash of its content."""
+    lines = git("ls-tree", commit, "migrations/").splitlines()
+    files = [(line.split("\t")[1], line.split()[2]) for line in lines]
+    return {name: content for name, content in files if name.split("/")[1][0].isdigit()}
+
+
+class OlderVersion:
+    """A version in a folder of its own, which is built once."""
+
+    def __init__(self, name):
+        self.name = name
+        commit = git("rev-parse", f"{name}^{{commit}}").strip()
+        self.folder = pathlib.Path(os.environ.get("DOSSIER_TEST_OLDER", ROOT / ".build/older")) / commit
+        self.programs = self.folder / ".build/debug"
+        self.migrations = self.folder / "migrations"
+        if not self.migrations.exists():
+            self.folder.mkdir(parents=True, exist_ok=True)
+            archive = subprocess.run(
+                ["git", "-c", f"safe.directory={ROOT}", "archive", commit], cwd=ROOT, check=True,
+                capture_output=True).stdout
+            subprocess.run(["tar", "-x"], cwd=self.folder, input=archive, check=True)
+        for product in PRODUCTS:
+            # Exits at once if the product is built.
+            subprocess.run(
+                ["swift", "build", "--product", product], cwd=self.folder, check=True,
+                stdout=subprocess.DEVNULL)
