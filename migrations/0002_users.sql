@@ -121,17 +121,6 @@ comment on column identity_subjects.provider is
 comment on column identity_subjects.reserved_until is
   'For a former address of the user: until when no other user can have it. Null for the present one.';
 
-create function drop_anonymous_identity(of_user text) returns boolean
-language sql
-begin atomic
-  delete from identities where user_id = of_user and provider = 'anonymous';
-  delete from identity_subjects where user_id = of_user and provider = 'anonymous';
-  select true;
-end;
-
-comment on function drop_anonymous_identity(text) is
-  'Deletes the identity of a guest. Each statement that adds another identity calls it.';
-
 create type user_row as (
   user_id text collate "C", app_id text collate "C", anonymous boolean, email text,
   email_verified boolean, name text, given_name text, family_name text, nickname text, phone text,
@@ -176,7 +165,6 @@ drop function patched(jsonb, text, text);
 drop view profiles;
 drop function profile_of(user_row);
 drop type user_row;
-drop function drop_anonymous_identity(text);
 drop table identity_subjects;
 drop table identities;
 drop table beginnings;

@@ -400,116 +400,6 @@ COMMENT ON FUNCTION public.device_places(of_device text, switching boolean) IS '
 
 
 --
--- Name: identities; Type: TABLE; Schema: public; Owner: -
---
-
-CREATE TABLE public.identities (
-    user_id text NOT NULL COLLATE pg_catalog."C",
-    identity_id text NOT NULL COLLATE pg_catalog."C",
-    app_id text NOT NULL COLLATE pg_catalog."C",
-    provider text NOT NULL COLLATE pg_catalog."C",
-    subject text NOT NULL COLLATE pg_catalog."C",
-    profile jsonb DEFAULT '{}'::jsonb NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    last_used_at timestamp with time zone,
-    proved_by_reader boolean DEFAULT false NOT NULL,
-    CONSTRAINT identities_identity_id_check CHECK ((identity_id ~ '^[0-9a-f]{24}$'::text))
-);
-
-
---
--- Name: TABLE identities; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON TABLE public.identities IS 'Identities of users: what they sign in with.';
-
-
---
--- Name: COLUMN identities.provider; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.identities.provider IS 'anonymous, password, email, api-key, or jwt: followed by the iss of the issuer.';
-
-
---
--- Name: COLUMN identities.subject; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.identities.subject IS 'The name of the user at the provider: the key of the address, the sub of a token, the id of an API key.';
-
-
---
--- Name: COLUMN identities.profile; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.identities.profile IS 'What the provider reported of the user.';
-
-
---
--- Name: COLUMN identities.proved_by_reader; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.identities.proved_by_reader IS 'Whether only a mail verified the address. Its reader may not be the user who chose the password, so the first reset revokes all other credentials.';
-
-
---
--- Name: identity_subjects; Type: TABLE; Schema: public; Owner: -
---
-
-CREATE TABLE public.identity_subjects (
-    app_id text NOT NULL COLLATE pg_catalog."C",
-    provider text NOT NULL COLLATE pg_catalog."C",
-    subject text NOT NULL COLLATE pg_catalog."C",
-    user_id text NOT NULL COLLATE pg_catalog."C",
-    identity_id text NOT NULL COLLATE pg_catalog."C",
-    reserved_until timestamp with time zone
-);
-
-
---
--- Name: TABLE identity_subjects; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON TABLE public.identity_subjects IS 'The user of each identity and address. An identity belongs to at most one user of an app. No foreign key, since several nodes distribute this table by another key than identities.';
-
-
---
--- Name: COLUMN identity_subjects.provider; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.identity_subjects.provider IS 'As in identities; email stands for addresses, verified or not.';
-
-
---
--- Name: COLUMN identity_subjects.reserved_until; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.identity_subjects.reserved_until IS 'For a former address of the user: until when no other user can have it. Null for the present one.';
-
-
---
--- Name: drop_anonymous_identity(text); Type: FUNCTION; Schema: public; Owner: -
---
-
-CREATE FUNCTION public.drop_anonymous_identity(of_user text) RETURNS boolean
-    LANGUAGE sql
-    BEGIN ATOMIC
- DELETE FROM public.identities
-   WHERE ((identities.user_id = drop_anonymous_identity.of_user) AND (identities.provider = 'anonymous'::text));
- DELETE FROM public.identity_subjects
-   WHERE ((identity_subjects.user_id = drop_anonymous_identity.of_user) AND (identity_subjects.provider = 'anonymous'::text));
- SELECT true;
-END;
-
-
---
--- Name: FUNCTION drop_anonymous_identity(of_user text); Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON FUNCTION public.drop_anonymous_identity(of_user text) IS 'Deletes the identity of a guest. Each statement that adds another identity calls it.';
-
-
---
 -- Name: email_key(text); Type: FUNCTION; Schema: public; Owner: -
 --
 
@@ -897,6 +787,94 @@ COMMENT ON TABLE public.api_keys IS 'API keys with which users sign in.';
 --
 
 COMMENT ON COLUMN public.api_keys.key_hash IS 'A keyed hash of the key.';
+
+
+--
+-- Name: identities; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.identities (
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    identity_id text NOT NULL COLLATE pg_catalog."C",
+    app_id text NOT NULL COLLATE pg_catalog."C",
+    provider text NOT NULL COLLATE pg_catalog."C",
+    subject text NOT NULL COLLATE pg_catalog."C",
+    profile jsonb DEFAULT '{}'::jsonb NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    last_used_at timestamp with time zone,
+    proved_by_reader boolean DEFAULT false NOT NULL,
+    CONSTRAINT identities_identity_id_check CHECK ((identity_id ~ '^[0-9a-f]{24}$'::text))
+);
+
+
+--
+-- Name: TABLE identities; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.identities IS 'Identities of users: what they sign in with.';
+
+
+--
+-- Name: COLUMN identities.provider; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.identities.provider IS 'anonymous, password, email, api-key, or jwt: followed by the iss of the issuer.';
+
+
+--
+-- Name: COLUMN identities.subject; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.identities.subject IS 'The name of the user at the provider: the key of the address, the sub of a token, the id of an API key.';
+
+
+--
+-- Name: COLUMN identities.profile; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.identities.profile IS 'What the provider reported of the user.';
+
+
+--
+-- Name: COLUMN identities.proved_by_reader; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.identities.proved_by_reader IS 'Whether only a mail verified the address. Its reader may not be the user who chose the password, so the first reset revokes all other credentials.';
+
+
+--
+-- Name: identity_subjects; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.identity_subjects (
+    app_id text NOT NULL COLLATE pg_catalog."C",
+    provider text NOT NULL COLLATE pg_catalog."C",
+    subject text NOT NULL COLLATE pg_catalog."C",
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    identity_id text NOT NULL COLLATE pg_catalog."C",
+    reserved_until timestamp with time zone
+);
+
+
+--
+-- Name: TABLE identity_subjects; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.identity_subjects IS 'The user of each identity and address. An identity belongs to at most one user of an app. No foreign key, since several nodes distribute this table by another key than identities.';
+
+
+--
+-- Name: COLUMN identity_subjects.provider; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.identity_subjects.provider IS 'As in identities; email stands for addresses, verified or not.';
+
+
+--
+-- Name: COLUMN identity_subjects.reserved_until; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.identity_subjects.reserved_until IS 'For a former address of the user: until when no other user can have it. Null for the present one.';
 
 
 --

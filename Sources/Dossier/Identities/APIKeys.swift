@@ -213,10 +213,15 @@ package enum APIKeyQueries {
     ), identity as (
       insert into identities (user_id, identity_id, app_id, provider, subject)
       select user_id, $3::text, $2, 'api-key', $3::text from made
+    ), guest as (
+      delete from identities i using made where i.user_id = made.user_id and i.provider = 'anonymous'
+    ), guest_subject as (
+      delete from identity_subjects s using made
+      where s.user_id = made.user_id and s.provider = 'anonymous'
     )
     update users u set anonymous = false, version = u.version + 1, updated_at = now()
     from made m where u.user_id = m.user_id
-    returning u.user_id, drop_anonymous_identity(u.user_id)
+    returning u.user_id
     """
   )
 

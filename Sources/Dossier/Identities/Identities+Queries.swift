@@ -92,6 +92,11 @@ package enum IdentitiesQueries {
         set user_id = excluded.user_id, identity_id = excluded.identity_id, reserved_until = null
         where s.user_id = excluded.user_id or s.reserved_until < now()
       returning 1
+    ), guest as (
+      delete from identities i using c where i.user_id = c.user_id and i.provider = 'anonymous'
+    ), guest_subject as (
+      delete from identity_subjects s using c
+      where s.user_id = c.user_id and s.provider = 'anonymous'
     )
     update users u set anonymous = false, email = btrim($4),
       email_verified = u.email_verified and email_key(u.email) is not distinct from $5,
@@ -99,7 +104,7 @@ package enum IdentitiesQueries {
     from c
     where u.user_id = c.user_id
       and require((select count(*) from subject) = (select count(*) from c))
-    returning u.user_id, drop_anonymous_identity(u.user_id)
+    returning u.user_id
     """
   )
 
@@ -115,10 +120,15 @@ package enum IdentitiesQueries {
     ), subject as (
       insert into identity_subjects (app_id, provider, subject, user_id, identity_id)
       select app_id, $4, $5, user_id, $3 from c
+    ), guest as (
+      delete from identities i using c where i.user_id = c.user_id and i.provider = 'anonymous'
+    ), guest_subject as (
+      delete from identity_subjects s using c
+      where s.user_id = c.user_id and s.provider = 'anonymous'
     )
     update users u set anonymous = false, version = u.version + 1, updated_at = now()
     from c where u.user_id = c.user_id
-    returning u.user_id, drop_anonymous_identity(u.user_id)
+    returning u.user_id
     """
   )
 

@@ -233,9 +233,13 @@ extension ImportQueries {
       join users u on u.user_id = r.user_id and u.app_id = $1 and u.anonymous
       where exists (
         select from identities i where i.user_id = r.user_id and i.provider <> 'anonymous')
+    ), guest as (
+      delete from identities i using r where i.user_id = r.user_id and i.provider = 'anonymous'
+    ), guest_subject as (
+      delete from identity_subjects s using r
+      where s.user_id = r.user_id and s.provider = 'anonymous'
     )
     update users u set anonymous = false from r where u.user_id = r.user_id
-    returning drop_anonymous_identity(u.user_id)
     """
   )
 
