@@ -30,12 +30,12 @@ class StatementLog(Case):
         read = self.wait_for("reads", "rest.profile")
         self.assertEqual((read["level"], read["rows"]), ("debug", 1))
         self.assertGreaterEqual(read["us"], 0)
-        created = self.wait_for("registers", "users.create")
-        self.assertNotIn("state", created)
+        counted = self.wait_for("registers", "attempts.spend")
+        self.assertNotIn("state", counted)
         # A transaction is logged from its first statement to its last.
         self.wait_for("registers", "transaction.begin")
         self.wait_for("registers", "transaction.commit")
-        # What a worker does without a request has no id.
+        # Work without a request has no id.
         self.assertTrue(any("statement" in line and "request" not in line
                             for line in self.site.log_lines()))
 
