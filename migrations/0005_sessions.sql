@@ -230,26 +230,8 @@ end;
 comment on function revoke_credentials(text, text, text, inet, text, text) is
   'Revokes all credentials but the address: API keys, linked identities, and accounts on devices but an optional spared one.';
 
-create function revoke_guest_credentials(
-  of_user text, of_app text, by_actor text, from_address inet, from_agent text,
-  spared_session text default null, spared_device text default null
-) returns void
-language sql
-begin atomic
-  select revoke_credentials(of_user, of_app, by_actor, from_address, from_agent, spared_device),
-    (select count(*) from end_sessions(
-      of_user, 'link', by_actor, from_address, from_agent, null, spared_session))
-  where not exists (
-    select from identities i
-    where i.user_id = of_user and i.provider not in ('anonymous', 'api-key'));
-end;
-
-comment on function revoke_guest_credentials(text, text, text, inet, text, text, text) is
-  'Revokes what a guest had before the first link, as another person may have been the guest.';
-
 -- migrate: down
 
-drop function revoke_guest_credentials(text, text, text, inet, text, text, text);
 drop function revoke_credentials(text, text, text, inet, text, text);
 drop function end_sessions(text, text, text, inet, text, text, text, text);
 drop function proved_device(text, text, bytea);

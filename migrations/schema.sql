@@ -922,29 +922,6 @@ COMMENT ON FUNCTION public.revoke_credentials(of_user text, of_app text, by_acto
 
 
 --
--- Name: revoke_guest_credentials(text, text, text, inet, text, text, text); Type: FUNCTION; Schema: public; Owner: -
---
-
-CREATE FUNCTION public.revoke_guest_credentials(of_user text, of_app text, by_actor text, from_address inet, from_agent text, spared_session text DEFAULT NULL::text, spared_device text DEFAULT NULL::text) RETURNS void
-    LANGUAGE sql
-    BEGIN ATOMIC
- SELECT public.revoke_credentials(of_user, of_app, by_actor, from_address, from_agent, spared_device) AS revoke_credentials,
-     ( SELECT count(*) AS count
-            FROM public.end_sessions(revoke_guest_credentials.of_user, 'link'::text, revoke_guest_credentials.by_actor, revoke_guest_credentials.from_address, revoke_guest_credentials.from_agent, NULL::text, revoke_guest_credentials.spared_session) end_sessions(end_sessions)) AS count
-   WHERE (NOT (EXISTS ( SELECT
-            FROM public.identities i
-           WHERE ((i.user_id = revoke_guest_credentials.of_user) AND (i.provider <> ALL (ARRAY['anonymous'::text, 'api-key'::text]))))));
-END;
-
-
---
--- Name: FUNCTION revoke_guest_credentials(of_user text, of_app text, by_actor text, from_address inet, from_agent text, spared_session text, spared_device text); Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON FUNCTION public.revoke_guest_credentials(of_user text, of_app text, by_actor text, from_address inet, from_agent text, spared_session text, spared_device text) IS 'Revokes what a guest had before the first link, as another person may have been the guest.';
-
-
---
 -- Name: app_hosts; Type: TABLE; Schema: public; Owner: -
 --
 

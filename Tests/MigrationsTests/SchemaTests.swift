@@ -52,4 +52,24 @@ import Testing
     )
     #expect(refused == "0")
   }
+
+  /// Citus rejects functions that name a distributed table or take its row.
+  ///
+  /// The list may only become shorter.
+  @Test func `no function but those listed names a table`() async throws {
+    let place = try await Workspace.ofRepository()
+    try await place.run("up")
+    let naming = try await place.sql(
+      """
+      select string_agg(distinct proname, ' ' order by proname) from pg_proc p, pg_class c
+      where pronamespace = current_schema()::regnamespace
+        and relnamespace = current_schema()::regnamespace and relkind = 'r'
+        and pg_get_functiondef(p.oid) ~ ('\\m' || relname || '\\M')
+      """
+    )
+    #expect(
+      naming == "caller device_places end_sessions index_document keep_version proved_device "
+        + "record_event revoke_credentials"
+    )
+  }
 }

@@ -158,7 +158,16 @@ package enum IdentitiesQueries {
   ///   - 7: the device of that session.
   static let revokeGuest = Statement<
     NoRow, UserID, AppID, String, String?, String?, SessionID?, DeviceID?
-  >("identities.revoke_guest", "select revoke_guest_credentials($1, $2, $3, $4::inet, $5, $6, $7)")
+  >(
+    "identities.revoke_guest",
+    """
+    select revoke_credentials($1, $2, $3, $4::inet, $5, $7), (
+      select count(*) from end_sessions($1, 'link', $3, $4::inet, $5, null, $6))
+    where not exists (
+      select from identities i
+      where i.user_id = $1 and i.provider not in ('anonymous', 'api-key'))
+    """
+  )
 
   /// Returns the number of other credentials of the user; no row if it has no such identity.
   static let others = Statement<IdentityToUnlink, UserID, IdentityID>(

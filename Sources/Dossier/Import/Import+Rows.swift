@@ -174,9 +174,12 @@ extension ImportQueries {
   static let revokeGuests = Statement<NoRow, AppID, TextBytes, String, String?, String?>(
     "imports.revoke_guests",
     """
-    select revoke_guest_credentials(u.user_id, $1, $3, $4::inet, $5)
+    select revoke_credentials(u.user_id, $1, $3, $4::inet, $5), (
+      select count(*) from end_sessions(u.user_id, 'link', $3, $4::inet, $5))
     from jsonb_to_recordset($2::jsonb) as r (user_id text)
     join users u on u.user_id = r.user_id and u.app_id = $1
+    where not exists (select from identities i
+      where i.user_id = u.user_id and i.provider not in ('anonymous', 'api-key'))
     """
   )
 
