@@ -1,12 +1,20 @@
 """A PostgreSQL cluster of a test run."""
 
+import atexit
 import contextlib
+import functools
 import json
+import os
+import pathlib
 import random
 import shutil
 import subprocess
+import tempfile
 
-from machine import AS_POSTGRES, IS_ROOT, TOOLS
+from machine import AS_POSTGRES, BUILD, IS_ROOT, ROOT, TOOLS
+
+# Names the folder of a `Template`, which all the classes of a run copy.
+TEMPLATE = "DOSSIER_TEST_CLUSTER"
 
 
 class Cluster:
@@ -28,16 +36,19 @@ class Cluster:
                     f"sslmode=verify-full sslrootcert={self.folder}/postgres.crt")
         return f"host={self.folder} user={user} dbname=dossier"
 
+    # The migrator and the migrations of another version.
+    schema = None
+
     def make_cluster(self):
-        cluster = self.folder / "postgres"
-        cluster.mkdir(mode=0o700)
+        """Copies the template, or makes a cluster of another version."""
         if IS_ROOT:
-            shutil.chown(cluster, "postgres")
             shutil.chown(self.folder, "postgres")
-        subprocess.run(
-            [*AS_POSTGRES, self.tools / "initdb", "-D", cluster, "-U", "owner", "-A", "trust",
-             "--locale=C.UTF-8", "-E", "UTF8", "--no-sync"],
-            check=True, stdout=subprocess.DEVNULL, cwd="/")
+        cluster = self.folder / "postgres"
+        made = Template(*self.schema) if self.schema else None
+        source = made.folder if made else template()
+        subprocess.run(["cp", "-a", "--reflink=auto", source / "postgres", cluster], check=True)
+        if made:
+            made.remove()
         if self.tls:
             self.require_tls(cluster)
 
@@ -109,3 +120,54 @@ class Cluster:
         self.sql("insert into apps (app_id, name, settings) values "
                  f"(new_object_id(), '{name}', '{json.dumps(settings)}')")
         return {"Dossier-App": name}
+
+
+class Template(Cluster):
+    """A stopped cluster with the migrated database `dossier`: its copy costs a tenth of the making."""
+
+    def __init__(self, migrator=BUILD / "dossier-migrate", migrations=ROOT / "migrations"):
+        self.migrator, self.migrations = migrator, migrations
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="dossier-test-", dir="/tmp"))
+        self.folder.chmod(0o755)
+        try:
+            self.make()
+        except BaseException:
+            self.remove()
+            raise
+
+    def make(self):
+        cluster = self.folder / "postgres"
+        cluster.mkdir(mode=0o700)
+        if IS_ROOT:
+            shutil.chown(cluster, "postgres")
+            shutil.chown(self.folder, "postgres")
+        subprocess.run(
+            [*AS_POSTGRES, self.tools / "initdb", "-D", cluster, "-U", "owner", "-A", "trust",
+             "--locale=C.UTF-8", "-E", "UTF8", "--no-sync"],
+            check=True, stdout=subprocess.DEVNULL, cwd="/")
+        self.start_postgres()
+        try:
+            for tool, name in [("createdb", "dossier"), ("createuser", "server")]:
+                subprocess.run([TOOLS / tool, "-h", self.folder, "-U", "owner", name], check=True)
+            subprocess.run(
+                [self.migrator, "up", "--quiet", "--grant-to", "server",
+                 "--migrations", self.migrations, "--database", self.conninfo("owner")],
+                check=True, stdout=subprocess.DEVNULL)
+            # Tests come from one address, unless they say from where.
+            self.set_app(failures_per_address=1_000_000, anonymous_per_address=1_000_000)
+        finally:
+            self.stop_postgres()
+        (cluster / "server.log").unlink()
+
+    def remove(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+@functools.cache
+def template():
+    """Returns the folder of the template of this run, or makes one for this process."""
+    if TEMPLATE in os.environ:
+        return pathlib.Path(os.environ[TEMPLATE])
+    made = Template()
+    atexit.register(made.remove)
+    return made.folder

@@ -28,10 +28,13 @@ class Deployment(Cluster, Asking):
     patience = 10
 
     def __init__(self, workers=2, settings=(), picture_folder=False, program=None, arguments=(),
-                 activated=False, nginx=(), tls=False, migrations=ROOT / "migrations",
-                 migrator=BUILD / "dossier-migrate"):
-        """`nginx` are pairs: what stands in the shipped configuration, and what stands there here."""
+                 activated=False, nginx=(), tls=False, schema=None):
+        """`nginx` are pairs: what stands in the shipped configuration, and what stands there here.
+
+        `schema` names the `dossier-migrate` and the migrations of another version.
+        """
         self.tls = tls
+        self.schema = schema
         self.nginx_changes = nginx
         self.command = [*AS_SERVER, program or BUILD / "dossierd", "run", *arguments]
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="dossier-test-", dir="/tmp"))
@@ -44,19 +47,9 @@ class Deployment(Cluster, Asking):
         try:
             self.make_cluster()
             self.start_postgres()
-            subprocess.run(
-                [TOOLS / "createdb", "-h", self.folder, "-U", "owner", "dossier"], check=True)
-            subprocess.run(
-                [TOOLS / "createuser", "-h", self.folder, "-U", "owner", "server"], check=True)
             if tls:
                 for role in ["owner", "server"]:
                     self.sql(f"alter role {role} password '{self.PASSWORD}'")
-            subprocess.run(
-                [migrator, "up", "--quiet", "--grant-to", "server",
-                 "--migrations", migrations, "--database", self.conninfo("owner")],
-                check=True, stdout=subprocess.DEVNULL)
-            # Tests come from one address, unless they say from where.
-            self.set_app(failures_per_address=1_000_000, anonymous_per_address=1_000_000)
             self.sockets = self.served_folder("workers", 0o750, "www-data")
             self.mail = self.served_folder("mail", 0o700)
             self.pictures = self.served_folder("pictures", 0o755) if picture_folder else None

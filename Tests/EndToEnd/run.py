@@ -84,6 +84,8 @@ def main():
     sys.path.insert(0, str(HERE))
     if options.one:
         return run_class(options.one)
+    from cluster import TEMPLATE, template
+    os.environ[TEMPLATE] = str(template())
     passed = failed = 0
     broken = []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:

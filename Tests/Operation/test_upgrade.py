@@ -61,8 +61,8 @@ class FromOlderVersion(Case):
         program = pathlib.Path(folder.name) / "dossierd"
         program.symlink_to(before.programs / "dossierd")
         self.site = Deployment(
-            tls=True, program=program, migrations=before.migrations,
-            migrator=before.programs / "dossier-migrate")
+            tls=True, program=program,
+            schema=(before.programs / "dossier-migrate", before.migrations))
         self.addCleanup(self.site.stop)
         version = self.newest()
         load = writing.Writing(self.site)
