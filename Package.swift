@@ -258,18 +258,30 @@ let package = Package(
   ]
 )
 
-if let fuzzer {
-  package.targets.append(
+/// The modules that read what comes from outside.
+///
+/// `Tests/Fuzz/run` builds their targets with libFuzzer; all other builds test them with the seeds.
+let readers: [Target.Dependency] = [
+  "CFastCGI", "Dossier", "FastCGI", "HTTP", "JSON", "JSONSchema", "Migrations", "Notation",
+  "Operators", "Patterns", "WebTokens", .product(name: "Crypto", package: "swift-crypto"),
+]
+
+package.targets.append(
+  fuzzer.map { fuzzer in
     .executableTarget(
       name: "dossier-fuzz",
-      dependencies: [
-        "CFastCGI", "Dossier", "FastCGI", "HTTP", "JSON", "JSONSchema", "Migrations", "Notation",
-        "Operators", "Patterns", "WebTokens", .product(name: "Crypto", package: "swift-crypto"),
-      ],
+      dependencies: readers,
       path: "Tests/Fuzz",
-      exclude: ["run", "seeds"],
+      exclude: ["run", "seeds", "SeedTests.swift"],
       swiftSettings: pointers,
       linkerSettings: [.unsafeFlags(["-sanitize=address", fuzzer, "-lstdc++"])]
     )
-  )
-}
+  }
+    ?? .testTarget(
+      name: "FuzzTests",
+      dependencies: readers,
+      path: "Tests/Fuzz",
+      exclude: ["run", "seeds", "Memory.swift", "main.swift"],
+      swiftSettings: pointers
+    )
+)

@@ -50,6 +50,16 @@ struct FuzzTarget: Sendable {
   ]
 }
 
+/// The memory limit of a target.
+struct MemoryBound {
+  /// The bytes for each byte of input.
+  let factor: Int
+  /// The bytes for every input.
+  let base: Int
+
+  func bytes(for length: Int) -> Int { base + factor * length }
+}
+
 /// Stops the process unless the condition holds.
 ///
 /// libFuzzer then reports the input.

@@ -28,16 +28,6 @@ enum Memory {
   }
 }
 
-/// The memory limit of a target.
-struct MemoryBound {
-  /// The bytes for each byte of input.
-  let factor: Int
-  /// The bytes for every input.
-  let base: Int
-
-  func bytes(for length: Int) -> Int { base + factor * length }
-}
-
 @_silgen_name("__sanitizer_install_malloc_and_free_hooks")
 private func installHooks(
   _ allocation: @convention(c) (UnsafeRawPointer?, Int) -> Void,
