@@ -291,7 +291,7 @@ expected-statuses = [{expected}]
             [TOOLS_FOLDER / "bin/st", "--config-file", settings, "run",
              document, "--url", f"http://127.0.0.1:{self.site.port}", "--checks", ",".join(CHECKS),
              "--phases", "examples,coverage,fuzzing", "--continue-on-failure",
-             "--max-examples", os.environ.get("DOSSIER_TEST_EXAMPLES", "15"),
+             "--max-examples", os.environ.get("DOSSIER_TEST_EXAMPLES", "3"),
              "--seed", os.environ.get("DOSSIER_TEST_SEED", "1"), *chosen],
             cwd=self.site.folder, capture_output=True, text=True, timeout=900,
             env={**os.environ, "SCHEMATHESIS_HOOKS": "schemathesis_checks",
