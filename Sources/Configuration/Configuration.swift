@@ -18,6 +18,7 @@ package struct Configuration: Sendable {
   package let socketGroup: gid_t?
   package let listen: ListenAddress?
   package let exclusiveConnections: Int
+  package let lockTimeout: Duration
   package let hashingThreads: Int
   package let hashingCost: HashingCost
   package let connections: Int
@@ -91,6 +92,7 @@ package struct Configuration: Sendable {
       )
     }
     exclusiveConnections = number(.exclusiveConnections, 1...64)
+    lockTimeout = .seconds(number(.lockSeconds, 1...3_600))
     let threads = number(.hashingThreads, 0...64)
     hashingThreads = threads == 0 ? max(1, cores / 2) : threads
     let (least, most) = (HashingCost.least, HashingCost.most)

@@ -18,6 +18,7 @@ package enum Setting: String, CaseIterable {
   case socketGroup = "socket_group"
   case listen
   case exclusiveConnections = "exclusive_connections"
+  case lockSeconds = "lock_seconds"
   case hashingThreads = "hashing_threads"
   case argon2Memory = "argon2_memory"
   case argon2Passes = "argon2_passes"
@@ -48,6 +49,7 @@ package enum Setting: String, CaseIterable {
     case .socketGroup: ""
     case .listen: ""
     case .exclusiveConnections: "4"
+    case .lockSeconds: "1"
     case .hashingThreads: "0"
     case .argon2Memory: String(HashingCost.least.memory)
     case .argon2Passes: String(HashingCost.least.passes)
@@ -79,7 +81,8 @@ package enum Setting: String, CaseIterable {
       true
     case .database, .migrateDatabase, .workers, .socketDirectory, .socketMode, .socketGroup,
       .listen,
-      .exclusiveConnections, .hashingThreads, .connections, .drainSeconds, .log, .pictureProgram:
+      .exclusiveConnections, .lockSeconds, .hashingThreads, .connections, .drainSeconds, .log,
+      .pictureProgram:
       false
     }
   }
@@ -100,6 +103,7 @@ package enum Setting: String, CaseIterable {
     case .socketGroup: "group of the sockets, so that nginx may connect; empty leaves it"
     case .listen: "address:port (or [address]:port) of the first worker, the next ones following"
     case .exclusiveConnections: "connections of a worker for writes"
+    case .lockSeconds: "how long a write may wait for a lock in the database"
     case .hashingThreads: "threads of a worker for passwords; 0 is half the cores, at least one"
     case .argon2Memory: "KiB that a hash of a password takes; `dossier calibrate` proposes both"
     case .argon2Passes: "passes over that memory; other hashes are made anew at login"

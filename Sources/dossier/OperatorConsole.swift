@@ -91,7 +91,7 @@ struct AppOptions: ParsableArguments {
       settings.writeTimeout = .seconds(60)
       settings.searchTimeout = .seconds(60)
       settings.largeTimeout = .seconds(60)
-      settings.lockTimeout = .seconds(10)
+      settings.lockTimeout = max(.seconds(10), configuration.lockTimeout)
     }
     database = Database(settings)
     database.start()

@@ -88,6 +88,8 @@ import Wiring
     var settings = DatabaseSettings(conninfo: configuration.database, applicationName: "dossierd")
     settings.exclusiveConnections = configuration.exclusiveConnections
     if configuration.logsStatements { settings.observer = Log.observeStatement }
+    settings.lockTimeout = configuration.lockTimeout
+    settings.writeTimeout = configuration.lockTimeout + .seconds(2)
     let database = Database(settings)
     self.database = database
     let report = MetricsReport()

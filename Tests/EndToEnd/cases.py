@@ -4,7 +4,6 @@ import re
 import signal
 import subprocess
 import threading
-import time
 import unittest
 
 from asking import JSON
@@ -184,8 +183,8 @@ class Held:
 class Waiting(Case):
     """Tests of calls that meet, one of which waits for a lock."""
 
-    # Half the time that the database lets a statement wait for a lock.
-    SHORT_HOLD_SECONDS = 0.5
+    # Longer than any test: a request that is refused has met others that wait for one another.
+    SETTINGS = {"DOSSIER_LOCK_SECONDS": "600"}
 
     def setUp(self):
         super().setUp()
@@ -194,8 +193,6 @@ class Waiting(Case):
     def started(self, request):
         """Begins a request; what waits for its answer."""
         answers = []
-        if not self.threads:
-            self.start = time.monotonic()
         thread = threading.Thread(target=lambda: answers.append(request()))
         thread.start()
         self.threads.append(thread)
@@ -207,27 +204,15 @@ class Waiting(Case):
         return answer
 
     def wait_for(self, count):
-        """Until so many wait, or one has been answered because it waited for too long."""
+        """Waits until so many wait, or one has been answered."""
         waiting = "select count(*) from pg_stat_activity where wait_event_type = 'Lock'"
         wait_until(lambda: int(self.site.sql(waiting)) >= count
                    or not all(thread.is_alive() for thread in self.threads),
                    what=f"{count} that wait")
-        self.hold_seconds = time.monotonic() - self.start
 
-    def attempt(self, try_once):
-        """Repeats a try that was refused because the test held a lock for too long.
-
-        On a slow machine that can happen. Requests that are refused after a short hold have waited for
-        one another: that fails the test, unless it happens once or twice.
-        """
-        convoys = 0
-        for index in range(20):
-            self.threads, self.hold_seconds = [], 0
-            if try_once(f"{self._testMethodName.replace('_', '-')[-40:]}-{index}@example.com"):
-                return
-            convoys += self.hold_seconds < self.SHORT_HOLD_SECONDS
-            self.assertLess(convoys, 3, "requests waited too long for one another")
-        self.fail("the machine is too slow: the test held its lock for too long in every try")
+    def own_email(self):
+        """Returns an address that no other test has."""
+        return f"{self._testMethodName.replace('_', '-')[-40:]}@example.com"
 
 
 def in_parallel(count, body):

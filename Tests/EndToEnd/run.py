@@ -1,3 +1,4 @@
+#!/usr/bin/python3 -B
 """Runs the tests, several classes at a time: each class has deployments of its own.
 
 usage: run.py [--jobs N] [--report FILE] [MODULE[.CLASS]...]
