@@ -29,7 +29,10 @@ def flattened(suite):
 
 
 def classes(names):
-    """The classes with tests, as `module.Class`, those with the most tests first."""
+    """Returns the classes with tests as `module.Class`, in the order in which they start.
+
+    Those that are `LONG`, and those with the most tests, start first: none then runs alone at the end.
+    """
     loader = unittest.TestLoader()
     if names:
         suite = loader.loadTestsFromNames(names)
@@ -37,11 +40,12 @@ def classes(names):
         suite = loader.discover(str(HERE), pattern="test_*.py")
     if loader.errors:
         sys.exit("\n".join(loader.errors))
-    counts = {}
+    ranks = {}
     for test in flattened(suite):
         name = f"{type(test).__module__}.{type(test).__qualname__}"
-        counts[name] = counts.get(name, 0) + 1
-    return sorted(counts, key=counts.get, reverse=True)
+        _, count = ranks.get(name, (False, 0))
+        ranks[name] = getattr(test, "LONG", False), count + 1
+    return sorted(ranks, key=ranks.get, reverse=True)
 
 
 def run_class(name):

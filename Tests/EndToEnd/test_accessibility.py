@@ -12,6 +12,9 @@ SCHEMES, WIDTHS = ["light", "dark"], [1280, 400]
 
 
 class Accessible(WebCase):
+    # Takes long for its number of tests.
+    LONG = True
+
     def check(self, *views):
         """Looks at the page that is open, in these schemes and widths or in all."""
         self.browser.script(AXE.read_text())

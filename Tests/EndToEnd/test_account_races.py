@@ -75,6 +75,9 @@ class World:
 
 
 class AccountRaces(Case):
+    # Takes long for its number of tests.
+    LONG = True
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()

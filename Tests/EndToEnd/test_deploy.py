@@ -30,6 +30,9 @@ class Case(unittest.TestCase):
 
 
 class Deploy(Case):
+    # Takes long for its number of tests.
+    LONG = True
+
     def refused(self, words):
         made = functions('make_socket_folders "$1" 2>&1', self.data)
         self.assertEqual(made.returncode, 77, made.stdout)

@@ -86,6 +86,9 @@ print(json.dumps({"id": get_me.sync(client=user).id}))
 
 
 class Generated(Case):
+    # Takes long for its number of tests.
+    LONG = True
+
     def generate(self, query=""):
         """A folder with the client as the package `dossier_client`; what the generator said."""
         folder = tempfile.TemporaryDirectory()

@@ -118,6 +118,9 @@ void operate;
 
 
 class TypeScript(Case):
+    # Takes long for its number of tests.
+    LONG = True
+
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)

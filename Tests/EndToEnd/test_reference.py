@@ -249,6 +249,8 @@ class Fuzzing(Case):
     DOSSIER_TEST_SEED chooses other requests, DOSSIER_TEST_EXAMPLES how many of a kind.
     """
 
+    # Takes long for its number of tests.
+    LONG = True
     SETTINGS = {"DOSSIER_ISSUER_NETWORK": "any"}
 
     def test_every_answer_is_documented(self):
