@@ -46,6 +46,7 @@ let package = Package(
     .systemLibrary(name: "CSodium", pkgConfig: "libsodium"),
     .systemLibrary(name: "CPostgres", pkgConfig: "libpq"),
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl"),
+    .systemLibrary(name: "CPCRE2", pkgConfig: "libpcre2-8"),
     .systemLibrary(name: "CSeccomp"),
     .systemLibrary(name: "CVips", pkgConfig: "vips"),
     .target(name: "Notation", swiftSettings: house),
@@ -76,7 +77,7 @@ let package = Package(
       swiftSettings: pointers
     ),
     .target(name: "JSON", dependencies: ["Notation"], swiftSettings: house),
-    .target(name: "Patterns", dependencies: ["Notation"], swiftSettings: house),
+    .target(name: "Patterns", dependencies: ["CPCRE2", "Notation"], swiftSettings: pointers),
     .target(
       name: "Operators",
       dependencies: ["JSON", "Notation", "Patterns"],

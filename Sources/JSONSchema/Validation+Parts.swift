@@ -128,11 +128,8 @@ extension Validation {
       try validation.spend(1 + key.utf8.count / 32, index)
       var parts: [Int] = []
       if let part = named[ExactString(key)] { parts.append(part) }
-      for (pattern, part) in matching {
-        let isMatch = try pattern.matches(key) { (steps) throws(Stop) in
-          try validation.spend(steps, index)
-        }
-        if isMatch { parts.append(part) }
+      for (pattern, part) in matching where try validation.matches(pattern, key, index) {
+        parts.append(part)
       }
       if parts.isEmpty, let others { parts = [others] }
       return try validation.allHold(parts) { (part, validation) throws(Stop) in

@@ -22,7 +22,7 @@ extension Validation {
       try spend(4 + work / 8, index)
       return form.map(forms.contains) ?? false
     case (.pattern(let pattern), .string(let text)):
-      return try pattern.matches(text) { (steps) throws(Stop) in try spend(steps, index) }
+      return try matches(pattern, text, index)
     case (.atLeast(.characters, let count), .string(let text)):
       try spend(text.utf8.count / 32, index)
       return text.unicodeScalars.count >= count

@@ -89,6 +89,12 @@ struct Validation {
     throw Stop()
   }
 
+  mutating func matches(_ pattern: Pattern, _ text: String, _ index: Int) throws(Stop) -> Bool {
+    let isMatch = pattern.matches(text, spending: &steps)
+    try spend(0, index)
+    return isMatch
+  }
+
   // MARK: Schemas
 
   mutating func fits(_ index: Int, _ value: JSON) throws(Stop) -> Bool {

@@ -1,3 +1,5 @@
+internal import Patterns
+
 /// The limit on the work of one call, so that no request blocks the event loop.
 ///
 /// All queries and updates of the call share one budget.
@@ -29,6 +31,13 @@ package struct Budget {
     guard steps >= 0 else {
       throw OperatorError(.maxTimeExpired, "The operation takes too many steps on this document.")
     }
+  }
+
+  /// Returns whether a pattern matches.
+  mutating func matches(_ pattern: Pattern, _ text: String) throws(OperatorError) -> Bool {
+    let isMatch = pattern.matches(text, spending: &steps)
+    try spend(0)
+    return isMatch
   }
 
   mutating func grow(by bytes: Int) throws(OperatorError) {

@@ -146,7 +146,7 @@ struct Matcher {
   private mutating func matches(_ pattern: Pattern, _ value: BSON?) throws(OperatorError) -> Bool {
     switch value {
     case .string(let text), .symbol(let text):
-      try pattern.matches(text) { (steps) throws(OperatorError) in try budget.spend(steps) }
+      try budget.matches(pattern, text)
     case .regularExpression(let source, let options):
       source.utf8.elementsEqual(pattern.source.utf8)
         && options.utf8.elementsEqual(pattern.options.utf8)

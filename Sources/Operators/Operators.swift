@@ -50,8 +50,7 @@ package enum QueryOperator: String, CaseIterable, Sendable {
     case .size: "an array of so many elements"
     case .elementMatch: "an array with one element that all conditions hold of"
     case .regex:
-      "a string that matches: PCRE's syntax without looking around, back references, \\p, "
-        + "recursion, conditions, verbs and repetition that does not give back"
+      "a string that matches a regular expression of PCRE2, without recursion"
     case .options: "i, m, s and x, beside $regex"
     case .modulo: "a number that leaves a remainder: [divisor, remainder]"
     case .bitsAllSet: "a whole number or binary data with all these bits 1: a mask or positions"

@@ -1,6 +1,6 @@
 /// The number of regular expressions that one request may still compile.
 ///
-/// Each needs up to about 100 KiB and half a millisecond. A request can have them in many places: a
+/// Each needs up to about 100 KiB and 2 ms. A request can have them in many places: a
 /// query, the stages of a pipeline, the paths of `$pull`, array filters. All parsers of a request
 /// share one allowance.
 package final class PatternAllowance {

@@ -218,13 +218,13 @@ class Schemas(Administration):
 
     def test_a_large_document_and_a_costly_pattern(self):
         self.set("custom-data", {"additionalProperties": {
-            "items": {"type": "integer", "minimum": 0}, "pattern": "(a?){1000}b"}})
+            "items": {"type": "integer", "minimum": 0}, "pattern": "(a+)+$"}})
         _, token = self.user()
         path = "/v1/me/custom-data"
         numbers = json.dumps({"rows": list(range(140_000))}, separators=(",", ":"))
         self.assertGreater(len(numbers), 800_000)
         self.expect(self.ask("PUT", path, numbers, JSON, token), 200)
-        slow = self.ask("PUT", path, {"text": "a" * 900_000}, JSON, token)
+        slow = self.ask("PUT", path, {"text": "a" * 900_000 + "!"}, JSON, token)
         self.refuses(slow, ("/text", "cost"))
         many = self.ask("PUT", path, {"rows": [-1] * 1000}, JSON, token)
         self.assertEqual(len(self.expect(many, 422, "schema_mismatch").json["errors"]), 20)
@@ -335,7 +335,7 @@ class Schemas(Administration):
              "schema_unsupported_keyword"),
             ({"minLength": -1}, "/minLength", "schema_type"),
             ({"multipleOf": 0}, "/multipleOf", "schema_range"),
-            ({"pattern": "(?=a)"}, "/pattern", "schema_pattern"),
+            ({"pattern": "(?R)"}, "/pattern", "schema_pattern"),
             ({"items": {"$id": "#a"}}, "/items/$id", "schema_id"),
             ({"$ref": "https://a.example/b"}, "/$ref", "schema_reference"),
             ({"anyOf": [{"$ref": "#"}]}, "/anyOf/0/$ref", "schema_cycle"),

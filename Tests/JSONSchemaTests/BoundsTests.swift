@@ -27,15 +27,15 @@ import Testing
   }
 
   @Test func `a pattern that takes long is a fault of its own`() throws {
-    let text = JSON.string(String(repeating: "a", count: 60_000))
-    #expect(try codes(#"{"pattern":"(a?){1000}b"}"#, text) == ["cost"])
+    let text = JSON.string(String(repeating: "a", count: 60_000) + "!")
+    #expect(try codes(#"{"pattern":"(a+)+$"}"#, text) == ["cost"])
     #expect(try codes(#"{"pattern":"(a*)*b"}"#, text) == ["pattern"])
     let names = JSON.object(
       (0..<20_000).reduce(into: JSONObject()) {
-        $0["\($1)" + String(repeating: "a", count: 30)] = 1
+        $0["\($1)" + String(repeating: "a", count: 30) + "!"] = 1
       }
     )
-    #expect(try codes(#"{"patternProperties":{"(a?){1000}b":true}}"#, names) == ["cost"])
+    #expect(try codes(#"{"patternProperties":{"(a+)+$":true}}"#, names) == ["cost"])
   }
 
   @Test func `whether elements are unique is no matter of pairs`() throws {

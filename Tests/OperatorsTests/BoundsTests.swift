@@ -18,17 +18,11 @@ import Testing
 
   @Test(arguments: [
     "(a+)+$", "(a|a)*[bc]", "(.*)(.*)(.*)(.*)(.*)[xy]", #"^(\\w+\\s?)*[$%]"#,
-    "((a{0,9}){0,9}){0,9}[bc]", "[a-z]*[0-9]",
+    "((a{0,9}){0,9}){0,9}[bc]",
   ])
-  func `what makes others backtrack is matched in one pass`(pattern: String) throws {
-    let query = try Query(try json(#"{"a":{"$regex":"\#(pattern)"}}"#))
+  func `a pattern that backtracks for long is stopped`(pattern: String) throws {
     let text = String(repeating: "a", count: 200) + "!"
-    #expect(try !query.matches(try document(#"{"a":"\#(text)"}"#)))
-  }
-
-  @Test func `a large pattern on a large text is given up`() throws {
-    let text = String(repeating: "a", count: 1_000)
-    let query = #"{"a":{"$regex":"(a?){1000}b"}}"#
+    let query = #"{"a":{"$regex":"\#(pattern)"}}"#
     #expect(refusal { _ = try matches(query, #"{"a":"\#(text)"}"#) } == .maxTimeExpired)
   }
 
@@ -40,7 +34,7 @@ import Testing
   }
 
   @Test(arguments: [
-    "(((a{1000}){1000}){1000})", "(((a{0}){9999}){9999})", "a{70000}", "a{2}{2}{2}{2}{2}",
+    "(((a{1000}){1000}){1000})", "(((a{0}){9999}){9999})", "a{70000}",
   ])
   func `a pattern that would compile to too much is refused`(pattern: String) throws {
     #expect(refusal { _ = try Query(json(#"{"a":{"$regex":"\#(pattern)"}}"#)) } == .invalidRegex)
