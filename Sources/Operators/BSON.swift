@@ -6,8 +6,10 @@ internal import JSON
 /// order of fields, and the digits of a decimal. `compare` and `ByValue` implement MongoDB's own
 /// equality.
 ///
-/// The values are Swift values, without libbson, for three reasons:
+/// The values are Swift values, without libbson, for these reasons:
 /// - The service never receives or sends BSON bytes.
+/// - libbson's reader of Extended JSON accepts duplicate keys and rejects malformed wrappers, which
+///   are data here.
 /// - libbson reads decimals but cannot calculate with them.
 /// - Comparison and promotion need the types.
 ///

@@ -10,6 +10,9 @@
 /// - Intel's library would replace only about half of this code. Reading without rounding, the
 ///   text, and the conversion of doubles follow rules of MongoDB that it lacks.
 ///
+/// libbson reads and writes the text in 0.2 to 0.4 µs, but does not calculate. Converting its 128
+/// bits to digits and back would take as much code as the text does.
+///
 /// This code was compared with Intel's and CPython's in 300,000 sums and products at and beyond all
 /// limits. All three agreed in every digit and exponent. `Decimal128Tests` keeps such cases.
 ///

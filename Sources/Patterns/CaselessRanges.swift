@@ -5,8 +5,8 @@ import Notation
 /// PCRE2 looks up each character of such a range as it compiles. A range of all characters takes
 /// 6.6 ms, and a pattern has room for hundreds.
 enum CaselessRanges {
-  /// The maximum sum of the last characters of all ranges, which takes less than a millisecond.
-  private static let limit: UInt32 = 131_072
+  /// The maximum sum of the last characters of all ranges, which takes half a millisecond.
+  private static let limit: UInt32 = 65_536
 
   /// Returns whether a pattern may set the option `i` itself, as `(?i)` or `(?s-i:a)` does.
   static func canIgnoreCase(_ source: String) -> Bool {

@@ -68,7 +68,7 @@ package struct Pattern: Sendable {
   ///   - text: the text.
   ///   - steps: the budget, from which the work is subtracted. A step takes at most 80 ns. If the
   ///     budget or the memory of a match does not suffice, `steps` becomes negative.
-  /// - Returns: true if there is a match; false if there is none, or `steps` is negative.
+  /// - Returns: true if there is a match and `steps` is not negative.
   package func matches(_ text: String, spending steps: inout Int) -> Bool {
     code.matches(text, spending: &steps)
   }

@@ -1,7 +1,7 @@
 import CPCRE2
 import Glibc
 
-/// What PCRE2's work on one pattern costs, in steps.
+/// The price in steps of PCRE2's work on one pattern.
 ///
 /// PCRE2 calls back before each item of the pattern that it tries. So its work is bounded by the
 /// calls, by the distance in the text from one call to the next, and by what an item can do before

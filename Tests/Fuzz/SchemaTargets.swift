@@ -63,7 +63,7 @@ extension FuzzTarget {
     for text in parts.dropFirst(2).prefix(3) {
       guard let isMatch = matches(pattern, text) else { continue }
       expect(matches(pattern, text) == isMatch, "a second look finds another answer")
-      // What takes long takes longer for a long text.
+      // A long text shows which work the steps do not count.
       let count = min(4_096, 65_536 / max(text.utf8.count, 1))
       _ = matches(pattern, String(repeating: text, count: count))
       guard isPlain else { continue }

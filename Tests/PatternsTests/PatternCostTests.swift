@@ -2,7 +2,7 @@ import Glibc
 import Patterns
 import Testing
 
-/// The budget bounds the time of a match, whatever the pattern and the text are.
+/// The budget bounds the time of a match for every pattern and text.
 @Suite struct PatternCostTests {
   private static let thousand = String(repeating: "a", count: 1_000)
   private static let million = String(repeating: "a", count: 1_000_000)

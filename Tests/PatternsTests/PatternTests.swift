@@ -91,7 +91,7 @@ import Testing
     ("(?s-mi)(?^i:[a-\\x{fffff}])", ""), ("[a-\\Q\u{10ffff}\\E]", "i"),
     ("(?xx)[a- \u{10ffff}]", "i"),
     ("[a-\\o{4177777}]", "i"), ("[a-\\N{U+10ffff}]", "i"), ("[a-\\E\\Q\\E\u{10ffff}]", "i"),
-    (String(repeating: "[一-龥]", count: 4), "i"),
+    (String(repeating: "[一-龥]", count: 2), "i"),
   ])
   func `large ranges are refused where case is ignored`(pattern: String, options: String) throws {
     let error = #expect(throws: PatternError.self) { try Pattern(pattern, options: options) }
