@@ -4,7 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Anonymous users whom nobody would miss, and devices that nobody is on.
+/// Anonymous users without data, and devices without users.
 @Suite struct UnusedTests {
   init() { LoopThread.start() }
 
