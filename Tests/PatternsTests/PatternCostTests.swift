@@ -4,8 +4,12 @@ import Testing
 
 /// The budget bounds the time of a match for every pattern and text.
 @Suite struct PatternCostTests {
-  private static let thousand = String(repeating: "a", count: 1_000)
-  private static let million = String(repeating: "a", count: 1_000_000)
+  private static let thousand = text("a", 1_000)
+  private static let million = text("a", 1_000_000)
+
+  private static func text(_ character: String, _ count: Int) -> String {
+    String(repeating: character, count: count)
+  }
 
   /// Patterns that would take minutes, or that do much between two calls of the meter.
   private static let hard: [(String, String)] = {
@@ -13,23 +17,23 @@ import Testing
     let groups = String(repeating: "()", count: 1_300)
     let accents = String(repeating: "\u{301}", count: 30_000)
     return [
-      ("(a+)+$", thousand + "!"),
-      ("(a|aa)+$", thousand + "!"),
-      ("^(a?){400}a{400}$", thousand + "!"),
+      ("(a+)+$", "\(thousand)!"),
+      ("(a|aa)+$", "\(thousand)!"),
+      ("^(a?){400}a{400}$", "\(thousand)!"),
       ("([a-z]+)*[0-9]", million),
       ("[a-z]*[0-9]", million),
-      ("(?:.*?,){50}x?P", thousand + million + "P"),
+      ("(?:.*?,){50}x?P", "\(thousand)\(million)P"),
       (#"(.*).*?\1\1z?y|[0-9]"#, million),
-      (#"\X{2}x?y|[0-9]"#, "e" + accents),
-      ("(?<=.{60000})b|a!", String(repeating: "a", count: 100_000) + "!!"),
-      ("(?:[^b]{60000}b|[0-9])", String(repeating: "a", count: 59_999) + "b"),
-      (groups + "(?:a+)+$", String(repeating: "a", count: 30) + "!"),
-      ("^(?:a|b)*!?$", million + "?"),
-      ("^(?:[^\(characters.joined())]*)+[0-9]", String(repeating: "大", count: 300_000)),
-      ("^(?:[^\(characters.joined())])+[0-9]?x?!", String(repeating: "大", count: 4_000)),
+      (#"\X{2}x?y|[0-9]"#, "e\(accents)"),
+      ("(?<=.{60000})b|a!", "\(text("a", 100_000))!!"),
+      ("(?:[^b]{60000}b|[0-9])", "\(text("a", 59_999))b"),
+      ("\(groups)(?:a+)+$", "\(text("a", 30))!"),
+      ("^(?:a|b)*!?$", "\(million)?"),
+      ("^(?:[^\(characters.joined())]*)+[0-9]", text("大", 300_000)),
+      ("^(?:[^\(characters.joined())])+[0-9]?x?!", text("大", 4_000)),
       ("(?=.*!)x?y|[0-9]", million),
-      ("(?i)(?:É+)+$", String(repeating: "é", count: 10_000) + "!"),
-      ("^(?:(*sr:a+))+$", thousand + "!"),
+      ("(?i)(?:É+)+$", "\(text("é", 10_000))!"),
+      ("^(?:(*sr:a+))+$", "\(thousand)!"),
     ]
   }()
 
