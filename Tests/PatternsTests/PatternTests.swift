@@ -10,7 +10,7 @@ import Testing
   }
 
   /// A pattern, its options, texts with a match and texts without.
-  @Test(arguments: [
+  private static let patterns: [(String, String, [String], [String])] = [
     ("", "", ["", "a"], []), ("a|b", "", ["xb"], ["c"]),
     ("^a$", "", ["a", "a\n"], ["ab", "a\n\n"]),
     ("^b", "m", ["a\nb"], ["ab"]), ("a$", "m", ["a\nb"], ["ab"]), ("^$", "m", ["a\n\nb"], ["a\n"]),
@@ -49,7 +49,9 @@ import Testing
     ("a\u{1}b", "", ["a\u{1}b"], ["ab"]), ("^a.b$", "", ["a\u{0}b"], ["a\u{0}"]),
     (#"^[\w.+-]+@[\w-]+\.[a-z]{2,}$"#, "i", ["Ada.L+x@Example.org"], ["ada@", "a@b"]),
     ("[^\\x00-\\x7f]", "i", ["É"], ["E"]), ("^[а-яё]+ [а-яё]+$", "i", ["Ада Лавлейс"], ["Ada"]),
-  ])
+  ]
+
+  @Test(arguments: patterns)
   func `a pattern finds what PCRE finds`(
     pattern: String,
     options: String,
@@ -85,13 +87,15 @@ import Testing
     #expect(detail.contains("recursion"))
   }
 
-  @Test(arguments: [
+  private static let ranges: [(String, String)] = [
     ("[\\x{0}-\\x{10ffff}]", "i"), ("[\u{80}-\u{10ffff}]", "i"), ("(?i)[a-\\x{000000010ffff}]", ""),
     ("(?s-mi)(?^i:[a-\\x{fffff}])", ""), ("[a-\\Q\u{10ffff}\\E]", "i"),
     ("(?xx)[a- \u{10ffff}]", "i"),
     ("[a-\\o{4177777}]", "i"), ("[a-\\N{U+10ffff}]", "i"), ("[a-\\E\\Q\\E\u{10ffff}]", "i"),
     (String(repeating: "[一-龥]", count: 2), "i"),
-  ])
+  ]
+
+  @Test(arguments: ranges)
   func `large ranges are refused where case is ignored`(pattern: String, options: String) throws {
     let error = #expect(throws: PatternError.self) { try Pattern(pattern, options: options) }
     guard case .syntax(let detail) = error else { return }
@@ -113,7 +117,7 @@ import Testing
   }
 
   /// A pattern, texts with a match and texts without.
-  @Test(arguments: [
+  private static let ecmaScript: [(String, [String], [String])] = [
     ("^a$", ["a"], ["a\n", "ab"]), ("(?m)a$", ["a\nb"], ["ab"]),
     ("^.$", ["é", "\u{85}", "\u{2028}"], ["\n", "\r"]),
     (#"^\u00e9\u{1f600}$"#, ["é😀"], ["e"]), (#"[\u0061-\u0063]"#, ["b"], ["d"]),
@@ -121,7 +125,9 @@ import Testing
     (#"^(?<year>\d{4})-\k<year>$"#, ["2024-2024"], ["2024-2025"]),
     (#"^\p{Script=Greek}$"#, ["λ"], ["l"]),
     (#"^\cJ\x41$"#, ["\nA"], ["J"]),
-  ])
+  ]
+
+  @Test(arguments: ecmaScript)
   func `ECMAScript has its own meaning`(pattern: String, found: [String], others: [String]) throws {
     let pattern = try Pattern(pattern, dialect: .ecmaScript)
     for text in found { #expect(matches(pattern, text), "\(text)") }
