@@ -154,8 +154,8 @@ let package = Package(
     .executableTarget(
       name: "dossier",
       dependencies: [
-        "CLinux", "Configuration", "Dossier", "EventLoop", "JSON", "Notation", "Outbound",
-        "PasswordHashes", "Postgres", "RESTWire", "ReferenceData",
+        "CLinux", "Configuration", "Dossier", "EventLoop", "HTTP", "JSON", "Notation", "Outbound",
+        "PasswordHashes", "Postgres", "RESTWire", "ReferenceData", "Wiring",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: house
@@ -228,6 +228,11 @@ let package = Package(
       name: "FastCGITests",
       dependencies: ["EventLoop", "FastCGI", "TestSupport"],
       swiftSettings: pointers
+    ),
+    .testTarget(
+      name: "CommandTests",
+      dependencies: ["HTTP", "JSON", "dossier"],
+      swiftSettings: house
     ),
     .testTarget(name: "HTTPTests", dependencies: ["HTTP"], swiftSettings: house),
     .testTarget(

@@ -64,7 +64,7 @@ import Wiring
   ) async throws(Failure) -> Response {
     var change = AppChange()
     if let settings { change.settings = settings }
-    if let hosts { change.hosts = .set(hosts) }
+    if let hosts { change.hosts = hosts }
     let app = try await Apps.change(call.text("app"), change, if: call.condition, call.context)
     return response(.ok, app)
   }

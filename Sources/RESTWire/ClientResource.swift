@@ -11,12 +11,12 @@ import Wiring
       .get,
       "/v1/clients",
       access: .operator,
+      query: [.app],
       gives: [.ok(.clients)],
-      summary: "List the clients of all apps"
-    ) {
-      (call) async throws(Failure) in
-      let clients = try await Clients.list(of: nil, call.context)
-      return Response(.ok, list: clients, \.json)
+      summary: "List the clients of all apps, or of one"
+    ) { (call) async throws(Failure) in
+      let app = try await AuditResource.app(in: call)?.name
+      return Response(.ok, list: try await Clients.list(of: app, call.context), \.json)
     },
     Operation(
       .post,

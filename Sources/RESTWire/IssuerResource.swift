@@ -2,6 +2,7 @@ import Dossier
 import EventLoop
 import HTTP
 import JSON
+import Notation
 import Wiring
 
 /// `/v1/issuers`, for the operator.
@@ -27,9 +28,20 @@ import Wiring
       refuses: [.issuerExists],
       summary: "Add an issuer with the URL of its keys, a key set or a shared secret"
     ) {
-      (call, name, issuer, audience, url, set, secret, claims, missingIssuer, missingAudience)
-        async throws(Failure) in
-      guard let keys = keys(url, set, secret) else { throw .invalid([notOneOfThem]) }
+      (
+        call,
+        name,
+        issuer,
+        audience,
+        url,
+        set,
+        secret,
+        bytes,
+        claims,
+        missingIssuer,
+        missingAudience
+      ) async throws(Failure) in
+      guard let keys = keys(url, set, secret, bytes) else { throw .invalid([notOneOfThem]) }
       let description = IssuerDescription(
         name: name,
         issuer: issuer,
@@ -58,13 +70,14 @@ import Wiring
 
   private nonisolated static let described = Fields(
     "IssuerDescription",
-    "An issuer to add. Exactly one of jwks_url, jwks and secret is required.",
+    "An issuer to add. Exactly one of jwks_url, jwks, secret and secret_base64 is required.",
     .text("name", .nameOfIssuer),
     .text("issuer", .issuer),
     .text("audience", .audience),
     .optional(.text("jwks_url", .urlOfKeys)),
     .optional(.json("jwks", .object)),
     .optional(.text("secret")),
+    .optional(.text("secret_base64", .text.saying("a secret of any bytes, in base 64"))),
     .optional(.claims("claims")),
     .optional(.flag("allow_missing_iss")),
     .optional(.flag("allow_missing_aud"))
@@ -72,25 +85,27 @@ import Wiring
     "name": "login-page", "issuer": "https://login.example.com", "audience": "adventure",
     "jwks_url": "https://login.example.com/.well-known/jwks.json",
     "claims": ["nickname": "preferred_username"],
-  ]).telling { _, _, _, _, url, set, secret, _, _, _ in
-    keys(url, set, secret) == nil ? [notOneOfThem] : []
+  ]).telling { _, _, _, _, url, set, secret, bytes, _, _, _ in
+    keys(url, set, secret, bytes) == nil ? [notOneOfThem] : []
   }
 
   private nonisolated static let notOneOfThem = Fault(
     "",
     "choice",
-    "Send exactly one of jwks_url, jwks and secret."
+    "Send exactly one of jwks_url, jwks, secret and secret_base64."
   )
 
   private static func keys(
     _ url: String?,
     _ set: JSON?,
-    _ secret: String?
+    _ secret: String?,
+    _ bytes: String?
   ) -> IssuerDescription.Keys? {
-    switch (url, set, secret) {
-    case (let url?, nil, nil): .url(url)
-    case (nil, let set?, nil): .set(set)
-    case (nil, nil, let secret?): .secret(Array(secret.utf8))
+    switch (url, set, secret, bytes) {
+    case (let url?, nil, nil, nil): .url(url)
+    case (nil, let set?, nil, nil): .set(set)
+    case (nil, nil, let secret?, nil): .secret(Array(secret.utf8))
+    case (nil, nil, nil, let bytes?): [UInt8](paddedBase64: bytes).map { .secret($0) }
     default: nil
     }
   }

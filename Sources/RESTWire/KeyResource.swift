@@ -43,6 +43,16 @@ import Wiring
       try await SigningKeys.rotate(of: call.namedApp.name, call.context)
       return try await list(call)
     },
+    Operation(
+      .delete,
+      "/v1/keys/{key}",
+      access: .operator,
+      gives: [.noContent],
+      summary: "Remove a signing key that has leaked; the tokens that it signed are refused"
+    ) { (call) async throws(Failure) in
+      try await SigningKeys.remove(call.text("key"), of: call.namedApp.name, call.context)
+      return Response(.noContent)
+    },
   ]
 
   private static func list(_ call: Call) async throws(Failure) -> Response {

@@ -70,7 +70,7 @@ extension ProblemType {
     case .mfaOff: "Set mfa to optional or required."
     case .switchingForbidden: "Ask the user to sign in, or set the app's switching to allow."
     case .originForbidden:
-      "Run dossier app set APP allowed_origins=ORIGIN, with the value of the Origin header field."
+      "Run dossier app set --app APP allowed_origins=ORIGIN, with the value of the Origin header field."
     case .routeNotFound:
       "Compare the method and the path with the reference. No path ends with a slash."
     case .notFound:

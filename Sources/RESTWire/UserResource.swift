@@ -64,6 +64,19 @@ import Wiring
     },
     Operation(
       .get,
+      "/v1/users/{user}/logins",
+      access: .client(scope: Scopes.readUsers),
+      gives: [.ok(.logins)],
+      summary: "Read how often a user has signed in, and when last"
+    ) { (call) async throws(Failure) in
+      let logins = try await Users.logins(of: call.captured("user"), call.context)
+      let body: JSON = [
+        "last_login_at": JSON(logins.last), "login_count": .number(JSONNumber(logins.count)),
+      ]
+      return Response(.ok, json: body.serialized())
+    },
+    Operation(
+      .get,
       "/v1/users/{user}/audit",
       access: .client(scope: Scopes.readUserLogs),
       query: [.limit, .cursor],
@@ -78,6 +91,44 @@ import Wiring
         call.context
       )
       return query.response(page, call, \.json)
+    },
+  ]
+
+  /// Help for users who cannot sign in.
+  nonisolated static let support: [Operation] = [
+    Operation(
+      .put,
+      "/v1/users/{user}/password",
+      access: .client(scope: Scopes.updateUsers),
+      body: .json(limit: 4_096),
+      reads: Fields("PasswordOfUser", "A password to set.", .text("password", .newPassword)),
+      gives: [.noContent],
+      summary: "Set a user's password, and end all its sessions and API keys; a mail reports it"
+    ) { (call, password) async throws(Failure) in
+      try await Users.setPassword(password, of: call.captured("user"), call.context)
+      return Response(.noContent)
+    },
+    Operation(
+      .post,
+      "/v1/users/{user}/password/reset-request",
+      access: .client(scope: Scopes.updateUsers),
+      gives: [.accepted(nil, "The mail is queued.")],
+      refuses: [.mailNotConfigured],
+      summary: "Mail a user a token that resets the password, even shortly after another mail"
+    ) { (call) async throws(Failure) in
+      try await Users.mailReset(to: call.captured("user"), call.context)
+      return Response(.accepted)
+    },
+    Operation(
+      .post,
+      "/v1/users/{user}/email/verify",
+      access: .client(scope: Scopes.updateUsers),
+      gives: [.ok(.profile)],
+      summary: "Mark a user's address as verified; the next reset by mail revokes all else"
+    ) { (call) async throws(Failure) in
+      let user: UserID = try call.captured("user")
+      try await Users.verifyEmail(of: user, call.context)
+      return Response(.ok, try await Profiles.read(of: user, call.context))
     },
   ]
 
@@ -129,4 +180,10 @@ import Wiring
     )
     return Response(.ok, profile)
   }
+}
+
+extension Shape {
+  fileprivate static let logins = Shape.object([
+    "last_login_at": .time(Example.played).orNull, "login_count": .count.like(12),
+  ]).named("Logins", "How often a user has signed in, and when last.")
 }

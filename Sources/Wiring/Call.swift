@@ -38,6 +38,10 @@ extension Route {
   }
   /// The API client that makes the request; nil for other principals.
   package internal(set) var client: Client?
+  /// Whether the operator makes the call in this process, on the command line.
+  ///
+  /// Only `Service.operatorCall` sets it, so nothing in a request can.
+  let isOfOperator: Bool
   /// Whether an access token has identified the user.
   var isByToken = false
   /// Whether the client holds its device secret in a cookie, or asks for one.
@@ -55,7 +59,13 @@ extension Route {
   /// The client may receive less detail.
   package var rule: String? { refusal?.rule }
 
-  init(_ request: Request, _ bodySource: any BodySource, _ dependencies: Dependencies) {
+  init(
+    _ request: Request,
+    _ bodySource: any BodySource,
+    _ dependencies: Dependencies,
+    isOfOperator: Bool
+  ) {
+    self.isOfOperator = isOfOperator
     self.request = request
     self.bodySource = bodySource
     context = RequestContext(dependencies)
@@ -87,11 +97,12 @@ extension Route {
 
   /// The user that the request is about.
   ///
-  /// This is the user who makes the request, or the `{user}` of an API client's route.
+  /// This is the user who makes the request, or the `{user}` in the path of an API client or of the
+  /// operator.
   package var user: UserID {
     get throws(Failure) {
       if let user = context.principal.user { return user }
-      guard client != nil else { throw .unauthenticated(.missing) }
+      guard client != nil || isOfOperator else { throw .unauthenticated(.missing) }
       return try captured("user")
     }
   }

@@ -10,11 +10,33 @@ extension Service {
   func identify(_ call: Call, _ endpoint: Endpoint) async throws(Refusal) {
     let access = endpoint.route.access.chosen(by: call, endpoint.served)
     do throws(Failure) {
-      try await identify(call, access, endpoint.served)
+      if call.isOfOperator {
+        try await identifyOperator(call, access, endpoint.served)
+      } else {
+        try await identify(call, access, endpoint.served)
+      }
     } catch {
       throw .failure(error)
     }
     if access == .loopback, !isOperators(call.request.clientAddress) { throw .notLoopback }
+  }
+
+  /// Makes the operator the principal of a call in this process.
+  ///
+  /// - Throws: `.unauthenticated` if the route is not for operators or API clients.
+  private func identifyOperator(
+    _ call: Call,
+    _ access: Access,
+    _ served: ServedWire
+  ) async throws(Failure) {
+    switch access {
+    case .client: call.app = try await app(of: call, served)
+    // As for a client of the operator: some of these routes need no app.
+    case .operator: call.app = try? await app(of: call, served)
+    case .open, .user, .device, .loopback, .bearer, .anyOf: throw .unauthenticated(.missing)
+    }
+    let app = call.context.app.id
+    call.context.principal = Principal(.operator, in: app, scopes: .everything)
   }
 
   private func identify(

@@ -38,9 +38,17 @@ package import HTTP
   /// Returns whether an address may use the server's own routes.
   func isOperators(_ address: ClientAddress) -> Bool { address.isLocal || isOfOperators(address) }
 
-  /// Creates the state of a request.
+  /// Creates the state of a request from the network.
   package func call(_ request: Request, _ body: any BodySource) -> Call {
-    Call(request, body, dependencies)
+    Call(request, body, dependencies, isOfOperator: false)
+  }
+
+  /// Creates the state of a request that the operator makes in this process.
+  ///
+  /// It may use the routes of the operator and of API clients, without a key. Only the command line
+  /// creates such calls.
+  package func operatorCall(_ request: Request, _ body: any BodySource) -> Call {
+    Call(request, body, dependencies, isOfOperator: true)
   }
 
   /// Answers a request; always returns a response.

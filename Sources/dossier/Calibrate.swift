@@ -32,17 +32,16 @@ struct Calibrate: ParsableCommand {
 
   func run() throws {
     let cost = HashingCost.calibrated(for: .milliseconds(target), memoryLimit: maxMemory)
-    guard let time = cost.measured() else { end(["there is not so much memory"], .unforeseen) }
+    guard let time = cost.measured() else { end(["there is not so much memory"], .internalError) }
     let microseconds = max(1, Int(time / .microseconds(1)))
-    switch output.output {
-    case .json:
+    if output.isJSON {
       let value: JSON = [
         "argon2_memory": .number(JSONNumber(cost.memory)),
         "argon2_passes": .number(JSONNumber(cost.passes)),
         "microseconds": .number(JSONNumber(microseconds)),
       ]
       write(value.text + "\n", to: 1)
-    case .table:
+    } else {
       write("argon2_memory = \(cost.memory)\nargon2_passes = \(cost.passes)\n", to: 1)
       let rate = 1_000_000 / microseconds
       say("a hash takes \(microseconds / 1_000) ms; a thread makes \(rate) a second")

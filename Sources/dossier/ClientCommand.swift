@@ -1,24 +1,23 @@
 import ArgumentParser
 import Dossier
-import EventLoop
+import HTTP
 import JSON
-import RESTWire
 
 struct ClientCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "client",
-    abstract: "Programs that call with a key.",
+    abstract: "API clients, which call with a key.",
     subcommands: [Create.self, List.self, Disable.self, Enable.self, Delete.self]
   )
 
   struct Create: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Makes a client; its key is shown this once.",
+      abstract: "Creates a client; its key is shown this once.",
       discussion: "Scopes: \(Scopes.management.joined(separator: " "))"
     )
     @OptionGroup var common: CommonOptions
 
-    @Option(help: "The app that it is of.")
+    @Option(help: ArgumentHelp("The app that it may call.", valueName: "name"))
     var app: String?
 
     @Option(name: .customLong("scope"), help: "What it may do; may be given several times.")
@@ -37,12 +36,13 @@ struct ClientCommand: ParsableCommand {
     }
 
     func run() throws {
-      common.run { console async throws(CommandFailure) in
-        let made = try await console.doing { context async throws(Failure) in
-          try await Clients.create(name, app: app, scopes: scopes, context)
-        }
-        return CommandOutput(
-          ["id": .string(made.id.text), "name": .string(name), "key": .string(made.key)],
+      let body: JSON = [
+        "name": .string(name), "app": app.map(JSON.string) ?? .null,
+        "scopes": .array(scopes.map(JSON.string)),
+      ]
+      common.run { context async throws(CommandFailure) in
+        CommandOutput(
+          try await context.send(.post, "/v1/clients", .json(body)),
           remark: "the key is not shown again"
         )
       }
@@ -50,22 +50,17 @@ struct ClientCommand: ParsableCommand {
   }
 
   struct List: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Lists clients.")
-    @OptionGroup var common: CommonOptions
-
-    @Option(help: "Only those of this app.")
-    var app: String?
+    static let configuration = CommandConfiguration(
+      abstract: "Lists the clients of all apps, or of one."
+    )
+    @OptionGroup var options: AppOptions
 
     func run() throws {
-      common.run { console async throws(CommandFailure) in
-        if let app { _ = try await console.app(app) }
-        return CommandOutput(
-          try await console.doing { context async throws(Failure) in
-            .array(try await Clients.list(of: app, context).map(\.json))
-          },
-          columns: ["id", "app", "name", "disabled", "created_at", "scopes"]
-        )
-      }
+      options.common.send(
+        .get,
+        "/v1/clients" + (options.app.map { "?app=\(segment($0))" } ?? ""),
+        columns: ["id", "app", "name", "disabled", "created_at", "scopes"]
+      )
     }
   }
 
@@ -75,22 +70,14 @@ struct ClientCommand: ParsableCommand {
     )
     @OptionGroup var client: ClientArgument
 
-    func run() throws {
-      client.run { id, context async throws(Failure) in
-        try await Clients.setDisabled(true, id, context)
-      }
-    }
+    func run() throws { client.send(.patch, .mergePatch(["disabled": true])) }
   }
 
   struct Enable: ParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Enables a client again.")
     @OptionGroup var client: ClientArgument
 
-    func run() throws {
-      client.run { id, context async throws(Failure) in
-        try await Clients.setDisabled(false, id, context)
-      }
-    }
+    func run() throws { client.send(.patch, .mergePatch(["disabled": false])) }
   }
 
   struct Delete: ParsableCommand {
@@ -99,11 +86,7 @@ struct ClientCommand: ParsableCommand {
     )
     @OptionGroup var client: ClientArgument
 
-    func run() throws {
-      client.run { id, context async throws(Failure) in
-        try await Clients.delete(id, context)
-      }
-    }
+    func run() throws { client.send(.delete) }
   }
 }
 
@@ -113,15 +96,7 @@ struct ClientArgument: ParsableArguments {
   @Argument(help: "The client's id.")
   var id: String
 
-  func run(
-    _ act: @escaping @EventLoop @Sendable (ClientID, RequestContext) async throws(Failure) -> Void
-  ) -> Never {
-    common.run { console async throws(CommandFailure) in
-      try await console.doing { context async throws(Failure) in
-        guard let id = ClientID(id) else { throw .notFound }
-        try await act(id, context)
-      }
-      return CommandOutput(["id": .string(id)])
-    }
+  func send(_ method: HTTP.Method, _ body: APIRequest.Body = .none) -> Never {
+    common.send(method, "/v1/clients/\(segment(id))", body)
   }
 }

@@ -8,13 +8,16 @@ struct Consent: ParsableArguments {
 
   /// Asks the operator.
   ///
-  /// Throws `.unconfirmed` if the answer is no, or if there is neither a terminal nor --yes.
+  /// Throws an error if the answer is no, or if there is neither a terminal nor --yes.
   func ask(_ question: String) throws(CommandFailure) {
     if yes { return }
-    guard isatty(0) == 1 else { throw .unconfirmed(question) }
+    guard isatty(0) == 1 else { throw Self.failure(question) }
     write("\(question) [y/N] ", to: 2)
     guard let answer = readLine(), ["y", "yes"].contains(answer.lowercased()) else {
-      throw .unconfirmed(question)
+      throw Self.failure(question)
     }
+  }
+  private static func failure(_ question: String) -> CommandFailure {
+    CommandFailure("not done: \(question) Say --yes.", .unconfirmed)
   }
 }

@@ -55,16 +55,16 @@ struct Doctor: ParsableCommand {
     findings += NginxFiles(nginx ?? NginxFiles.usual)?.findings(configuration) ?? []
     findings.append(Self.mail(configuration))
     let local = findings
-    let format = output.output
+    let isJSON = output.isJSON
     EventLoop.task {
-      let console = OperatorConsole(configuration, isLarge: false)
-      let all = local + (await console.findings(configuration))
+      let context = CommandContext(configuration, isLarge: false)
+      let all = local + (await context.findings(configuration))
       let isWell = all.allSatisfy { $0.fault == nil }
       let rows = all.map { finding -> JSON in
         ["what": .string(finding.what), "fault": finding.fault.map(JSON.string) ?? .null]
       }
-      write(CommandOutput(.array(rows), columns: ["what", "fault"]).text(format), to: 1)
-      end([], isWell ? .success : .unwell)
+      write(CommandOutput(.array(rows), columns: ["what", "fault"]).text(asJSON: isJSON), to: 1)
+      end([], isWell ? .success : .checksFailed)
     }
     EventLoop.reactor.run()
   }
@@ -129,7 +129,7 @@ struct Doctor: ParsableCommand {
   }
 }
 
-extension OperatorConsole {
+extension CommandContext {
   /// Checks the database, the mail queue, the hosts and the apps.
   fileprivate func findings(_ configuration: Configuration) async -> [Doctor.Finding] {
     await settle()
@@ -173,7 +173,7 @@ extension OperatorConsole {
 
   /// Compares this host with every other one, or the first one with the rest.
   private func hosts() async -> [Doctor.Finding] {
-    guard let hosts = await Hosts.list(in: context.database) else { return [] }
+    guard let hosts = await Hosts.list(in: deployment.database) else { return [] }
     guard let own = hosts.first(where: { $0.name == HostName.own }) ?? hosts.first else {
       return [Doctor.Finding("hosts")]
     }
@@ -197,12 +197,12 @@ extension OperatorConsole {
 
   /// Finds apps with invalid stored settings, and apps whose sender address relays would refuse.
   private func apps(_ destination: MailRelaySettings.Destination) async -> [Doctor.Finding] {
-    guard let apps = try? await Apps.list(context) else { return [] }
+    guard let apps = try? await Apps.list(deployment) else { return [] }
     let misfits = apps.filter { !$0.settings.misfits.isEmpty }.map { app in
       Doctor.Finding(
         "app \(app.name)",
         "stored settings that cannot be, in whose place the safest count; choose them, or their "
-          + "defaults: dossier app set \(app.name) "
+          + "defaults: dossier app set --app \(app.name) "
           + app.settings.misfits.map { "\($0)=null" }.joined(separator: " ")
       )
     }
@@ -212,7 +212,7 @@ extension OperatorConsole {
         Doctor.Finding(
           "app \(app.name)",
           "its mail is from \(app.settings.mailFrom), which relays refuse: "
-            + "dossier app set \(app.name) mail_from=no-reply@YOUR.DOMAIN"
+            + "dossier app set --app \(app.name) mail_from=no-reply@YOUR.DOMAIN"
         )
       }
   }

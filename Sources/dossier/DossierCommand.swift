@@ -8,9 +8,9 @@ import Configuration
     abstract: "Administers apps, clients, issuers, keys, indexes, schemas, users and mail.",
     discussion: """
       Works on the database, by the settings of dossierd (DOSSIER_DATABASE, DOSSIER_MASTER_KEY or \
-      DOSSIER_MASTER_KEY_FILE, --config, --set), also while no server runs. What it does is in the \
-      audit trail, as done by the operator. Results go to standard output, all else to standard \
-      error.
+      DOSSIER_MASTER_KEY_FILE, --config, --set), also while no server runs. Most \
+      commands are requests to the management API, which the program answers itself. The audit log \
+      names the operator for what they do. Results go to standard output, all else to standard error.
 
       `dossier --generate-completion-script bash` (or zsh, fish) prints what lets Tab complete \
       commands; the package for Debian brings it along.
@@ -21,9 +21,8 @@ import Configuration
     version: Version.text,
     subcommands: [
       AppCommand.self, ClientCommand.self, IssuerCommand.self, KeyCommand.self, UserCommand.self,
-      SessionCommand.self, LimitCommand.self, MailCommand.self, IndexCommand.self,
-      SchemaCommand.self,
-      AuditCommand.self, Calibrate.self, Doctor.self,
+      SessionCommand.self, RateLimitCommand.self, MailCommand.self, IndexCommand.self,
+      SchemaCommand.self, AuditCommand.self, APICommand.self, Calibrate.self, Doctor.self,
     ]
   )
 }

@@ -28,6 +28,7 @@ struct ImportRequest: Sendable {
 /// One run of `dossier user import`.
 @EventLoop final class ImportRun {
   private let request: ImportRequest
+  private let context: CommandContext
   private let reader: LineReader
   private let work: UserImport
   private let results: ResultsFile?
@@ -53,24 +54,25 @@ struct ImportRequest: Sendable {
 
   /// Prepares a run.
   ///
-  /// - Throws: `.file` if a file cannot be opened, `.refused` if the database rejects the run.
-  init(_ request: ImportRequest, _ console: OperatorConsole) async throws(CommandFailure) {
+  /// - Throws: an error if a file cannot be opened, or if the database rejects the run.
+  init(_ request: ImportRequest, _ context: CommandContext) async throws(CommandFailure) {
     self.request = request
+    self.context = context
     let isInput = request.source == "-"
     let descriptor = isInput ? 0 : open(request.source, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else {
-      throw .file("\(request.source): \(String(cString: strerror(errno)))", .files)
+      throw CommandFailure("\(request.source): \(String(cString: strerror(errno)))", .files)
     }
     reader = LineReader(descriptor)
-    let record = try await console.record(of: request.app)
+    let record = try await context.record(of: request.app)
     stringLimit = record.settings.propertyStringLength
     mixesScripts = record.settings.allowsMixedScripts
     foreign = request.foreignRow(for: record.settings)
-    schemas = try await console.doing { context async throws(Failure) in
+    schemas = try await context.run { context async throws(Failure) in
       try await Schemas.current(of: record.id, context)
     }
     let source = isInput ? "-" : Self.absolute(request.source)
-    work = try await console.doing { context async throws(Failure) in
+    work = try await context.run { context async throws(Failure) in
       try await UserImport.open(
         source,
         into: record.id,
@@ -101,7 +103,7 @@ struct ImportRequest: Sendable {
     do throws(EventLoopError) {
       listener = try Signals(Self.signals) { [weak self] _ in self?.stop() }
     } catch {
-      throw .file(error.description, .unforeseen)
+      throw CommandFailure(error.description, .internalError)
     }
     try await passOver()
     var batch: [ImportLine] = []
@@ -152,7 +154,7 @@ struct ImportRequest: Sendable {
   private func passOver() async throws(CommandFailure) {
     while reader.position.lines < work.progress.lines, try await reader.next() != nil {}
     guard work.progress.isBehind(reader.position) else {
-      throw .file(
+      throw CommandFailure(
         "the input is not the one that was begun; without --resume it is read from the start",
         .inputChanged
       )
@@ -180,9 +182,9 @@ struct ImportRequest: Sendable {
     do throws(Failure) {
       return try await body(work)
     } catch .versionMoved {
-      throw .file("another run goes on with this import", .inputChanged)
+      throw CommandFailure("another run goes on with this import", .inputChanged)
     } catch {
-      throw .refused(error)
+      throw context.failure(error)
     }
   }
 

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Dossier
+import HTTP
 import JSON
-import RESTWire
 
 struct IndexCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -27,12 +27,12 @@ struct IndexCommand: ParsableCommand {
     var path: String
 
     func run() throws {
-      options.common.run { console async throws(CommandFailure) in
-        let app = options.app ?? console.usualApp
-        let index = try await console.doing { context async throws(Failure) in
+      options.common.run { context async throws(CommandFailure) in
+        let app = options.app ?? context.defaultApp
+        let index = try await context.run { context async throws(Failure) in
           try await SearchIndexes.add(path, kind: kind, to: app, context)
         }
-        try await console.finish(index, "users")
+        try await context.finish(index, "users")
         return CommandOutput([
           "app": .string(app), "path": .string(index.path), "kind": .string(kind), "state": "ready",
         ])
@@ -47,16 +47,7 @@ struct IndexCommand: ParsableCommand {
     @OptionGroup var options: AppOptions
 
     func run() throws {
-      options.common.run { console async throws(CommandFailure) in
-        try await console.list(
-          of: options.app,
-          columns: ["path", "kind", "state", "created_at", "id"]
-        ) {
-          app,
-          context async throws(Failure) in
-          try await SearchIndexes.list(of: app, context).map(\.json)
-        }
-      }
+      options.send(.get, "/v1/indexes", columns: ["path", "kind", "state", "created_at", "id"])
     }
   }
 
@@ -70,26 +61,26 @@ struct IndexCommand: ParsableCommand {
     var path: String
 
     func run() throws {
-      options.common.run { console async throws(CommandFailure) in
-        let app = options.app ?? console.usualApp
-        let indexes = try await console.doing { context async throws(Failure) in
+      options.common.run { context async throws(CommandFailure) in
+        let app = options.app ?? context.defaultApp
+        let indexes = try await context.run { context async throws(Failure) in
           let index = try await SearchIndexes.index(on: path, of: app, context)
           try await SearchIndexes.remove(index.id, from: app, context)
           return try await SearchIndexes.all(of: app, context).filter {
             $0.id == index.id
           }
         }
-        for index in indexes { try await console.finish(index, "values") }
+        for index in indexes { try await context.finish(index, "values") }
         return CommandOutput(["app": .string(app), "path": .string(path)])
       }
     }
   }
 }
 
-extension OperatorConsole {
+extension CommandContext {
   /// Completes the work on an index and prints progress.
   fileprivate func finish(_ index: SearchIndex, _ what: String) async throws(CommandFailure) {
-    try await doing { context async throws(Failure) in
+    try await run { context async throws(Failure) in
       var shown = 0
       try await SearchIndexes.finish(index, in: context.database) { done in
         guard done - shown >= 50_000 else { return }

@@ -16,7 +16,7 @@ enum InputFile {
   /// - Throws: `.file` if the file cannot be read.
   static func read(_ path: String, upTo limit: Int = limit) throws(CommandFailure) -> [UInt8] {
     let descriptor = path == "-" ? 0 : open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw .file("\(path) cannot be read", .files) }
+    guard descriptor >= 0 else { throw CommandFailure("\(path) cannot be read", .files) }
     defer { if descriptor > 0 { close(descriptor) } }
     var text: [UInt8] = []
     while text.count <= limit {
@@ -26,7 +26,9 @@ enum InputFile {
         filled = max(0, count)
       }
       if count == 0 { break }
-      guard count > 0 || errno == EINTR else { throw .file("\(path) cannot be read", .files) }
+      guard count > 0 || errno == EINTR else {
+        throw CommandFailure("\(path) cannot be read", .files)
+      }
     }
     return text
   }
@@ -43,14 +45,14 @@ enum InputFile {
     do throws(JSONError) {
       return try JSON.parse(text)
     } catch {
-      throw .file("\(path) is not JSON at byte \(error.offset): \(error.detail)", .invalid)
+      throw CommandFailure("\(path) is not JSON at byte \(error.offset): \(error.detail)", .invalid)
     }
   }
 
   /// Reads a password, which must be UTF-8.
   static func password(_ path: String) throws(CommandFailure) -> String {
     guard let password = String(validating: try secret(path), as: UTF8.self) else {
-      throw .file("\(path) is not text in UTF-8", .invalid)
+      throw CommandFailure("\(path) is not text in UTF-8", .invalid)
     }
     return password
   }

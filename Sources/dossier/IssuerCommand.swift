@@ -1,18 +1,18 @@
 import ArgumentParser
-import Dossier
+import HTTP
 import JSON
-import RESTWire
+import Notation
 
 struct IssuerCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "issuer",
-    abstract: "Whose tokens (JWT) an app takes as a way in.",
+    abstract: "Issuers whose tokens (JWT) an app accepts for sign-in.",
     subcommands: [Add.self, List.self, Remove.self]
   )
 
   struct Add: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Adds an issuer; its tokens are taken at once."
+      abstract: "Adds an issuer; its tokens are accepted at once."
     )
     @OptionGroup var options: AppOptions
 
@@ -68,37 +68,31 @@ struct IssuerCommand: ParsableCommand {
     }
 
     func run() throws {
-      options.common.run { console async throws(CommandFailure) in
-        let description = IssuerDescription(
-          name: name,
-          issuer: issuer,
-          audience: audience,
-          keys: try keys(),
-          claims: mapping,
-          allowsMissingIssuer: allowsMissingIssuer,
-          allowsMissingAudience: allowsMissingAudience
-        )
-        let app = options.app ?? console.usualApp
-        try await console.doing { context async throws(Failure) in
-          try await Issuers.add(description, to: app, context)
+      options.common.run { context async throws(CommandFailure) in
+        var body = JSONObject([
+          ("name", .string(name)), ("issuer", .string(issuer)), ("audience", .string(audience)),
+          ("claims", .object(mapping)), ("allow_missing_iss", .bool(allowsMissingIssuer)),
+          ("allow_missing_aud", .bool(allowsMissingAudience)),
+        ])
+        if let url { body["jwks_url"] = .string(url) }
+        if let setFile { body["jwks"] = try InputFile.json(setFile) }
+        if let secretFile {
+          body["secret_base64"] = .string(try InputFile.secret(secretFile).paddedBase64)
         }
-        return CommandOutput(["app": .string(app), "name": .string(name)])
+        let json = JSON.object(body)
+        return CommandOutput(
+          try await context.send(.post, "/v1/issuers", .json(json), to: options.app)
+        )
       }
     }
 
-    private var mapping: [String: String] {
-      var mapping: [String: String] = [:]
-      for text in claims {
-        let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
-        mapping[parts[0]] = parts[1]
-      }
-      return mapping
-    }
-
-    private func keys() throws(CommandFailure) -> IssuerDescription.Keys {
-      if let url { return .url(url) }
-      if let setFile { return .set(try InputFile.json(setFile)) }
-      return .secret(try InputFile.secret(secretFile ?? ""))
+    private var mapping: JSONObject {
+      JSONObject(
+        claims.map { text in
+          let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
+          return (parts[0], .string(parts[1]))
+        }
+      )
     }
   }
 
@@ -107,36 +101,23 @@ struct IssuerCommand: ParsableCommand {
     @OptionGroup var options: AppOptions
 
     func run() throws {
-      options.common.run { console async throws(CommandFailure) in
-        try await console.list(
-          of: options.app,
-          columns: ["name", "issuer", "audience", "keys", "jwks_url"]
-        ) {
-          app,
-          context async throws(Failure) in
-          try await Issuers.list(of: app, context).map(\.json)
-        }
-      }
+      options.send(
+        .get,
+        "/v1/issuers",
+        columns: ["name", "issuer", "audience", "keys", "jwks_url"]
+      )
     }
   }
 
   struct Remove: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Removes an issuer; the users who came by it stay."
+      abstract: "Removes an issuer; its users stay."
     )
     @OptionGroup var options: AppOptions
 
     @Argument(help: "Its name.")
     var name: String
 
-    func run() throws {
-      options.common.run { console async throws(CommandFailure) in
-        let app = options.app ?? console.usualApp
-        try await console.doing { context async throws(Failure) in
-          try await Issuers.remove(name, from: app, context)
-        }
-        return CommandOutput(["app": .string(app), "name": .string(name)])
-      }
-    }
+    func run() throws { options.send(.delete, "/v1/issuers/\(segment(name))") }
   }
 }

@@ -1,51 +1,41 @@
 import ArgumentParser
 import Dossier
-import RESTWire
+import HTTP
 
 struct KeyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "key",
-    abstract: "The keys that sign the tokens of an app, and the master key that seals them.",
-    subcommands: [List.self, Rotate.self, Remove.self, Reseal.self]
+    abstract: "The keys that sign the tokens of an app, and the master key that encrypts them.",
+    subcommands: [List.self, Rotate.self, Remove.self, Reencrypt.self]
   )
+
+  fileprivate static let columns = [
+    "id", "purpose", "algorithm", "current", "created_at", "retires_at",
+  ]
 
   struct List: ParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Lists the keys, without secrets.")
     @OptionGroup var options: AppOptions
 
-    func run() throws {
-      options.common.run { console async throws(CommandFailure) in
-        try await console.keys(of: options.app)
-      }
-    }
+    func run() throws { options.send(.get, "/v1/keys", columns: KeyCommand.columns) }
   }
 
   struct Rotate: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Makes a new key for each purpose; nobody is logged out.",
+      abstract: "Creates a new key for each purpose; all users stay logged in.",
       discussion: """
         Workers sign with them within a minute. The keys before verify for another day, the longest \
-        that an access token can be good for.
+        lifetime of an access token.
         """
     )
     @OptionGroup var options: AppOptions
 
-    func run() throws {
-      options.common.run { console async throws(CommandFailure) in
-        let app = options.app ?? console.usualApp
-        try await console.doing { context async throws(Failure) in
-          try await SigningKeys.rotate(of: app, context)
-        }
-        return try await console.keys(of: app)
-      }
-    }
+    func run() throws { options.send(.post, "/v1/keys/rotate", columns: KeyCommand.columns) }
   }
-}
 
-extension KeyCommand {
   struct Remove: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Removes a key, which somebody else has got or nobody can open.",
+      abstract: "Removes a key that has leaked, or that no master key decrypts.",
       discussion: """
         The tokens that it signed are refused within a minute, and clients refresh them. If it was \
         the current one, the next login makes another.
@@ -58,20 +48,20 @@ extension KeyCommand {
     var key: String
 
     func run() throws {
-      options.common.run { console async throws(CommandFailure) in
+      options.common.run { context async throws(CommandFailure) in
         try consent.ask("Remove the signing key \(key), and refuse the tokens that it signed?")
-        let app = options.app ?? console.usualApp
-        try await console.doing { context async throws(Failure) in
-          try await SigningKeys.remove(key, of: app, context)
-        }
-        return try await console.keys(of: app)
+        return CommandOutput(
+          try await context.send(.delete, "/v1/keys/\(segment(key))", to: options.app)
+        )
       }
     }
   }
+}
 
-  struct Reseal: ParsableCommand {
+extension KeyCommand {
+  struct Reencrypt: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Seals the secrets in the database anew, with the first of the master keys.",
+      abstract: "Encrypts the secrets in the database with the first of the master keys.",
       discussion: """
         To change the master key: add the new one behind the old one wherever dossierd runs, and \
         reload; then put it in front, and reload; then run this. The old one stays in the list for \
@@ -80,40 +70,29 @@ extension KeyCommand {
         refused.
 
         When the master key is lost: stop dossierd, give it a new one, and run this with \
-        --discard-lost. Signing keys, secrets of issuers and mail in the queue that nobody can open \
-        are removed. All users log in anew, with the passwords that they have; API keys, clients \
-        and issuers with a secret have to be made again.
+        --discard-lost. It removes signing keys, secrets of issuers and mail in the queue that no \
+        key decrypts. All users log in again, with the passwords that they have; API keys, clients \
+        and issuers with a secret have to be created again.
         """
     )
     @OptionGroup var options: CommonOptions
     @OptionGroup var consent: Consent
 
-    @Flag(help: "Removes what none of the master keys opens.")
+    @Flag(help: "Removes what none of the master keys decrypts.")
     var discardLost = false
 
     func run() throws {
-      options.settings.run(options.output.output, lacksKey: discardLost) {
-        console async throws(CommandFailure) in
+      options.settings.run(asJSON: options.output.isJSON, lacksKey: discardLost) {
+        context async throws(CommandFailure) in
         if discardLost {
-          try consent.ask("Remove for good what this master key does not open?")
+          try consent.ask("Remove for good what this master key does not decrypt?")
         }
         return CommandOutput(
-          try await console.doing { context async throws(Failure) in
+          try await context.run { context async throws(Failure) in
             try await MasterKeys.reseal(discardingLost: discardLost, context)
           }
         )
       }
-    }
-  }
-}
-
-extension OperatorConsole {
-  fileprivate func keys(of app: String?) async throws(CommandFailure) -> CommandOutput {
-    try await list(
-      of: app,
-      columns: ["id", "purpose", "algorithm", "current", "created_at", "retires_at"]
-    ) { app, context async throws(Failure) in
-      try await SigningKeys.list(of: app, context).map(\.json)
     }
   }
 }

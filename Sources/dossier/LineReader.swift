@@ -68,7 +68,7 @@ import Glibc
     } catch {
       chunk = nil
     }
-    guard let chunk else { throw .file("the input cannot be read", .files) }
+    guard let chunk else { throw CommandFailure("the input cannot be read", .files) }
     isOver = chunk.isEmpty
     buffer += chunk
   }

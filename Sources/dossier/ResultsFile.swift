@@ -16,15 +16,15 @@ final class ResultsFile {
   /// - Throws: `.file` if the file cannot be opened or is shorter than `kept`.
   init(_ path: String, keeping kept: Int = 0) throws(CommandFailure) {
     descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw .file("\(path): \(Self.reason)", .files) }
+    guard descriptor >= 0 else { throw CommandFailure("\(path): \(Self.reason)", .files) }
     // Pipes and terminals have no length.
     let length = CLinux_file_length(descriptor)
     guard length >= 0 else { return }
     guard length >= kept else {
-      throw .file("\(path) is not the file that this import wrote its results to", .files)
+      throw CommandFailure("\(path) is not the file that this import wrote its results to", .files)
     }
     guard ftruncate(descriptor, kept) == 0, lseek(descriptor, kept, SEEK_SET) == kept else {
-      throw .file("\(path): \(Self.reason)", .files)
+      throw CommandFailure("\(path): \(Self.reason)", .files)
     }
   }
 
@@ -36,7 +36,7 @@ final class ResultsFile {
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
       if count < 0, errno == EINTR { continue }
-      guard count > 0 else { throw .file("cannot write: \(Self.reason)", .files) }
+      guard count > 0 else { throw CommandFailure("cannot write: \(Self.reason)", .files) }
       rest = rest.dropFirst(count)
     }
   }

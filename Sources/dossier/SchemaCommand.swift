@@ -1,7 +1,7 @@
 import ArgumentParser
 import Dossier
+import HTTP
 import JSON
-import RESTWire
 
 struct SchemaCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -27,31 +27,24 @@ struct SchemaCommand: ParsableCommand {
     var file: String
 
     func run() throws {
-      options.common.run { console async throws(CommandFailure) in
-        let app = options.app ?? console.usualApp
+      options.common.run { context async throws(CommandFailure) in
         let text = try InputFile.read(file, upTo: Schemas.sizeLimit)
-        _ = try await console.doing { context async throws(Failure) in
-          try await Schemas.set(text, for: document, of: app, context)
-        }
-        return CommandOutput(["app": .string(app), "class": .string(document.pathName)])
+        _ = try await context.send(.put, document.pathOfSchema, .text(text), to: options.app)
+        return CommandOutput(.null)
       }
     }
   }
 
   struct Show: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Prints a schema as it was written, also with --output json."
+      abstract: "Prints a schema as it was written, also with --json."
     )
     @OptionGroup var options: AppOptions
     @Argument(help: .document) var document: DocumentClass
 
     func run() throws {
-      options.common.run { console async throws(CommandFailure) in
-        let app = options.app ?? console.usualApp
-        let text = try await console.doing { context async throws(Failure) in
-          try await Schemas.text(for: document, of: app, context)
-        }
-        return CommandOutput(text: String(decoding: text, as: UTF8.self))
+      options.common.run { context async throws(CommandFailure) in
+        CommandOutput(text: try await context.text(of: document.pathOfSchema, in: options.app))
       }
     }
   }
@@ -61,13 +54,7 @@ struct SchemaCommand: ParsableCommand {
     @OptionGroup var options: AppOptions
 
     func run() throws {
-      options.common.run { console async throws(CommandFailure) in
-        try await console.list(of: options.app, columns: ["class", "bytes", "updated_at"]) {
-          app,
-          context async throws(Failure) in
-          try await Schemas.list(of: app, context).map(\.json)
-        }
-      }
+      options.send(.get, "/v1/schemas", columns: ["class", "bytes", "updated_at"])
     }
   }
 
@@ -78,22 +65,14 @@ struct SchemaCommand: ParsableCommand {
     @OptionGroup var options: AppOptions
     @Argument(help: .document) var document: DocumentClass
 
-    func run() throws {
-      options.common.run { console async throws(CommandFailure) in
-        let app = options.app ?? console.usualApp
-        try await console.doing { context async throws(Failure) in
-          try await Schemas.remove(for: document, of: app, context)
-        }
-        return CommandOutput(["app": .string(app), "class": .string(document.pathName)])
-      }
-    }
+    func run() throws { options.send(.delete, document.pathOfSchema) }
   }
 
   struct Check: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Looks at all stored documents of a class, and tells which do not fit.",
       discussion: """
-        Prints a line for each user whose document does not fit, with --output json as \
+        Prints a line for each user whose document does not fit, with --json as \
         {"id", "errors": [{"pointer", "code", "detail"}]}. Users who have no such document are \
         passed over.
 
@@ -109,11 +88,15 @@ struct SchemaCommand: ParsableCommand {
     @Argument(help: .document) var document: DocumentClass
 
     func run() throws {
-      let format = options.common.output.output
-      options.common.settings.run(.table, isLarge: true) { console async throws(CommandFailure) in
+      options.common.run(isLarge: true) { context async throws(CommandFailure) in
         let text: [UInt8]? =
           if let schema { try InputFile.read(schema, upTo: Schemas.sizeLimit) } else { nil }
-        return try await console.check(document, of: options.app, by: text, format)
+        return try await context.check(
+          document,
+          of: options.app,
+          by: text,
+          asJSON: options.common.output.isJSON
+        )
       }
     }
   }
@@ -123,37 +106,36 @@ extension ArgumentHelp {
   fileprivate static let document: ArgumentHelp = "metadata, app-metadata or custom-data."
 }
 
+extension DocumentClass {
+  fileprivate var pathOfSchema: String { "/v1/schemas/\(pathName)" }
+}
+
 extension DocumentClass: ExpressibleByArgument {
   package init?(argument: String) { self.init(pathName: argument) }
 }
 
-extension OperatorConsole {
+extension CommandContext {
   fileprivate func check(
     _ document: DocumentClass,
     of app: String?,
     by text: [UInt8]?,
-    _ format: OutputFormat
+    asJSON: Bool
   ) async throws(CommandFailure) -> CommandOutput {
-    let app = try await self.app(app)
-    var check = try await doing { context async throws(Failure) in
+    let app = try await record(of: app).id
+    var check = try await run { context async throws(Failure) in
       try await SchemaCheck(document, of: app, by: text, context)
     }
     let output = ResultsFile()
     let line = ProgressLine()
     var (documents, mismatches) = (0, 0)
     while true {
-      let page: SchemaCheck.Page?
-      do throws(Failure) {
-        page = try await check.next()
-      } catch {
-        throw .refused(error)
-      }
+      let page = try await run { _ async throws(Failure) in try await check.next() }
       guard let page else { break }
       documents += page.documents
       mismatches += page.mismatches.count
       if !page.mismatches.isEmpty { line.clear() }
       for (user, faults) in page.mismatches {
-        try output.write(Array(Self.line(user, faults, format).utf8))
+        try output.write(Array(Self.line(user, faults, asJSON).utf8))
       }
       line.update(rows: documents, "\(documents) documents, \(mismatches) do not fit")
     }
@@ -165,14 +147,12 @@ extension OperatorConsole {
     )
   }
 
-  private static func line(_ user: UserID, _ faults: [Fault], _ format: OutputFormat) -> String {
-    switch format {
-    case .json:
-      let line: JSON = ["id": .string(user.text), "errors": Fault.json(of: faults)]
-      return line.text + "\n"
-    case .table:
+  private static func line(_ user: UserID, _ faults: [Fault], _ isJSON: Bool) -> String {
+    guard isJSON else {
       return faults.map { "\(user)  \(Table.visible($0.place)): \(Table.visible($0.detail))\n" }
         .joined()
     }
+    let line: JSON = ["id": .string(user.text), "errors": Fault.json(of: faults)]
+    return line.text + "\n"
   }
 }

@@ -33,11 +33,10 @@ struct SessionCommand: ParsableCommand {
 
     func run() throws {
       let (name, issuer) = (app, issuer)
-      common.settings.run(common.output.output, isLarge: true) {
-        (console) async throws(CommandFailure) in
-        let app = try await console.app(name)
+      common.run(isLarge: true) { context async throws(CommandFailure) in
+        let app = try await context.record(of: name).id
         let line = ProgressLine()
-        let ended = try await console.doing { context async throws(Failure) in
+        let ended = try await context.run { context async throws(Failure) in
           try await Sessions.endAll(of: app, issuer: issuer, context) { users, sessions in
             line.update(rows: users, "\(users) users, \(sessions) sessions ended")
           }

@@ -1,15 +1,14 @@
 import ArgumentParser
-import Dossier
 import EventLoop
+import HTTP
 import JSON
-import RESTWire
 
 struct UserCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "user",
     abstract: "Users of an app, by id or by address of mail.",
     subcommands: [
-      List.self, Show.self, Create.self, Data.self, Password.self, Factors.self, Verify.self,
+      List.self, Show.self, Create.self, Password.self, Factors.self, VerifyEmail.self,
       Block.self, Unblock.self, Logout.self, Delete.self, UserImportCommand.self,
       UserExportCommand.self,
     ]
@@ -25,39 +24,19 @@ struct UserCommand: ParsableCommand {
         """
     )
     @OptionGroup var options: AppOptions
+    @OptionGroup var list: ListOptions
 
-    @Option(help: "Only those whom it fits.")
+    @Option(help: "Only users that match it.")
     var filter: String?
 
-    @Option(help: "The id of the user after whom the list goes on.")
-    var after: String?
-
-    @Option(help: ArgumentHelp("How many at most, from 1 to 100.", valueName: "number"))
-    var count = Users.pageSize
-
-    func validate() throws {
-      guard (1...Users.pageSize).contains(count) else {
-        throw ValidationError("--count takes a number from 1 to \(Users.pageSize).")
-      }
-      guard after.map({ UserID($0) != nil }) != false else {
-        throw ValidationError("--after takes an id.")
-      }
-    }
-
     func run() throws {
-      options.common.run { console async throws(CommandFailure) in
-        let context = try await console.context(of: options.app)
-        let cursor = after.flatMap { UserID($0) }
-        let page = try await console.doing(context) { context async throws(Failure) in
-          guard let filter else {
-            return try await Users.page(after: cursor, count: count, context)
-          }
-          return try await Users.search(try Filter(filter), after: cursor, count: count, context)
-        }
-        return CommandOutput(
-          .array(page.items.map(\.json)),
-          columns: ["id", "email", "email_verified", "anonymous", "blocked", "created_at"],
-          remark: page.next.map { "there may be more: --after \($0)" }
+      options.common.run { context async throws(CommandFailure) in
+        try await context.list(
+          "/v1/users",
+          ["filter": filter],
+          of: options.app,
+          options: list,
+          columns: ["id", "email", "email_verified", "anonymous", "blocked", "created_at"]
         )
       }
     }
@@ -65,13 +44,21 @@ struct UserCommand: ParsableCommand {
 
   struct Show: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Shows a user with its identities and sessions."
+      abstract: "Shows a user with its logins, identities and sessions."
     )
     @OptionGroup var user: UserArgument
 
     func run() throws {
-      user.run { id, context async throws(Failure) in
-        CommandOutput(try await Users.details(of: id, context).json)
+      user.run { context, path async throws(CommandFailure) in
+        let app = user.options.app
+        var shown = try await context.send(.get, path, to: app).object ?? JSONObject()
+        let logins = try await context.send(.get, "\(path)/logins", to: app).object
+        for (name, value) in logins ?? JSONObject() { shown[name] = value }
+        shown["identities"] = try await context.send(.get, "\(path)/identities", to: app)
+        shown["sessions"] = .array(
+          try await context.items("\(path)/sessions", of: app, limit: nil).rows
+        )
+        return CommandOutput(.object(shown))
       }
     }
   }
@@ -82,53 +69,35 @@ struct UserCommand: ParsableCommand {
     )
     @OptionGroup var user: UserArgument
 
-    func run() throws {
-      user.run { id, context async throws(Failure) in
-        CommandOutput(try await Users.setBlocked(true, id, context).json)
-      }
-    }
+    func run() throws { user.send(.patch, "", .mergePatch(["blocked": true])) }
   }
 
   struct Unblock: ParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Lets a user log in again.")
     @OptionGroup var user: UserArgument
 
-    func run() throws {
-      user.run { id, context async throws(Failure) in
-        CommandOutput(try await Users.setBlocked(false, id, context).json)
-      }
-    }
+    func run() throws { user.send(.patch, "", .mergePatch(["blocked": false])) }
   }
 
-  struct Verify: ParsableCommand {
+  struct VerifyEmail: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Makes the address of a user verified.",
+      abstract: "Marks the address of a user as verified.",
       discussion: """
         Use it for a user whose address you have checked. It revokes nothing. An attacker may have \
-        made the user, so the next reset or code by mail revokes everything else, as for an address \
-        that is not verified.
+        created the user, so the next reset or code by mail revokes everything else, as for an \
+        address that is not verified.
         """
     )
     @OptionGroup var user: UserArgument
 
-    func run() throws {
-      user.run { id, context async throws(Failure) in
-        try await Users.verifyEmail(of: id, context)
-        return CommandOutput(try await Profiles.read(of: id, context).json)
-      }
-    }
+    func run() throws { user.send(.post, "/email/verify") }
   }
 
   struct Logout: ParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Ends all sessions of a user.")
     @OptionGroup var user: UserArgument
 
-    func run() throws {
-      user.run { id, context async throws(Failure) in
-        try await Users.logout(id, context)
-        return CommandOutput(["id": .string(id.text)])
-      }
-    }
+    func run() throws { user.send(.delete, "/sessions") }
   }
 
   struct Delete: ParsableCommand {
@@ -139,12 +108,12 @@ struct UserCommand: ParsableCommand {
     @OptionGroup var consent: Consent
 
     func run() throws {
-      user.run(asking: consent, "Delete the user with all its data, for good?") {
-        id,
-        context async throws(Failure) in
-        try await Users.delete(id, context)
-        return CommandOutput(["id": .string(id.text)])
-      }
+      user.send(
+        .delete,
+        "",
+        asking: consent,
+        "Delete the user with all its data, for good?"
+      )
     }
   }
 }
@@ -155,34 +124,37 @@ struct UserArgument: ParsableArguments {
   @Argument(help: "The user's id or address of mail, verified or not.")
   var user: String
 
-  /// An operation on one user of an app.
-  typealias Verb =
-    @EventLoop @Sendable (UserID, RequestContext) async throws(Failure) ->
-    CommandOutput
-
+  /// Runs `body` with the path of the user, prints its output and ends the process.
   func run(
-    asking consent: Consent? = nil,
-    _ question: String = "",
-    _ verb: @escaping Verb
+    _ body:
+      @escaping @EventLoop @Sendable (CommandContext, String) async throws(CommandFailure) ->
+      CommandOutput
   ) -> Never {
-    options.common.run { console async throws(CommandFailure) in
-      let context = try await console.context(of: options.app)
-      let id = try await console.user(user, context)
-      try consent?.ask("\(question) (\(id))")
-      return try await console.doing(context) { context async throws(Failure) in
-        try await verb(id, context)
-      }
+    options.common.run { context async throws(CommandFailure) in
+      try await body(context, "/v1/users/\(context.user(user, of: options.app))")
     }
   }
-}
 
-extension UserDetails {
-  fileprivate var json: JSON {
-    var members = profile.json.object ?? JSONObject()
-    members["last_login_at"] = lastLoginAt.map { .string($0.text) } ?? .null
-    members["login_count"] = .number(JSONNumber(loginCount))
-    members["identities"] = .array(identities.map(\.json))
-    members["sessions"] = .array(sessions.map(\.json))
-    return .object(members)
+  /// Sends a request about the user, prints the response and ends the process.
+  ///
+  /// - Parameters:
+  ///   - method: the method.
+  ///   - suffix: the part of the path behind the user.
+  ///   - body: the body.
+  ///   - consent: how the operator confirms it; nil if that is not needed.
+  ///   - question: what the operator confirms.
+  func send(
+    _ method: HTTP.Method,
+    _ suffix: String,
+    _ body: APIRequest.Body = .none,
+    asking consent: Consent? = nil,
+    _ question: String = ""
+  ) -> Never {
+    run { context, path async throws(CommandFailure) in
+      try consent?.ask("\(question) (\(path.split(separator: "/").last ?? ""))")
+      return CommandOutput(
+        try await context.send(method, path + suffix, body, to: options.app)
+      )
+    }
   }
 }

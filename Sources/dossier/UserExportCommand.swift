@@ -1,5 +1,4 @@
 import ArgumentParser
-import Configuration
 import Dossier
 import EventLoop
 import JSON
@@ -7,47 +6,67 @@ import JSON
 struct UserExportCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "export",
-    abstract: "Writes all users of an app, a line of JSON each, as import reads them.",
+    abstract: "Writes all that is stored about a user, or all users of an app.",
     discussion: """
-      Not in it: sessions, devices, API keys, pictures, the audit trail, versions and times of \
-      changes. Hashes of passwords only where they are asked for; without them users choose a \
-      password by mail where they are imported.
+      Of one user, it writes one JSON document, which `GET /v1/me/export` answers too. Give it to a \
+      user who asks for their data. The audit log keeps that it was read.
+
+      With --all it writes a line of JSON for each user, as import reads them. Not in it: sessions, \
+      devices, API keys, pictures, the audit log, versions and times of changes. It has hashes of \
+      passwords only with --with-password-hashes; without them users choose a password by mail where \
+      they are imported.
       """
   )
-  @OptionGroup var settings: ConfigurationOptions
+  @OptionGroup var options: AppOptions
 
-  @Option(help: "The app; without it the one of the setting app.")
-  var app: String?
+  @Flag(help: "All users of the app.")
+  var all = false
 
   @Option(help: ArgumentHelp("Where to; without it to standard output.", valueName: "file"))
   var output: String?
 
-  @Flag(help: "Also the hashes of passwords: whoever has them can guess at the passwords.")
+  @Flag(help: "With --all: also the hashes of passwords, which allow guessing at the passwords.")
   var withPasswordHashes = false
 
-  func run() throws {
-    settings.run(.table, isLarge: true) { console async throws(CommandFailure) in
-      let app = try await console.app(app)
-      let file = if let output { try ResultsFile(output) } else { ResultsFile() }
-      var export = try await console.doing { context async throws(Failure) in
-        try await UserExport.begin(of: app, withHashes: withPasswordHashes, context)
-      }
-      let line = ProgressLine()
-      var count = 0
-      while true {
-        let page: (text: [UInt8], count: Int)?
-        do throws(Failure) {
-          page = try await export.next()
-        } catch {
-          throw .refused(error)
-        }
-        guard let page else { break }
-        try file.write(page.text)
-        count += page.count
-        line.update(rows: count, "\(count) users")
-      }
-      line.clear()
-      return CommandOutput(.null, remark: "\(count) users, \(line.rate(of: count)) a second")
+  @Argument(help: "The user's id or address of mail, verified or not.")
+  var user: String?
+
+  func validate() throws {
+    guard all == (user == nil) else { throw ValidationError("Name a user, or --all.") }
+    guard all || !withPasswordHashes else {
+      throw ValidationError("--with-password-hashes goes with --all.")
     }
+  }
+
+  func run() throws {
+    options.common.run(isLarge: all) { context async throws(CommandFailure) in
+      let file = if let output { try ResultsFile(output) } else { ResultsFile() }
+      guard let user else { return try await exportAll(context, to: file) }
+      let path = "/v1/users/\(try await context.user(user, of: options.app))/export"
+      let text = try await context.text(of: path, in: options.app)
+      try file.write(text + [UInt8(ascii: "\n")])
+      return CommandOutput(.null)
+    }
+  }
+
+  @EventLoop private func exportAll(
+    _ context: CommandContext,
+    to file: ResultsFile
+  ) async throws(CommandFailure) -> CommandOutput {
+    let app = try await context.record(of: options.app).id
+    var export = try await context.run { context async throws(Failure) in
+      try await UserExport.begin(of: app, withHashes: withPasswordHashes, context)
+    }
+    let line = ProgressLine()
+    var count = 0
+    while true {
+      let next = try await context.run { _ async throws(Failure) in try await export.next() }
+      guard let page = next else { break }
+      try file.write(page.text)
+      count += page.count
+      line.update(rows: count, "\(count) users")
+    }
+    line.clear()
+    return CommandOutput(.null, remark: "\(count) users, \(line.rate(of: count)) a second")
   }
 }

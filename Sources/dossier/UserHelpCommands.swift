@@ -1,14 +1,12 @@
 import ArgumentParser
-import Dossier
-import EventLoop
+import HTTP
 import JSON
-import RESTWire
 
 /// The support commands for one user.
 extension UserCommand {
   struct Create: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Makes a user.",
+      abstract: "Creates a user.",
       discussion: """
         Members are those of a line of `dossier user import`, as in
 
@@ -52,16 +50,14 @@ extension UserCommand {
     }
 
     func run() throws {
-      options.common.run { console async throws(CommandFailure) in
-        let description = try description()
-        let context = try await console.context(of: options.app)
-        let made = try await console.doing(context) { context async throws(Failure) in
-          let new = try await NewUser(description, context)
-          let made = try await Users.create(new, context)
-          if mail { try await Users.mailReset(to: made.id, context) }
-          return made
+      options.common.run { context async throws(CommandFailure) in
+        let body = try description()
+        let user = try await context.send(.post, "/v1/users", .json(body), to: options.app)
+        if mail, let id = user["id"]?.string {
+          let path = "/v1/users/\(id)/password/reset-request"
+          _ = try await context.send(.post, path, to: options.app)
         }
-        return CommandOutput(made.json)
+        return CommandOutput(user)
       }
     }
 
@@ -69,7 +65,7 @@ extension UserCommand {
       var object = JSONObject()
       if let from {
         guard let given = try InputFile.json(from).object else {
-          throw .file("\(from) is not a JSON object", .invalid)
+          throw CommandFailure("\(from) is not a JSON object", .invalid)
         }
         object = given
       }
@@ -88,8 +84,8 @@ extension UserCommand {
     static let configuration = CommandConfiguration(
       abstract: "Sets a user's password, or mails a code to choose one by.",
       discussion: """
-        A password that is set ends all sessions and API keys of the user, who is told by mail. It is \
-        read from a file or from standard input: what is an argument, all users of the machine see.
+        A password that is set ends all sessions and API keys of the user, and a mail reports it. It is \
+        read from a file or from standard input: all users of the machine see the arguments.
         """
     )
     @OptionGroup var user: UserArgument
@@ -99,7 +95,7 @@ extension UserCommand {
     )
     var from: String?
 
-    @Flag(help: "Mails a code, which is good for an hour.")
+    @Flag(help: "Mails a code, which expires after an hour.")
     var mail = false
 
     func validate() throws {
@@ -107,16 +103,17 @@ extension UserCommand {
     }
 
     func run() throws {
-      user.runInApp { console, id, context async throws(CommandFailure) in
-        let password: String? = if let from { try InputFile.password(from) } else { nil }
-        return try await console.doing(context) { context async throws(Failure) in
-          if let password {
-            try await Users.setPassword(password, of: id, context)
-          } else {
-            try await Users.mailReset(to: id, context)
-          }
-          return CommandOutput(["id": .string(id.text)])
-        }
+      guard let from else { user.send(.post, "/password/reset-request") }
+      user.run { context, path async throws(CommandFailure) in
+        let password = try InputFile.password(from)
+        return CommandOutput(
+          try await context.send(
+            .put,
+            "\(path)/password",
+            .json(["password": .string(password)]),
+            to: user.options.app
+          )
+        )
       }
     }
   }
@@ -132,54 +129,13 @@ extension UserCommand {
       static let configuration = CommandConfiguration(
         abstract: "Removes the second factors of a user who has lost them.",
         discussion: """
-          The recovery codes go with them. The user is told by mail. Make sure who asks: a password \
+          The recovery codes go with them. A mail reports it. Make sure who asks: a password \
           alone then opens the account.
           """
       )
       @OptionGroup var user: UserArgument
 
-      func run() throws {
-        user.run { id, context async throws(Failure) in
-          try await SecondFactors.removeAll(of: id, context)
-          return CommandOutput(["id": .string(id.text)])
-        }
-      }
-    }
-  }
-
-  struct Data: ParsableCommand {
-    static let configuration = CommandConfiguration(
-      abstract: "Prints everything that is stored about a user, as one JSON document.",
-      discussion: """
-        What `GET /v1/me/export` answers, for somebody who asks for their data. That it was read is \
-        in the audit trail.
-        """
-    )
-    @OptionGroup var user: UserArgument
-
-    func run() throws {
-      user.runInApp { console, id, context async throws(CommandFailure) in
-        let export = try await console.doing(context) { context async throws(Failure) in
-          try await Export.all(of: id, context)
-        }
-        return CommandOutput(text: String(decoding: export.text, as: UTF8.self))
-      }
-    }
-  }
-}
-
-extension UserArgument {
-  /// Runs an operation on one user that needs the settings of the app.
-  fileprivate func runInApp(
-    _ verb:
-      @escaping @EventLoop @Sendable (OperatorConsole, UserID, RequestContext)
-      async throws(CommandFailure)
-      ->
-      CommandOutput
-  ) -> Never {
-    options.common.run { console async throws(CommandFailure) in
-      let context = try await console.context(of: options.app)
-      return try await verb(console, try await console.user(user, context), context)
+      func run() throws { user.send(.delete, "/second-factors") }
     }
   }
 }

@@ -124,10 +124,12 @@ struct UserImportCommand: ParsableCommand {
       end([error.description], .configuration)
     }
     let settings = options.common.settings
-    let output = options.common.output.output
-    settings.run(output, isLarge: true, signals: ImportRun.signals) {
-      console async throws(CommandFailure) in
-      try await ImportRun(request, console).run()
+    settings.run(
+      asJSON: options.common.output.isJSON,
+      isLarge: true,
+      signals: ImportRun.signals
+    ) { context async throws(CommandFailure) in
+      try await ImportRun(request, context).run()
     }
   }
 }

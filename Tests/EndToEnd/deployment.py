@@ -111,17 +111,18 @@ class Deployment(Cluster, Asking):
 
     def dossier(self, *arguments, check=True, output="json", timeout=120, given="",
                 **environment):
-        """Runs the command line; what it printed, read as JSON unless it failed."""
+        """Runs the command line; what it printed, read as JSON unless it failed or said nothing."""
         arguments = [str(argument) for argument in arguments]
         end = arguments.index("--") if "--" in arguments else len(arguments)
-        arguments[end:end] = ["--output", output]
+        if output == "json":
+            arguments[end:end] = ["--json"]
         run = subprocess.run(
             [BUILD / "dossier", *arguments], capture_output=True, text=True,
             env={**self.environment, **environment}, timeout=timeout, input=given)
         if not check:
             return run
         assert run.returncode == 0, run.stdout + run.stderr
-        return json.loads(run.stdout) if output == "json" else run.stdout
+        return json.loads(run.stdout) if output == "json" and run.stdout else run.stdout
 
     SCOPES = ["read:users", "update:users", "delete:users", "create:users",
               "read:users_app_metadata", "update:users_app_metadata", "read:logs_users"]

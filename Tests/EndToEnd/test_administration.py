@@ -15,11 +15,11 @@ class Commands(Administration):
     def test_an_app_is_made_shown_listed_and_set(self):
         made = self.site.dossier("app", "create", "shop")
         self.assertEqual((made["name"], made["version"], made["hosts"]), ("shop", 1, []))
-        self.refused(11, "app", "create", "shop", words="there is an app of that name")
+        self.refused(11, "app", "create", "shop", words="An app of that name exists already.")
         for name in ["", "Shop", "-shop", "a b", "x" * 64]:
             self.refused(12, "app", "create", "--", name)
         changed = self.site.dossier(
-            "app", "set", "shop", "switching=reauthenticate", "session_days=30", "password=false",
+            "app", "set", "--app", "shop", "switching=reauthenticate", "session_days=30", "password=false",
             'allowed_origins=["https://a.example"]', "mail_from_name=12", "mail_from=a@b.example")
         self.assertEqual(changed["version"], 2)
         for name, value in {
@@ -30,22 +30,22 @@ class Commands(Administration):
         self.assertEqual(
             changed["chosen"], ["password", "session_days", "switching", "allowed_origins",
                                 "mail_from", "mail_from_name"])
-        back = self.site.dossier("app", "set", "shop", "session_days=null", "mail_from_name=null")
+        back = self.site.dossier("app", "set", "--app", "shop", "session_days=null", "mail_from_name=null")
         self.assertEqual(
             (back["settings"]["session_days"], back["settings"]["mail_from_name"], back["version"]),
             (60, "Dossier", 3))
-        self.assertEqual(self.site.dossier("app", "show", "shop"), back)
+        self.assertEqual(self.site.dossier("app", "show", "--app", "shop"), back)
         self.assertIn("shop", [app["name"] for app in self.site.dossier("app", "list")])
-        table = self.site.dossier("app", "show", "shop", output="table")
+        table = self.site.dossier("app", "show", "--app", "shop", output="table")
         self.assertRegex(table, r"(?m)^settings\.switching +reauthenticate$")
-        self.refused(10, "app", "show", "nope", words="no such app")
+        self.refused(10, "app", "show", "--app", "nope", words="There is no app of that name.")
         actions = [(fact["action"], fact["actor"]) for fact in self.trail("--app", "shop")]
         self.assertEqual(actions, [("app_change", "operator")] * 2 + [("app_create", "operator")])
 
     def test_a_wrong_setting_is_named_with_its_rule_and_nothing_is_changed(self):
         self.site.dossier("app", "create", "strict")
         run = self.site.dossier(
-            "app", "set", "strict", "session_days=many", "session_days2=1", "anonymous=yes",
+            "app", "set", "--app", "strict", "session_days=many", "session_days2=1", "anonymous=yes",
             "switching=sometimes", "sign_up=sometimes", "mfa=on", "allowed_origins=https://a.example/", "mail_from=nobody",
             "password_min_length=7", "verify_subject=", "jwt=false", check=False)
         self.assertEqual(run.returncode, 12)
@@ -56,18 +56,18 @@ class Commands(Administration):
                       "/settings/allowed_origins: ", "/settings/password_min_length: ",
                       "/settings/verify_subject: "]:
             self.assertIn(words, run.stderr)
-        self.assertEqual(self.site.dossier("app", "show", "strict")["version"], 1)
-        self.refused(64, "app", "set", "strict", "session_days")
-        self.refused(13, "app", "set", "strict", "jwt=false", "--if-version", "2",
-                     words="the version is 1")
-        self.site.dossier("app", "set", "strict", "jwt=false", "--if-version", "1")
+        self.assertEqual(self.site.dossier("app", "show", "--app", "strict")["version"], 1)
+        self.refused(64, "app", "set", "--app", "strict", "session_days")
+        self.refused(13, "app", "set", "--app", "strict", "jwt=false", "--if-version", "2",
+                     words="The current version is 1.")
+        self.site.dossier("app", "set", "--app", "strict", "jwt=false", "--if-version", "1")
 
     def test_origins_are_taken_one_or_several_and_their_faults_explained(self):
         self.site.dossier("app", "create", "pages")
 
         def origins(text):
-            self.site.dossier("app", "set", "pages", f"allowed_origins={text}")
-            return self.site.dossier("app", "show", "pages")["settings"]["allowed_origins"]
+            self.site.dossier("app", "set", "--app", "pages", f"allowed_origins={text}")
+            return self.site.dossier("app", "show", "--app", "pages")["settings"]["allowed_origins"]
 
         one, other = "http://127.0.0.1:9000", "https://app.example.com"
         for text in [one, f'["{one}"]']:
@@ -83,7 +83,7 @@ class Commands(Administration):
             ("https://App.example.com", "lower case"), (f"{other}:443", "leave :443 out"),
             ("http://a.example:80", "leave :80 out"), ("https://", "no host"), ("[1]", "no text"),
         ]:
-            self.refused(12, "app", "set", "pages", f"allowed_origins={text}", words=words)
+            self.refused(12, "app", "set", "--app", "pages", f"allowed_origins={text}", words=words)
         self.assertEqual(origins("https://app.example.com:4430"), ["https://app.example.com:4430"])
 
     def test_hosts_are_set_added_and_removed(self):
@@ -91,15 +91,16 @@ class Commands(Administration):
             self.site.dossier("app", "create", name)
 
         def hosts(verb, *names):
-            return self.site.dossier("app", "host", verb, "one", *names)["hosts"]
+            return self.site.dossier("app", "host", verb, "--app", "one", *names)["hosts"]
 
         self.assertEqual(hosts("add", "b.example", "a.example"), ["a.example", "b.example"])
         self.assertEqual(hosts("add", "a.example", "[::1]"), ["[::1]", "a.example", "b.example"])
         self.assertEqual(hosts("remove", "b.example", "x.example"), ["[::1]", "a.example"])
         self.assertEqual(hosts("set", "c.example"), ["c.example"])
-        self.refused(11, "app", "host", "add", "two", "c.example", words="another app")
+        self.refused(11, "app", "host", "add", "--app", "two", "c.example",
+                     words="another app")
         for host in ["A.example", "a.example:80", "a b", ""]:
-            self.refused(12, "app", "host", "add", "two", host, words="/hosts/0")
+            self.refused(12, "app", "host", "add", "--app", "two", host, words="/hosts/0")
         login = self.site.request("POST", "/v1/login/anonymous", {}, {**JSON, "Host": "c.example"})
         user = self.expect(login, 200).json["user_id"]
         self.assertEqual(
@@ -110,7 +111,7 @@ class Commands(Administration):
         self.site.dossier("app", "create", "quick")
         app = {"Dossier-App": "quick"}
         self.expect(self.post("/v1/login/anonymous", {}, headers=app), 200)
-        self.site.dossier("app", "set", "quick", "anonymous=false", "access_token_seconds=90")
+        self.site.dossier("app", "set", "--app", "quick", "anonymous=false", "access_token_seconds=90")
         refused = self.post("/v1/login/anonymous", {}, headers=app)
         self.expect(refused, 403, "way_in_closed")
         self.assertEqual(
@@ -230,7 +231,7 @@ class Commands(Administration):
         refused(12, "--jwks-url", "ftp://x", words="/jwks_url")
         refused(12, "--jwks-url", "https://x", "--claim", "id=sub", words="/claims/id")
         refused(12, "--jwks-url", "https://x", name="Bad", words="/name")
-        refused(10, "--jwks-url", "https://x", "--app", "nope", words="no such app")
+        refused(10, "--jwks-url", "https://x", "--app", "nope", words="no app of that name")
 
     # Users
 
@@ -247,7 +248,7 @@ class Commands(Administration):
 
     def test_calibration_proposes_what_the_server_takes(self):
         run = subprocess.run(
-            [BUILD / "dossier", "calibrate", "--target", "20", "--output", "json"],
+            [BUILD / "dossier", "calibrate", "--target", "20", "--json"],
             capture_output=True, text=True, check=True, env={})
         proposed = json.loads(run.stdout)
         self.assertGreaterEqual(proposed["argon2_memory"], 19_456)

@@ -13,8 +13,8 @@ class OwnID(Services):
 
     def setUp(self):
         super().setUp()
-        self.site.dossier("app", "set", self.name, "app_services_user_field=_id")
-        self.addCleanup(self.site.dossier, "app", "set", self.name, "app_services_user_field=null")
+        self.site.dossier("app", "set", "--app", self.name, "app_services_user_field=_id")
+        self.addCleanup(self.site.dossier, "app", "set", "--app", self.name, "app_services_user_field=null")
         self.user = self.anonymous()
 
     def call(self, name, **arguments):

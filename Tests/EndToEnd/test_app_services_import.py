@@ -173,8 +173,8 @@ class Import(Services):
             self.assertEqual(run.returncode, 64, run.stdout + run.stderr)
 
     def test_documents_by_their_own_id(self):
-        self.site.dossier("app", "set", self.name, "app_services_user_field=_id")
-        self.addCleanup(self.site.dossier, "app", "set", self.name, "app_services_user_field=null")
+        self.site.dossier("app", "set", "--app", self.name, "app_services_user_field=_id")
+        self.addCleanup(self.site.dossier, "app", "set", "--app", self.name, "app_services_user_field=null")
         users = [f"64c5{number:020x}" for number in range(3)]
         self.load(self.file("owners", [{"_id": user, "identities": [
             {"id": f"x-{user}", "provider_type": "oauth2-google"}]} for user in users]))
@@ -205,15 +205,15 @@ class Import(Services):
         for name, value in [("app_services_collection", "a/b"), ("app_services_collection", "a//b"),
                             ("app_services_collection", "a/b/c/d"), ("app_services_user_field", ""),
                             ("app_services_user_field", "a.b"), ("app_services_user_field", "$a")]:
-            run = self.site.dossier("app", "set", self.name, f"{name}={value}", check=False)
+            run = self.site.dossier("app", "set", "--app", self.name, f"{name}={value}", check=False)
             self.assertNotEqual(run.returncode, 0, (name, value))
         self.site.dossier("app", "create", "shop-set")
-        self.site.dossier("app", "set", "shop-set", f"app_services_collection={COLLECTION}",
+        self.site.dossier("app", "set", "--app", "shop-set", f"app_services_collection={COLLECTION}",
                           "app_services_user_field=owner")
         user = App(self.site, "shop-set").log_in("anon-user")
         user.call("insertOne", document={"owner": user.id, "a": 1})
         self.assertEqual(user.call("findOne", query={"owner": user.id})["a"], int32(1))
-        self.site.dossier("app", "set", "shop-set", "app_services_collection=null")
+        self.site.dossier("app", "set", "--app", "shop-set", "app_services_collection=null")
         self.refused(404, "service not found", "ServiceNotFound", user.call, "find")
 
 

@@ -47,7 +47,7 @@ class DatabaseTLS(Case):
             databases = {
                 "DOSSIER_DATABASE": self.site.conninfo("server").replace("verify-full", mode),
                 "DOSSIER_MIGRATE_DATABASE": self.site.conninfo("owner").replace("verify-full", mode)}
-            listed = self.acting(BUILD / "dossier", "app", "list", "--output", "json", **databases)
+            listed = self.acting(BUILD / "dossier", "app", "list", "--json", **databases)
             self.assertEqual(listed.returncode, 0, listed.stderr)
             self.assertEqual([app["name"] for app in json.loads(listed.stdout)], ["default"])
             verified = self.acting(

@@ -208,7 +208,7 @@ class LocalPages(Case):
         self.assertEqual(self.start(port), [self.LOCAL])
         # A second start keeps the setting, also after a reset to the default (no origins).
         for origins, left in [("https://app.example.com", ["https://app.example.com"]), ("null", [])]:
-            subprocess.run([self.data / "dossier", "app", "set", "default",
+            subprocess.run([self.data / "dossier", "app", "set",
                             f"allowed_origins={origins}"], check=True, capture_output=True)
             self.stop()
             self.assertEqual([line for line in self.start(port) if line], left)

@@ -16,7 +16,7 @@ class History(Administration):
 
     def keep(self, count):
         """Counts at once: the statements that write look it up."""
-        self.site.dossier("app", "set", "default", f"document_history={count}")
+        self.site.dossier("app", "set", f"document_history={count}")
 
     def write(self, token, body, method="PUT", path=DATA, kind=JSON, **headers):
         answer = self.site.request(method, path, body, {**kind, **headers}, token)
@@ -35,14 +35,14 @@ class History(Administration):
 
     def test_an_app_keeps_no_versions_unless_it_is_told_to(self):
         self.keep("null")
-        self.assertEqual(self.site.dossier("app", "show", "default")["settings"]["document_history"], 0)
+        self.assertEqual(self.site.dossier("app", "show")["settings"]["document_history"], 0)
         token = self.site.login()["access_token"]
         self.write(token, {"a": 1})
         self.write(token, None, "DELETE", kind={})
         self.assertEqual(self.versions(token).json, [])
         self.expect(self.site.get(f"{DATA}/versions/1", token=token), 404, "not_found")
         for value in ["101", "-1", "2.5", "yes"]:
-            self.refused(12, "app", "set", "default", f"document_history={value}", words="0...100")
+            self.refused(12, "app", "set", f"document_history={value}", words="0...100")
 
     def test_every_way_to_write_keeps_its_version_and_who_made_it(self):
         grant = self.site.login()
@@ -201,7 +201,7 @@ class History(Administration):
                         404, "not_found")
         for version in ["x", "0", "-1", "9" * 30]:
             self.expect(self.site.get(f"{own}/versions/{version}", token=token), 404, "not_found")
-        self.site.dossier("app", "set", "default", "app_metadata_readable=false")
+        self.site.dossier("app", "set", "app_metadata_readable=false")
         for path in [own, f"{own}/versions", f"{own}/versions/1"]:
             self.expect(self.site.get(path, token=token), 403, "insufficient_scope")
         self.assertEqual(self.numbers(program, theirs), [2, 1])
@@ -213,7 +213,7 @@ class History(Administration):
             self.assertEqual("app_metadata" in export["documents"], seen)
             self.assertEqual(
                 "app_metadata" in {version["class"] for version in export["document_versions"]}, seen)
-        self.site.dossier("app", "set", "default", "app_metadata_readable=null")
+        self.site.dossier("app", "set", "app_metadata_readable=null")
 
     def test_an_export_has_the_versions_and_erasure_leaves_none(self):
         grant = self.site.login()

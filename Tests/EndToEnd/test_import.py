@@ -70,7 +70,7 @@ class Import(Case):
         return [json.loads(line) for line in self.told.read_text().splitlines()]
 
     def exported(self, *flags, app=None):
-        run = self.dossier("user", "export", "--app", app or self.app, *flags)
+        run = self.dossier("user", "export", "--all", "--app", app or self.app, *flags)
         # Not splitlines: U+2028 within a string ends no line.
         return [json.loads(line) for line in run.stdout.split(b"\n") if line]
 
@@ -432,7 +432,7 @@ class Import(Case):
         self.path.write_text("{}")
         self.dossier("user", "import", str(self.path), "--app", self.app, "--results", "/dev/full",
                      status=21)
-        self.dossier("user", "export", "--app", self.app, "--output", "/dev/full", status=21)
+        self.dossier("user", "export", "--all", "--app", self.app, "--output", "/dev/full", status=21)
         self.dossier("user", "import", str(self.path), "--app", "no-such-app", status=10)
 
     # There and back
@@ -443,7 +443,7 @@ class Import(Case):
         self.dossier("user", "import", "-", "--app", self.app, input=lines(rows).encode())
         found = self.dossier(
             "user", "list", "--app", self.app, "--filter", "custom_data.level >= 3",
-            "--output", "json")
+            "--json")
         self.assertEqual({user["email"] for user in json.loads(found.stdout)},
                          {"l3@example.com", "l4@example.com"})
 
@@ -465,7 +465,7 @@ class Import(Case):
         self.load(text)
         first = self.app
         out = self.site.folder / "export.ndjson"
-        self.dossier("user", "export", "--app", first, "--with-password-hashes", "--output", str(out))
+        self.dossier("user", "export", "--all", "--app", first, "--with-password-hashes", "--output", str(out))
         self.assertEqual(out.stat().st_mode & 0o777, 0o600)
         exported = out.read_text()
         self.assertIn('"two":2.0', exported.replace(" ", ""))
@@ -480,7 +480,7 @@ class Import(Case):
         self.app = first + "-two"
         self.dossier("app", "create", self.app)
         self.assertEqual({r["status"] for r in self.load(exported)}, {"created"})
-        self.dossier("user", "export", "--app", self.app, "--with-password-hashes", "--output", str(out))
+        self.dossier("user", "export", "--all", "--app", self.app, "--with-password-hashes", "--output", str(out))
         self.assertEqual(out.read_text(), exported)
         self.expect(self.sign_in("open@example.com"), 200)
         without = self.exported()
@@ -514,7 +514,7 @@ class Import(Case):
                          where user_id = '{user}'""")
             texts[user] = self.stored(user)
         out = self.site.folder / "odd.ndjson"
-        self.dossier("user", "export", "--app", self.app, "--output", str(out))
+        self.dossier("user", "export", "--all", "--app", self.app, "--output", str(out))
         exported = out.read_bytes()
         self.assertEqual(
             {json.loads(line, parse_int=str)["id"] for line in exported.splitlines()}, set(texts))
@@ -527,7 +527,7 @@ class Import(Case):
         # To the letter, in the database and in the next export.
         for user, text in texts.items():
             self.assertEqual(self.stored(user), text)
-        self.dossier("user", "export", "--app", self.app, "--output", str(out))
+        self.dossier("user", "export", "--all", "--app", self.app, "--output", str(out))
         self.assertEqual(out.read_bytes(), exported)
 
     def stored(self, user):

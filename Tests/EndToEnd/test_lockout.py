@@ -126,7 +126,7 @@ class Lockout(Case):
         # One comes back in 450 seconds.
         self.assertIn(429, anonymous[8:] + self.statuses(
             lambda _, place: self.ask("/v1/login/anonymous", {}, place), 30))
-        self.site.dossier("limit", "lift", "--app", "sites", "--network", "2001:db8:7::1")
+        self.site.dossier("rate-limit", "reset", "--app", "sites", "--network", "2001:db8:7::1")
         self.expect(self.enter("2001:db8:7:ff::1", "a guess", "t@example.com"), 401)
 
     # Registrations
@@ -228,7 +228,7 @@ class Lockout(Case):
         self.expect(self.ask(*reset, token="none"), 429)
         self.expect(self.ask("/v1/logout", None, token=token), 204)
         self.expect(self.ask(*reset, token=token), 429)
-        self.site.dossier("limit", "lift", "--app", "flooded", self.email)
+        self.site.dossier("rate-limit", "reset", "--app", "flooded", self.email)
         self.expect(self.ask(*reset, "203.0.113.99"), 202)
 
     def test_a_registration_succeeds_without_its_mail(self):

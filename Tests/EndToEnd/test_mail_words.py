@@ -14,8 +14,8 @@ class MailWords(Administration):
 
     def test_links_lead_to_the_page_of_the_app_with_the_token_in_the_fragment(self):
         page = "https://app.example.com/account?from=mail"
-        self.site.dossier("app", "set", "default", f"mail_page={page}")
-        self.addCleanup(self.site.dossier, "app", "set", "default", "mail_page=null")
+        self.site.dossier("app", "set", f"mail_page={page}")
+        self.addCleanup(self.site.dossier, "app", "set", "mail_page=null")
         grant = self.verified("linked@example.com")
         self.expect(self.post("/v1/password/reset-request", {"email": "linked@example.com"}), 202)
         reset = self.site.mailed("linked@example.com", "dpr")
@@ -31,16 +31,16 @@ class MailWords(Administration):
     def test_a_page_is_a_page(self):
         for page in ["http://app.example.com/", "app.example.com", "https://", "https://a.b/#c",
                      "https://a.b/ c", "javascript:alert(1)"]:
-            self.refused(12, "app", "set", "default", f"mail_page={page}", words="mail_page")
+            self.refused(12, "app", "set", f"mail_page={page}", words="mail_page")
         for page in ["http://127.0.0.1:9000/", "http://localhost:9000", "https://a.example", ""]:
-            self.site.dossier("app", "set", "default", f"mail_page={page}")
+            self.site.dossier("app", "set", f"mail_page={page}")
 
     def test_mail_is_in_the_language_of_its_reader(self):
-        self.site.dossier("app", "set", "default", """mail_translations={
+        self.site.dossier("app", "set", """mail_translations={
             "de": {"reset_subject": "Neues Passwort", "reset_text": "Hallo {{email}}: {{link}}",
                    "change_text": "Geändert: {{change}}"},
             "pt-BR": {"reset_text": "Oi {{token}}"}}""")
-        self.addCleanup(self.site.dossier, "app", "set", "default", "mail_translations=null")
+        self.addCleanup(self.site.dossier, "app", "set", "mail_translations=null")
         for n, (locale, words) in enumerate([("de-AT", "Hallo "), ("de", "Hallo "), ("DE", "Hallo "),
                               ("pt-BR", "Oi "), ("pt-PT", "Hello,"), ("fr", "Hello,"),
                               (None, "Hello,")]):
@@ -64,12 +64,12 @@ class MailWords(Administration):
         for value in ["[]", '{"de": 1}', '{"de_AT": {}}', '{"x": {}}', '{"de": {"mail_from": "x"}}',
                       '{"de": {"reset_text": "{{tokn}}"}}', '{"de": {"reset_text": "{{token"}}',
                       '{"de": {"reset_subject": "two\\nlines"}}', '{"de": {"reset_text": ""}}']:
-            self.refused(12, "app", "set", "default", f"mail_translations={value}",
+            self.refused(12, "app", "set", f"mail_translations={value}",
                          words="mail_translations")
         for setting in ["reset_text={{tokn}}", "code_text={{token}}", "change_subject={{x"]:
-            self.refused(12, "app", "set", "default", setting, words="No mail can be made of this")
-        self.site.dossier("app", "set", "default", "reset_text=Use {{ token }} or {{link}}")
-        self.site.dossier("app", "set", "default", "reset_text=null")
+            self.refused(12, "app", "set", setting, words="No mail can be made of this")
+        self.site.dossier("app", "set", "reset_text=Use {{ token }} or {{link}}")
+        self.site.dossier("app", "set", "reset_text=null")
 
 
 class Links(Administration):

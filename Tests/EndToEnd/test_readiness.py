@@ -335,7 +335,7 @@ class Doctor(Administration):
     def test_settings_that_cannot_be_are_told_and_the_safest_count(self):
         self.site.sql("update apps set settings = settings || '{\"switching\": 7}' "
                       "where name = 'default'")
-        cure = ("app", "set", "default", "switching=null")
+        cure = ("app", "set", "--app", "default", "switching=null")
         self.addCleanup(self.site.dossier, *cure)
 
         def complaints():
@@ -345,7 +345,7 @@ class Doctor(Administration):
         wait_until(complaints, what="a line of the log")
         self.assertIn("default", complaints()[0])
         self.assertRegex(complaints()[0], r": switching$")
-        shown = self.site.dossier("app", "show", "default")
+        shown = self.site.dossier("app", "show")
         self.assertEqual(shown["settings"]["switching"], "reauthenticate")
         run = self.site.dossier("doctor", check=False)
         self.assertEqual(run.returncode, 24, run.stderr)

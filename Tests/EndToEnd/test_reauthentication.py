@@ -169,7 +169,7 @@ class Reauthentication(IssuerCase):
 
     def test_an_app_says_how_long_a_proof_is_fresh(self):
         self.site.dossier("app", "create", "relaxed")
-        self.site.dossier("app", "set", "relaxed", "reauthentication_minutes=60")
+        self.site.dossier("app", "set", "--app", "relaxed", "reauthentication_minutes=60")
         app = {"Dossier-App": "relaxed"}
         grant = self.expect(self.register("slow@example.com", headers=app), 201).json
 
@@ -187,7 +187,7 @@ class Reauthentication(IssuerCase):
         self.site.dossier("app", "create", "closed")
         app = {"Dossier-App": "closed"}
         grant = self.expect(self.register("closed@example.com", headers=app), 201).json
-        self.site.dossier("app", "set", "closed", "password=false")
+        self.site.dossier("app", "set", "--app", "closed", "password=false")
         answer = self.post("/v1/reauthenticate", {"provider": "password",
                            "password": "correct horse"}, token=grant["access_token"], headers=app)
         self.expect(answer, 403, "way_in_closed")

@@ -282,8 +282,7 @@ class Schemas(Administration):
         text = '{ "type": "object",\n  "minProperties": 1e0 }'
         file = self.site.folder / "schema.json"
         file.write_text(text)
-        self.assertEqual(self.command("set", "app-metadata", file),
-                         {"app": self.app, "class": "app-metadata"})
+        self.command("set", "app-metadata", file)
         self.assertEqual(self.command("show", "app-metadata", output="table"), text + "\n")
         shown = self.expect(self.ask("GET", "/v1/schemas/app-metadata"), 200)
         self.assertEqual(shown.body.decode(), text)
@@ -299,10 +298,11 @@ class Schemas(Administration):
         self.expect(self.ask("DELETE", "/v1/schemas/app-metadata"), 204)
         self.expect(self.ask("DELETE", "/v1/schemas/app-metadata"), 404, "not_found")
         self.expect(self.ask("GET", "/v1/schemas/app-metadata"), 404, "not_found")
-        self.refused(10, "schema", "show", "metadata", "--app", self.app, words="schema")
+        self.refused(10, "schema", "show", "metadata", "--app", self.app,
+                     words="does not exist")
         self.refused(10, "schema", "remove", "metadata", "--app", self.app)
         self.refused(10, "schema", "check", "metadata", "--app", self.app)
-        self.refused(10, "schema", "list", "--app", "nowhere", words="no such app")
+        self.refused(10, "schema", "list", "--app", "nowhere", words="no app of that name")
         self.refused(64, "schema", "set", "profile", file)
         self.refused(21, "schema", "set", "metadata", "/nowhere", words="/nowhere")
         for kind in ["profile", "app_metadata", "x"]:

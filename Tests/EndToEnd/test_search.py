@@ -36,7 +36,7 @@ class Search(Case):
 
     @classmethod
     def cli(cls, *words, status=0):
-        run = subprocess.run([BUILD / "dossier", *words, "--output", "json"], capture_output=True,
+        run = subprocess.run([BUILD / "dossier", *words, "--json"], capture_output=True,
                              text=True, env=cls.site.environment)
         assert run.returncode == status, (run.returncode, run.stderr)
         return json.loads(run.stdout) if status == 0 else run.stderr
@@ -362,7 +362,7 @@ class Search(Case):
         self.assertNotIn('metadata."odd key"', [index["path"] for index in self.cli("index", "list")])
         users = self.cli("user", "list", "--filter", 'metadata.theme = "dark"')
         self.assertEqual(sorted(user["email"] for user in users), ["ada@Example.com", "cyd@Example.com"])
-        self.assertIn("at byte 8", self.cli("user", "list", "--filter", "email = 7", status=12))
+        self.assertIn("At byte 8", self.cli("user", "list", "--filter", "email = 7", status=12))
         self.assertIn("metadata.theme", self.cli("user", "list", "--filter", "blocked = true", status=12))
 
     def test_a_search_that_takes_too_long_is_ended_and_delays_no_profile(self):

@@ -202,7 +202,7 @@ class Codes(FactorCase):
         self.expect(self.prove(self.flow(headers=device), self.recovery_codes[0], headers=device),
                     200)
         self.assertEqual(len(self.events(self.grant["user_id"], "login_failure")), 10)
-        self.site.dossier("limit", "lift", self.email)
+        self.site.dossier("rate-limit", "reset", self.email)
         self.later(self.grant["user_id"])
         self.expect(self.prove(self.flow(), self.authenticator.code()), 200)
 

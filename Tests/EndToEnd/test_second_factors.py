@@ -216,7 +216,7 @@ class MasterKeys(FactorCase):
         new = base64.b64encode(os.urandom(32)).decode()
         for keys in [f"{old},{new}", f"{new},{old}"]:
             self.restart(DOSSIER_MASTER_KEY=keys)
-        told = self.site.dossier("key", "reseal")
+        told = self.site.dossier("key", "reencrypt")
         self.assertEqual((told["discarded"], told["recovery_codes"]), ([], 10))
         # A recovery code needs the key that it was made with.
         self.expect(self.prove(self.asked(self.login(email)), codes[0]), 200)

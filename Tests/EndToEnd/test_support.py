@@ -68,12 +68,12 @@ class Support(Administration):
         self.refused(64, "user", "password", made["id"], words="--mail or --from")
         anonymous = self.site.login()["user_id"]
         self.refused(10, "user", "password", anonymous, "--from", "-", given="of nobody at all")
-        self.refused(10, "user", "password", anonymous, "--mail", words="the user has no address")
+        self.refused(10, "user", "password", anonymous, "--mail", words="does not exist")
 
     def test_a_reset_is_mailed_to_the_user_of_the_address(self):
         grant = self.expect(self.register("owned@example.com", "an owners password"), 201).json
         self.refused(78, "user", "password", grant["user_id"], "--mail", DOSSIER_MAIL="",
-                     words="the setting mail is empty")
+                     words="does not send mail")
         self.expect(self.register("OWNED@example.com", "a rivals password"), 409, "email_taken")
         for user in [grant["user_id"], "owned@example.com"]:
             self.dossier("user", "password", user, "--mail")
@@ -87,11 +87,11 @@ class Support(Administration):
     def test_all_that_is_stored_of_a_user_is_printed(self):
         grant = self.verified("data@example.com")
         own = self.expect(self.me(grant, "/export"), 200).json
-        told = self.dossier("user", "data", "data@example.com")
+        told = self.dossier("user", "export", "data@example.com")
         self.assertEqual(set(told), set(own))
         self.assertEqual(told["profile"], own["profile"])
         self.assertEqual(self.trail("--user", "data@example.com")[0]["action"], "user_export")
-        self.refused(10, "user", "data", "0" * 24)
+        self.refused(10, "user", "export", "0" * 24)
 
     def slowed(self, email, address="127.0.0.1"):
         """Guesses until it is slowed down."""
@@ -106,14 +106,14 @@ class Support(Administration):
         return self.login(email, headers={ADDRESS: address}).status
 
     def test_who_was_slowed_down_may_try_again(self):
-        self.site.dossier("app", "set", "default", "failures_per_identifier_hourly=20",
+        self.site.dossier("app", "set", "failures_per_identifier_hourly=20",
                           "failures_per_address=100")
         for name in ["slow", "other"]:
             self.verified(f"{name}@example.com")
         self.slowed("slow@example.com", "198.51.100.7")
         self.slowed("other@example.com", "198.51.100.7")
         self.assertEqual(self.right("slow@example.com", "198.51.100.7"), 429)
-        self.assertGreater(self.dossier("limit", "lift", "SLOW@example.com")["lifted"], 0)
+        self.assertGreater(self.dossier("rate-limit", "reset", "SLOW@example.com")["reset"], 0)
         self.assertEqual(self.right("slow@example.com", "198.51.100.7"), 200)
         self.assertEqual(self.right("other@example.com", "198.51.100.7"), 429)
         # Those of nobody's address, and from wherever.
@@ -121,26 +121,26 @@ class Support(Administration):
             answer = self.login("nobody@example.com", headers={ADDRESS: f"203.0.113.{number}"})
             if answer.status == 429:
                 break
-        self.dossier("limit", "lift", "nobody@example.com")
+        self.dossier("rate-limit", "reset", "nobody@example.com")
         self.expect(self.login("nobody@example.com", headers={ADDRESS: "203.0.113.9"}), 401)
         fact = next(fact for fact in self.trail() if fact["action"] == "attempts_lift")
         self.assertEqual(fact["actor"], "operator")
-        self.refused(64, "limit", "lift")
-        self.refused(64, "limit", "lift", "--network", "here")
-        self.refused(64, "limit", "lift", "slow@example.com", "--all")
+        self.refused(64, "rate-limit", "reset")
+        self.refused(12, "rate-limit", "reset", "--network", "here", words="/network: ")
+        self.refused(64, "rate-limit", "reset", "slow@example.com", "--all")
 
     def test_a_network_may_try_again_or_everybody(self):
-        self.site.dossier("app", "set", "default", "anonymous_per_address=2")
-        self.addCleanup(self.site.dossier, "app", "set", "default", "anonymous_per_address=null")
+        self.site.dossier("app", "set", "anonymous_per_address=2")
+        self.addCleanup(self.site.dossier, "app", "set", "anonymous_per_address=null")
 
         def comes(address):
             return self.post("/v1/login/anonymous", {}, headers={ADDRESS: address}).status
 
         for address in ["198.51.100.20", "198.51.100.21"]:
             self.assertEqual([comes(address) for _ in range(3)], [200, 200, 429])
-        self.dossier("limit", "lift", "--network", "198.51.100.20")
+        self.dossier("rate-limit", "reset", "--network", "198.51.100.20")
         self.assertEqual([comes(f"198.51.100.{end}") for end in (20, 21)], [200, 429])
-        self.dossier("limit", "lift", "--all")
+        self.dossier("rate-limit", "reset", "--all")
         self.assertEqual(comes("198.51.100.21"), 200)
 
     # Apps
@@ -157,10 +157,10 @@ class Support(Administration):
         self.site.sql("insert into users (user_id, app_id, anonymous) select new_object_id(), app_id, "
                       "true from apps, generate_series(1, 250) where name = 'going'")
         app = self.site.sql("select app_id from apps where name = 'going'")
-        self.refused(23, "app", "delete", "going", words="going")
-        self.refused(11, "app", "delete", "default", "--yes", words="the setting app")
-        self.refused(10, "app", "delete", "gone", "--yes")
-        self.assertEqual(self.dossier("app", "delete", "going", "--yes"),
+        self.refused(23, "app", "delete", "--app", "going", words="going")
+        self.refused(11, "app", "delete", "--app", "default", "--yes", words="the setting app")
+        self.refused(10, "app", "delete", "--app", "gone", "--yes")
+        self.assertEqual(self.dossier("app", "delete", "--app", "going", "--yes"),
                          {"name": "going", "users": 254})
         for grant in [*grants, one]:
             self.assertNotEqual(self.me(grant, headers=headers).status, 200)
@@ -203,7 +203,7 @@ class Support(Administration):
         self.refused(10, "user", "show", user)
 
     def test_shells_complete_the_words_of_all_programs(self):
-        for program, word in [("dossier", "limit"), ("dossierd", "socket-unit"),
+        for program, word in [("dossier", "rate-limit"), ("dossierd", "socket-unit"),
                               ("dossier-migrate", "status")]:
             for shell in ["bash", "zsh", "fish"]:
                 script = subprocess.run(

@@ -60,12 +60,12 @@ class Claims(Administration):
     def test_what_may_be_chosen(self):
         self.add("claims-set")
         for value in ["email,nickname", "phone", "true", '["email", 1]', '{"email": true}']:
-            run = self.site.dossier("app", "set", "claims-set", f"access_token_claims={value}",
+            run = self.site.dossier("app", "set", "--app", "claims-set", f"access_token_claims={value}",
                                     check=False)
             self.assertNotEqual(run.returncode, 0, value)
         for value, stored in [("email,anonymous", ["email", "anonymous"]),
                               ('["anonymous"]', ["anonymous"]), ("[]", [])]:
-            self.site.dossier("app", "set", "claims-set", f"access_token_claims={value}")
+            self.site.dossier("app", "set", "--app", "claims-set", f"access_token_claims={value}")
             self.assertEqual(json.loads(self.site.sql(
                 "select settings -> 'access_token_claims' from apps where name = 'claims-set'")),
                 stored)

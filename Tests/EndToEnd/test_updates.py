@@ -176,7 +176,7 @@ class Programs(Case):
         made = subprocess.run(
             [BUILD / "dossier", "client", "create", scope.replace(":", "-").replace(",", "-")[:40],
              "--app", "default", *(f"--scope={name}" for name in scope.split(",")),
-             "--output", "json"],
+             "--json"],
             check=True, capture_output=True, text=True, env=cls.site.environment).stdout
         return json.loads(made)["key"]
 

@@ -109,7 +109,7 @@ class WaysIn(IssuerCase):
 
     def test_an_app_says_it_in_its_own_words(self):
         self.site.dossier("app", "create", "wordy")
-        self.site.dossier("app", "set", "wordy", "change_subject=Look: {{app}}",
+        self.site.dossier("app", "set", "--app", "wordy", "change_subject=Look: {{app}}",
                           "change_text=<<{{change}}|{{advice}}|{{email}}|{{app}}>>")
         app = {"Dossier-App": "wordy"}
         grant = self.expect(self.register("wordy@example.com", headers=app), 201).json

@@ -89,10 +89,10 @@ class Guide(unittest.TestCase):
         self.assertEqual(self.there("curl -s http://127.0.0.1/ || echo nobody"), "nobody\n")
         self.there("curl -sf http://127.0.0.1:8080/dossier.js >/dev/null")
         self.assertEqual(self.said[9].splitlines()[-1], "ready")
-        found = json.loads(self.there("dossier doctor --output json"))
+        found = json.loads(self.there("dossier doctor --json"))
         self.assertEqual([finding for finding in found if finding["fault"]], [])
         grant = json.loads(self.there(REGISTER % "grace@example.com"))
-        shown = json.loads(self.there("dossier user show grace@example.com --output json"))
+        shown = json.loads(self.there("dossier user show grace@example.com --json"))
         self.assertEqual(shown["id"], grant["user_id"])
         # A picture needs libvips, and the decoder's confinement inside that of the unit.
         picture = self.machine.root / "root/picture.jpg"
@@ -204,7 +204,7 @@ class Guide(unittest.TestCase):
         server.write_text(re.sub(r"(?m)^  listen .*;$", lambda found: f"{found[0]}\n{lines}", kept))
         self.assertIn('"token_missing"', self.there(*commands("TLS")))
         wait_until(self.ready, what="readiness")
-        found = json.loads(self.there("dossier doctor --output json"))
+        found = json.loads(self.there("dossier doctor --json"))
         self.assertEqual([finding for finding in found if finding["fault"]], [])
 
     def change_sockets(self):
@@ -216,7 +216,7 @@ class Guide(unittest.TestCase):
         self.edit("s/^workers = .*/workers = 3/")
         self.change_sockets()
         self.assertEqual(len(self.workers()), 3)
-        found = json.loads(self.there("dossier doctor --output json"))
+        found = json.loads(self.there("dossier doctor --json"))
         self.assertEqual([finding for finding in found if finding["fault"]], [])
 
     def test_another_master_key_at_the_start_leaves_the_sockets_too(self):
@@ -233,7 +233,7 @@ class Guide(unittest.TestCase):
 
     def test_the_master_key_is_changed_and_lost(self):
         grant = json.loads(self.there(REGISTER % "keys@example.com"))
-        client = json.loads(self.there("dossier client create --operator keys --output json 2>/dev/null"))
+        client = json.loads(self.there("dossier client create --operator keys --json 2>/dev/null"))
 
         def status(path, token):
             return self.there(f"curl -s -o /dev/null -w '%{{http_code}}' http://127.0.0.1:8080{path} "
@@ -272,7 +272,7 @@ class Guide(unittest.TestCase):
         wait_until(self.ready, what="readiness")
         self.there(f"curl -sf http://127.0.0.1:8080/v1/me -H 'Authorization: Bearer {early['access_token']}'")
         shown = self.there("dossier user show late@example.com 2>&1", check=False)
-        self.assertIn("there is no such user", shown)
+        self.assertIn("does not exist", shown)
         # The job continues with the restored database.
         self.there("systemctl start dossier-backup")
 
@@ -291,7 +291,7 @@ class Guide(unittest.TestCase):
         self.step(7)
         self.step(8)
         self.assertEqual(self.step(9).splitlines()[-1], "ready")
-        self.assertEqual(json.loads(self.there("dossier user show saved@example.com --output json"))["id"],
+        self.assertEqual(json.loads(self.there("dossier user show saved@example.com --json"))["id"],
                          grant["user_id"])
         self.there(f"curl -sf http://127.0.0.1:8080/v1/me -H 'Authorization: Bearer {grant['access_token']}'")
 

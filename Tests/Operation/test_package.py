@@ -79,7 +79,7 @@ class Package(unittest.TestCase):
         grant = json.loads(self.inside(
             f"curl -s -X POST {base}/v1/register -H 'Content-Type: application/json' "
             "-d '{\"email\":\"ada@example.com\",\"password\":\"correct horse battery\"}'"))
-        shown = json.loads(self.inside("dossier user show ada@example.com --output json"))
+        shown = json.loads(self.inside("dossier user show ada@example.com --json"))
         self.assertEqual(shown["id"], grant["user_id"])
         # A picture needs libvips and the confinement of its decoder.
         picture = self.root / "root/picture.jpg"

@@ -20,6 +20,15 @@ extension Scenario {
     return try await apiKey($0)
   }
 
+  /// A user with an address and a password.
+  static let member: Preparation = {
+    $0.become(try await $0.member("member-\($0.app)@example.com"))
+    return [:]
+  }
+
+  /// A mail that was given up, as `mail`.
+  static let queuedMail: Preparation = { ["mail": try await $0.world.giveUpMail(of: $0.app)] }
+
   /// Enables mailed codes in the app.
   static let withCodes: Preparation = {
     try await $0.set(#"{"email_code":true}"#)

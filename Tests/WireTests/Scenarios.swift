@@ -172,6 +172,10 @@ extension Scenario {
       Scenario("DELETE /v1/users/{user}", 204),
       Scenario("DELETE /v1/users/{user}/second-factors", 204, factor),
       Scenario("GET /v1/users/{user}/audit", 200),
+      Scenario("GET /v1/users/{user}/logins", 200),
+      Scenario("PUT /v1/users/{user}/password", 204, #"{"password":"\#(password) 2"}"#, member),
+      Scenario("POST /v1/users/{user}/password/reset-request", 202, member),
+      Scenario("POST /v1/users/{user}/email/verify", 200, member),
     ]
 
   private static let operation = [
@@ -187,6 +191,10 @@ extension Scenario {
     Scenario("DELETE /v1/clients/{client}", 204) { ["client": $0.program.id] },
     Scenario("GET /v1/keys", 200),
     Scenario("POST /v1/keys/rotate", 200),
+    Scenario("DELETE /v1/keys/{key}", 204) {
+      let keys = try await $0.expect(200, $0.asOperator(.post, "/v1/keys/rotate"))
+      return ["key": keys.json.array?.first?["id"]?.string ?? ""]
+    },
     Scenario("GET /v1/issuers", 200),
     Scenario("POST /v1/issuers", 201, issuer),
     Scenario("DELETE /v1/issuers/{issuer}", 204) {
@@ -203,6 +211,12 @@ extension Scenario {
     Scenario("GET /v1/schemas/{class}", 200, schema),
     Scenario("PUT /v1/schemas/{class}", 201, #"{"required":["a"]}"#),
     Scenario("DELETE /v1/schemas/{class}", 204, schema),
+    Scenario("GET /v1/audit", 200),
+    Scenario("GET /v1/mails", 200),
+    Scenario("POST /v1/mails/retry", 200),
+    Scenario("POST /v1/mails/{mail}/retry", 200, queuedMail),
+    Scenario("DELETE /v1/mails/{mail}", 204, queuedMail),
+    Scenario("POST /v1/rate-limits/reset", 200, #"{"all":true}"#),
   ]
 
   private static let server = [

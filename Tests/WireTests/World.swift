@@ -154,6 +154,14 @@ import Wiring
       update apps set settings = settings || '{"mail_from_name": "nobody"}' where name = $1
       """
     )
+    static let giveUpMail = Statement<String, String>(
+      "wire.give_up_mail",
+      """
+      insert into mails (mail_id, app_id, kind, sealed, expires_at, next_attempt_at)
+      select new_object_id(), app_id, 'reset', '', now() + interval '1 hour', null
+      from apps where name = $1 returning mail_id
+      """
+    )
     static let entries = Statement<Int, String, String>(
       "wire.entries",
       """
@@ -214,6 +222,11 @@ import Wiring
     _ = try await administration.write(Queries.refuseEntries, app)
   }
 
+  /// Queues a mail that the relay has refused for good, and returns its id.
+  func giveUpMail(of app: String) async throws -> String {
+    try await administration.write(Queries.giveUpMail, app).first ?? ""
+  }
+
   /// Returns the number of audit events of an API client.
   func entries(of app: String, by client: String) async throws -> Int {
     try await administration.write(Queries.entries, app, client).first ?? 0
@@ -236,7 +249,17 @@ import Wiring
   }
 
   /// Sends a request as a web server would pass it on.
-  func ask(_ question: Question, of other: Service? = nil) async -> Reply {
+  ///
+  /// - Parameters:
+  ///   - question: the request.
+  ///   - other: another service than that of the world.
+  ///   - byOperator: whether the operator makes the call in this process.
+  /// - Returns: the response and its log entry.
+  func ask(
+    _ question: Question,
+    of other: Service? = nil,
+    byOperator: Bool = false
+  ) async -> Reply {
     let service = other ?? service
     let request = Request(
       method: question.method,
@@ -244,7 +267,8 @@ import Wiring
       fields: FieldDictionary(question.fields, clientAddress: question.address)
     )
     let source = Memory(question)
-    let call = service.call(request, source)
+    let call =
+      byOperator ? service.operatorCall(request, source) : service.call(request, source)
     let response = await TokenClock.$ahead.withValue(question.isLate ? 86_400 : 0) {
       await service.answer(call)
     }

@@ -298,7 +298,7 @@ const signedOut = () => refusal("not_logged_in", "No user is signed in here.");
 
 // Browsers do not report to scripts which of the two it was.
 const UNREACHABLE = "The server did not answer, or the app does not allow the origin of this page. "
-  + `The operator allows it: dossier app set APP allowed_origins=${location.origin}`;
+  + `The operator allows it: dossier app set --app APP allowed_origins=${location.origin}`;
 
 // Some systems know no type for HEIF. The server examines the bytes.
 const UNKNOWN = "application/octet-stream";

@@ -6,14 +6,8 @@ package import Postgres
 package struct AppChange: Sendable {
   /// A merge patch of the settings; null resets a setting to its default.
   package var settings = JSONObject()
-  package var hosts = HostChange.none
-
-  package enum HostChange: Sendable {
-    case none
-    case set([String])
-    case add([String])
-    case remove([String])
-  }
+  /// The new host names; nil keeps those of the app.
+  package var hosts: [String]?
 
   package init() {}
 }
@@ -88,7 +82,7 @@ extension Apps {
     if condition: VersionCondition,
     _ context: RequestContext
   ) async throws(Failure) -> AppRecord {
-    let faults = AppSettings.faults(in: change.settings, at: "/settings") + change.hosts.faults
+    let faults = AppSettings.faults(in: change.settings, at: "/settings") + change.hostFaults
     guard faults.isEmpty else { throw .invalid(faults) }
     return try await context.transaction { transaction async throws(Failure) in
       guard let before = try await transaction.run(AppsAdministrationQueries.lock, name).first
@@ -96,14 +90,14 @@ extension Apps {
       guard condition.allows(before.version) else {
         throw .versionMoved(current: before.version)
       }
-      let hosts = change.hosts.applied(to: before.hosts)
+      let hosts = change.hosts ?? before.hosts
       try await transaction.send(
         AppsAdministrationQueries.change,
         before.id,
         TextBytes(JSON.object(change.settings).serialized()),
         TextBytes(JSON.array(hosts.map(JSON.string)).serialized())
       ).rows(duplicate: .hostTaken)
-      try await Event("app_change", detail: change.audited(hosts)).record(
+      try await Event("app_change", detail: change.audited).record(
         in: transaction,
         app: before.id,
         context
@@ -119,40 +113,22 @@ extension AppChange {
   /// name.
   private static let auditedLength = 200
 
-  fileprivate func audited(_ newHosts: [String]) -> JSON {
+  fileprivate var audited: JSON {
     var detail = JSONObject()
     var shown = JSONObject()
     for (name, value) in settings {
       shown[name] = value.serialized().count <= Self.auditedLength ? value : "…"
     }
     if shown.count > 0 { detail["settings"] = .object(shown) }
-    if case .none = hosts { return .object(detail) }
-    detail["hosts"] = .array(newHosts.map(JSON.string))
+    if let hosts { detail["hosts"] = .array(hosts.map(JSON.string)) }
     return .object(detail)
-  }
-}
-
-extension AppChange.HostChange {
-  private var named: [String] {
-    switch self {
-    case .none: []
-    case .set(let hosts), .add(let hosts), .remove(let hosts): hosts
-    }
-  }
-
-  fileprivate func applied(to hosts: [String]) -> [String] {
-    switch self {
-    case .none: hosts
-    case .set(let new): new
-    case .add(let new): hosts + new.filter { !hosts.contains($0) }
-    case .remove(let old): hosts.filter { !old.contains($0) }
-    }
   }
 
   /// 100: select an app with more hosts by `Dossier-App` instead.
   private static let limit = 100
 
-  fileprivate var faults: [Fault] {
+  fileprivate var hostFaults: [Fault] {
+    let named = hosts ?? []
     guard named.count <= Self.limit else {
       return [Fault("/hosts", "length", "An app has at most \(Self.limit) hosts.")]
     }

@@ -34,23 +34,12 @@ struct AdministeredUser: RowDecodable {
   }
 }
 
-/// A user with details that the profile lacks.
-package struct UserDetails: Sendable {
-  package let profile: Profile
-  package let lastLoginAt: Timestamp?
-  package let loginCount: Int
-  /// The identities, oldest first.
-  package let identities: [IdentityInfo]
-  /// The live sessions, newest first.
-  package let sessions: [SessionInfo]
-}
-
 /// The last login and the number of logins of a user.
-struct LoginHistory: RowDecodable {
-  let last: Timestamp?
-  let count: Int
+package struct LoginHistory: RowDecodable {
+  package let last: Timestamp?
+  package let count: Int
 
-  init(from row: Row) throws(DatabaseError) {
+  package init(from row: Row) throws(DatabaseError) {
     last = try row.time(ifAny: 0)
     count = try row.int(1)
   }

@@ -30,29 +30,16 @@ extension Users {
     return Page(profiles, of: count)
   }
 
-  /// Returns a user with its logins, identities and sessions.
+  /// Returns the last login and the number of logins of a user.
   ///
   /// - Throws: `.notFound`, `.unavailable`.
-  @EventLoop package static func details(
+  @EventLoop package static func logins(
     of user: UserID,
     _ context: RequestContext
-  ) async throws(Failure) -> UserDetails {
+  ) async throws(Failure) -> LoginHistory {
     let logins = try await context.read(UsersAdministrationQueries.logins, user, context.app.id)
     guard let logins = logins.first else { throw .notFound }
-    var sessions: [SessionInfo] = []
-    var page = try await Sessions.page(of: user, context)
-    sessions += page.items
-    while let next = page.next {
-      page = try await Sessions.page(of: user, before: next, context)
-      sessions += page.items
-    }
-    return UserDetails(
-      profile: try await Profiles.read(of: user, context),
-      lastLoginAt: logins.last,
-      loginCount: logins.count,
-      identities: try await Identities.list(of: user, context),
-      sessions: sessions
-    )
+    return logins
   }
 
   /// Returns the user of an address, verified or not; nil if no user has it.
@@ -86,19 +73,6 @@ extension Users {
       try await Event(action, of: user).record(in: transaction, context)
     }
     return try await Profiles.read(of: user, context)
-  }
-
-  /// Ends all sessions of a user.
-  ///
-  /// - Throws: `.notFound`, `.unavailable`.
-  @EventLoop package static func logout(
-    _ user: UserID,
-    _ context: RequestContext
-  ) async throws(Failure) {
-    try await change(user, context) { (transaction, _) async throws(Failure) in
-      try await endSessions(of: user, "ended", context, in: transaction)
-      try await Event("user_logout", of: user).record(in: transaction, context)
-    }
   }
 
   /// Marks the address of a user as verified, at the operator's request.

@@ -112,7 +112,7 @@ package enum OutboxQueries {
   static let drop = Statement<Int, MailID?>(
     "outbox.drop",
     """
-    with dropped as (delete from mails where $1::text is null or mail_id = $1 returning 1)
+    with dropped as (delete from mails where mail_id = $1 returning 1)
     select count(*) from dropped
     """
   )

@@ -45,18 +45,14 @@ package enum Outbox {
     try await act("mail_retry", OutboxQueries.retry, mail, context)
   }
 
-  /// Deletes mails from the queue without delivery.
+  /// Deletes a mail from the queue without delivery.
   ///
-  /// - Parameters:
-  ///   - mail: the mail; nil for all.
-  ///   - context: the context of the request.
-  /// - Returns: the number of mails.
   /// - Throws: `.notFound`, `.unavailable`.
   @EventLoop package static func drop(
-    _ mail: MailID?,
+    _ mail: MailID,
     _ context: RequestContext
-  ) async throws(Failure) -> Int {
-    try await act("mail_drop", OutboxQueries.drop, mail, context)
+  ) async throws(Failure) {
+    _ = try await act("mail_drop", OutboxQueries.drop, mail, context)
   }
 
   @EventLoop private static func act(

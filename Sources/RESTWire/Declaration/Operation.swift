@@ -114,6 +114,7 @@ struct QueryParameter: Sendable {
     says: "the maximum number of entries in the page",
     shape: .integer(1...Users.pageSize)
   )
+  static let app = QueryParameter(name: "app", says: "only of this app", shape: .slug)
   static let filter = QueryParameter(
     name: "filter",
     says: "the users to return, such as metadata.theme = \"dark\" and created_at > 2026-01-01",

@@ -38,6 +38,7 @@ extension Shape {
     case "client": .id(Example.client)
     case "index": .id(Example.index)
     case "factor": .id(Example.factor)
+    case "mail": .id(Example.mail)
     default: .id(Example.ada)
     }
   }
@@ -158,14 +159,30 @@ extension Shape {
   )
 
   static let events = Shape.list(
-    of: .object([
-      "id": .id(Example.event), "at": .time(Example.registered), "action": .text.like("login"),
-      "actor": .text.like("user"), "session_id": .id(Example.session).orNull,
-      "device_id": .id(Example.device).orNull, "address": .caller.orNull, "agent": .agent.orNull,
-      "detail": .any.like(["provider": "password"]),
-    ]).named("AuditEvent", "An event of the audit log."),
+    of: .object(members: event(like: ["provider": "password"])).named(
+      "AuditEvent",
+      "An event of the audit log."
+    ),
     atMost: Audit.pageSize
   )
+
+  static let eventsOfApps = Shape.list(
+    of: .object(
+      members: event(like: ["client_id": .string(Example.client)]) + [
+        (key: "app", value: .slug.orNull), (key: "user_id", value: .id(Example.ada).orNull),
+      ]
+    ).named("AuditEventOfApp", "A fact of the audit trail, with its app and user."),
+    atMost: Audit.pageSize
+  )
+
+  private static func event(like detail: JSON) -> [(key: String, value: Shape)] {
+    [
+      ("id", .id(Example.event)), ("at", .time(Example.registered)),
+      ("action", .text.like("login")), ("actor", .text.like("user")),
+      ("session_id", .id(Example.session).orNull), ("device_id", .id(Example.device).orNull),
+      ("address", .caller.orNull), ("agent", .agent.orNull), ("detail", .any.like(detail)),
+    ]
+  }
 
   private static let caller = Shape.text.like(.string(Example.networkAddress))
   private static let agent = Shape.text.like(.string(Example.agent))

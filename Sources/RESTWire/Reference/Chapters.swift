@@ -46,7 +46,7 @@ extension RESTWire {
           --data-urlencode 'filter=email = "lovelace@example.com"'
         """#,
       operations: ProfileResource.operations + PictureResource.operations
-        + UserResource.operations
+        + UserResource.operations + UserResource.support
     ),
     Chapter(
       title: "Documents",
@@ -89,7 +89,8 @@ extension RESTWire {
     ),
     Chapter(
       title: "Operation",
-      says: "Apps, API clients, keys, issuers, indexes and schemas, for the operator.",
+      says:
+        "Apps, API clients, keys, issuers, indexes, schemas, events and mail, for the operator.",
       exampleOfPrograms: #"""
         curl -s $B/v1/apps -H "Authorization: Bearer $KEY" -H "$JSON" -d '{"name":"adventure"}'
         curl -s -X PATCH $B/v1/apps/adventure -H "Authorization: Bearer $KEY" \
@@ -101,6 +102,7 @@ extension RESTWire {
         """#,
       operations: AppResource.operations + ClientResource.operations + KeyResource.operations
         + IssuerResource.operations + IndexResource.operations + SchemaResource.operations
+        + AuditResource.operations + MailResource.operations + RateLimitResource.operations
     ),
     Chapter(
       title: "Reference",

@@ -1,0 +1,56 @@
+import Dossier
+import EventLoop
+import HTTP
+import JSON
+import Wiring
+
+/// `/v1/audit`, for the operator: the events of all apps.
+@EventLoop enum AuditResource {
+  nonisolated static let operations: [Operation] = [
+    Operation(
+      .get,
+      "/v1/audit",
+      access: .operator,
+      query: [.app, .limit, .cursor],
+      gives: [.ok(.eventsOfApps)],
+      summary: "Read what was done in all apps and in the deployment, or in one app, newest first"
+    ) { (call) async throws(Failure) in
+      let query = try ListQuery(call.request.query, known: ["app"])
+      let app = try await record(query["app"], call)
+      let page = try await Audit.page(
+        of: app?.id,
+        before: query.cursor(),
+        count: query.limit,
+        call.context
+      )
+      return query.response(page, call, \.jsonWithUser)
+    }
+  ]
+
+  /// Returns the app that the query of a list names; nil if it names none.
+  ///
+  /// - Throws: `.unknownApp`, `.invalid`, `.unavailable`.
+  static func app(in call: Call) async throws(Failure) -> AppRecord? {
+    guard let query = FormValues(call.request.query), query.names.allSatisfy({ $0 == "app" })
+    else { throw .invalid([Fault("", "query", "The query may have app.")]) }
+    return try await record(query["app"], call)
+  }
+
+  private static func record(
+    _ name: String?,
+    _ call: Call
+  ) async throws(Failure) -> AppRecord? {
+    guard let name else { return nil }
+    return try await Apps.record(of: name, call.context)
+  }
+}
+
+extension AuditEntry {
+  /// The event with its app and its user.
+  fileprivate var jsonWithUser: JSON {
+    var members = json.object ?? JSONObject()
+    members["app"] = JSON(app)
+    members["user_id"] = JSON(user?.text)
+    return .object(members)
+  }
+}

@@ -1,0 +1,88 @@
+import Dossier
+import EventLoop
+import HTTP
+import JSON
+import Wiring
+
+/// `/v1/mails`, for the operator: the mail that waits for the relay.
+@EventLoop enum MailResource {
+  nonisolated static let operations: [Operation] = [
+    Operation(
+      .get,
+      "/v1/mails",
+      access: .operator,
+      query: [.limit, .cursor],
+      gives: [.ok(.mails)],
+      summary: "List the mail of all apps that waits for the relay, the oldest first"
+    ) { (call) async throws(Failure) in
+      let query = try ListQuery(call.request.query)
+      let page = try await Outbox.page(after: query.cursor(), count: query.limit, call.context)
+      return query.response(page, call, \.json)
+    },
+    Operation(
+      .post,
+      "/v1/mails/retry",
+      access: .operator,
+      gives: [.ok(.mailCount)],
+      summary: "Try all mail again at once, also what was given up"
+    ) { (call) async throws(Failure) in
+      response(try await Outbox.retry(nil, call.context))
+    },
+    Operation(
+      .post,
+      "/v1/mails/{mail}/retry",
+      access: .operator,
+      gives: [.ok(.mailCount)],
+      summary: "Try a mail again at once, also one that was given up"
+    ) { (call) async throws(Failure) in
+      response(try await Outbox.retry(call.captured("mail"), call.context))
+    },
+    Operation(
+      .delete,
+      "/v1/mails/{mail}",
+      access: .operator,
+      gives: [.noContent],
+      summary: "Delete a mail from the queue; it is not sent"
+    ) { (call) async throws(Failure) in
+      try await Outbox.drop(call.captured("mail"), call.context)
+      return Response(.noContent)
+    },
+  ]
+
+  private static func response(_ count: Int) -> Response {
+    let body: JSON = ["mails": .number(JSONNumber(count))]
+    return Response(.ok, json: body.serialized())
+  }
+}
+
+extension ListedMail {
+  fileprivate var json: JSON {
+    [
+      "id": .string(id.text), "app": .string(app), "kind": .string(kind), "to": JSON(recipient),
+      "attempts": .number(JSONNumber(attempts)), "next_attempt_at": JSON(nextAttemptAt),
+      "last_error": JSON(lastError), "created_at": .string(createdAt.text),
+      "expires_at": .string(expiresAt.text),
+    ]
+  }
+}
+
+extension Shape {
+  fileprivate static let mails = Shape.list(
+    of: .object([
+      "id": .id(Example.mail), "app": .slug, "kind": .text.like("reset"),
+      "to": .address.orNull.saying("null if no master key decrypts it"),
+      "attempts": .count.like(2),
+      "next_attempt_at": .time(Example.played).orNull.saying("null if it was given up"),
+      "last_error": .text.orNull.like("450 4.2.1 The mailbox is busy."),
+      "created_at": .time(Example.visited), "expires_at": .time(Example.forgotten),
+    ]).named("QueuedMail", "A mail that waits for the relay, without its text."),
+    atMost: Outbox.pageSize
+  )
+
+  fileprivate static let mailCount = Shape.object(["mails": .count.like(1)])
+    .named("MailCount", "How many mails are tried again.")
+}
+
+extension Example {
+  static let mail = "697df5c8e5087f36371ad160"
+}

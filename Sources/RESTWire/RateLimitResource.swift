@@ -1,0 +1,86 @@
+import Dossier
+import EventLoop
+import HTTP
+import JSON
+import Outbound
+import Wiring
+
+/// `/v1/rate-limits`, for the operator.
+@EventLoop enum RateLimitResource {
+  nonisolated static let operations: [Operation] = [
+    Operation(
+      .post,
+      "/v1/rate-limits/reset",
+      access: .operator,
+      body: .json(limit: 4_096),
+      reads: selection,
+      gives: [.ok(.resetCount)],
+      summary: "Reset the rate limits of a user, an address, a network, or all of the app",
+      reset
+    )
+  ]
+
+  private nonisolated static let selection = Fields(
+    "RateLimitSelection",
+    "The rate limits to reset: all, those of one email or user_id, of a network, or of both.",
+    .optional(.text("email", .address)),
+    .optional(.user("user_id")),
+    .optional(.text("network", .network)),
+    .optional(.flag("all"))
+  ).like(["email": "ada@example.com", "network": "198.51.100.7"])
+
+  private static func faults(
+    _ email: String?,
+    _ user: UserID?,
+    _ network: String?,
+    _ all: Bool?
+  ) -> [Fault] {
+    var faults: [Fault] = []
+    let isOfSome = email != nil || user != nil || network != nil
+    if isOfSome == (all == true) || email != nil && user != nil {
+      faults.append(
+        Fault("", "choice", "Give either all, or one of email and user_id, a network, or both.")
+      )
+    }
+    if let network, IPAddress(network) == nil {
+      faults.append(
+        Fault("/network", "address", "This is no IP address, as 198.51.100.7 or 2001:db8::1.")
+      )
+    }
+    return faults
+  }
+
+  private static func reset(
+    _ call: Call,
+    _ email: String?,
+    _ user: UserID?,
+    _ network: String?,
+    _ all: Bool?
+  ) async throws(Failure) -> Response {
+    let faults = faults(email, user, network, all)
+    guard faults.isEmpty else { throw .invalid(faults) }
+    _ = try call.namedApp
+    let count: Int
+    if all == true {
+      count = try await Attempts.liftAll(call.context)
+    } else {
+      var user = user
+      if let email { user = try await Users.holder(of: email, call.context) }
+      count = try await Attempts.lift(
+        of: email,
+        user.map { [$0] } ?? [],
+        from: network.flatMap { IPAddress($0) },
+        call.context
+      )
+    }
+    let body: JSON = ["reset": .number(JSONNumber(count))]
+    return Response(.ok, json: body.serialized())
+  }
+}
+
+extension Shape {
+  fileprivate static let network = Shape.text.saying("an IP address").like("198.51.100.7")
+
+  fileprivate static let resetCount = Shape.object(["reset": .count.like(3)])
+    .named("ResetCount", "How many rate limits were used up in part.")
+}

@@ -1,0 +1,70 @@
+import ArgumentParser
+import Configuration
+import EventLoop
+import HTTP
+import JSON
+
+/// The output format of a command.
+struct OutputOptions: ParsableArguments {
+  @Flag(name: .customLong("json"), help: "Prints JSON, for programs, instead of a table.")
+  var isJSON = false
+}
+
+/// The options of all commands that use the database.
+struct CommonOptions: ParsableArguments {
+  @OptionGroup var settings: ConfigurationOptions
+  @OptionGroup var output: OutputOptions
+
+  /// Runs `body` on the loop, prints its output and ends the process.
+  func run(isLarge: Bool = false, _ body: @escaping CommandBody) -> Never {
+    settings.run(asJSON: output.isJSON, isLarge: isLarge, body)
+  }
+
+  /// Sends a request, prints the response and ends the process.
+  func send(
+    _ method: HTTP.Method,
+    _ path: String,
+    _ body: APIRequest.Body = .none,
+    columns: [String]? = nil
+  ) -> Never {
+    run { context async throws(CommandFailure) in
+      CommandOutput(try await context.send(method, path, body), columns: columns)
+    }
+  }
+}
+
+/// The options of commands that concern one app.
+struct AppOptions: ParsableArguments {
+  @OptionGroup var common: CommonOptions
+
+  @Option(help: ArgumentHelp("The app; without it the one of the setting app.", valueName: "name"))
+  var app: String?
+
+  /// Sends a request to the app, prints the response and ends the process.
+  func send(
+    _ method: HTTP.Method,
+    _ path: String,
+    _ body: APIRequest.Body = .none,
+    columns: [String]? = nil
+  ) -> Never {
+    common.run { context async throws(CommandFailure) in
+      CommandOutput(try await context.send(method, path, body, to: app), columns: columns)
+    }
+  }
+}
+
+/// The options of lists with pages.
+struct ListOptions: ParsableArguments {
+  @Option(help: ArgumentHelp("How many at most.", valueName: "number"))
+  var limit = 100
+
+  @Flag(help: "Lists all, without a limit.")
+  var all = false
+
+  @Option(help: "Where the list goes on, as the end of the list before names it.")
+  var cursor: String?
+
+  func validate() throws {
+    guard limit > 0 else { throw ValidationError("--limit takes a number from 1.") }
+  }
+}
